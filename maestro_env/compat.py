@@ -1,0 +1,322 @@
+"""Drop-in for the MAESTRO binary: its command line, its CSV, its ways to die.
+
+``python -m maestro_env.compat --Mapping_file=F.m [--HW_file=H.m] [the binary's options]`` writes
+the CSV the binary writes; ``--jsonl IN[.gz] --out OUT`` evaluates rows instead. Where the binary
+dies, nothing is written, one line goes to stderr and the exit status is 255 for its own exit and
+128 plus the signal's number for a signal. This module imports the standard library and the native
+core alone, so that a call costs little more than starting Python.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from maestro_env import _native
+from maestro_env.m_file import (
+    HardwareText,
+    NetworkText,
+    ReferenceDeath,
+    parse,
+    parse_hardware,
+)
+
+_SIGNALS = {"sigfpe": signal.SIGFPE, "abort": signal.SIGABRT, "segv": signal.SIGSEGV}
+_EXIT = 255
+_USAGE = 2
+_UNUSED_NOC = (70000, 1)
+
+_BOOLEANS = {
+    **dict.fromkeys(("", "on", "yes", "1", "true"), True),
+    **dict.fromkeys(("off", "no", "0", "false"), False),
+}
+
+# The binary's options: default value, whose type is the option's. Those in _IGNORED change nothing.
+_OPTIONS: dict[str, str | int | bool] = {
+    "Mapping_file": "",
+    "HW_file": "",
+    "num_pes": 7,
+    "num_simd_lanes": 1,
+    "noc_bw_cstr": 2**31 - 1,
+    "noc_hops": 1,
+    "noc_hop_latency": 0,
+    "offchip_bw_cstr": 70000,
+    "print_res_csv_file": True,
+    "bw_sweep": False,
+    "top_bw_only": False,
+    "min_noc_bw": 512,
+    "max_noc_bw": 512,
+    "bw_tick": 4,
+}
+_IGNORED: dict[str, type] = {
+    **dict.fromkeys(("dataflow_file", "layer_file", "optimization_target"), str),
+    **dict.fromkeys(("area_constraint", "power_constraint"), float),
+    **dict.fromkeys(
+        ("l1_size_cstr", "l2_size_cstr", "msg_print_lv", "min_num_PEs", "max_num_PEs", "pe_tick"),
+        int,
+    ),
+    **dict.fromkeys(
+        (
+            *("print_res", "print_log_file", "noc_mc_support", "do_implicit_reduction"),
+            *("do_fg_sync", "do_reduction_op", "full_buffer", "do_dse", "verbose"),
+            *("print_design_space", "print_space"),
+        ),
+        bool,
+    ),
+}
+
+
+class UsageError(Exception):
+    """A bad argument or file of the JSONL mode."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the drop-in; returns the process's exit status."""
+    arguments = sys.argv[1:] if argv is None else argv
+    if any(argument.split("=")[0] == "--jsonl" for argument in arguments):
+        return _main_jsonl(arguments)
+    try:
+        _run_file(_parse_options(arguments))
+    except ReferenceDeath as death:
+        print(f"maestro-compat: {death}", file=sys.stderr)
+        return exit_status(death.kind)
+    return 0
+
+
+def exit_status(kind: str) -> int:
+    """Exit status a shell would see of the binary."""
+    return 128 + _SIGNALS[kind] if kind in _SIGNALS else _EXIT
+
+
+def _parse_options(arguments: list[str]) -> dict[str, Any]:
+    """Options as boost reads them: unambiguous prefixes, ``--name value`` or ``--name=value``."""
+    types = {name: type(default) for name, default in _OPTIONS.items()} | _IGNORED
+    options: dict[str, Any] = dict(_OPTIONS)
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.startswith("--"):
+            raise ReferenceDeath("abort", f"unexpected argument '{argument}'")
+        given, equals, value = argument[2:].partition("=")
+        name = _complete(given, [*types, "help"])
+        if name == "help":
+            continue
+        if not equals:
+            value = next(rest, "--")
+            if value.startswith("--"):
+                raise ReferenceDeath("abort", f"option --{name} needs a value")
+        options[name] = _convert(name, value, types[name])
+    return options
+
+
+def _complete(given: str, names: list[str]) -> str:
+    matches = [name for name in names if name == given] or [
+        name for name in names if name.startswith(given)
+    ]
+    if len(matches) != 1:
+        problem = "ambiguous" if matches else "unknown"
+        raise ReferenceDeath("abort", f"{problem} option '--{given}'")
+    return matches[0]
+
+
+def _convert(name: str, value: str, kind: type) -> str | int | float | bool:
+    try:
+        if kind is bool:
+            return _BOOLEANS[value.lower()]
+        number = kind(value) if value.strip() == value and "_" not in value else None
+    except (KeyError, ValueError):
+        number = None
+    if number is None or (kind is int and not -(2**31) <= number < 2**31):
+        raise ReferenceDeath("abort", f"option --{name}: '{value}' is not a valid value")
+    return number
+
+
+def _run_file(options: dict[str, Any]) -> None:
+    path = options["Mapping_file"]
+    network = parse(_read(path, "abort"))
+    hardware = HardwareText(
+        num_pes=options["num_pes"],
+        noc_bw_cstr=options["noc_bw_cstr"],
+        NoC_NumHops=options["noc_hops"] * options["noc_hop_latency"],
+        offchip_bw_cstr=options["offchip_bw_cstr"],
+    )
+    if options["HW_file"]:
+        hardware = parse_hardware(_read(options["HW_file"], "exit"))
+    latency = hardware.NoC_NumHops
+    if options["bw_sweep"] and options["top_bw_only"]:
+        sweep = range(options["min_noc_bw"], options["max_noc_bw"] + 1, options["bw_tick"])
+        for bw in sweep:
+            nocs = [(bw, latency)] + [_UNUSED_NOC] * 5
+            _append_csv(path, network, _evaluate(network, hardware, options, nocs))
+        return
+    rows = _evaluate(network, hardware, options, [(hardware.noc_bw_cstr, latency)] * 4)
+    if options["print_res_csv_file"]:
+        _append_csv(path, network, rows)
+
+
+def _read(path: str, death: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise ReferenceDeath(death, f"cannot read '{path}': {error.strerror}") from None
+
+
+def _evaluate(
+    network: NetworkText,
+    hardware: HardwareText,
+    options: dict[str, Any],
+    nocs: list[tuple[int, int]],
+) -> list[list[str]]:
+    status, rows = _native.run_network(
+        [_native.Layer(each.operator, each.extents, each.strides) for each in network.layers],
+        [each.directives for each in network.layers],
+        hardware.num_pes,
+        options["num_simd_lanes"],
+        hardware.offchip_bw_cstr,
+        nocs,
+    )
+    if status != "ok":
+        kind = status.removeprefix("reference_")
+        raise ReferenceDeath(kind, f"MAESTRO dies on this mapping: {status}")
+    return rows
+
+
+def csv_path(mapping_file: str) -> Path:
+    """File the binary writes: relative to the current directory, cut at the first dot (S8.1)."""
+    name = mapping_file
+    for _ in range(2):
+        name = name[name.find("/") + 1 :]
+    return Path(name.partition(".")[0] + ".csv")
+
+
+def _append_csv(mapping_file: str, network: NetworkText, rows: list[list[str]]) -> None:
+    path = csv_path(mapping_file)
+    names = [layer.name for layer in network.layers]
+    lines = [
+        _native.csv_row(network.name, name, cells) for name, cells in zip(names, rows, strict=True)
+    ]
+    header = [] if path.exists() else [_native.CSV_HEADER]
+    try:
+        with path.open("a", encoding="utf-8", errors="surrogateescape") as file:
+            file.write("".join(f"{line}\n" for line in [*header, *lines]))
+    except OSError as error:
+        print(f"maestro-compat: cannot write '{path}': {error.strerror}", file=sys.stderr)
+
+
+def _main_jsonl(arguments: list[str]) -> int:
+    try:
+        paths = _jsonl_arguments(arguments)
+        _run_jsonl(Path(paths["jsonl"]), Path(paths["out"]))
+    except UsageError as error:
+        print(f"maestro-compat: {error}", file=sys.stderr)
+        return _USAGE
+    except KeyboardInterrupt:
+        print("maestro-compat: interrupted, nothing written", file=sys.stderr)
+        return 128 + signal.SIGINT
+    return 0
+
+
+def _jsonl_arguments(arguments: list[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.removeprefix("--").partition("=")
+        if name not in ("jsonl", "out", "model") or not argument.startswith("--"):
+            raise UsageError(f"unknown argument '{argument}'; allowed: --jsonl, --out, --model")
+        values[name] = value if equals else next(rest, "")
+    missing = [name for name in ("jsonl", "out") if not values.get(name)]
+    if missing:
+        raise UsageError(f"--{missing[0]} needs a file name")
+    if values.get("model", "maestro") != "maestro":
+        raise UsageError(f"unknown model '{values['model']}'; allowed: maestro")
+    return values
+
+
+def _run_jsonl(source: Path, target: Path) -> None:
+    """Write the rows of ``source`` with ``out`` or ``error``; all of them or no file."""
+    partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with _open_text(source, "rt") as lines, _open_text(partial, "wt", target) as results:
+            for number, row in _rows(source, lines):
+                results.write(json.dumps(_evaluated(row, source, number)) + "\n")
+        partial.replace(target)
+    except OSError as error:
+        raise UsageError(f"{error.filename or source}: {error.strerror or error}") from None
+    except (EOFError, UnicodeDecodeError) as error:
+        raise UsageError(f"{source}: {error}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _open_text(path: Path, mode: str, named: Path | None = None) -> IO[str]:
+    compressed = (named or path).suffix == ".gz"
+    opened: IO[str] = gzip.open(path, mode) if compressed else path.open(mode)  # type: ignore
+    return opened
+
+
+def _rows(source: Path, lines: IO[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise UsageError(f"{source}, line {number}: not JSON: {error}") from None
+        if not isinstance(row, dict):
+            raise UsageError(f"{source}, line {number}: a row must be a JSON object")
+        yield number, row
+
+
+def _evaluated(row: dict[str, Any], source: Path, number: int) -> dict[str, Any]:
+    inputs = {key: value for key, value in row.items() if key not in ("out", "error")}
+    try:
+        return {**inputs, **evaluate_row(inputs)}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        problem = f"missing key {error}" if isinstance(error, KeyError) else str(error)
+        raise UsageError(f"{source}, line {number}: {problem}") from None
+
+
+def evaluate_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Evaluate one row of the reference format: ``{"out": cells}`` or ``{"error": death}``."""
+    hw = row["hw"]
+    noc = (hw["noc_bw"], hw["hop_latency"])
+    hardware = HardwareText(num_pes=hw["num_pes"], offchip_bw_cstr=hw["offchip_bw"])
+    try:
+        network = parse(_row_text(row))
+        (cells,) = _evaluate(network, hardware, {"num_simd_lanes": hw["simd"]}, [noc] * 4)
+    except ReferenceDeath as death:
+        code = -_SIGNALS[death.kind] if death.kind in _SIGNALS else _EXIT
+        return {"error": {"exit": code, "message": str(death)}}
+    return {"out": dict(zip(_CELL_NAMES, cells, strict=True))}
+
+
+def _row_text(row: dict[str, Any]) -> str:
+    stride_y, stride_x = row["stride"] or (1, 1)
+    dims = " ".join(f"{name}: {extent}" for name, extent in row["dims"].items())
+    strides = f"Stride {{ X: {stride_x} Y: {stride_y} }}" if row["stride"] else ""
+    flow = "\n".join(row["dataflow"])
+    return (
+        f"Network n {{ Layer l {{ Type: {row['type']} {strides}\n"
+        f"Dimensions {{ {dims} }}\nDataflow {{\n{flow}\n}} }} }}"
+    )
+
+
+def _cell_names() -> list[str]:
+    """Headers without network and layer name; the second of two equal ones is the maximum."""
+    names = [name.strip() for name in _native.CSV_HEADER.split(",")][2:]
+    names[names.index("Compute Delay (Min)", names.index("Compute Delay (Min)") + 1)] = (
+        "Compute Delay (Max)"
+    )
+    return names
+
+
+_CELL_NAMES = _cell_names()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

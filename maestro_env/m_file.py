@@ -1,0 +1,247 @@
+"""Reads MAESTRO's mapping and hardware files as the binary does, its oddities included.
+
+This module imports the standard library alone, so that the drop-in starts quickly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+_SEPARATORS = re.compile(r"[ ,\->():\t;]+")
+_LEADING_INTEGER = re.compile(r"\s*([+-]?\d+)")
+_INT_MAX = 2**31 - 1
+
+OPERATORS = ("CONV", "TRCONV", "DSCONV", "NGCONV", "GEMM")
+_MAPS = ("TemporalMap", "SpatialMap")
+_WINDOWS = ("R", "S")
+
+
+class ReferenceDeath(Exception):
+    """The binary dies on this input.
+
+    Attributes:
+        kind: ``exit``, ``sigfpe``, ``abort``, ``segv`` or ``undefined``.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+Directive = tuple[str, str, int, int]
+"""Kind (``TemporalMap``, ``SpatialMap``, ``Cluster``), dimension, size, offset."""
+
+
+@dataclass
+class LayerText:
+    """One layer of a mapping file: lists as written, repeats included."""
+
+    name: str = ""
+    operator: str = ""
+    strides: list[tuple[str, int]] = field(default_factory=list)
+    extents: list[tuple[str, int]] = field(default_factory=list)
+    directives: list[Directive] = field(default_factory=list)
+
+
+@dataclass
+class NetworkText:
+    """All layers of a mapping file, under the name of its last network."""
+
+    name: str
+    layers: list[LayerText]
+
+
+def tokens(text: str) -> Iterator[str]:
+    """Yield the tokens of a file; a token that begins with ``//`` ends its line."""
+    for line in text.split("\n"):
+        for token in _SEPARATORS.split(line):
+            if token.startswith("//"):
+                break
+            if token:
+                yield token
+
+
+def leading_integer(token: str) -> int:
+    """Convert a token like C's ``atoi``: leading digits, 0 if there are none."""
+    match = _LEADING_INTEGER.match(token)
+    if match is None:
+        return 0
+    value = int(match.group(1))
+    # atoi goes through a long, clamped there and cut to an int.
+    value = max(min(value, 2**63 - 1), -(2**63))
+    return (value + 2**31) % 2**32 - 2**31
+
+
+def parse(text: str) -> NetworkText:
+    """Parse a mapping file (specification S1).
+
+    Raises:
+        ReferenceDeath: what the binary's parser exits on.
+    """
+    return _Parser(tokens(text)).file()
+
+
+class _Parser:
+    def __init__(self, stream: Iterable[str]) -> None:
+        self._stream = iter(stream)
+        self._constants: dict[str, int] = {}
+        # Layer names, constants and dimensions share one slot, which Type reads and clears.
+        self._last_name = ""
+
+    def _next(self) -> str:
+        for token in self._stream:
+            return token
+        raise ReferenceDeath("exit", "the file ends inside a block")
+
+    def _expect(self, expected: str) -> None:
+        token = self._next()
+        if token != expected:
+            raise ReferenceDeath("exit", f"expected '{expected}', found '{token}'")
+
+    def file(self) -> NetworkText:
+        network = NetworkText("", [])
+        for token in self._stream:
+            if token == "Constant":
+                self._last_name = self._next()
+                self._constants[self._last_name] = leading_integer(self._next())
+            elif token == "Network":
+                network.name = self._names_until_brace("")
+                self._network(network)
+            elif token == "Accelerator":
+                raise ReferenceDeath("exit", "an Accelerator block cannot be closed")
+            elif token != "{" and "}" in token and token != "}":
+                raise ReferenceDeath("exit", f"unexpected '{token}'")
+        return network
+
+    def _names_until_brace(self, name: str) -> str:
+        while (token := self._next()) != "{":
+            name = token
+        return name
+
+    def _network(self, network: NetworkText) -> None:
+        while (token := self._next()) != "}":
+            if token != "Layer":
+                raise ReferenceDeath("exit", f"expected a Layer, found '{token}'")
+            self._last_name = self._names_until_brace(self._last_name)
+            network.layers.append(self._layer())
+
+    def _layer(self) -> LayerText:
+        layer = LayerText()
+        while (token := self._next()) != "}":
+            if token == "Type":
+                self._type(layer)
+            elif token == "Stride":
+                self._strides(layer)
+            elif token == "Dimensions":
+                self._dimensions(layer)
+            elif token == "Dataflow":
+                self._dataflow(layer)
+            else:
+                raise ReferenceDeath("exit", f"unexpected '{token}' in a layer")
+        if layer.operator not in OPERATORS:
+            raise ReferenceDeath("exit", f"no cost model for a layer of type '{layer.operator}'")
+        return layer
+
+    def _type(self, layer: LayerText) -> None:
+        layer.operator = self._next()
+        if layer.operator not in (*OPERATORS, "FC", "POOL", "LSTM"):
+            raise ReferenceDeath("exit", f"unknown layer type '{layer.operator}'")
+        layer.name = self._last_name or "Layer"
+        self._last_name = ""
+
+    def _strides(self, layer: LayerText) -> None:
+        if layer.extents:
+            raise ReferenceDeath("exit", "Stride after Dimensions")
+        self._expect("{")
+        while (name := self._next()) != "}":
+            stride = leading_integer(self._next())
+            if stride < 1:
+                raise ReferenceDeath("exit", f"the stride of {name} is {stride}")
+            layer.strides.append((name, stride))
+
+    def _dimensions(self, layer: LayerText) -> None:
+        self._expect("{")
+        while (name := self._next()) != "}":
+            self._last_name = name
+            extent = self._value(self._next())
+            if extent == 0:
+                raise ReferenceDeath("exit", f"the extent of {name} is 0")
+            layer.extents.append((name, extent))
+        listed = {name for name, _ in layer.extents}
+        for axis in ("X", "Y"):
+            if {axis, f"{axis}'"} <= listed and layer.operator != "GEMM":
+                raise ReferenceDeath("exit", f"both {axis} and {axis}' are given")
+
+    def _dataflow(self, layer: LayerText) -> None:
+        self._expect("{")
+        while (token := self._next()) != "}":
+            if token in _MAPS:
+                layer.directives.append(self._map(token, layer))
+            elif token == "Cluster":
+                layer.directives.append(self._cluster(layer))
+            else:
+                raise ReferenceDeath("exit", f"unexpected '{token}' in a Dataflow")
+
+    def _map(self, kind: str, layer: LayerText) -> Directive:
+        size = self._positive("tile size", layer)
+        offset = self._positive("tile offset", layer)
+        dim = self._next()
+        if kind == "TemporalMap" and dim in _WINDOWS:
+            if size != offset:
+                raise ReferenceDeath("exit", f"tile size of {dim} differs from its offset")
+            # Only what has been read so far is compared.
+            if any(name == dim and extent != size for name, extent in layer.extents):
+                raise ReferenceDeath("exit", f"tile size of {dim} differs from its extent")
+        return kind, dim, size, offset
+
+    def _cluster(self, layer: LayerText) -> Directive:
+        size = self._positive("cluster size", layer)
+        kind = "Cluster" if self._next() in ("P", "L") else "malformed"
+        return kind, "", size, size
+
+    def _positive(self, what: str, layer: LayerText) -> int:
+        token = self._next()
+        if token == "Sz":
+            dim = self._next()
+            extents = dict(layer.extents)
+            if dim not in extents:
+                raise ReferenceDeath("exit", f"Sz of unknown dimension {dim}")
+            value = extents[dim]
+        else:
+            value = self._value(token)
+        if value <= 0:
+            raise ReferenceDeath("exit", f"{what} '{token}' is not positive")
+        return value
+
+    def _value(self, token: str) -> int:
+        return self._constants.get(token, leading_integer(token))
+
+
+@dataclass(frozen=True)
+class HardwareText:
+    """What a hardware file sets: everything, with the binary's defaults (S2.2)."""
+
+    num_pes: int = 1
+    l1_size_cstr: int = _INT_MAX
+    l2_size_cstr: int = _INT_MAX
+    noc_bw_cstr: int = _INT_MAX
+    NoC_NumHops: int = 1
+    offchip_bw_cstr: int = _INT_MAX
+
+
+def parse_hardware(text: str) -> HardwareText:
+    """Parse a hardware file.
+
+    Raises:
+        ReferenceDeath: an unknown key or a key without a value.
+    """
+    words = list(tokens(text))
+    keys, values = words[::2], words[1::2]
+    unknown = [key for key in keys if key not in HardwareText.__dataclass_fields__]
+    if unknown or len(keys) != len(values):
+        problem = f"unknown key '{unknown[0]}'" if unknown else f"'{keys[-1]}' has no value"
+        allowed = ", ".join(HardwareText.__dataclass_fields__)
+        raise ReferenceDeath("exit", f"{problem}; a hardware file lists {allowed}")
+    return HardwareText(**{k: leading_integer(v) for k, v in zip(keys, values, strict=True)})

@@ -1,0 +1,51 @@
+#include "batch.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace gym {
+
+namespace {
+
+constexpr std::int64_t kChunk = 256;
+
+}  // namespace
+
+void BatchEvaluator::require_workers(int threads) {
+  while (workers_.size() < static_cast<std::size_t>(threads)) {
+    workers_.push_back({Scorer(spec_), {}});
+  }
+}
+
+void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
+                              int threads, Metrics* rows, Status* statuses) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::int64_t chunks = (count + kChunk - 1) / kChunk;
+  threads =
+      static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(chunks, 1)));
+  require_workers(threads);
+  const std::size_t width = space.parameters.size();
+  std::atomic<std::int64_t> next{0};
+  const auto work = [&](Worker& worker) {
+    for (std::int64_t chunk = next++; chunk < chunks; chunk = next++) {
+      const std::int64_t end = std::min(count, (chunk + 1) * kChunk);
+      for (std::int64_t i = chunk * kChunk; i < end; ++i) {
+        space.decode(points + static_cast<std::size_t>(i) * width, worker.mapping);
+        statuses[i] = worker.scorer.score(worker.mapping, rows[i]);
+      }
+    }
+  };
+  std::vector<std::thread> others;
+  for (int t = 1; t < threads; ++t) others.emplace_back(work, std::ref(workers_[t]));
+  work(workers_[0]);
+  for (std::thread& other : others) other.join();
+}
+
+Status BatchEvaluator::evaluate(const Mapping& mapping, Metrics& row) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  require_workers(1);
+  return workers_[0].scorer.score(mapping, row);
+}
+
+}  // namespace gym

@@ -1,0 +1,37 @@
+// Many points of one map space on one problem: the primitive everything else calls.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "map_space.hpp"
+#include "scorer.hpp"
+
+namespace gym {
+
+class BatchEvaluator {
+ public:
+  explicit BatchEvaluator(ScorerSpec spec) : spec_(std::move(spec)) {}
+
+  // Writes one row of metrics and one status per point. Rows depend on their point alone, so the
+  // result is the same for any number of threads.
+  void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count, int threads,
+                Metrics* rows, Status* statuses);
+
+  // The same for one mapping from outside the map space.
+  Status evaluate(const Mapping& mapping, Metrics& row);
+
+ private:
+  struct Worker {
+    Scorer scorer;
+    Mapping mapping;
+  };
+
+  void require_workers(int threads);
+
+  ScorerSpec spec_;
+  std::vector<Worker> workers_;
+  std::mutex mutex_;
+};
+
+}  // namespace gym

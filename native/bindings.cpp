@@ -1,0 +1,287 @@
+// The Python face of the core: converts names and arrays, holds no logic of its own.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <stdexcept>
+#include <tuple>
+
+#include "area.hpp"
+#include "batch.hpp"
+#include "constants.hpp"
+#include "maestro/csv.hpp"
+#include "maestro/network.hpp"
+
+namespace py = pybind11;
+
+namespace {
+
+using namespace gym;
+
+constexpr std::array<std::string_view, kFirstOtherDim> kDimNames = {"C", "G", "K", "M",  "N", "R",
+                                                                    "S", "X", "Y", "X'", "Y'"};
+constexpr std::array<std::string_view, 5> kOperatorNames = {"CONV", "TRCONV", "DSCONV", "NGCONV",
+                                                            "GEMM"};
+constexpr std::array<std::string_view, 4> kKindNames = {"TemporalMap", "SpatialMap", "Cluster",
+                                                        "malformed"};
+
+template <std::size_t n>
+std::size_t index_of(const std::array<std::string_view, n>& names, std::string_view name,
+                     const char* what) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw std::invalid_argument("unknown " + std::string(what) + " '" + std::string(name) + "'");
+  }
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+using NamedValues = std::vector<std::pair<std::string, std::int32_t>>;
+using NamedDirective = std::tuple<std::string, std::string, std::int32_t, std::int32_t>;
+
+// A layer and the names of its dimensions, in which mappings are read and written.
+class NamedLayer {
+ public:
+  NamedLayer(const std::string& op, const NamedValues& extents, const NamedValues& strides)
+      : names_(kDimNames.begin(), kDimNames.end()) {
+    layer.op = static_cast<Operator>(index_of(kOperatorNames, op, "operator"));
+    for (const auto& [name, value] : extents) layer.extents.push_back({intern(name), value});
+    for (const auto& [name, value] : strides) layer.stride[intern(name)] = value;
+  }
+
+  Dim dim(std::string_view name) const {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    return found == names_.end() ? kUnknownDim : static_cast<Dim>(found - names_.begin());
+  }
+
+  Mapping read(const std::vector<NamedDirective>& directives) const {
+    Mapping mapping;
+    for (const auto& [kind, name, size, offset] : directives) {
+      const auto id = static_cast<Directive::Kind>(index_of(kKindNames, kind, "directive"));
+      const bool loop = id == Directive::Kind::temporal || id == Directive::Kind::spatial;
+      mapping.push_back({id, loop ? dim(name) : Dim{0}, size, offset});
+    }
+    return mapping;
+  }
+
+  std::vector<NamedDirective> write(const Mapping& mapping) const {
+    std::vector<NamedDirective> directives;
+    for (const Directive& each : mapping) {
+      const bool cluster = each.kind == Directive::Kind::cluster;
+      directives.emplace_back(kKindNames[static_cast<std::size_t>(each.kind)],
+                              cluster ? "" : names_[each.dim], each.size, each.offset);
+    }
+    return directives;
+  }
+
+  Layer layer;
+
+ private:
+  Dim intern(const std::string& name) {
+    const Dim known = dim(name);
+    if (known != kUnknownDim) return known;
+    if (names_.size() >= kUnknownDim) throw std::invalid_argument("too many dimensions");
+    names_.push_back(name);
+    return static_cast<Dim>(names_.size() - 1);
+  }
+
+  std::vector<std::string> names_;
+};
+
+Hardware make_hardware(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t noc_bw,
+                       std::int32_t noc_latency, std::int32_t offchip_bw,
+                       std::optional<std::int64_t> l1_bytes, std::optional<std::int64_t> l2_bytes) {
+  return {num_pes,
+          simd_lanes,
+          noc_bw,
+          noc_latency,
+          offchip_bw,
+          l1_bytes.value_or(kUnlimitedBytes),
+          l2_bytes.value_or(kUnlimitedBytes)};
+}
+
+std::vector<std::string> metric_names() { return {kMetricNames.begin(), kMetricNames.end()}; }
+std::vector<std::string> status_names() { return {kStatusNames.begin(), kStatusNames.end()}; }
+
+using Points = py::array_t<std::int32_t, py::array::c_style>;
+
+// Checked views on a batch's points.
+struct PointView {
+  const std::int32_t* data;
+  std::int64_t count;
+};
+
+PointView view_points(const MapSpace& space, const py::array& points) {
+  if (!py::isinstance<Points>(points) || points.ndim() != 2 ||
+      points.shape(1) != static_cast<py::ssize_t>(space.parameters.size())) {
+    throw std::invalid_argument("points must be a C-contiguous int32 array of shape [N, " +
+                                std::to_string(space.parameters.size()) + "], got " +
+                                py::str(points.dtype()).cast<std::string>() + " of shape " +
+                                py::str(points.attr("shape")).cast<std::string>());
+  }
+  const PointView view{static_cast<const std::int32_t*>(points.data()), points.shape(0)};
+  const auto width = static_cast<std::int64_t>(space.parameters.size());
+  const std::int64_t bad = space.first_out_of_range(view.data, view.count * width);
+  if (bad >= 0) {
+    const auto& parameter = space.parameters[static_cast<std::size_t>(bad % width)];
+    throw std::invalid_argument("point " + std::to_string(bad / width) + ": " + parameter.name +
+                                " = " + std::to_string(view.data[bad]) + " is not in 0.." +
+                                std::to_string(parameter.choices - 1));
+  }
+  return view;
+}
+
+Choice make_choice(const std::pair<int, std::vector<std::int32_t>>& choice) {
+  return {choice.first, choice.second};
+}
+
+class NamedSpace {
+ public:
+  using ChoiceSpec = std::pair<int, std::vector<std::int32_t>>;
+  using LevelSpec = std::tuple<int, ChoiceSpec, std::vector<ChoiceSpec>>;
+
+  NamedSpace(const NamedLayer& layer, const NamedValues& parameters,
+             const std::vector<std::string>& dims, const std::array<LevelSpec, 2>& levels,
+             const ChoiceSpec& cluster)
+      : layer_(layer) {
+    for (const auto& [name, choices] : parameters) space.parameters.push_back({name, choices});
+    for (const std::string& name : dims) space.dims.push_back(layer.dim(name));
+    for (std::size_t j = 0; j < levels.size(); ++j) {
+      const auto& [order, parallel, tiles] = levels[j];
+      MapSpace::Level& level = space.levels[j];
+      level.order_column = order;
+      level.parallel = make_choice(parallel);
+      for (const ChoiceSpec& tile : tiles) level.tiles.push_back(make_choice(tile));
+    }
+    space.cluster = make_choice(cluster);
+  }
+
+  std::vector<NamedDirective> decode(const py::array& point) const {
+    const py::array rows = point.attr("reshape")(1, -1);
+    const PointView view = view_points(space, rows);
+    Mapping mapping;
+    space.decode(view.data, mapping);
+    return layer_.write(mapping);
+  }
+
+  MapSpace space;
+
+ private:
+  NamedLayer layer_;
+};
+
+class Evaluator {
+ public:
+  Evaluator(const std::string& model, const NamedLayer& layer, const Hardware& hardware,
+            bool guarded)
+      : layer_(layer), batch_(make_spec(model, layer, hardware, guarded)) {}
+
+  py::tuple evaluate(const NamedSpace& space, const py::array& points, int threads) {
+    const PointView view = view_points(space.space, points);
+    py::array_t<double> rows({view.count, static_cast<std::int64_t>(kMetrics)});
+    py::array_t<std::uint8_t> statuses(view.count);
+    auto* row_data = reinterpret_cast<Metrics*>(rows.mutable_data());
+    auto* status_data = reinterpret_cast<Status*>(statuses.mutable_data());
+    {
+      py::gil_scoped_release release;
+      batch_.evaluate(space.space, view.data, view.count, threads, row_data, status_data);
+    }
+    return py::make_tuple(rows, statuses);
+  }
+
+  // Plain Python numbers, so that a single mapping needs no numpy.
+  py::tuple evaluate_mapping(const std::vector<NamedDirective>& directives) {
+    const Mapping mapping = layer_.read(directives);
+    Metrics row;
+    Status status;
+    {
+      py::gil_scoped_release release;
+      status = batch_.evaluate(mapping, row);
+    }
+    const auto* figures = reinterpret_cast<const double*>(&row);
+    return py::make_tuple(std::vector<double>(figures, figures + kMetrics),
+                          kStatusNames[static_cast<std::size_t>(status)]);
+  }
+
+ private:
+  static ScorerSpec make_spec(const std::string& model, const NamedLayer& layer,
+                              const Hardware& hardware, bool guarded) {
+    if (!make_model(model, layer.layer, hardware)) {
+      throw std::invalid_argument("unknown model '" + model + "'");
+    }
+    if (!loop_nest(layer.layer)) throw std::invalid_argument("the layer has no outputs");
+    return {model, layer.layer, hardware, guarded};
+  }
+
+  NamedLayer layer_;
+  BatchEvaluator batch_;
+};
+
+py::tuple run_network(const std::vector<NamedLayer>& layers,
+                      const std::vector<std::vector<NamedDirective>>& mappings,
+                      std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t offchip_bw,
+                      const std::vector<std::pair<std::int32_t, std::int32_t>>& nocs) {
+  std::vector<maestro::MappedLayer> mapped;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    mapped.push_back({layers[i].layer, layers[i].read(mappings.at(i))});
+  }
+  maestro::Machine machine{num_pes, simd_lanes, offchip_bw, {}};
+  for (const auto& [bw, latency] : nocs) machine.nocs.push_back({bw, latency});
+  maestro::NetworkResult result;
+  {
+    py::gil_scoped_release release;
+    result = maestro::run_network(mapped, machine);
+  }
+  return py::make_tuple(kStatusNames[static_cast<std::size_t>(result.status)], result.rows);
+}
+
+py::dict layer_facts(const NamedLayer& layer) {
+  const auto nest = loop_nest(layer.layer);
+  if (!nest) throw std::invalid_argument("the layer has no outputs");
+  py::dict facts;
+  facts["macs"] = static_cast<std::int64_t>(nest->macs());
+  facts["input_words"] = static_cast<std::int64_t>(nest->words(kInput));
+  facts["filter_words"] = static_cast<std::int64_t>(nest->words(kFilter));
+  facts["output_words"] = static_cast<std::int64_t>(nest->words(kOutput));
+  facts["output_rows"] = nest->extent[kLoopP];
+  facts["output_columns"] = nest->extent[kLoopQ];
+  return facts;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_native, m) {
+  m.doc() = "C++ core: cost models, map space decoding and batch evaluation.";
+  m.attr("METRICS") = py::tuple(py::cast(metric_names()));
+  m.attr("STATUSES") = py::tuple(py::cast(status_names()));
+  m.attr("CSV_HEADER") = std::string(maestro::kCsvHeader);
+  m.attr("MAC_ENERGY_NJ") = constants::kMacEnergyNj;
+  m.attr("L1_ACCESS_MACS") = constants::kL1AccessMacs;
+  m.attr("L2_ACCESS_MACS") = constants::kL2AccessMacs;
+
+  py::class_<Hardware>(m, "Hardware")
+      .def(py::init(&make_hardware), py::kw_only(), py::arg("num_pes"), py::arg("simd_lanes"),
+           py::arg("noc_bw"), py::arg("noc_latency"), py::arg("offchip_bw"), py::arg("l1_bytes"),
+           py::arg("l2_bytes"));
+  py::class_<NamedLayer>(m, "Layer")
+      .def(py::init<const std::string&, const NamedValues&, const NamedValues&>(),
+           py::arg("operator"), py::arg("extents"), py::arg("strides"))
+      .def("facts", &layer_facts);
+  py::class_<NamedSpace>(m, "MapSpace")
+      .def(py::init<const NamedLayer&, const NamedValues&, const std::vector<std::string>&,
+                    const std::array<NamedSpace::LevelSpec, 2>&, const NamedSpace::ChoiceSpec&>(),
+           py::arg("layer"), py::arg("parameters"), py::arg("dims"), py::arg("levels"),
+           py::arg("cluster"))
+      .def("decode", &NamedSpace::decode, py::arg("point"));
+  py::class_<Evaluator>(m, "BatchEvaluator")
+      .def(py::init<const std::string&, const NamedLayer&, const Hardware&, bool>(),
+           py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("guarded"))
+      .def("evaluate", &Evaluator::evaluate, py::arg("space"), py::arg("points"),
+           py::arg("threads") = 1)
+      .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"));
+
+  m.def("run_network", &run_network, py::arg("layers"), py::arg("mappings"), py::arg("num_pes"),
+        py::arg("simd_lanes"), py::arg("offchip_bw"), py::arg("nocs"));
+  m.def("csv_row", &maestro::csv_row, py::arg("network"), py::arg("layer"), py::arg("cells"));
+  m.def("block_area_um2", &block_area_um2, py::arg("hardware"), py::arg("l1_bytes"),
+        py::arg("l2_bytes"));
+}

@@ -1,0 +1,59 @@
+// A layer as it is written down: an operator, the extents of its dimensions, its strides.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace gym {
+
+enum class Operator : std::uint8_t { conv, trconv, dsconv, ngconv, gemm };
+
+// Dimensions are small integers. The known ones are numbered alphabetically, the primed output axes
+// follow, then whatever other names a layer lists.
+using Dim = std::uint8_t;
+using DimSet = std::uint32_t;
+inline constexpr Dim kC = 0, kG = 1, kK = 2, kM = 3, kN = 4, kR = 5, kS = 6, kX = 7, kY = 8;
+inline constexpr Dim kOutX = 9, kOutY = 10, kFirstOtherDim = 11;
+inline constexpr int kMaxDims = 32;
+inline constexpr Dim kUnknownDim = kMaxDims - 1;
+
+constexpr DimSet bit(Dim dim) { return DimSet{1} << dim; }
+
+struct Layer {
+  struct Extent {
+    Dim dim;
+    std::int32_t value;
+  };
+
+  Operator op = Operator::conv;
+  std::vector<Extent> extents;                // in the order listed, repeated names included
+  std::array<std::int32_t, kMaxDims> stride;  // 1 unless given
+
+  Layer() { stride.fill(1); }
+};
+
+enum TensorId { kInput = 0, kFilter = 1, kOutput = 2, kTensors = 3 };
+
+// The dimensions a tensor is indexed by, in MAESTRO's order.
+struct Tensor {
+  std::array<Dim, 6> dims{};
+  int count = 0;
+  DimSet set = 0;
+
+  void add(Dim dim);
+  bool has(Dim dim) const { return (set & bit(dim)) != 0; }
+};
+
+// The three tensors of an operator; `batched` adds N to input and output of a convolution.
+std::array<Tensor, kTensors> tensors_of(Operator op, bool batched);
+
+constexpr bool is_convolution(Operator op) { return op != Operator::gemm; }
+
+// The input axis an output axis slides along, and the window that slides: Y with R, X with S.
+constexpr Dim output_axis(Dim input_axis) { return input_axis == kY ? kOutY : kOutX; }
+constexpr Dim window_of(Dim input_axis) { return input_axis == kY ? kR : kS; }
+
+bool lists(const Layer& layer, Dim dim);
+
+}  // namespace gym

@@ -1,0 +1,105 @@
+#include "loop_nest.hpp"
+
+#include <algorithm>
+
+namespace gym {
+
+namespace {
+
+// Rows (columns) that `outputs` windows of `taps` touch (E1).
+double rows(std::int64_t outputs, std::int64_t taps, std::int64_t stride) {
+  return static_cast<double>((outputs - 1) * std::min(stride, taps) + taps);
+}
+
+std::optional<std::int64_t> extent_of(const Layer& layer, Dim dim) {
+  for (const Layer::Extent& extent : layer.extents) {
+    if (extent.dim == dim) return extent.value;
+  }
+  return std::nullopt;
+}
+
+// Outputs along Y or X, from the primed extent or from input, window and stride.
+std::int64_t outputs(const Layer& layer, Dim axis, std::int64_t window, std::int64_t stride) {
+  if (const auto given = extent_of(layer, output_axis(axis))) return *given;
+  const std::int64_t input = extent_of(layer, axis).value_or(0);
+  return input < window ? 0 : (input - window) / stride + 1;
+}
+
+}  // namespace
+
+double LoopNest::macs() const {
+  double product = 1;
+  for (const std::int64_t each : extent) product *= static_cast<double>(each);
+  return product;
+}
+
+double LoopNest::words(TensorId tensor) const {
+  const auto product = [this](std::initializer_list<LoopId> loops) {
+    double words = 1;
+    for (LoopId loop : loops) words *= static_cast<double>(extent[loop]);
+    return words;
+  };
+  switch (tensor) {
+    case kInput:
+      return product({kLoopN, kLoopG, kLoopC}) * rows(extent[kLoopP], extent[kLoopR], stride_y) *
+             rows(extent[kLoopQ], extent[kLoopS], stride_x);
+    case kFilter:
+      return product({kLoopG, kLoopK, kLoopC, kLoopR, kLoopS});
+    default:
+      return product({kLoopN, kLoopG, kLoopK, kLoopP, kLoopQ});
+  }
+}
+
+LoopId loop_of(Operator op, Dim dim) {
+  if (op == Operator::gemm) {
+    return dim == kM ? kLoopP : dim == kK ? kLoopC : dim == kN ? kLoopK : kLoops;
+  }
+  switch (dim) {
+    case kC:
+      return op == Operator::dsconv ? kLoopG : kLoopC;
+    case kG:
+      return kLoopG;
+    case kK:
+      return kLoopK;
+    case kN:
+      return kLoopN;
+    case kR:
+      return kLoopR;
+    case kS:
+      return kLoopS;
+    case kX:
+    case kOutX:
+      return kLoopQ;
+    case kY:
+    case kOutY:
+      return kLoopP;
+    default:
+      return kLoops;
+  }
+}
+
+std::optional<LoopNest> loop_nest(const Layer& layer) {
+  LoopNest nest;
+  nest.extent.fill(1);
+  const std::array<Tensor, kTensors> tensors = tensors_of(layer.op, lists(layer, kN));
+  for (const Tensor& tensor : tensors) {
+    for (int k = 0; k < tensor.count; ++k) {
+      const Dim dim = tensor.dims[k];
+      if (is_convolution(layer.op) && (dim == kY || dim == kX)) continue;
+      const auto extent = extent_of(layer, dim);
+      if (!extent) return std::nullopt;
+      nest.extent[loop_of(layer.op, dim)] = *extent;
+    }
+  }
+  if (is_convolution(layer.op)) {
+    nest.stride_y = layer.stride[kY];
+    nest.stride_x = layer.stride[kX];
+    if (nest.stride_y < 1 || nest.stride_x < 1) return std::nullopt;
+    nest.extent[kLoopP] = outputs(layer, kY, nest.extent[kLoopR], nest.stride_y);
+    nest.extent[kLoopQ] = outputs(layer, kX, nest.extent[kLoopS], nest.stride_x);
+  }
+  if (*std::min_element(nest.extent.begin(), nest.extent.end()) < 1) return std::nullopt;
+  return nest;
+}
+
+}  // namespace gym

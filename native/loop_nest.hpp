@@ -1,0 +1,30 @@
+// The canonical loop nest every layer is: a batched grouped strided convolution (exact model, E1).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "layer.hpp"
+
+namespace gym {
+
+enum LoopId { kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS, kLoops };
+
+struct LoopNest {
+  std::array<std::int64_t, kLoops> extent;
+  std::int64_t stride_y = 1;
+  std::int64_t stride_x = 1;
+
+  double macs() const;
+  // Distinct words of a tensor that some MAC touches.
+  double words(TensorId tensor) const;
+};
+
+// The loop a layer's own dimension is; Y and X (their primed forms too) are P and Q.
+LoopId loop_of(Operator op, Dim dim);
+
+// Nothing if a dimension is missing, an extent is not positive or a window exceeds its input.
+std::optional<LoopNest> loop_nest(const Layer& layer);
+
+}  // namespace gym

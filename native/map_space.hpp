@@ -1,0 +1,52 @@
+// From integer vectors to two-level mappings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mapping.hpp"
+
+namespace gym {
+
+// A number a vector may choose: values[point[column]], or a constant where column is -1.
+struct Choice {
+  int column = -1;
+  std::vector<std::int32_t> values;
+
+  std::int32_t pick(const std::int32_t* point) const {
+    return column < 0 ? values[0] : values[point[column]];
+  }
+};
+
+struct MapSpace {
+  struct Parameter {
+    std::string name;
+    std::int32_t choices;
+  };
+  // One level: rank of the loop order, index of the parallel dimension, a tile per dimension.
+  struct Level {
+    int order_column;
+    Choice parallel;
+    std::vector<Choice> tiles;
+  };
+  static constexpr std::size_t kMaxLoops = 8;
+
+  std::vector<Parameter> parameters;
+  std::vector<Dim> dims;  // as directives name them
+  std::array<Level, 2> levels;
+  Choice cluster;
+
+  // Writes the mapping of a point whose entries are in range; inner tiles are clipped to outer
+  // ones.
+  void decode(const std::int32_t* point, Mapping& mapping) const;
+
+  // Index of the first entry outside its range among `count` entries, or -1.
+  std::int64_t first_out_of_range(const std::int32_t* points, std::int64_t count) const;
+};
+
+// The permutation of 0..n-1 with a lexicographic rank (Lehmer code), n <= kMaxLoops.
+std::array<std::uint8_t, MapSpace::kMaxLoops> permutation(std::int32_t rank, std::size_t n);
+
+}  // namespace gym

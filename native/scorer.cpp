@@ -1,0 +1,28 @@
+#include "scorer.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace gym {
+
+Scorer::Scorer(const ScorerSpec& spec)
+    : hardware_(spec.hardware), model_(make_model(spec.model, spec.layer, spec.hardware)) {
+  if (spec.guarded) guard_.emplace(spec.layer, loop_nest(spec.layer).value(), spec.hardware);
+}
+
+Status Scorer::score(const Mapping& mapping, Metrics& metrics) {
+  Status status = model_->evaluate(mapping, metrics);
+  if (status != Status::ok) {
+    double* figures = reinterpret_cast<double*>(&metrics);
+    std::fill_n(figures, kMetrics, std::numeric_limits<double>::quiet_NaN());
+    return status;
+  }
+  if (guard_) status = guard_->check(mapping, metrics);
+  if (status == Status::ok) status = check_positive(metrics);
+  if (status != Status::ok) return status;
+  if (metrics.l1_bytes > static_cast<double>(hardware_.l1_bytes)) return Status::l1_overflow;
+  if (metrics.l2_bytes > static_cast<double>(hardware_.l2_bytes)) return Status::l2_overflow;
+  return Status::ok;
+}
+
+}  // namespace gym

@@ -1,0 +1,34 @@
+// One mapping's figures and verdict: model, guard and capacities in one call.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "guard.hpp"
+#include "model.hpp"
+
+namespace gym {
+
+struct ScorerSpec {
+  std::string model;
+  Layer layer;
+  Hardware hardware;
+  bool guarded = true;
+};
+
+class Scorer {
+ public:
+  // The layer must have a loop nest and the model a known name.
+  explicit Scorer(const ScorerSpec& spec);
+
+  // Figures are NaN where there is no result; capacity and guard statuses keep them.
+  Status score(const Mapping& mapping, Metrics& metrics);
+
+ private:
+  Hardware hardware_;
+  std::unique_ptr<Model> model_;
+  std::optional<Guard> guard_;
+};
+
+}  // namespace gym
