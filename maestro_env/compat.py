@@ -30,7 +30,7 @@ from maestro_env.m_file import (
 _SIGNALS = {"sigfpe": signal.SIGFPE, "abort": signal.SIGABRT, "segv": signal.SIGSEGV}
 _EXIT = 255
 _USAGE = 2
-_UNUSED_NOC = (70000, 1)
+_UNSWEPT_NOC = (70000, 1)
 
 _BOOLEANS = {
     **dict.fromkeys(("", "on", "yes", "1", "true"), True),
@@ -98,12 +98,16 @@ def _parse_options(arguments: list[str]) -> dict[str, Any]:
     """Options as boost reads them: unambiguous prefixes, ``--name value`` or ``--name=value``."""
     types = {name: type(default) for name, default in _OPTIONS.items()} | _IGNORED
     options: dict[str, Any] = dict(_OPTIONS)
+    seen: set[str] = set()
     rest = iter(arguments)
     for argument in rest:
-        if not argument.startswith("--"):
-            raise ReferenceDeath("abort", f"unexpected argument '{argument}'")
+        if not argument.startswith("-"):
+            continue
         given, equals, value = argument[2:].partition("=")
         name = _complete(given, [*types, "help"])
+        if name in seen:
+            raise ReferenceDeath("abort", f"option --{name} is given twice")
+        seen.add(name)
         if name == "help":
             continue
         if not equals:
@@ -125,20 +129,27 @@ def _complete(given: str, names: list[str]) -> str:
 
 
 def _convert(name: str, value: str, kind: type) -> str | int | float | bool:
+    if kind is str:
+        return value
     try:
         if kind is bool:
             return _BOOLEANS[value.lower()]
-        number = kind(value) if value.strip() == value and "_" not in value else None
+        # Python's own liberties: surrounding blanks and digit groups.
+        if value.strip() == value and "_" not in value:
+            number: int | float = kind(value)
+            if kind is float or -(2**31) <= number < 2**31:
+                return number
     except (KeyError, ValueError):
-        number = None
-    if number is None or (kind is int and not -(2**31) <= number < 2**31):
-        raise ReferenceDeath("abort", f"option --{name}: '{value}' is not a valid value")
-    return number
+        pass
+    raise ReferenceDeath("abort", f"option --{name}: '{value}' is not a valid value")
 
 
 def _run_file(options: dict[str, Any]) -> None:
     path = options["Mapping_file"]
-    network = parse(_read(path, "abort"))
+    try:
+        network = parse(_read(path))
+    except OSError as error:
+        raise ReferenceDeath("abort", f"cannot read '{path}': {error.strerror}") from None
     hardware = HardwareText(
         num_pes=options["num_pes"],
         noc_bw_cstr=options["noc_bw_cstr"],
@@ -146,24 +157,44 @@ def _run_file(options: dict[str, Any]) -> None:
         offchip_bw_cstr=options["offchip_bw_cstr"],
     )
     if options["HW_file"]:
-        hardware = parse_hardware(_read(options["HW_file"], "exit"))
+        hardware = _read_hardware(options["HW_file"])
     latency = hardware.NoC_NumHops
     if options["bw_sweep"] and options["top_bw_only"]:
-        sweep = range(options["min_noc_bw"], options["max_noc_bw"] + 1, options["bw_tick"])
-        for bw in sweep:
-            nocs = [(bw, latency)] + [_UNUSED_NOC] * 5
-            _append_csv(path, network, _evaluate(network, hardware, options, nocs))
+        _sweep(network, hardware, options)
         return
-    rows = _evaluate(network, hardware, options, [(hardware.noc_bw_cstr, latency)] * 4)
+    rows = _evaluate(network, hardware, options, _nocs(hardware))
     if options["print_res_csv_file"]:
         _append_csv(path, network, rows)
 
 
-def _read(path: str, death: str) -> str:
+def _nocs(hardware: HardwareText) -> list[tuple[int, int]]:
+    return [(hardware.noc_bw_cstr, hardware.NoC_NumHops)] * 4
+
+
+def _sweep(network: NetworkText, hardware: HardwareText, options: dict[str, Any]) -> None:
+    """Append one block of rows per bandwidth; a hardware file's own bandwidth stays (S2.3)."""
+    if options["bw_tick"] < 1:
+        raise ReferenceDeath("abort", "a bandwidth sweep with such a bw_tick never ends")
+    bandwidths = range(options["min_noc_bw"], options["max_noc_bw"] + 1, options["bw_tick"])
+    for bw in bandwidths:
+        nocs = [(bw, hardware.NoC_NumHops)] + [_UNSWEPT_NOC] * 5
+        if options["HW_file"]:
+            nocs = _nocs(hardware)
+        _append_csv(options["Mapping_file"], network, _evaluate(network, hardware, options, nocs))
+
+
+def _read(path: str) -> str:
+    # Carriage returns must reach the parser, which takes them for parts of tokens.
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return file.read()
+
+
+def _read_hardware(path: str) -> HardwareText:
+    """Read a hardware file; the binary takes one it cannot open for an empty one."""
     try:
-        return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError as error:
-        raise ReferenceDeath(death, f"cannot read '{path}': {error.strerror}") from None
+        return parse_hardware(_read(path))
+    except OSError:
+        return HardwareText()
 
 
 def _evaluate(
@@ -284,11 +315,15 @@ def _evaluated(row: dict[str, Any], source: Path, number: int) -> dict[str, Any]
 def evaluate_row(row: dict[str, Any]) -> dict[str, Any]:
     """Evaluate one row of the reference format: ``{"out": cells}`` or ``{"error": death}``."""
     hw = row["hw"]
-    noc = (hw["noc_bw"], hw["hop_latency"])
-    hardware = HardwareText(num_pes=hw["num_pes"], offchip_bw_cstr=hw["offchip_bw"])
+    hardware = HardwareText(
+        num_pes=hw["num_pes"],
+        noc_bw_cstr=hw["noc_bw"],
+        NoC_NumHops=hw["hop_latency"],
+        offchip_bw_cstr=hw["offchip_bw"],
+    )
     try:
         network = parse(_row_text(row))
-        (cells,) = _evaluate(network, hardware, {"num_simd_lanes": hw["simd"]}, [noc] * 4)
+        (cells,) = _evaluate(network, hardware, {"num_simd_lanes": hw["simd"]}, _nocs(hardware))
     except ReferenceDeath as death:
         code = -_SIGNALS[death.kind] if death.kind in _SIGNALS else _EXIT
         return {"error": {"exit": code, "message": str(death)}}

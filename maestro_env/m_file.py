@@ -14,6 +14,8 @@ _LEADING_INTEGER = re.compile(r"\s*([+-]?\d+)")
 _INT_MAX = 2**31 - 1
 
 OPERATORS = ("CONV", "TRCONV", "DSCONV", "NGCONV", "GEMM")
+# Known to the parser, but without a cost model: such a Type leaves the layer as it was.
+_WITHOUT_MODEL = ("FC", "POOL", "LSTM")
 _MAPS = ("TemporalMap", "SpatialMap")
 _WINDOWS = ("R", "S")
 
@@ -107,7 +109,7 @@ class _Parser:
                 self._last_name = self._next()
                 self._constants[self._last_name] = leading_integer(self._next())
             elif token == "Network":
-                network.name = self._names_until_brace("")
+                network.name = self._names_until_brace(network.name)
                 self._network(network)
             elif token == "Accelerator":
                 raise ReferenceDeath("exit", "an Accelerator block cannot be closed")
@@ -140,14 +142,17 @@ class _Parser:
                 self._dataflow(layer)
             else:
                 raise ReferenceDeath("exit", f"unexpected '{token}' in a layer")
-        if layer.operator not in OPERATORS:
-            raise ReferenceDeath("exit", f"no cost model for a layer of type '{layer.operator}'")
+        if not layer.operator:
+            raise ReferenceDeath("exit", "a layer needs a Type with a cost model")
         return layer
 
     def _type(self, layer: LayerText) -> None:
-        layer.operator = self._next()
-        if layer.operator not in (*OPERATORS, "FC", "POOL", "LSTM"):
-            raise ReferenceDeath("exit", f"unknown layer type '{layer.operator}'")
+        operator = self._next()
+        if operator in _WITHOUT_MODEL:
+            return
+        if operator not in OPERATORS:
+            raise ReferenceDeath("exit", f"unknown layer type '{operator}'")
+        layer.operator = operator
         layer.name = self._last_name or "Layer"
         self._last_name = ""
 

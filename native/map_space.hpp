@@ -10,13 +10,15 @@
 
 namespace gym {
 
-// A number a vector may choose: values[point[column]], or a constant where column is -1.
+// A number a vector may choose: values[point[column]], the constant values[0] where column is -1.
+// No values stand for 1, 2, 3, ...
 struct Choice {
   int column = -1;
   std::vector<std::int32_t> values;
 
   std::int32_t pick(const std::int32_t* point) const {
-    return column < 0 ? values[0] : values[point[column]];
+    if (column < 0) return values[0];
+    return values.empty() ? point[column] + 1 : values[point[column]];
   }
 };
 

@@ -27,6 +27,13 @@ std::int64_t tile_words(const Level& level, const Tensor& tensor) {
   return words;
 }
 
+// Rounded up; what does not fit becomes the least integer, as the hardware converts it.
+std::int64_t cycles_of(std::int64_t macs, std::int32_t lanes) {
+  const double cycles = std::ceil(static_cast<double>(macs) / static_cast<double>(lanes));
+  if (!(std::abs(cycles) < 0x1p63)) return std::numeric_limits<std::int64_t>::min();
+  return static_cast<std::int64_t>(cycles);
+}
+
 }  // namespace
 
 Machine make_machine(const Hardware& hardware) {
@@ -82,6 +89,7 @@ Status Analysis::run_case(int j, const Extents& extent, const Volumes& volumes, 
   step.egress = volumes.egress();
   step.macs = volumes.macs();
   if (sizing) size_buffers(j, extent, step, result);
+  if (step.occurrences <= 0) return Status::reference_abort;
   Traffic& output = result.traffic[kOutput];
   output.l2_write = wrap_add(output.l2_write, wrap_mul(step.occurrences, step.egress));
   output.l1_write = wrap_add(output.l1_write, wrap_mul(step.occurrences, step.macs));
@@ -155,10 +163,7 @@ Status Analysis::compute(int j, Step& step) {
   const Level& level = levels_->level[j];
   const LoopState& spatial = cases_[j].state(level.spatial);
   if (j + 1 == levels_->count) {
-    const double cycles =
-        std::ceil(static_cast<double>(step.unit) / static_cast<double>(machine_.simd_lanes));
-    if (!(std::abs(cycles) < 0x1p63)) return Status::reference_undefined;
-    step.compute = static_cast<std::int64_t>(cycles);
+    step.compute = cycles_of(step.unit, machine_.simd_lanes);
   } else {
     struct Job {
       bool ragged;
@@ -267,10 +272,8 @@ void Analysis::accumulate(const Step& step, LevelResult& result) const {
   result.active_units += step.active_units * static_cast<double>(occurrences);
   const std::int64_t compute = step.compute == 0 ? 1 : step.compute;
   const std::int64_t burst = std::max(incoming, step.egress);
-  // The compute delay is positive here: a top level without one has died, lower ones print nothing.
-  result.peak_bw = std::max(result.peak_bw, burst / std::max<std::int64_t>(compute, 1));
-  result.words_per_cycle +=
-      static_cast<long double>(wrap_mul(occurrences, burst) / std::max<std::int64_t>(compute, 1));
+  result.peak_bw = std::max(result.peak_bw, burst / compute);
+  result.words_per_cycle += static_cast<long double>(wrap_mul(occurrences, burst) / compute);
   result.compute.add(compute, occurrences);
   result.iterations += occurrences;
 }

@@ -1,5 +1,7 @@
 #include "cases.hpp"
 
+#include <algorithm>
+
 #include "../integers.hpp"
 
 namespace gym::maestro {
@@ -61,14 +63,11 @@ Status Cases::enumerate(const Level& level, const std::array<std::int32_t, kMaxD
     const LevelDirective& directive = level.directives[i];
     states_[i] = loop_states(directive, extent[directive.dim], level.units);
     weight_[i] = size_;
-    size_ *= states_[i].count;
-    if (size_ > kMaxCases) return Status::overflow;
+    size_ = wrap32(size_ * states_[i].count);
   }
-  for (std::int64_t c = 0; c < size_; ++c) {
-    choose(c);
-    if (occurrences_ <= 0) return Status::reference_abort;
-  }
-  return Status::ok;
+  // More cases than an int counts: the binary runs none.
+  size_ = std::max<std::int64_t>(size_, 0);
+  return size_ > kMaxCases ? Status::overflow : Status::ok;
 }
 
 void Cases::choose(std::int64_t index) {

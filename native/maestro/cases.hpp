@@ -34,12 +34,12 @@ class Cases {
   // More cases than this are refused with `overflow`: the binary would run for hours.
   static constexpr std::int64_t kMaxCases = 1 << 22;
 
-  // `extent` holds the actual extent of every dimension. Occurrences that overflow are an abort.
+  // `extent` holds the actual extent of every dimension.
   Status enumerate(const Level& level, const std::array<std::int32_t, kMaxDims>& extent);
 
   std::int64_t size() const { return size_; }
 
-  // Selects a case; `state(i)` and `occurrences()` then speak of it.
+  // Selects a case; `state(i)` and `occurrences()` then speak of it. Occurrences may wrap around.
   void select(const Level& level, std::int64_t index);
 
   // The state of directive i. Directives of one dimension share the state of the last of them.

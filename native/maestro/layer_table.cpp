@@ -1,28 +1,39 @@
 #include "layer_table.hpp"
 
+#include <algorithm>
+
 #include "../integers.hpp"
 
 namespace gym::maestro {
 
 namespace {
 
-void add_input_axis(LayerTable& table, Dim axis, Dim other_axis) {
+std::int32_t last_extent(const Layer& layer, Dim dim) {
+  const auto found = std::find_if(layer.extents.rbegin(), layer.extents.rend(),
+                                  [dim](const Layer::Extent& each) { return each.dim == dim; });
+  return found == layer.extents.rend() ? 0 : found->value;
+}
+
+// An input axis derived from its output axis.
+void add_input_axis(const Layer& layer, Dim axis, LayerTable& table) {
   const Dim window = window_of(axis);
+  const Dim other = output_axis(axis == kY ? kX : kY);
   table.extent[axis] =
-      wrap32(std::int64_t{table.extent[output_axis(axis)]} + table.extent[window] - 1);
+      wrap32(std::int64_t{last_extent(layer, output_axis(axis))} + last_extent(layer, window) - 1);
   // Quirk Q20: the strides of the two axes are exchanged.
-  table.stride[axis] = table.stride[output_axis(other_axis)];
+  table.stride[axis] = table.stride[other];
   table.present |= bit(axis);
   if (!table.has(window)) table.undefined |= bit(axis);
 }
 
-void add_axes(LayerTable& table) {
+void add_axes(const Layer& layer, LayerTable& table) {
+  const DimSet given = table.present;
   for (const Dim axis : {kY, kX}) {
-    const Dim other_axis = axis == kY ? kX : kY;
-    if (table.has(axis)) {
+    if ((given & bit(axis)) != 0) {
       table.present |= bit(output_axis(axis));
-    } else if (table.has(output_axis(axis))) {
-      add_input_axis(table, axis, other_axis);
+    } else if ((given & bit(output_axis(axis))) != 0) {
+      if ((given & bit(output_axis(axis == kY ? kX : kY))) == 0) table.undefined |= bit(axis);
+      add_input_axis(layer, axis, table);
     }
   }
 }
@@ -38,7 +49,7 @@ LayerTable make_layer_table(const Layer& layer, bool batched) {
   }
   table.stride = layer.stride;
   table.slides = is_convolution(layer.op);
-  if (table.slides) add_axes(table);
+  if (table.slides) add_axes(layer, table);
   table.tensors = tensors_of(layer.op, batched);
   table.in_vars = table.tensors[kInput].set | table.tensors[kFilter].set;
   return table;

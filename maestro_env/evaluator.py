@@ -1,0 +1,120 @@
+"""The one place where samples are counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env.cost import Cost
+from maestro_env.errors import BudgetExceededError
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.objectives import Objective
+from maestro_env.problem import OK, Problem
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Evaluated points.
+
+    Args:
+        values: float64[N], the objective; infinite where the status is not ``ok``.
+        metrics: float64[N, M], columns named by ``METRICS``.
+        status: uint8[N], indices into ``STATUSES``.
+    """
+
+    values: NDArray[np.float64]
+    metrics: NDArray[np.float64]
+    status: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best point so far and the 1-based evaluation that found it."""
+
+    value: float
+    point: Points
+    cost: Cost
+    evaluation: int
+
+
+class Evaluator:
+    """Evaluates points for one search: counts every sample, keeps the trace and the best.
+
+    Args:
+        problem: what the points are points of.
+        objective: what is minimised.
+        budget: evaluations allowed; None for an endless environment, which keeps no trace.
+        threads: of the batch evaluation; results do not depend on it.
+        on_batch: called after every batch, for progress bars.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        objective: Objective,
+        budget: int | None = None,
+        threads: int = 1,
+        on_batch: Callable[[Evaluator], None] | None = None,
+    ) -> None:
+        self.problem = problem
+        self.objective = objective
+        self.budget = budget
+        self.used = 0
+        self.valid = 0
+        self.best: Best | None = None
+        self._threads = threads
+        self._on_batch = on_batch
+        self._values = np.empty(budget or 0)
+        self._status = np.empty(budget or 0, dtype=np.uint8)
+
+    @property
+    def space(self) -> MapSpace:
+        return self.problem.space
+
+    @property
+    def remaining(self) -> float:
+        """Evaluations left; infinite without a budget."""
+        return math.inf if self.budget is None else self.budget - self.used
+
+    @property
+    def trace(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Objective values and status codes of all evaluations so far, in order."""
+        return self._values[: self.used], self._status[: self.used]
+
+    def evaluate(self, points: Points) -> Batch:
+        """Evaluate int32[N, D] points and charge N samples.
+
+        Raises:
+            BudgetExceededError: N is more than remains; nothing is evaluated.
+            MapSpaceError: points that are not of the space.
+        """
+        if len(points) > self.remaining:
+            raise BudgetExceededError(
+                f"{len(points)} evaluations asked for, {self.remaining} of {self.budget} remain"
+            )
+        rows = self.problem.evaluate(points, self._threads)
+        valid = rows.status == OK
+        values = np.where(valid, self.objective.function(rows.metrics), np.inf)
+        batch = Batch(values, rows.metrics, rows.status)
+        self._record(points, batch)
+        self.valid += int(valid.sum())
+        if self._on_batch is not None:
+            self._on_batch(self)
+        return batch
+
+    def _record(self, points: Points, batch: Batch) -> None:
+        end = self.used + len(points)
+        if self.budget is not None:
+            self._values[self.used : end] = batch.values
+            self._status[self.used : end] = batch.status
+        if len(points):
+            index = int(np.argmin(batch.values))
+            value = float(batch.values[index])
+            if value < (self.best.value if self.best else math.inf):
+                cost = Cost.from_row(batch.metrics[index])
+                self.best = Best(value, points[index].copy(), cost, self.used + index + 1)
+        self.used = end

@@ -1,0 +1,162 @@
+"""A DNN layer: an operator and the extents of its dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+from maestro_env import _native
+from maestro_env.errors import LayerError
+
+_CONVOLUTION = ("K", "C", "Y", "X", "R", "S")
+
+DIMENSIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "CONV": _CONVOLUTION,
+        "TRCONV": _CONVOLUTION,
+        "DSCONV": ("C", "Y", "X", "R", "S"),
+        "NGCONV": ("G", *_CONVOLUTION),
+        "GEMM": ("M", "N", "K"),
+    }
+)
+"""The dimensions each operator needs; convolutions may add a batch dimension ``N``."""
+
+_MAX_EXTENT = 2**31 - 1
+_MAX_MACS = 2**62
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer of a network, as the cost models see it.
+
+    Args:
+        operator: ``CONV``, ``TRCONV`` (computed as ``CONV``, like MAESTRO does), ``DSCONV``
+            (depthwise), ``NGCONV`` (grouped; C and K per group) or ``GEMM``.
+        extents: extent of every dimension of the operator. Y and X are input rows and columns,
+            padding included; a GEMM multiplies M x K by K x N.
+        stride: of Y and of X.
+        name: what tables and files call the layer.
+        count: how often the network executes it.
+
+    Raises:
+        LayerError: a missing, unknown or impossible dimension or stride.
+    """
+
+    operator: str
+    extents: Mapping[str, int]
+    stride: tuple[int, int] = (1, 1)
+    name: str = ""
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "extents", MappingProxyType(dict(self.extents)))
+        self._check_dimensions()
+        self._check_numbers()
+        self._check_window()
+        if self._exact_macs() >= _MAX_MACS:
+            raise LayerError(f"layer {self}: more than 2^62 MACs; make it smaller")
+
+    def __hash__(self) -> int:
+        return hash((self.operator, tuple(self.extents.items()), self.stride, self.name))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Layer, (self.operator, dict(self.extents), self.stride, self.name, self.count)
+
+    def __str__(self) -> str:
+        text = " ".join(f"{name}{extent}" for name, extent in self.extents.items())
+        stride = "" if self.stride == (1, 1) else " stride {}x{}".format(*self.stride)
+        return f"{self.name or self.operator} {text}{stride}"
+
+    @property
+    def is_convolution(self) -> bool:
+        return self.operator != "GEMM"
+
+    @property
+    def is_strided(self) -> bool:
+        return self.stride != (1, 1)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one execution."""
+        return self._facts["macs"]
+
+    @property
+    def input_words(self) -> int:
+        """Distinct input words some MAC touches."""
+        return self._facts["input_words"]
+
+    @property
+    def filter_words(self) -> int:
+        return self._facts["filter_words"]
+
+    @property
+    def output_words(self) -> int:
+        return self._facts["output_words"]
+
+    @property
+    def loop_extents(self) -> dict[str, int]:
+        """Extent of every dimension a mapping cuts: Y and X count outputs, as Y' and X'."""
+        extents = dict(self.extents)
+        if not self.is_convolution:
+            return extents
+        outputs = {"Y": self._facts["output_rows"], "X": self._facts["output_columns"]}
+        return {
+            (f"{name}'" if name in outputs else name): outputs.get(name, extent)
+            for name, extent in extents.items()
+        }
+
+    @cached_property
+    def native(self) -> _native.Layer:
+        """The layer as the C++ core holds it."""
+        strides = list(zip(("Y", "X"), self.stride, strict=True)) if self.is_convolution else []
+        return _native.Layer(self.operator, list(self.extents.items()), strides)
+
+    @cached_property
+    def _facts(self) -> dict[str, int]:
+        return self.native.facts()
+
+    def _check_dimensions(self) -> None:
+        if self.operator not in DIMENSIONS:
+            allowed = ", ".join(DIMENSIONS)
+            raise LayerError(f"unknown operator '{self.operator}': allowed: {allowed}")
+        needed = DIMENSIONS[self.operator]
+        allowed_names = (*needed, "N") if self.is_convolution else needed
+        missing = [name for name in needed if name not in self.extents]
+        unknown = [name for name in self.extents if name not in allowed_names]
+        if missing or unknown:
+            problem = f"lacks {missing[0]}" if missing else f"has no dimension '{unknown[0]}'"
+            raise LayerError(
+                f"layer {self.name or self.operator}: a {self.operator} {problem}; "
+                f"dimensions: {', '.join(allowed_names)}"
+            )
+
+    def _check_numbers(self) -> None:
+        numbers = {**self.extents, "stride of Y": self.stride[0], "stride of X": self.stride[1]}
+        for name, value in {**numbers, "count": self.count}.items():
+            if not isinstance(value, int) or not 1 <= value <= _MAX_EXTENT:
+                raise LayerError(
+                    f"layer {self.name or self.operator}: {name} is {value!r}; "
+                    f"allowed: integers from 1 to {_MAX_EXTENT}"
+                )
+        if not self.is_convolution and self.is_strided:
+            raise LayerError(f"layer {self.name or self.operator}: a GEMM has no stride")
+
+    def _check_window(self) -> None:
+        for axis, window in (("Y", "R"), ("X", "S")) if self.is_convolution else ():
+            if self.extents[window] > self.extents[axis]:
+                raise LayerError(
+                    f"layer {self.name or self.operator}: the window {window} = "
+                    f"{self.extents[window]} is larger than the input {axis} = "
+                    f"{self.extents[axis]}; enlarge {axis} (padding counts) or shrink {window}"
+                )
+
+    def _exact_macs(self) -> int:
+        product = 1
+        for axis, extent in self.extents.items():
+            if axis in ("Y", "X") and self.is_convolution:
+                window = self.extents["R" if axis == "Y" else "S"]
+                extent = (extent - window) // self.stride[0 if axis == "Y" else 1] + 1
+            product *= extent
+        return product

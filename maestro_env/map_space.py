@@ -1,0 +1,314 @@
+"""The map space: which integer vectors there are and which mapping each one is.
+
+This is the only place where parameters have names and ranges; the C++ core decodes batches of
+vectors by the tables built here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
+from maestro_env import mapping as nouns
+from maestro_env.errors import MapSpaceError, UnknownNameError
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+
+Points = NDArray[np.int32]
+
+TILES = ("integers", "divisors")
+"""Choices of a tile size: every integer up to the extent, or the divisors of the extent."""
+
+_LEVELS = ("l2", "l1")
+_WINDOWS = ("R", "S")
+# Dimensions a level may be parallel over, in the paper's order (Fig. 2): never a window.
+_PARALLEL_FIRST = ("C", "K", "X'", "Y'")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One entry of a vector.
+
+    Args:
+        name: such as ``l2_order``, ``l1_parallel``, ``l2_tile_K`` or ``cluster_size``.
+        kind: ``order`` (Lehmer rank of a loop order), ``parallel`` (a dimension), ``tile`` or
+            ``cluster`` (a size).
+        values: what each choice stands for; the rank itself for an order.
+    """
+
+    name: str
+    kind: str
+    values: tuple[int, ...] | tuple[str, ...] | range
+
+    @property
+    def choices(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Which of the 17 parameters of the paper's Fig. 2 vary.
+
+    Args:
+        name: what flags and tables call it.
+        summary: one line for users.
+        tile: (level, dimension, extent) to a fixed tile size, or None if it is a parameter.
+        cluster: PEs to a fixed cluster size, or None if it is a parameter.
+    """
+
+    name: str
+    summary: str
+    tile: Callable[[str, str, int], int | None]
+    cluster: Callable[[int], int | None]
+
+    @property
+    def tiles_windows(self) -> bool:
+        """Whether R or S may be cut, which MAESTRO refuses."""
+        return any(self.tile(level, "R", 3) != 3 for level in _LEVELS)
+
+
+def _power_of_two_root(num_pes: int) -> int:
+    return 1 << (int(math.log2(num_pes)) // 2)
+
+
+SCHEMAS: Mapping[str, Schema] = MappingProxyType(
+    {
+        schema.name: schema
+        for schema in (
+            Schema(
+                "legal13",
+                "orders, parallel dimensions, tiles but of R and S, cluster size",
+                lambda level, dim, extent: extent if dim in _WINDOWS else None,
+                lambda num_pes: None,
+            ),
+            Schema(
+                "full17",
+                "all of Fig. 2: legal13 plus the tiles of R and S",
+                lambda level, dim, extent: None,
+                lambda num_pes: None,
+            ),
+            Schema(
+                "paper10",
+                "one tile set, two orders, two parallel dimensions",
+                lambda level, dim, extent: 1 if level == "l1" else None,
+                _power_of_two_root,
+            ),
+        )
+    }
+)
+"""The schemas by name.
+
+``paper10`` is a reading of the ten parameters of the paper's Figs. 4 and 6, which Fig. 2 and the
+text do not define: the six tile sizes of L2, the two orders and the two parallel dimensions. What
+remains of Fig. 2 is fixed so that every parameter still acts: L1 tiles are single elements, which
+the L1 order walks through, and a cluster has the largest power of two of PEs that is at most the
+square root of their number. Counts (10, 13, 17) are those of a ``CONV``; operators with other
+dimensions have other counts.
+"""
+
+
+@dataclass(frozen=True)
+class MapSpace:
+    """All two-level mappings of a layer on an accelerator under a schema.
+
+    A vector decodes to: the loops of L2 in one order, one of them parallel over clusters; the loops
+    of L1 in another order, one of them parallel over the PEs of a cluster. Every vector in range is
+    one well-formed mapping: an L1 tile is clipped to the L2 tile. Tiles of Y' and X' count outputs.
+    A batch dimension of 1 is left out. Whether a cost model accepts the mapping is another matter.
+
+    Args:
+        layer: whose loops are mapped.
+        hardware: whose PEs are clustered.
+        schema: a name of ``SCHEMAS``.
+        tiles: a name of ``TILES``.
+
+    Raises:
+        UnknownNameError: no such schema or kind of tiles.
+    """
+
+    layer: Layer
+    hardware: Hardware
+    schema: str = "legal13"
+    tiles: str = "integers"
+
+    def __post_init__(self) -> None:
+        if self.schema not in SCHEMAS:
+            raise UnknownNameError("schema", self.schema, SCHEMAS)
+        if self.tiles not in TILES:
+            raise UnknownNameError("tiles", self.tiles, TILES)
+
+    @cached_property
+    def extents(self) -> dict[str, int]:
+        """Extent of every dimension the space orders and tiles."""
+        extents = self.layer.loop_extents
+        if self.layer.is_convolution and extents.get("N") == 1:
+            del extents["N"]
+        return extents
+
+    @cached_property
+    def parallel_dims(self) -> tuple[str, ...]:
+        """Dimensions a level may be parallel over."""
+        candidates = [name for name in self.extents if self._parallel(name)]
+        first = [name for name in _PARALLEL_FIRST if name in candidates]
+        return (*first, *(name for name in candidates if name not in first))
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The entries of a vector, in order."""
+        return tuple(self._make_parameters())
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of choices of every parameter, shape [D]."""
+        return np.array([parameter.choices for parameter in self.parameters], dtype=np.int64)
+
+    def size(self) -> int:
+        """Exact number of vectors."""
+        return math.prod(parameter.choices for parameter in self.parameters)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Points:
+        """Draw ``n`` vectors uniformly, shape int32[n, D]."""
+        return rng.integers(0, self.sizes, size=(n, len(self.sizes))).astype(np.int32)
+
+    def decode(self, point: Points) -> nouns.Mapping:
+        """Return the mapping a vector of shape [D] stands for.
+
+        Raises:
+            MapSpaceError: a vector of another shape or out of range.
+        """
+        point = np.asarray(point)
+        if point.shape != self.sizes.shape or not np.issubdtype(point.dtype, np.integer):
+            raise MapSpaceError(
+                f"a point of this space is {len(self.sizes)} integers, got {point.dtype} of shape "
+                f"{point.shape}"
+            )
+        try:
+            directives = self.native.decode(np.ascontiguousarray(point, dtype=np.int32))
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+        return nouns.Mapping.from_directives(directives)
+
+    def encode(self, mapping: nouns.Mapping) -> Points:
+        """Return the vector of a mapping: ``decode(encode(m)) == m``.
+
+        Raises:
+            MapSpaceError: a mapping that no vector of this space stands for.
+        """
+        if len(mapping.levels) != len(_LEVELS):
+            raise MapSpaceError(f"this space has 2 levels, the mapping {len(mapping.levels)}")
+        values: dict[str, int | str] = {"cluster_size": mapping.levels[1].cluster_size or 0}
+        for name, level in zip(_LEVELS, mapping.levels, strict=True):
+            values |= self._level_values(name, level)
+        point = np.zeros(len(self.parameters), dtype=np.int32)
+        for index, parameter in enumerate(self.parameters):
+            value = values[parameter.name]
+            if value not in parameter.values:
+                raise MapSpaceError(f"{parameter.name} = {value} is not in this space")
+            point[index] = parameter.values.index(value)  # type: ignore[arg-type]
+        if self.decode(point) != mapping:
+            raise MapSpaceError(f"the {self.schema} space of {self.layer} has no such mapping")
+        return point
+
+    @cached_property
+    def native(self) -> _native.MapSpace:
+        """The space as the C++ core decodes it."""
+        columns = {parameter.name: i for i, parameter in enumerate(self.parameters)}
+        names = list(self.extents)
+
+        def choice(name: str, fixed: int | None) -> tuple[int, list[int]]:
+            if fixed is not None:
+                return -1, [fixed]
+            column = columns[name]
+            values = self.parameters[column].values
+            # The core takes no values for index + 1: extents may be too large to list.
+            return column, [] if isinstance(values, range) else [int(v) for v in values]
+
+        levels = []
+        for level in _LEVELS:
+            parallel = (
+                columns[f"{level}_parallel"],
+                [names.index(dim) for dim in self.parallel_dims],
+            )
+            tiles = [
+                choice(_tile_name(level, dim), self._schema.tile(level, dim, extent))
+                for dim, extent in self.extents.items()
+            ]
+            levels.append((columns[f"{level}_order"], parallel, tiles))
+        return _native.MapSpace(
+            self.layer.native,
+            [(parameter.name, parameter.choices) for parameter in self.parameters],
+            names,
+            levels,
+            choice("cluster_size", self._schema.cluster(self.hardware.num_pes)),
+        )
+
+    @property
+    def _schema(self) -> Schema:
+        return SCHEMAS[self.schema]
+
+    def _parallel(self, dim: str) -> bool:
+        return dim not in _WINDOWS or not self.layer.is_convolution
+
+    def _make_parameters(self) -> Iterator[Parameter]:
+        orders = range(math.factorial(len(self.extents)))
+        for level in _LEVELS:
+            yield Parameter(f"{level}_order", "order", orders)
+            yield Parameter(f"{level}_parallel", "parallel", self.parallel_dims)
+            for dim, extent in self.extents.items():
+                if self._schema.tile(level, dim, extent) is None:
+                    yield Parameter(_tile_name(level, dim), "tile", self._sizes_up_to(extent))
+        if self._schema.cluster(self.hardware.num_pes) is None:
+            yield Parameter("cluster_size", "cluster", self._sizes_up_to(self.hardware.num_pes))
+
+    def _sizes_up_to(self, extent: int) -> range | tuple[int, ...]:
+        if self.tiles == "integers":
+            return range(1, extent + 1)
+        small = [size for size in range(1, math.isqrt(extent) + 1) if extent % size == 0]
+        return tuple(sorted({*small, *(extent // size for size in small)}))
+
+    def _level_values(self, name: str, level: nouns.Level) -> dict[str, int | str]:
+        dims = [loop.dim for loop in level.loops]
+        parallel = [loop.dim for loop in level.loops if loop.spatial]
+        if sorted(dims) != sorted(self.extents) or len(parallel) != 1:
+            raise MapSpaceError(
+                f"{name}: a level of this space has one loop each over {', '.join(self.extents)}, "
+                "one of them parallel"
+            )
+        names = list(self.extents)
+        return {
+            f"{name}_order": lehmer_rank([names.index(dim) for dim in dims]),
+            f"{name}_parallel": parallel[0],
+            **{_tile_name(name, loop.dim): loop.size for loop in level.loops},
+        }
+
+
+def _tile_name(level: str, dim: str) -> str:
+    return f"{level}_tile_{dim.rstrip(chr(39))}"
+
+
+def lehmer_rank(order: list[int]) -> int:
+    """Lexicographic rank of a permutation of 0..n-1."""
+    rank = 0
+    for index, item in enumerate(order):
+        smaller = sum(1 for later in order[index + 1 :] if later < item)
+        rank += smaller * math.factorial(len(order) - 1 - index)
+    return rank
+
+
+def equation_1(n: int, d: int, k: int, levels: int) -> int:
+    """Size of a map space by the paper's equation 1: (n^d x d! x d!/(d-k)!)^levels.
+
+    Args:
+        n: tile sizes per dimension.
+        d: dimensions.
+        k: levels of parallelism.
+        levels: memory levels.
+    """
+    return int((n**d * math.factorial(d) * math.perm(d, k)) ** levels)

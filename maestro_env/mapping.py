@@ -1,0 +1,188 @@
+"""A mapping: a tiled, ordered, parallelised loop nest over clusters of PEs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from maestro_env.errors import MappingError
+from maestro_env.layer import Layer
+from maestro_env.m_file import Directive, ReferenceDeath, parse
+
+_SCHEMA = "maestro-env/mapping/1"
+_MAX_SIZE = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of a level.
+
+    Args:
+        dim: a dimension of the layer. Y' and X' count outputs, Y and X input rows and columns.
+        size: of a tile.
+        offset: from one tile to the next; ``size`` unless tiles overlap or leave gaps.
+        spatial: whether the level's units take one tile each.
+    """
+
+    dim: str
+    size: int
+    offset: int
+    spatial: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.dim, str) or not self.dim:
+            raise MappingError(f"a loop's dimension is {self.dim!r}; give a name such as K")
+        for name, value in (("size", self.size), ("offset", self.offset)):
+            _check_size(f"{name} of loop {self.dim}", value)
+
+    def __str__(self) -> str:
+        step = "" if self.offset == self.size else f" every {self.offset}"
+        return f"{'parallel-for' if self.spatial else 'for'} {self.dim} in tiles of {self.size}{step}"
+
+
+@dataclass(frozen=True)
+class Level:
+    """The loops that deal work to one kind of unit, outermost first.
+
+    Args:
+        loops: of the level.
+        cluster_size: units (PEs or clusters) in a cluster of this level; None for the outermost
+            level, which gets all the PEs allow.
+    """
+
+    loops: tuple[Loop, ...]
+    cluster_size: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loops", tuple(self.loops))
+        if self.cluster_size is not None:
+            _check_size("cluster size", self.cluster_size)
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """Levels from the outermost (L2 to clusters) to the innermost (cluster to PEs)."""
+
+    levels: tuple[Level, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", tuple(self.levels))
+        for index, level in enumerate(self.levels):
+            if (level.cluster_size is None) != (index == 0):
+                raise MappingError(
+                    f"level {index} has cluster size {level.cluster_size}; the outermost level has "
+                    "none, every other level needs one"
+                )
+        if not self.levels:
+            raise MappingError("a mapping needs at least one level")
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        indent = 0
+        for level in self.levels:
+            if level.cluster_size is not None:
+                lines.append(f"{'  ' * indent}cluster of {level.cluster_size}:")
+                indent += 1
+            for loop in level.loops:
+                lines.append(f"{'  ' * indent}{loop}:")
+                indent += 1
+        return "\n".join([*lines, f"{'  ' * indent}multiply-accumulate"])
+
+    @property
+    def directives(self) -> list[Directive]:
+        """The mapping as MAESTRO directives: kind, dimension, size, offset."""
+        directives: list[Directive] = []
+        for level in self.levels:
+            if level.cluster_size is not None:
+                directives.append(("Cluster", "", level.cluster_size, level.cluster_size))
+            for loop in level.loops:
+                kind = "SpatialMap" if loop.spatial else "TemporalMap"
+                directives.append((kind, loop.dim, loop.size, loop.offset))
+        return directives
+
+    @classmethod
+    def from_directives(cls, directives: Iterable[Directive]) -> Mapping:
+        cluster: int | None = None
+        loops: list[Loop] = []
+        levels: list[Level] = []
+        for kind, dim, size, offset in directives:
+            if kind == "Cluster":
+                levels.append(Level(tuple(loops), cluster))
+                cluster, loops = size, []
+            else:
+                loops.append(Loop(dim, size, offset, kind == "SpatialMap"))
+        return cls((*levels, Level(tuple(loops), cluster)))
+
+    def to_m(self, layer: Layer) -> str:
+        """Write a MAESTRO mapping file of this one layer."""
+        stride = ""
+        if layer.is_convolution:
+            stride = "    Stride {{ Y: {}, X: {} }}\n".format(*layer.stride)
+        dims = ", ".join(f"{name}: {extent}" for name, extent in layer.extents.items())
+        flow = "".join(f"      {_directive_text(each)}\n" for each in self.directives)
+        return (
+            "Network maestro_env {\n"
+            f"  Layer {layer.name or 'layer'} {{\n"
+            f"    Type: {layer.operator}\n{stride}"
+            f"    Dimensions {{ {dims} }}\n"
+            f"    Dataflow {{\n{flow}    }}\n  }}\n}}\n"
+        )
+
+    @classmethod
+    def from_m(cls, text: str, source: str = "mapping") -> Mapping:
+        """Read the dataflow of the only layer of a MAESTRO mapping file.
+
+        Raises:
+            MappingError: not a mapping file of one layer; the message begins with ``source``.
+        """
+        try:
+            layers = parse(text).layers
+        except ReferenceDeath as death:
+            raise MappingError(f"{source}: {death}") from None
+        if len(layers) != 1:
+            raise MappingError(f"{source}: has {len(layers)} layers; give a file with one")
+        if any(kind == "malformed" for kind, *_ in layers[0].directives):
+            raise MappingError(f"{source}: a Cluster is neither P nor L")
+        return cls.from_directives(layers[0].directives)
+
+    def to_json(self) -> str:
+        levels = [
+            {
+                "cluster_size": level.cluster_size,
+                "loops": [vars(loop) for loop in level.loops],
+            }
+            for level in self.levels
+        ]
+        return json.dumps({"schema": _SCHEMA, "levels": levels}, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "mapping") -> Mapping:
+        """Read what ``to_json`` wrote.
+
+        Raises:
+            MappingError: not such a text; the message begins with ``source``.
+        """
+        try:
+            value: Any = json.loads(text)
+            if value["schema"] != _SCHEMA:
+                raise MappingError(f"schema '{value['schema']}'; allowed: {_SCHEMA}")
+            levels = tuple(
+                Level(tuple(Loop(**loop) for loop in level["loops"]), level["cluster_size"])
+                for level in value["levels"]
+            )
+            return cls(levels)
+        except (ValueError, TypeError, KeyError) as error:
+            problem = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
+            raise MappingError(f"{source}: not a mapping: {problem}") from None
+
+
+def _check_size(what: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MAX_SIZE:
+        raise MappingError(f"{what} is {value!r}; allowed: integers from 1 to {_MAX_SIZE}")
+
+
+def _directive_text(directive: Directive) -> str:
+    kind, dim, size, offset = directive
+    return f"Cluster({size}, P);" if kind == "Cluster" else f"{kind}({size},{offset}) {dim};"

@@ -1,0 +1,56 @@
+"""The cost models by name, and what each can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from maestro_env.errors import UnknownNameError
+
+
+@dataclass(frozen=True)
+class CostModel:
+    """What users and tools need to know of a cost model.
+
+    Args:
+        name: as the C++ core knows it.
+        summary: one line for users.
+        cuts_windows: whether R and S may be tiled.
+        miscounts_strides: whether most mappings of strided layers get wrong numbers.
+        csv_energy: whether it fills ``csv_energy_nj``.
+    """
+
+    name: str
+    summary: str
+    cuts_windows: bool
+    miscounts_strides: bool
+    csv_energy: bool
+
+
+MODELS: Mapping[str, CostModel] = MappingProxyType(
+    {
+        model.name: model
+        for model in (
+            CostModel(
+                "maestro",
+                "the MAESTRO binary's arithmetic, digit for digit",
+                cuts_windows=False,
+                miscounts_strides=True,
+                csv_energy=True,
+            ),
+        )
+    }
+)
+"""The cost models by name."""
+
+
+def find_model(name: str) -> CostModel:
+    """Return the cost model called ``name``.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    if name not in MODELS:
+        raise UnknownNameError("model", name, MODELS)
+    return MODELS[name]

@@ -1,0 +1,109 @@
+"""What a mapper minimises, and what no mapping can go below.
+
+An objective is a name, a function of metrics columns, and a lower bound. The bounds hold for every
+executable mapping: they count each MAC once at peak throughput and each word once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
+from maestro_env.errors import UnknownNameError
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+
+Metrics = NDArray[np.float64]
+_COLUMN = {name: index for index, name in enumerate(_native.METRICS)}
+
+
+def column(metrics: Metrics, name: str) -> Metrics:
+    """Return one named column of a batch's metrics, shape [N]."""
+    values: Metrics = metrics[:, _COLUMN[name]]
+    return values
+
+
+def latency_bound(layer: Layer, hardware: Hardware) -> float:
+    """Cycles with every lane busy in every cycle."""
+    return math.ceil(layer.macs / hardware.peak_macs_per_cycle)
+
+
+def energy_bound(layer: Layer, hardware: Hardware) -> float:
+    """Energy in nJ with compulsory traffic: every word enters and leaves each buffer once."""
+    inputs = layer.input_words + layer.filter_words
+    l1 = 4 * layer.macs + inputs
+    l2 = 2 * (inputs + layer.output_words)
+    return _native.MAC_ENERGY_NJ * (
+        layer.macs + _native.L1_ACCESS_MACS * l1 + _native.L2_ACCESS_MACS * l2
+    )
+
+
+def edp_bound(layer: Layer, hardware: Hardware) -> float:
+    return latency_bound(layer, hardware) * energy_bound(layer, hardware)
+
+
+def area_bound(layer: Layer, hardware: Hardware) -> float:
+    """Area in um^2 with one block of L1 per PE and one of L2."""
+    return _native.block_area_um2(hardware.native, 1, 1)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A figure to minimise.
+
+    Args:
+        name: what flags and tables call it.
+        unit: of its values.
+        function: metrics [N, M] to values [N].
+        bound: the least any executable mapping can have.
+    """
+
+    name: str
+    unit: str
+    function: Callable[[Metrics], Metrics]
+    bound: Callable[[Layer, Hardware], float] | None
+
+
+def _edp(energy: str) -> Callable[[Metrics], Metrics]:
+    return lambda metrics: column(metrics, "latency_cycles") * column(metrics, energy)
+
+
+_TOTAL = (
+    Objective("latency", "cycles", lambda m: column(m, "latency_cycles"), latency_bound),
+    Objective("energy", "nJ", lambda m: column(m, "energy_nj"), energy_bound),
+    Objective("edp", "cycles x nJ", _edp("energy_nj"), edp_bound),
+    Objective("area", "um^2", lambda m: column(m, "area_um2"), area_bound),
+)
+_CSV = (
+    Objective("energy", "CSV nJ", lambda m: column(m, "csv_energy_nj"), None),
+    Objective("edp", "cycles x CSV nJ", _edp("csv_energy_nj"), None),
+)
+
+OBJECTIVES: Mapping[str, Objective] = MappingProxyType({each.name: each for each in _TOTAL})
+"""The objectives by name."""
+
+_WITH_ENERGY: Mapping[str, Mapping[str, Objective]] = MappingProxyType(
+    {"total": OBJECTIVES, "csv": {**OBJECTIVES, **{each.name: each for each in _CSV}}}
+)
+ENERGIES = tuple(_WITH_ENERGY)
+"""Forms of energy: ``total`` (``energy_nj``) and ``csv`` (``csv_energy_nj``)."""
+
+
+def find_objective(name: str, energy: str = "total") -> Objective:
+    """Return an objective by name, computed from a form of energy.
+
+    Raises:
+        UnknownNameError: no such objective or form of energy.
+    """
+    if energy not in _WITH_ENERGY:
+        raise UnknownNameError("energy", energy, _WITH_ENERGY)
+    objectives = _WITH_ENERGY[energy]
+    if name not in objectives:
+        raise UnknownNameError("objective", name, objectives)
+    return objectives[name]

@@ -1,0 +1,106 @@
+"""A mapping problem: a map space, and the model and guard its mappings are judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
+from maestro_env.cost import Cost
+from maestro_env.errors import MapSpaceError
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import SCHEMAS, MapSpace, Points
+from maestro_env.mapping import Mapping
+from maestro_env.models import find_model
+
+STATUSES: tuple[str, ...] = _native.STATUSES
+"""What may become of a mapping; a batch's status codes index this tuple, 0 is ``ok``."""
+
+OK = STATUSES.index("ok")
+_STRIDE_SAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A batch's results.
+
+    Args:
+        metrics: float64[N, M], one column per name of ``METRICS``; NaN where there is no result.
+        status: uint8[N], indices into ``STATUSES``.
+    """
+
+    metrics: NDArray[np.float64]
+    status: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a mapper searches and an environment steps through.
+
+    Args:
+        space: the vectors, and with them layer and hardware.
+        model: name of a cost model.
+        guard: whether results no machine could achieve count as invalid.
+
+    Raises:
+        UnknownNameError: no such model.
+        MapSpaceError: a schema whose mappings the model never accepts.
+    """
+
+    space: MapSpace
+    model: str = "maestro"
+    guard: bool = True
+
+    def __post_init__(self) -> None:
+        model = find_model(self.model)
+        if not model.cuts_windows and SCHEMAS[self.space.schema].tiles_windows:
+            allowed = [name for name, schema in SCHEMAS.items() if not schema.tiles_windows]
+            raise MapSpaceError(
+                f"schema '{self.space.schema}' tiles R or S, which {self.model} rejects; "
+                f"allowed under {self.model}: {', '.join(allowed)}"
+            )
+
+    @property
+    def layer(self) -> Layer:
+        return self.space.layer
+
+    @property
+    def hardware(self) -> Hardware:
+        return self.space.hardware
+
+    def evaluate(self, points: Points, threads: int = 1) -> Rows:
+        """Evaluate int32[N, D] vectors; the result does not depend on ``threads``.
+
+        Raises:
+            MapSpaceError: an array of another shape or type, or a vector out of range.
+        """
+        try:
+            return Rows(*self._native.evaluate(self.space.native, points, threads))
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
+    def evaluate_mapping(self, mapping: Mapping) -> tuple[Cost | None, str]:
+        """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
+        row, status = self._native.evaluate_mapping(mapping.directives)
+        return (None if np.isnan(row[0]) else Cost.from_row(row)), status
+
+    def stride_warning(self) -> str | None:
+        """Warn, with the measured valid fraction, where the model miscounts the layer."""
+        if not (find_model(self.model).miscounts_strides and self.layer.is_strided):
+            return None
+        rng = np.random.default_rng(0)
+        status = self.evaluate(self.space.sample(_STRIDE_SAMPLES, rng)).status
+        return (
+            f"{self.model} miscounts most mappings of strided layers: {np.mean(status == OK):.1%} of "
+            f"{_STRIDE_SAMPLES} random mappings of {self.layer.name or 'this layer'} are valid"
+        )
+
+    @cached_property
+    def _native(self) -> _native.BatchEvaluator:
+        return _native.BatchEvaluator(
+            self.model, self.layer.native, self.hardware.native, guarded=self.guard
+        )
