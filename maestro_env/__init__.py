@@ -1,0 +1,44 @@
+"""A hardware-mapping gym whose numbers can be trusted.
+
+Names are loaded when first used, so that the drop-in for the MAESTRO binary starts without numpy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from maestro_env.registration import register_with_gymnasium
+
+_HOME = {
+    "Cost": "cost",
+    "Evaluator": "evaluator",
+    "Hardware": "hardware",
+    "Layer": "layer",
+    "Level": "mapping",
+    "Loop": "mapping",
+    "MaestroEnv": "env",
+    "MaestroEnvError": "errors",
+    "MapSpace": "map_space",
+    "Mapping": "mapping",
+    "Problem": "problem",
+    "STATUSES": "problem",
+    "find_hardware": "hardware",
+    "find_layer": "workloads",
+    "find_objective": "objectives",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'maestro_env' has no attribute '{name}'")
+    return getattr(import_module(f"maestro_env.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+register_with_gymnasium()

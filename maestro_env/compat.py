@@ -9,26 +9,23 @@ core alone, so that a call costs little more than starting Python.
 
 from __future__ import annotations
 
-import gzip
-import json
-import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from maestro_env import _native
+from maestro_env.binary import EXIT_STATUS, SIGNALS, Machine, equal_nocs, run
 from maestro_env.m_file import (
     HardwareText,
     NetworkText,
     ReferenceDeath,
     parse,
     parse_hardware,
+    wrap_int32,
 )
+from maestro_env.rows import RowError, run_jsonl
 
-_SIGNALS = {"sigfpe": signal.SIGFPE, "abort": signal.SIGABRT, "segv": signal.SIGSEGV}
-_EXIT = 255
 _USAGE = 2
 _UNSWEPT_NOC = (70000, 1)
 
@@ -72,10 +69,6 @@ _IGNORED: dict[str, type] = {
 }
 
 
-class UsageError(Exception):
-    """A bad argument or file of the JSONL mode."""
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the drop-in; returns the process's exit status."""
     arguments = sys.argv[1:] if argv is None else argv
@@ -91,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def exit_status(kind: str) -> int:
     """Exit status a shell would see of the binary."""
-    return 128 + _SIGNALS[kind] if kind in _SIGNALS else _EXIT
+    return 128 + SIGNALS[kind] if kind in SIGNALS else EXIT_STATUS
 
 
 def _parse_options(arguments: list[str]) -> dict[str, Any]:
@@ -153,34 +146,33 @@ def _run_file(options: dict[str, Any]) -> None:
     hardware = HardwareText(
         num_pes=options["num_pes"],
         noc_bw_cstr=options["noc_bw_cstr"],
-        NoC_NumHops=options["noc_hops"] * options["noc_hop_latency"],
+        NoC_NumHops=wrap_int32(options["noc_hops"] * options["noc_hop_latency"]),
         offchip_bw_cstr=options["offchip_bw_cstr"],
     )
     if options["HW_file"]:
         hardware = _read_hardware(options["HW_file"])
-    latency = hardware.NoC_NumHops
     if options["bw_sweep"] and options["top_bw_only"]:
         _sweep(network, hardware, options)
         return
-    rows = _evaluate(network, hardware, options, _nocs(hardware))
+    rows = run(network, _machine(hardware, options))
     if options["print_res_csv_file"]:
         _append_csv(path, network, rows)
 
 
-def _nocs(hardware: HardwareText) -> list[tuple[int, int]]:
-    return [(hardware.noc_bw_cstr, hardware.NoC_NumHops)] * 4
+def _machine(hardware: HardwareText, options: dict[str, Any]) -> Machine:
+    nocs = equal_nocs(hardware.noc_bw_cstr, hardware.NoC_NumHops)
+    return Machine(hardware.num_pes, options["num_simd_lanes"], hardware.offchip_bw_cstr, nocs)
 
 
 def _sweep(network: NetworkText, hardware: HardwareText, options: dict[str, Any]) -> None:
     """Append one block of rows per bandwidth; a hardware file's own bandwidth stays (S2.3)."""
     if options["bw_tick"] < 1:
         raise ReferenceDeath("abort", "a bandwidth sweep with such a bw_tick never ends")
-    bandwidths = range(options["min_noc_bw"], options["max_noc_bw"] + 1, options["bw_tick"])
-    for bw in bandwidths:
-        nocs = [(bw, hardware.NoC_NumHops)] + [_UNSWEPT_NOC] * 5
-        if options["HW_file"]:
-            nocs = _nocs(hardware)
-        _append_csv(options["Mapping_file"], network, _evaluate(network, hardware, options, nocs))
+    for bw in range(options["min_noc_bw"], options["max_noc_bw"] + 1, options["bw_tick"]):
+        machine = _machine(hardware, options)
+        if not options["HW_file"]:
+            machine.nocs[:] = [(bw, hardware.NoC_NumHops)] + [_UNSWEPT_NOC] * 5
+        _append_csv(options["Mapping_file"], network, run(network, machine))
 
 
 def _read(path: str) -> str:
@@ -195,26 +187,6 @@ def _read_hardware(path: str) -> HardwareText:
         return parse_hardware(_read(path))
     except OSError:
         return HardwareText()
-
-
-def _evaluate(
-    network: NetworkText,
-    hardware: HardwareText,
-    options: dict[str, Any],
-    nocs: list[tuple[int, int]],
-) -> list[list[str]]:
-    status, rows = _native.run_network(
-        [_native.Layer(each.operator, each.extents, each.strides) for each in network.layers],
-        [each.directives for each in network.layers],
-        hardware.num_pes,
-        options["num_simd_lanes"],
-        hardware.offchip_bw_cstr,
-        nocs,
-    )
-    if status != "ok":
-        kind = status.removeprefix("reference_")
-        raise ReferenceDeath(kind, f"MAESTRO dies on this mapping: {status}")
-    return rows
 
 
 def csv_path(mapping_file: str) -> Path:
@@ -242,8 +214,8 @@ def _append_csv(mapping_file: str, network: NetworkText, rows: list[list[str]]) 
 def _main_jsonl(arguments: list[str]) -> int:
     try:
         paths = _jsonl_arguments(arguments)
-        _run_jsonl(Path(paths["jsonl"]), Path(paths["out"]))
-    except UsageError as error:
+        run_jsonl(Path(paths["jsonl"]), Path(paths["out"]))
+    except RowError as error:
         print(f"maestro-compat: {error}", file=sys.stderr)
         return _USAGE
     except KeyboardInterrupt:
@@ -258,99 +230,14 @@ def _jsonl_arguments(arguments: list[str]) -> dict[str, str]:
     for argument in rest:
         name, equals, value = argument.removeprefix("--").partition("=")
         if name not in ("jsonl", "out", "model") or not argument.startswith("--"):
-            raise UsageError(f"unknown argument '{argument}'; allowed: --jsonl, --out, --model")
+            raise RowError(f"unknown argument '{argument}'; allowed: --jsonl, --out, --model")
         values[name] = value if equals else next(rest, "")
     missing = [name for name in ("jsonl", "out") if not values.get(name)]
     if missing:
-        raise UsageError(f"--{missing[0]} needs a file name")
+        raise RowError(f"--{missing[0]} needs a file name")
     if values.get("model", "maestro") != "maestro":
-        raise UsageError(f"unknown model '{values['model']}'; allowed: maestro")
+        raise RowError(f"unknown model '{values['model']}'; allowed: maestro")
     return values
-
-
-def _run_jsonl(source: Path, target: Path) -> None:
-    """Write the rows of ``source`` with ``out`` or ``error``; all of them or no file."""
-    partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with _open_text(source, "rt") as lines, _open_text(partial, "wt", target) as results:
-            for number, row in _rows(source, lines):
-                results.write(json.dumps(_evaluated(row, source, number)) + "\n")
-        partial.replace(target)
-    except OSError as error:
-        raise UsageError(f"{error.filename or source}: {error.strerror or error}") from None
-    except (EOFError, UnicodeDecodeError) as error:
-        raise UsageError(f"{source}: {error}") from None
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def _open_text(path: Path, mode: str, named: Path | None = None) -> IO[str]:
-    compressed = (named or path).suffix == ".gz"
-    opened: IO[str] = gzip.open(path, mode) if compressed else path.open(mode)  # type: ignore
-    return opened
-
-
-def _rows(source: Path, lines: IO[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise UsageError(f"{source}, line {number}: not JSON: {error}") from None
-        if not isinstance(row, dict):
-            raise UsageError(f"{source}, line {number}: a row must be a JSON object")
-        yield number, row
-
-
-def _evaluated(row: dict[str, Any], source: Path, number: int) -> dict[str, Any]:
-    inputs = {key: value for key, value in row.items() if key not in ("out", "error")}
-    try:
-        return {**inputs, **evaluate_row(inputs)}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        problem = f"missing key {error}" if isinstance(error, KeyError) else str(error)
-        raise UsageError(f"{source}, line {number}: {problem}") from None
-
-
-def evaluate_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Evaluate one row of the reference format: ``{"out": cells}`` or ``{"error": death}``."""
-    hw = row["hw"]
-    hardware = HardwareText(
-        num_pes=hw["num_pes"],
-        noc_bw_cstr=hw["noc_bw"],
-        NoC_NumHops=hw["hop_latency"],
-        offchip_bw_cstr=hw["offchip_bw"],
-    )
-    try:
-        network = parse(_row_text(row))
-        (cells,) = _evaluate(network, hardware, {"num_simd_lanes": hw["simd"]}, _nocs(hardware))
-    except ReferenceDeath as death:
-        code = -_SIGNALS[death.kind] if death.kind in _SIGNALS else _EXIT
-        return {"error": {"exit": code, "message": str(death)}}
-    return {"out": dict(zip(_CELL_NAMES, cells, strict=True))}
-
-
-def _row_text(row: dict[str, Any]) -> str:
-    stride_y, stride_x = row["stride"] or (1, 1)
-    dims = " ".join(f"{name}: {extent}" for name, extent in row["dims"].items())
-    strides = f"Stride {{ X: {stride_x} Y: {stride_y} }}" if row["stride"] else ""
-    flow = "\n".join(row["dataflow"])
-    return (
-        f"Network n {{ Layer l {{ Type: {row['type']} {strides}\n"
-        f"Dimensions {{ {dims} }}\nDataflow {{\n{flow}\n}} }} }}"
-    )
-
-
-def _cell_names() -> list[str]:
-    """Headers without network and layer name; the second of two equal ones is the maximum."""
-    names = [name.strip() for name in _native.CSV_HEADER.split(",")][2:]
-    names[names.index("Compute Delay (Min)", names.index("Compute Delay (Min)") + 1)] = (
-        "Compute Delay (Max)"
-    )
-    return names
-
-
-_CELL_NAMES = _cell_names()
 
 
 if __name__ == "__main__":

@@ -51,8 +51,9 @@ class Layer:
     count: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "extents", MappingProxyType(dict(self.extents)))
         self._check_dimensions()
+        extents = {name: self.extents[name] for name in self._allowed if name in self.extents}
+        object.__setattr__(self, "extents", MappingProxyType(extents))
         self._check_numbers()
         self._check_window()
         if self._exact_macs() >= _MAX_MACS:
@@ -65,9 +66,13 @@ class Layer:
         return Layer, (self.operator, dict(self.extents), self.stride, self.name, self.count)
 
     def __str__(self) -> str:
+        return self.name or f"{self.operator} {self.dimensions}"
+
+    @property
+    def dimensions(self) -> str:
+        """Extents and strides in short, such as ``K16 C32 Y112 X112 R1 S1``."""
         text = " ".join(f"{name}{extent}" for name, extent in self.extents.items())
-        stride = "" if self.stride == (1, 1) else " stride {}x{}".format(*self.stride)
-        return f"{self.name or self.operator} {text}{stride}"
+        return text + (" stride {}x{}".format(*self.stride) if self.is_strided else "")
 
     @property
     def is_convolution(self) -> bool:
@@ -113,6 +118,11 @@ class Layer:
         strides = list(zip(("Y", "X"), self.stride, strict=True)) if self.is_convolution else []
         return _native.Layer(self.operator, list(self.extents.items()), strides)
 
+    @property
+    def _allowed(self) -> tuple[str, ...]:
+        dims = DIMENSIONS[self.operator]
+        return (*dims, "N") if self.is_convolution else dims
+
     @cached_property
     def _facts(self) -> dict[str, int]:
         return self.native.facts()
@@ -122,14 +132,13 @@ class Layer:
             allowed = ", ".join(DIMENSIONS)
             raise LayerError(f"unknown operator '{self.operator}': allowed: {allowed}")
         needed = DIMENSIONS[self.operator]
-        allowed_names = (*needed, "N") if self.is_convolution else needed
         missing = [name for name in needed if name not in self.extents]
-        unknown = [name for name in self.extents if name not in allowed_names]
+        unknown = [name for name in self.extents if name not in self._allowed]
         if missing or unknown:
             problem = f"lacks {missing[0]}" if missing else f"has no dimension '{unknown[0]}'"
             raise LayerError(
                 f"layer {self.name or self.operator}: a {self.operator} {problem}; "
-                f"dimensions: {', '.join(allowed_names)}"
+                f"dimensions: {', '.join(self._allowed)}"
             )
 
     def _check_numbers(self) -> None:

@@ -72,7 +72,11 @@ def leading_integer(token: str) -> int:
         return 0
     value = int(match.group(1))
     # atoi goes through a long, clamped there and cut to an int.
-    value = max(min(value, 2**63 - 1), -(2**63))
+    return wrap_int32(max(min(value, 2**63 - 1), -(2**63)))
+
+
+def wrap_int32(value: int) -> int:
+    """Return what a C int holds after the value overflowed it."""
     return (value + 2**31) % 2**32 - 2**31
 
 

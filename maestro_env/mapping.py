@@ -39,7 +39,9 @@ class Loop:
 
     def __str__(self) -> str:
         step = "" if self.offset == self.size else f" every {self.offset}"
-        return f"{'parallel-for' if self.spatial else 'for'} {self.dim} in tiles of {self.size}{step}"
+        return (
+            f"{'parallel-for' if self.spatial else 'for'} {self.dim} in tiles of {self.size}{step}"
+        )
 
 
 @dataclass(frozen=True)

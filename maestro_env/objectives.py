@@ -45,6 +45,7 @@ def energy_bound(layer: Layer, hardware: Hardware) -> float:
 
 
 def edp_bound(layer: Layer, hardware: Hardware) -> float:
+    """Energy-delay product of the two bounds, in cycles x nJ."""
     return latency_bound(layer, hardware) * energy_bound(layer, hardware)
 
 

@@ -95,8 +95,8 @@ class Problem:
         rng = np.random.default_rng(0)
         status = self.evaluate(self.space.sample(_STRIDE_SAMPLES, rng)).status
         return (
-            f"{self.model} miscounts most mappings of strided layers: {np.mean(status == OK):.1%} of "
-            f"{_STRIDE_SAMPLES} random mappings of {self.layer.name or 'this layer'} are valid"
+            f"{self.model} miscounts most mappings of strided layers: {np.mean(status == OK):.1%} "
+            f"of {_STRIDE_SAMPLES} random mappings of {self.layer} are valid"
         )
 
     @cached_property

@@ -52,7 +52,7 @@ class GeneticMapper(AskTellMapper):
 
     def _select(self, n: int) -> Points:
         entrants = self._rng.integers(0, len(self._parents), size=(n, self.config.tournament))
-        winners = entrants[np.arange(n), np.argmin(self._values[entrants], axis=1)]
+        winners: Points = entrants[np.arange(n), np.argmin(self._values[entrants], axis=1)]
         return self._parents[winners]
 
     def _cross(self, n: int) -> Points:
@@ -65,4 +65,5 @@ class GeneticMapper(AskTellMapper):
         changes = self._rng.random(points.shape) < self.config.mutation_rate
         forced = self._rng.integers(0, points.shape[1], size=len(points))
         changes[np.arange(len(points)), forced] = True
-        return np.where(changes, self._space.sample(len(points), self._rng), points)
+        mutants: Points = np.where(changes, self._space.sample(len(points), self._rng), points)
+        return mutants

@@ -8,7 +8,7 @@ namespace gym::maestro {
 
 namespace {
 
-constexpr std::int16_t kNone = -1;
+constexpr std::int32_t kNone = -1;
 
 LevelDirective* find_first(Level& level, Dim dim) {
   for (LevelDirective& directive : level.directives) {
@@ -100,7 +100,7 @@ void index_directives(Level& level) {
   level.last.fill(kNone);
   level.spatial_dims = 0;
   level.spatial = kNone;
-  for (std::int16_t i = 0; i < static_cast<std::int16_t>(level.directives.size()); ++i) {
+  for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
     const LevelDirective& directive = level.directives[i];
     level.last[directive.dim] = i;
     if (directive.spatial) {

@@ -31,8 +31,8 @@ struct Level {
   std::array<std::int32_t, kMaxDims> extent{};
   std::array<std::int32_t, kMaxDims> stride{};
   std::array<TileSizes, kMaxDims> tiles{};     // by dimension; output axes by primed name
-  std::array<std::int16_t, kMaxDims> first{};  // of a dimension's directives, by index
-  std::array<std::int16_t, kMaxDims> last{};
+  std::array<std::int32_t, kMaxDims> first{};  // of a dimension's directives, by index
+  std::array<std::int32_t, kMaxDims> last{};
   DimSet spatial_dims = 0;  // dimensions whose first directive is spatial
   int spatial = 0;          // index of the first spatial directive
   int last_spatial = 0;

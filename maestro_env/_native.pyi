@@ -1,0 +1,65 @@
+"""Types of the C++ core."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+METRICS: tuple[str, ...]
+STATUSES: tuple[str, ...]
+CSV_HEADER: str
+MAC_ENERGY_NJ: float
+L1_ACCESS_MACS: float
+L2_ACCESS_MACS: float
+
+_Directive = tuple[str, str, int, int]
+_Choice = tuple[int, list[int]]
+
+class Hardware:
+    def __init__(
+        self,
+        *,
+        num_pes: int,
+        simd_lanes: int,
+        noc_bw: int,
+        noc_latency: int,
+        offchip_bw: int,
+        l1_bytes: int | None,
+        l2_bytes: int | None,
+    ) -> None: ...
+
+class Layer:
+    def __init__(
+        self,
+        operator: str,
+        extents: list[tuple[str, int]],
+        strides: list[tuple[str, int]],
+    ) -> None: ...
+    def facts(self) -> dict[str, int]: ...
+
+class MapSpace:
+    def __init__(
+        self,
+        layer: Layer,
+        parameters: list[tuple[str, int]],
+        dims: list[str],
+        levels: list[tuple[int, _Choice, list[_Choice]]],
+        cluster: _Choice,
+    ) -> None: ...
+    def decode(self, point: NDArray[np.int32]) -> list[_Directive]: ...
+
+class BatchEvaluator:
+    def __init__(self, model: str, layer: Layer, hardware: Hardware, guarded: bool) -> None: ...
+    def evaluate(
+        self, space: MapSpace, points: NDArray[np.int32], threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]: ...
+    def evaluate_mapping(self, directives: list[_Directive]) -> tuple[list[float], str]: ...
+
+def run_network(
+    layers: list[Layer],
+    mappings: list[list[_Directive]],
+    num_pes: int,
+    simd_lanes: int,
+    offchip_bw: int,
+    nocs: list[tuple[int, int]],
+) -> tuple[str, list[list[str]]]: ...
+def csv_row(network: str, layer: str, cells: list[str]) -> str: ...
+def block_area_um2(hardware: Hardware, l1_bytes: float, l2_bytes: float) -> float: ...

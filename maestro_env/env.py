@@ -1,0 +1,191 @@
+"""The Gymnasium face of a mapping problem."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from maestro_env._native import METRICS
+from maestro_env.cost import Cost
+from maestro_env.errors import MapSpaceError, UnknownNameError
+from maestro_env.evaluator import Evaluator
+from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.mapping import Mapping as LoopNest
+from maestro_env.objectives import find_objective
+from maestro_env.problem import STATUSES, Problem
+from maestro_env.workloads import find_layer
+
+_OBSERVED = [
+    METRICS.index(name) for name in ("latency_cycles", "power_mw", "energy_nj", "area_um2")
+]
+_DECADES = 20
+_LOG_REWARD_RANGE = 1e6
+
+REWARDS: Mapping[str, Callable[[float], float]] = MappingProxyType(
+    {
+        "inverse": lambda ratio: ratio,
+        "log": lambda ratio: math.log1p(_LOG_REWARD_RANGE * ratio) / math.log1p(_LOG_REWARD_RANGE),
+    }
+)
+"""Rewards by name: functions of (lower bound / objective), which is 0 for an invalid mapping."""
+
+
+class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
+    """Map one DNN layer to an accelerator: every step evaluates one whole mapping.
+
+    ## Action Space
+    `MultiDiscrete`, one entry per parameter of the map space (`env.unwrapped.space.parameters`
+    gives their names and values); every action in the space decodes to one mapping.
+
+    ## Observation Space
+    `Box(0, 1, (4,), float32)`: latency in cycles, power in mW, energy in nJ and area in um^2 of the
+    last mapping, each as log10(1 + x) / 20. All zero after a reset and where there is no result.
+
+    ## Rewards
+    0 for an invalid mapping. Else, with r = lower bound / objective, both fixed by layer and
+    hardware: r (`reward="inverse"`, the paper's inverse objective, scaled to (0, 1]) or
+    log(1 + 1e6 r) / log(1 + 1e6) (`reward="log"`, in (0, 1] too).
+
+    ## Starting State
+    Always the same; nothing is random.
+
+    ## Episode End
+    Truncated after `episode_length` steps; never terminated.
+
+    ## Information
+    `status` (a name of `STATUSES`), `mapping` (the vector), `best_objective` (infinite until a
+    mapping was valid) and, once there is one, `best_mapping`; where there is a result, every field
+    of `Cost` by name. The best is over the life of the environment, resets included.
+
+    ## Arguments
+    * `layer`: a `Layer`, or text for `find_layer`: `mobilenetv2_l2`, `conv:K=64,...`, a CSV file.
+    * `objective`: a name of `OBJECTIVES`.
+    * `hardware`: a `Hardware`, or text for `find_hardware`: a preset, a YAML or MAESTRO file.
+    * `model`: a name of `MODELS`.
+    * `schema`, `tiles`: of the `MapSpace`.
+    * `reward`: a name of `REWARDS`.
+    * `episode_length`: steps of an episode.
+    * `guard`: whether results no machine could achieve count as invalid.
+
+    ## Version History
+    * v0: first version.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed; the message says what is.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own annotation
+
+    def __init__(
+        self,
+        layer: str | Layer = "mobilenetv2_l2",
+        objective: str = "edp",
+        hardware: str | Hardware = "paper",
+        model: str = "maestro",
+        schema: str = "legal13",
+        tiles: str = "integers",
+        reward: str = "inverse",
+        episode_length: int = 100,
+        guard: bool = True,
+    ) -> None:
+        layer = find_layer(layer) if isinstance(layer, str) else layer
+        hardware = find_hardware(hardware) if isinstance(hardware, str) else hardware
+        if reward not in REWARDS:
+            raise UnknownNameError("reward", reward, REWARDS)
+        if not isinstance(episode_length, int) or episode_length < 1:
+            raise ValueError(f"episode_length is {episode_length!r}; allowed: integers from 1")
+        self.problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
+        self.episode_length = episode_length
+        warning = self.problem.stride_warning()
+        if warning is not None:
+            warnings.warn(warning, stacklevel=2)
+        self._objective = find_objective(objective)
+        assert self._objective.bound is not None
+        self._reference = self._objective.bound(layer, hardware)
+        self._reward = REWARDS[reward]
+        self._evaluator = Evaluator(self.problem, self._objective)
+        self._steps = 0
+        self.action_space = spaces.MultiDiscrete(self.space.sizes)
+        self.observation_space = spaces.Box(0.0, 1.0, (len(_OBSERVED),), np.float32)
+
+    @property
+    def space(self) -> MapSpace:
+        """The map space whose vectors are the actions."""
+        return self.problem.space
+
+    @property
+    def best_mapping(self) -> LoopNest | None:
+        """The best valid mapping so far."""
+        best = self._evaluator.best
+        return None if best is None else self.space.decode(best.point)
+
+    @property
+    def best_cost(self) -> Cost | None:
+        """The cost of the best valid mapping so far."""
+        best = self._evaluator.best
+        return None if best is None else best.cost
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        super().reset(seed=seed)
+        self._steps = 0
+        return np.zeros(len(_OBSERVED), np.float32), {}
+
+    def step(
+        self, action: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        point = self._point(action)
+        batch = self._evaluator.evaluate(point[None])
+        self._steps += 1
+        reward = self._reward(self._reference / float(batch.values[0]))
+        info = self._info(point, batch.metrics[0], int(batch.status[0]))
+        truncated = self._steps >= self.episode_length
+        return observation(batch.metrics)[0], reward, False, truncated, info
+
+    def _point(self, action: NDArray[np.int64]) -> NDArray[np.int32]:
+        values = np.asarray(action)
+        sizes = self.space.sizes
+        if values.shape != sizes.shape or values.dtype.kind not in "iu":
+            raise MapSpaceError(
+                f"an action is {len(sizes)} integers, got {values.dtype} of shape {values.shape}"
+            )
+        if values.dtype.itemsize > 4:
+            # Beyond int32 nothing is in range; clip so that the cast cannot wrap into it.
+            values = values.clip(-1, np.iinfo(np.int32).max)
+        return values.astype(np.int32)
+
+    def _info(
+        self, point: NDArray[np.int32], metrics: NDArray[np.float64], status: int
+    ) -> dict[str, Any]:
+        best = self._evaluator.best
+        info: dict[str, Any] = {
+            "status": STATUSES[status],
+            "mapping": point,
+            "best_objective": math.inf if best is None else best.value,
+        }
+        if best is not None:
+            info["best_mapping"] = best.point.copy()
+        figures = metrics.tolist()
+        if not math.isnan(figures[0]):
+            info.update(zip(METRICS, figures, strict=True))
+        return info
+
+
+def observation(metrics: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Scale latency, power, energy and area of float64[N, M] rows to float32[N, 4] in [0, 1]."""
+    observed = np.maximum(np.nan_to_num(metrics[:, _OBSERVED]), 0.0)
+    scaled: NDArray[np.float32] = np.minimum(np.log10(1.0 + observed) / _DECADES, 1.0).astype(
+        np.float32
+    )
+    return scaled

@@ -1,0 +1,51 @@
+"""Registers the environment with gymnasium, whichever of the two packages is imported first.
+
+Importing gymnasium here would make the drop-in for the MAESTRO binary several times slower, so its
+import is waited for instead.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+
+
+def register_with_gymnasium() -> None:
+    """Register now if gymnasium has been imported, else as soon as it is."""
+    if "gymnasium" in sys.modules:
+        _register()
+    else:
+        sys.meta_path.insert(0, _GymnasiumWatcher())
+
+
+def _register() -> None:
+    import gymnasium
+
+    gymnasium.register(id="MaestroEnv-v0", entry_point="maestro_env.env:MaestroEnv")
+
+
+class _GymnasiumWatcher(MetaPathFinder):
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None = None,
+        target: ModuleType | None = None,
+    ) -> ModuleSpec | None:
+        if fullname != "gymnasium":
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def execute_and_register(module: ModuleType) -> None:
+            execute(module)
+            _register()
+
+        spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec

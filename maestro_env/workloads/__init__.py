@@ -1,0 +1,61 @@
+"""Where layers come from: the zoo, a text, or a GAMMA file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from maestro_env.errors import LayerError
+from maestro_env.layer import Layer
+from maestro_env.workloads.custom import EXAMPLES, parse_layer
+from maestro_env.workloads.gamma_csv import read_gamma_csv
+from maestro_env.workloads.zoo import models
+
+__all__ = ["all_layers", "find_layer", "models", "parse_layer", "read_gamma_csv"]
+
+_CSV_ROW = re.compile(r"(?P<path>.+\.csv)(?::(?P<row>.*))?", re.IGNORECASE | re.DOTALL)
+
+
+def all_layers() -> tuple[Layer, ...]:
+    """Return every layer of the zoo, network by network."""
+    return tuple(layer for layers in models().values() for layer in layers)
+
+
+def find_layer(text: str) -> Layer:
+    """Resolve what a user calls a layer.
+
+    Args:
+        text: a name from the zoo (``mobilenetv2_l2``), a layer written out (``gemm:M=1,N=8,K=8``),
+            or a row of a GAMMA file counted from 0 (``nets/mine.csv:3``); a file with one layer
+            needs no row.
+
+    Raises:
+        LayerError: the text names no layer, or one that cannot be computed.
+    """
+    if match := _CSV_ROW.fullmatch(text):
+        return _pick(read_gamma_csv(match["path"]), text, match["row"])
+    if ":" in text:
+        return parse_layer(text)
+    return _find_in_zoo(text)
+
+
+def _pick(layers: Sequence[Layer], text: str, row: str | None) -> Layer:
+    rows = {str(index): layer for index, layer in enumerate(layers)}
+    if row is None and len(layers) == 1:
+        return layers[0]
+    if row not in rows:
+        raise LayerError(f"{text!r} names no row; allowed: FILE.csv:0 to FILE.csv:{len(rows) - 1}")
+    return rows[row]
+
+
+def _find_in_zoo(name: str) -> Layer:
+    zoo = {layer.name: layer for layer in all_layers()}
+    if name not in zoo:
+        near = get_close_matches(name.lower(), zoo, n=3)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise LayerError(
+            f"unknown layer {name!r}: {hint}allowed: a name shown by "
+            f"`python -m experiments.run --list-layers`, FILE.csv:ROW, or {EXAMPLES}"
+        )
+    return zoo[name]

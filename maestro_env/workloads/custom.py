@@ -1,0 +1,68 @@
+"""Layers written as text, such as ``conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=2x1``."""
+
+from __future__ import annotations
+
+import re
+
+from maestro_env.errors import LayerError
+from maestro_env.layer import DIMENSIONS, Layer
+
+EXAMPLES = "conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=1 or gemm:M=1,N=1000,K=512"
+
+_STRIDE = re.compile(r"(?P<y>\d{1,10})(x(?P<x>\d{1,10}))?")
+
+
+def parse_layer(text: str) -> Layer:
+    """Parse ``OPERATOR:NAME=NUMBER,...``; the layer is named by its text.
+
+    Args:
+        text: Y and X are taken as written: input extents, padding included. ``stride=2`` strides
+            both, ``stride=2x1`` gives the stride of Y, then of X.
+
+    Raises:
+        LayerError: naming the piece at fault.
+    """
+    try:
+        return _parse("".join(text.split()))
+    except LayerError as error:
+        raise LayerError(f"{error}; write a layer like {EXAMPLES}") from None
+
+
+def _parse(text: str) -> Layer:
+    prefix, _, body = text.partition(":")
+    operator = prefix.upper()
+    if operator not in DIMENSIONS:
+        allowed = ", ".join(DIMENSIONS).lower()
+        raise LayerError(f"layer {text!r}: unknown operator {prefix!r}, allowed: {allowed}")
+    values = _values(body)
+    if operator == "GEMM" and "stride" in values:
+        raise LayerError(f"layer {text!r}: only convolutions have a stride")
+    stride = _stride(values.pop("stride", "1"))
+    extents = {name: _integer(name, value) for name, value in values.items()}
+    return Layer(operator, extents, stride, name=text)
+
+
+def _values(body: str) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for piece in body.split(","):
+        name, _, value = piece.partition("=")
+        if not name or not value:
+            raise LayerError(f"{piece!r} is not of the form NAME=NUMBER")
+        if name in values:
+            raise LayerError(f"{piece!r} gives {name!r} a second time, once is allowed")
+        values[name] = value
+    return values
+
+
+def _stride(value: str) -> tuple[int, int]:
+    match = _STRIDE.fullmatch(value)
+    if not match:
+        raise LayerError(f"'stride={value}' is not of the form stride=2 or stride=2x1 (Y x X)")
+    return int(match["y"]), int(match["x"] or match["y"])
+
+
+def _integer(name: str, value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise LayerError(f"'{name}={value}': {value!r} is not an integer") from None

@@ -1,0 +1,109 @@
+"""Reads the networks of GAMMA (github.com/maestro-project/gamma, ``data/model/*.csv``).
+
+One row is one layer: six extents and a type code, after which a column ``stride`` may follow. Like
+GAMMA, this reader lets the code of a row, not the header, say what the extents mean. GAMMA's own
+files know no strides and write Y and X without padding; both are taken as they are.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from maestro_env.errors import LayerError
+from maestro_env.layer import Layer
+
+_HEADERS = ("K,C,Y,X,R,S,T", "M,N,K,0,0,0,T", "O,I,0,0,0,0,T")
+_STRIDE = "stride"
+
+_UNUSED = ""
+_TYPES: Mapping[int, tuple[str, tuple[str, ...]]] = {
+    0: ("GEMM", ("N", "K", _UNUSED, _UNUSED, _UNUSED, _UNUSED)),
+    1: ("CONV", ("K", "C", "Y", "X", "R", "S")),
+    2: ("DSCONV", (_UNUSED, "C", "Y", "X", "R", "S")),
+    3: ("GEMM", ("M", "N", "K", _UNUSED, _UNUSED, _UNUSED)),
+}
+"""Type code -> operator and what the six extents are; 0 is a linear layer for one input row."""
+
+
+def read_gamma_csv(path: str | Path) -> tuple[Layer, ...]:
+    """Read all layers of a file, named ``<stem>_l<row>``.
+
+    Raises:
+        LayerError: naming the file and the line at fault.
+    """
+    path = Path(path)
+    lines = _read(path)
+    if len(lines) < 2:
+        raise LayerError(f"{str(path)!r}: no layers; write a header, then one row per layer")
+    (number, header), *rows = lines
+    with _located(path, number):
+        _check_header(header)
+    layers = []
+    for index, (number, cells) in enumerate(rows):
+        with _located(path, number):
+            layers.append(_layer(cells, len(header), f"{path.stem}_l{index}"))
+    return tuple(layers)
+
+
+def _read(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the number and the cells of every line that is not blank."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+    except (OSError, ValueError, csv.Error) as error:
+        raise LayerError(f"{str(path)!r} cannot be read as a CSV file: {error}") from None
+
+
+@contextmanager
+def _located(path: Path, number: int) -> Iterator[None]:
+    try:
+        yield
+    except LayerError as error:
+        raise LayerError(f"{str(path)!r}, line {number}: {error}") from None
+
+
+def _check_header(header: list[str]) -> None:
+    columns = header[:-1] if header[-1] == _STRIDE else header
+    if ",".join(columns) not in _HEADERS:
+        raise LayerError(
+            f"unknown header {','.join(header)!r}; "
+            f"allowed: {' or '.join(_HEADERS)}, then optionally {_STRIDE}"
+        )
+
+
+def _layer(cells: Sequence[str], width: int, name: str) -> Layer:
+    if len(cells) != width:
+        raise LayerError(f"{len(cells)} cells, but the header has {width} columns")
+    numbers = [_integer(cell) for cell in cells]
+    extents, code, stride = numbers[:6], numbers[6], numbers[7] if width > 7 else 1
+    if code not in _TYPES:
+        allowed = ", ".join(f"{code} ({operator})" for code, (operator, _) in _TYPES.items())
+        raise LayerError(f"unknown type code T = {code}; allowed: {allowed}")
+    operator, names = _TYPES[code]
+    named = _named(names, extents)
+    if operator == "GEMM":
+        named = {"M": 1, **named}
+    return Layer(operator, named, (stride, stride), name)
+
+
+def _named(names: Sequence[str], extents: Sequence[int]) -> dict[str, int]:
+    named: dict[str, int] = {}
+    for position, (name, extent) in enumerate(zip(names, extents, strict=True), start=1):
+        if name != _UNUSED:
+            named[name] = extent
+        elif extent != 1:
+            raise LayerError(
+                f"cell {position} is {extent}, but this type has no use for it; write 1"
+            )
+    return named
+
+
+def _integer(cell: str) -> int:
+    try:
+        return int(cell)
+    except ValueError:
+        raise LayerError(f"{cell!r} is not an integer") from None
