@@ -26,6 +26,11 @@ constexpr bool division_traps(Int a, Int b) {
   return b == 0 || (b == -1 && a == std::numeric_limits<Int>::min());
 }
 
+// For b other than 0.
+constexpr std::int64_t wrap_div(std::int64_t a, std::int64_t b) {
+  return b == -1 ? wrap_sub(0, a) : a / b;
+}
+
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0); }
 
 }  // namespace gym

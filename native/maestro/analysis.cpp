@@ -62,10 +62,11 @@ Status Analysis::run_level(int j, const Extents& extent, LevelResult& result) {
   Cases& cases = cases_[j];
   const Status enumerated = cases.enumerate(level, extent);
   if (enumerated != Status::ok) return enumerated;
-  const Volumes volumes(table_, level, cases);
+  Volumes volumes(table_, level, cases);
   bool accepted = false;
   for (std::int64_t c = 0; c < cases.size(); ++c) {
     cases.select(level, c);
+    volumes.begin_case();
     const Status status = run_case(j, extent, volumes, !accepted, result, accepted);
     if (status != Status::ok) return status;
   }
@@ -87,13 +88,12 @@ Status Analysis::run_case(int j, const Extents& extent, const Volumes& volumes, 
     if (status != Status::ok) return status;
   }
   step.egress = volumes.egress();
-  step.macs = volumes.macs();
   if (sizing) size_buffers(j, extent, step, result);
   if (step.occurrences <= 0) return Status::reference_abort;
-  Traffic& output = result.traffic[kOutput];
-  output.l2_write = wrap_add(output.l2_write, wrap_mul(step.occurrences, step.egress));
-  output.l1_write = wrap_add(output.l1_write, wrap_mul(step.occurrences, step.macs));
-  output.l1_read = wrap_add(output.l1_read, wrap_mul(step.occurrences, step.macs));
+  if (j == 0) {
+    step.macs = volumes.macs();
+    count_outputs(step, result);
+  }
   step.unit = volumes.unit_macs();
   if (step.unit <= 0) return Status::ok;
   if (!sizing) {
@@ -115,9 +115,8 @@ Status Analysis::run_case(int j, const Extents& extent, const Volumes& volumes, 
     status = require_offchip(step, result);
     if (status != Status::ok) return status;
   }
-  result.ingress.add(in, step.occurrences);
-  result.egress.add(out, step.occurrences);
   accumulate(step, result);
+  if (j == 0) report(step, in, out, result);
   accepted = true;
   return Status::ok;
 }
@@ -255,8 +254,25 @@ Status Analysis::require_offchip(const Step& step, LevelResult& result) const {
   return Status::ok;
 }
 
-// S7 steps 4 and 6-8.
+// S7 step 2: skipped cases count too (quirk Q4).
+void Analysis::count_outputs(const Step& step, LevelResult& result) const {
+  Traffic& output = result.traffic[kOutput];
+  const std::int64_t macs = wrap_mul(step.occurrences, step.macs);
+  output.l2_write = wrap_add(output.l2_write, wrap_mul(step.occurrences, step.egress));
+  output.l1_write = wrap_add(output.l1_write, macs);
+  output.l1_read = wrap_add(output.l1_read, macs);
+}
+
+// S7 steps 6 and 7: all a level needs to know of the one below.
 void Analysis::accumulate(const Step& step, LevelResult& result) const {
+  result.runtime = wrap_add(result.runtime, wrap_mul(step.occurrences, step.wait));
+  result.active_units += step.active_units * static_cast<double>(step.occurrences);
+  result.iterations += step.occurrences;
+}
+
+// S7 steps 4, 6 and 8: what is printed of the top level.
+void Analysis::report(const Step& step, std::int64_t in, std::int64_t out,
+                      LevelResult& result) const {
   const std::int64_t occurrences = step.occurrences;
   for (const TensorId id : {kInput, kFilter}) {
     Traffic& traffic = result.traffic[id];
@@ -267,15 +283,15 @@ void Analysis::accumulate(const Step& step, LevelResult& result) const {
   }
   const std::int64_t incoming = wrap_add(step.input, step.filter);
   result.intensity = static_cast<double>(step.macs) / static_cast<double>(incoming);
-  result.runtime = wrap_add(result.runtime, wrap_mul(occurrences, step.wait));
   result.macs = wrap_add(result.macs, wrap_mul(occurrences, step.macs));
-  result.active_units += step.active_units * static_cast<double>(occurrences);
-  const std::int64_t compute = step.compute == 0 ? 1 : step.compute;
+  const std::int64_t compute = step.compute;  // not 0: that is a death above
   const std::int64_t burst = std::max(incoming, step.egress);
-  result.peak_bw = std::max(result.peak_bw, burst / compute);
-  result.words_per_cycle += static_cast<long double>(wrap_mul(occurrences, burst) / compute);
+  result.peak_bw = std::max(result.peak_bw, wrap_div(burst, compute));
+  result.words_per_cycle +=
+      static_cast<long double>(wrap_div(wrap_mul(occurrences, burst), compute));
+  result.ingress.add(in, occurrences);
+  result.egress.add(out, occurrences);
   result.compute.add(compute, occurrences);
-  result.iterations += occurrences;
 }
 
 }  // namespace gym::maestro

@@ -93,7 +93,9 @@ class Analysis {
   Status wait(int j, const LevelResult& result, const Step& step, std::int64_t in, std::int64_t out,
               std::int64_t& cycles) const;
   Status require_offchip(const Step& step, LevelResult& result) const;
+  void count_outputs(const Step& step, LevelResult& result) const;
   void accumulate(const Step& step, LevelResult& result) const;
+  void report(const Step& step, std::int64_t in, std::int64_t out, LevelResult& result) const;
 
   const LayerTable& table_;
   const Machine& machine_;

@@ -74,8 +74,8 @@ Status apply_strides(Level& level, const LayerTable& table, bool below_top) {
         wrap32(std::int64_t{outputs} * std::min(stride, window) + std::max(window - stride, 0));
     const std::int32_t step = below_top && window < stride ? window : stride;
     target->offset = wrap32(std::int64_t{outputs} * step);
-    // Only sizes that overflow an int get here.
-    if (target->offset <= 0) return Status::reference_undefined;
+    // Only a size that overflows an int gets here.
+    if (target->offset == 0) return Status::reference_sigfpe;
   }
   return Status::ok;
 }
@@ -103,13 +103,33 @@ void index_directives(Level& level) {
   for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
     const LevelDirective& directive = level.directives[i];
     level.last[directive.dim] = i;
-    if (directive.spatial) {
-      level.last_spatial = i;
-      if (level.spatial == kNone) level.spatial = i;
-    }
+    if (directive.spatial && level.spatial == kNone) level.spatial = i;
     if (level.first[directive.dim] != kNone) continue;
     level.first[directive.dim] = i;
     if (directive.spatial) level.spatial_dims |= bit(directive.dim);
+  }
+}
+
+// Needs the index of directives.
+void list_factors(Level& level, const LayerTable& table) {
+  const Tensor& output = table.tensors[kOutput];
+  for (Product& product : level.fetched) product.clear();
+  level.outputs.clear();
+  level.reductions.clear();
+  for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
+    const LevelDirective& directive = level.directives[i];
+    for (const TensorId id : {kInput, kFilter}) {
+      if (!table.tensors[id].has(directive.dim)) continue;
+      level.fetched[id].add(i, directive.dim, directive.spatial);
+    }
+    if (!output.has(directive.dim)) level.reductions.add(i, directive.dim, directive.spatial);
+  }
+  for (int k = 0; k < output.count; ++k) {
+    const Dim dim = output.dims[k];
+    const bool slides = table.slides && (dim == kY || dim == kX);
+    const int i = level.first[dim];
+    if (i == kNone) continue;
+    level.outputs.add(i, slides ? output_axis(dim) : dim, level.directives[i].spatial);
   }
 }
 
@@ -125,6 +145,7 @@ Status complete(Level& level, const Level* above, const LayerTable& table) {
                                      [](const LevelDirective& d) { return d.spatial; });
   if (spatial < 1 || spatial > 2) return Status::reference_exit;
   index_directives(level);
+  list_factors(level, table);
   return Status::ok;
 }
 
@@ -237,6 +258,15 @@ Status split(const Mapping& mapping, std::int32_t num_pes, int nocs, Levels& lev
 }
 
 }  // namespace
+
+void Product::clear() {
+  temporal.clear();
+  spatial.clear();
+}
+
+void Product::add(int directive, Dim tile, bool is_spatial) {
+  (is_spatial ? spatial : temporal).push_back({directive, tile});
+}
 
 Status build_levels(const LayerTable& table, const Mapping& mapping, std::int32_t num_pes, int nocs,
                     Levels& levels) {

@@ -23,6 +23,20 @@ struct TileSizes {
   std::int32_t full, fresh, edge, fresh_edge;
 };
 
+// A directive's part in a product of tile sizes, and the tile it contributes.
+struct Factor {
+  int directive;
+  Dim tile;
+};
+
+// The factors of one product. Those of temporal loops are the same for every unit.
+struct Product {
+  std::vector<Factor> temporal, spatial;
+
+  void clear();
+  void add(int directive, Dim tile, bool is_spatial);
+};
+
 struct Level {
   std::int32_t units = 0;       // sub-clusters, or PEs, work is distributed to
   std::int32_t edge_units = 0;  // of them busy in a last, partial round
@@ -33,9 +47,11 @@ struct Level {
   std::array<TileSizes, kMaxDims> tiles{};     // by dimension; output axes by primed name
   std::array<std::int32_t, kMaxDims> first{};  // of a dimension's directives, by index
   std::array<std::int32_t, kMaxDims> last{};
-  DimSet spatial_dims = 0;  // dimensions whose first directive is spatial
-  int spatial = 0;          // index of the first spatial directive
-  int last_spatial = 0;
+  DimSet spatial_dims = 0;         // dimensions whose first directive is spatial
+  int spatial = 0;                 // index of the first spatial directive
+  std::array<Product, 2> fetched;  // of input and filter, by every directive coupled to them
+  Product outputs;                 // by the first directive of every output dimension
+  Product reductions;              // by every directive no output dimension has
 
   bool has(Dim dim) const { return (present & bit(dim)) != 0; }
 };

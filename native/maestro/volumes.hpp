@@ -10,6 +10,9 @@ class Volumes {
   Volumes(const LayerTable& table, const Level& level, const Cases& cases)
       : table_(table), level_(level), cases_(cases) {}
 
+  // Reads the selected case; what follows speaks of it.
+  void begin_case();
+
   // Words of an input tensor fetched by the whole array; false if the binary exits.
   bool ingress(TensorId tensor, std::int64_t& words) const;
   // Output words sent up by the whole array.
@@ -20,26 +23,30 @@ class Volumes {
   std::int64_t unit_macs() const;
 
  private:
+  // How a product is spread over the units: by spatial dimensions that stand at an edge or not.
   struct Spread {
-    DimSet spatial = 0;   // spatial dimensions that matter
-    bool edge = false;    // one of them stands at its edge
-    bool ragged = false;  // the last of them stands at a ragged edge
+    bool spatial = false;  // some spatial dimension matters
+    bool edge = false;     // one of them stands at its edge
+    bool ragged = false;   // the last of them stands at a ragged edge
   };
 
-  const LoopState& state_of(Dim dim) const { return cases_.state(level_.first[dim]); }
-  bool moves(const Tensor& tensor) const;
   bool restarted(const Tensor& tensor) const;
-  std::int64_t resident(const Tensor& tensor, bool first, bool ragged) const;
-  bool fetch(const Tensor& tensor, bool restarted, bool first, bool ragged,
-             std::int64_t& words) const;
+  bool temporal_fetch(TensorId tensor, bool restarted, std::int64_t& words) const;
+  std::int64_t resident_factor(const Factor& factor, bool first, bool ragged) const;
+  std::int64_t fetch_factor(const Factor& factor, bool restarted, bool first, bool ragged) const;
+  std::int64_t output_factor(const Factor& factor, bool first, bool ragged, bool fresh) const;
+  std::int64_t temporal_words(const Product& product) const;
+  std::int64_t outputs(bool first, bool ragged, bool reuse) const;
+  std::int64_t unit_volume(bool first, bool ragged, bool reuse) const;
   Spread spread_of(const Tensor& tensor) const;
   Spread spread_of_all() const;
-  std::int64_t output_factor(int directive, Dim name, bool first, bool ragged, bool fresh) const;
-  std::int64_t output(bool psums, bool first, bool ragged, bool reuse) const;
 
   const LayerTable& table_;
   const Level& level_;
   const Cases& cases_;
+  std::int64_t temporal_outputs_ = 1;
+  std::int64_t temporal_reductions_ = 1;
+  Spread output_spread_;
 };
 
 }  // namespace gym::maestro
