@@ -47,7 +47,9 @@ def run(network: NetworkText, machine: Machine) -> list[list[str]]:
         ReferenceDeath: the binary dies on the file.
     """
     try:
-        layers = [_native.Layer(each.operator, each.extents, each.strides) for each in network.layers]
+        layers = [
+            _native.Layer(each.operator, each.extents, each.strides) for each in network.layers
+        ]
     except ValueError as error:
         raise ReferenceDeath("exit", str(error)) from None
     status, rows = _native.run_network(

@@ -9,7 +9,6 @@ core alone, so that a call costs little more than starting Python.
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,7 @@ from maestro_env.m_file import (
     parse_hardware,
     wrap_int32,
 )
-from maestro_env.rows import RowError, run_jsonl
 
-_USAGE = 2
 _UNSWEPT_NOC = (70000, 1)
 
 _BOOLEANS = {
@@ -73,7 +70,10 @@ def main(argv: list[str] | None = None) -> int:
     """Run the drop-in; returns the process's exit status."""
     arguments = sys.argv[1:] if argv is None else argv
     if any(argument.split("=")[0] == "--jsonl" for argument in arguments):
-        return _main_jsonl(arguments)
+        # Rows need more of the standard library, which a single call should not wait for.
+        from maestro_env import rows
+
+        return rows.main(arguments)
     try:
         _run_file(_parse_options(arguments))
     except ReferenceDeath as death:
@@ -209,35 +209,6 @@ def _append_csv(mapping_file: str, network: NetworkText, rows: list[list[str]]) 
             file.write("".join(f"{line}\n" for line in [*header, *lines]))
     except OSError as error:
         print(f"maestro-compat: cannot write '{path}': {error.strerror}", file=sys.stderr)
-
-
-def _main_jsonl(arguments: list[str]) -> int:
-    try:
-        paths = _jsonl_arguments(arguments)
-        run_jsonl(Path(paths["jsonl"]), Path(paths["out"]))
-    except RowError as error:
-        print(f"maestro-compat: {error}", file=sys.stderr)
-        return _USAGE
-    except KeyboardInterrupt:
-        print("maestro-compat: interrupted, nothing written", file=sys.stderr)
-        return 128 + signal.SIGINT
-    return 0
-
-
-def _jsonl_arguments(arguments: list[str]) -> dict[str, str]:
-    values: dict[str, str] = {}
-    rest = iter(arguments)
-    for argument in rest:
-        name, equals, value = argument.removeprefix("--").partition("=")
-        if name not in ("jsonl", "out", "model") or not argument.startswith("--"):
-            raise RowError(f"unknown argument '{argument}'; allowed: --jsonl, --out, --model")
-        values[name] = value if equals else next(rest, "")
-    missing = [name for name in ("jsonl", "out") if not values.get(name)]
-    if missing:
-        raise RowError(f"--{missing[0]} needs a file name")
-    if values.get("model", "maestro") != "maestro":
-        raise RowError(f"unknown model '{values['model']}'; allowed: maestro")
-    return values
 
 
 if __name__ == "__main__":

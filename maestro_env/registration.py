@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 
@@ -28,7 +26,9 @@ def _register() -> None:
     gymnasium.register(id="MaestroEnv-v0", entry_point="maestro_env.env:MaestroEnv")
 
 
-class _GymnasiumWatcher(MetaPathFinder):
+class _GymnasiumWatcher:
+    """A finder of one module. It has no base class: importing that would be slow too."""
+
     def find_spec(
         self,
         fullname: str,
@@ -38,7 +38,7 @@ class _GymnasiumWatcher(MetaPathFinder):
         if fullname != "gymnasium":
             return None
         sys.meta_path.remove(self)
-        spec = find_spec(fullname)
+        spec = PathFinder.find_spec(fullname)
         if spec is None or spec.loader is None:
             return None
         execute = spec.loader.exec_module

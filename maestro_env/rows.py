@@ -10,6 +10,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -18,12 +20,42 @@ from maestro_env import _native
 from maestro_env.binary import EXIT_STATUS, SIGNALS, Machine, equal_nocs, run
 from maestro_env.m_file import ReferenceDeath, parse
 
-
+_USAGE_STATUS = 2
 _HARDWARE = ("num_pes", "noc_bw", "hop_latency", "offchip_bw", "simd")
 
 
 class RowError(Exception):
     """A file of rows that cannot be read or written."""
+
+
+def main(arguments: list[str]) -> int:
+    """Evaluate a file of rows as the command line says; returns the exit status."""
+    try:
+        paths = _parse_arguments(arguments)
+        run_jsonl(Path(paths["jsonl"]), Path(paths["out"]))
+    except RowError as error:
+        print(f"maestro-compat: {error}", file=sys.stderr)
+        return _USAGE_STATUS
+    except KeyboardInterrupt:
+        print("maestro-compat: interrupted, nothing written", file=sys.stderr)
+        return 128 + signal.SIGINT
+    return 0
+
+
+def _parse_arguments(arguments: list[str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.removeprefix("--").partition("=")
+        if name not in ("jsonl", "out", "model") or not argument.startswith("--"):
+            raise RowError(f"unknown argument '{argument}'; allowed: --jsonl, --out, --model")
+        values[name] = value if equals else next(rest, "")
+    missing = [name for name in ("jsonl", "out") if not values.get(name)]
+    if missing:
+        raise RowError(f"--{missing[0]} needs a file name")
+    if values.get("model", "maestro") != "maestro":
+        raise RowError(f"unknown model '{values['model']}'; allowed: maestro")
+    return values
 
 
 def run_jsonl(source: Path, target: Path) -> None:

@@ -39,8 +39,8 @@ LoopStates spatial_states(std::int32_t extent, std::int32_t size, std::int32_t o
   if (extent > reach && wrap32(wrap_mul(steps + 1, round) + reach) > extent &&
       wrap32(wrap_mul(steps, round) + reach) != extent) {
     const std::int64_t rest = wrap32(extent - wrap_mul(steps + 1, round));
-    const std::int64_t busy = rest < size ? 1 : (rest - size) / offset + 1;
-    states.add({Position::edge, 1, false, true, (busy - 1) * offset + size < rest});
+    const std::int64_t busy = rest < size ? 1 : std::int64_t{wrap32(rest - size)} / offset + 1;
+    states.add({Position::edge, 1, false, true, wrap32((busy - 1) * offset + size) < rest});
   }
   return states;
 }
