@@ -1,0 +1,1 @@
+"""Which parameters of a map space share an agent."""

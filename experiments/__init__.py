@@ -1,0 +1,1 @@
+"""Commands: search, measure, and draw what a run recorded."""

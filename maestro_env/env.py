@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from maestro_env._native import METRICS
 from maestro_env.cost import Cost
-from maestro_env.errors import MapSpaceError, UnknownNameError
+from maestro_env.errors import UnknownNameError
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
@@ -145,25 +145,13 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     def step(
         self, action: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        point = self._point(action)
+        point = self.space.as_point(action)
         batch = self._evaluator.evaluate(point[None])
         self._steps += 1
         reward = self._reward(self._reference / float(batch.values[0]))
         info = self._info(point, batch.metrics[0], int(batch.status[0]))
         truncated = self._steps >= self.episode_length
         return observation(batch.metrics)[0], reward, False, truncated, info
-
-    def _point(self, action: NDArray[np.int64]) -> NDArray[np.int32]:
-        values = np.asarray(action)
-        sizes = self.space.sizes
-        if values.shape != sizes.shape or values.dtype.kind not in "iu":
-            raise MapSpaceError(
-                f"an action is {len(sizes)} integers, got {values.dtype} of shape {values.shape}"
-            )
-        if values.dtype.itemsize > 4:
-            # Beyond int32 nothing is in range; clip so that the cast cannot wrap into it.
-            values = values.clip(-1, np.iinfo(np.int32).max)
-        return values.astype(np.int32)
 
     def _info(
         self, point: NDArray[np.int32], metrics: NDArray[np.float64], status: int

@@ -101,20 +101,21 @@ class Evaluator:
         values = np.where(valid, self.objective.function(rows.metrics), np.inf)
         batch = Batch(values, rows.metrics, rows.status)
         self._record(points, batch)
-        self.valid += int(valid.sum())
         if self._on_batch is not None:
             self._on_batch(self)
         return batch
 
     def _record(self, points: Points, batch: Batch) -> None:
-        end = self.used + len(points)
+        start = self.used
+        end = start + len(points)
         if self.budget is not None:
-            self._values[self.used : end] = batch.values
-            self._status[self.used : end] = batch.status
-        if len(points):
-            index = int(np.argmin(batch.values))
-            value = float(batch.values[index])
-            if value < (self.best.value if self.best else math.inf):
-                cost = Cost.from_row(batch.metrics[index])
-                self.best = Best(value, points[index].copy(), cost, self.used + index + 1)
+            self._values[start:end] = batch.values
+            self._status[start:end] = batch.status
+        # Before the best: an interrupt must not leave a best the trace does not have.
         self.used = end
+        self.valid += int(np.count_nonzero(batch.status == OK))
+        index = int(np.argmin(batch.values)) if len(points) else 0
+        value = float(batch.values[index]) if len(points) else math.inf
+        if value < (self.best.value if self.best else math.inf):
+            cost = Cost.from_row(batch.metrics[index])
+            self.best = Best(value, points[index].copy(), cost, start + index + 1)

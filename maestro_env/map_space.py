@@ -13,7 +13,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env import mapping as nouns
@@ -177,23 +177,32 @@ class MapSpace:
         """Draw ``n`` vectors uniformly, shape int32[n, D]."""
         return rng.integers(0, self.sizes, size=(n, len(self.sizes))).astype(np.int32)
 
-    def decode(self, point: Points) -> nouns.Mapping:
+    def decode(self, point: ArrayLike) -> nouns.Mapping:
         """Return the mapping a vector of shape [D] stands for.
 
         Raises:
             MapSpaceError: a vector of another shape or out of range.
         """
-        point = np.asarray(point)
-        if point.shape != self.sizes.shape or not np.issubdtype(point.dtype, np.integer):
+        try:
+            directives = self.native.decode(self.as_point(point))
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+        return nouns.Mapping.from_directives(directives)
+
+    def as_point(self, values: ArrayLike) -> Points:
+        """Return one vector as int32[D]; its range is left to the core to check.
+
+        Raises:
+            MapSpaceError: not D integers.
+        """
+        point = np.asarray(values)
+        if point.shape != self.sizes.shape or point.dtype.kind not in "iu":
             raise MapSpaceError(
                 f"a point of this space is {len(self.sizes)} integers, got {point.dtype} of shape "
                 f"{point.shape}"
             )
-        try:
-            directives = self.native.decode(np.ascontiguousarray(point, dtype=np.int32))
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
-        return nouns.Mapping.from_directives(directives)
+        # What int32 cannot hold is out of every range; clipped, it cannot wrap into one.
+        return point.clip(-1, np.iinfo(np.int32).max).astype(np.int32)
 
     def encode(self, mapping: nouns.Mapping) -> Points:
         """Return the vector of a mapping: ``decode(encode(m)) == m``.

@@ -40,7 +40,8 @@ class GeneticMapper(AskTellMapper):
         self._values = np.empty(0)
 
     def ask(self, n: int) -> Points:
-        if len(self._parents) == 0:
+        # Nothing to select from yet: invalid parents would only mislead.
+        if not np.isfinite(self._values).any():
             return self._space.sample(min(n, self.config.population), self._rng)
         children = self._mutate(self._cross(self.config.population - self.config.elites))
         return children[:n]

@@ -1,0 +1,118 @@
+"""Pictures of run directories, drawn from their files alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.files import replacing
+from experiments.records import Run, read_run
+from experiments.searches import Search
+from experiments.stats import Floats, best_so_far, bootstrap_interval, iqm
+
+# Okabe and Ito's colours, told apart by colour-blind readers; line styles tell the rest apart.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_LINES = ("-", "--", "-.")
+_STYLES = tuple((colour, line) for line in _LINES for colour in _COLOURS)
+_GREY = "#555555"
+_FEW_SEEDS = 10
+_GRID = 500
+
+
+def draw(directory: Path) -> Path:
+    """Draw ``convergence.png`` and ``.svg`` of a run directory; return the PNG's path.
+
+    Raises:
+        RecordError: the directory cannot be read.
+    """
+    figure = _convergence(read_run(directory))
+    png = directory / "convergence.png"
+    with replacing(png) as temporary:
+        figure.savefig(temporary, format="png", dpi=150)
+    # No date and a fixed salt, so that the same run makes the same file.
+    with (
+        replacing(png.with_suffix(".svg")) as temporary,
+        mpl.rc_context({"svg.hashsalt": "maestro-env"}),
+    ):
+        figure.savefig(temporary, format="svg", metadata={"Date": None})
+    return png
+
+
+def _convergence(run: Run) -> Figure:
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.subplots()
+    for mapper, style in zip(run.summary["mappers"], cycle(_STYLES)):
+        searches = [search for search in run.searches if search.mapper == mapper]
+        _draw_mapper(axes, mapper, searches, *style)
+    bound = run.summary["lower_bound"]
+    if bound is not None:
+        axes.axhline(bound, color=_GREY, linestyle=(0, (4, 3)), linewidth=1.2, label="lower bound")
+    if not any(np.isfinite(search.values).any() for search in run.searches):
+        axes.text(0.5, 0.5, "no valid mapping", transform=axes.transAxes, ha="center")
+    _label(axes, run)
+    return figure
+
+
+def _draw_mapper(
+    axes: Axes, mapper: str, searches: Sequence[Search], colour: str, line: str
+) -> None:
+    curves = _curves(searches)
+    grid = np.unique(np.geomspace(1, curves.shape[1], _GRID).astype(int))
+    curves = curves[:, grid - 1]
+    style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
+    axes.plot(grid, _finite(iqm(curves)), label=mapper, linewidth=2, **style)
+    if 1 < len(curves) <= _FEW_SEEDS:
+        axes.plot(grid, _finite(curves).T, linewidth=0.6, alpha=0.5, **style)
+    found = np.isfinite(curves).all(axis=0)
+    if len(curves) > 1 and found.any():
+        low, high = bootstrap_interval(curves[:, found])
+        axes.fill_between(grid[found], low, high, step="post", color=colour, alpha=0.2, linewidth=0)
+
+
+def _curves(searches: Sequence[Search]) -> Floats:
+    """Return best-so-far curves, float64[S, N], of the searches that got furthest."""
+    length = max(len(search.values) for search in searches)
+    return np.stack(
+        [best_so_far(search.values) for search in searches if len(search.values) == length]
+    )
+
+
+def _finite(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _label(axes: Axes, run: Run) -> None:
+    config, summary = run.config, run.summary
+    layer, flags = config["layer"], config["config"]
+    title = f"{layer['name']} on {config['hardware']['name']}: {summary['objective']}"
+    title += ", interrupted" if summary["interrupted"] else ""
+    axes.set_title(title, loc="left", fontweight="bold", pad=22)
+    seeds = len(flags["seeds"])
+    several = f", IQM and 95 % bootstrap interval of {seeds} seeds" if seeds > 1 else ""
+    axes.annotate(
+        f"{layer['operator']} {layer['dimensions']}, model {flags['model']}{several}",
+        (0, 1),
+        xytext=(0, 8),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        color=_GREY,
+        fontsize=9,
+    )
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="evaluations",
+        ylabel=f"best {summary['objective']} so far ({summary['unit']})",
+    )
+    axes.set_xlim(1, max(2, flags["samples"]))
+    axes.grid(which="major", color="#DDDDDD", linewidth=0.8)
+    axes.spines[["top", "right"]].set_visible(False)
+    if axes.lines:
+        axes.legend(frameon=False)

@@ -1,0 +1,53 @@
+"""Progress bars: one per mapper, over all its seeds, with the best so far."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from experiments.searches import Search
+from maestro_env.evaluator import Evaluator
+
+
+def new_progress() -> Progress:
+    """Make a display on stderr; where that is no terminal it prints the final state once."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("best {task.fields[best]}"),
+        console=Console(stderr=True),
+    )
+
+
+class Bar:
+    """The bar of one mapper.
+
+    Args:
+        progress: shows it.
+        mapper: its name.
+        evaluations: of all its searches.
+    """
+
+    def __init__(self, progress: Progress, mapper: str, evaluations: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task(mapper, total=evaluations, best="-")
+        self._done = 0
+        self._best = math.inf
+
+    def follow(self, evaluator: Evaluator) -> None:
+        """Show the state of a search under way."""
+        best = evaluator.best.value if evaluator.best else math.inf
+        self._show(evaluator.used, best)
+
+    def finish(self, search: Search) -> None:
+        """Count a search that has ended."""
+        self._show(len(search.values), math.inf if search.best is None else search.best)
+        self._done += len(search.values)
+
+    def _show(self, evaluations: int, best: float) -> None:
+        self._best = min(self._best, best)
+        shown = f"{self._best:.4g}" if math.isfinite(self._best) else "-"
+        self._progress.update(self._task, completed=self._done + evaluations, best=shown)

@@ -1,0 +1,191 @@
+"""The run directory: everything a run leaves behind.
+
+``summary.json`` says which searches there are. The trace is written before it, so whatever instant
+a run is killed at, the searches of the summary can be read and the others be run again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.config import Task
+from experiments.files import RecordError, read_json, write_json, write_text
+from experiments.machine import processor, versions
+from experiments.searches import Search, best_search, summarise
+from experiments.traces import Trace, append_trace, read_trace, write_trace
+from maestro_env.cost import Cost
+
+_CONFIG, _SUMMARY, _TRACE = "config.json", "summary.json", "trace.csv.gz"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory as read back.
+
+    Args:
+        config: of ``config.json``.
+        summary: of ``summary.json``.
+        searches: in the order they ran.
+    """
+
+    config: dict[str, Any]
+    summary: dict[str, Any]
+    searches: tuple[Search, ...]
+
+
+class RunWriter:
+    """Writes the run directory of a task, search by search.
+
+    Args:
+        task: what is run.
+        directory: exists and belongs to this run.
+        kept: finished searches of an earlier attempt.
+    """
+
+    def __init__(self, task: Task, directory: Path, kept: Iterable[Search] = ()) -> None:
+        self.directory = directory
+        self.searches = list(kept)
+        self._task = task
+        self._write_summary(interrupted=True)
+        write_trace(directory / _TRACE, self.searches)
+
+    def add(self, search: Search) -> None:
+        """Add a search; until ``finish`` says otherwise the run counts as interrupted."""
+        append_trace(self.directory / _TRACE, search)
+        self.searches.append(search)
+        self._write_summary(interrupted=True)
+
+    def finish(self, interrupted: bool) -> dict[str, Any]:
+        """Write the best mapping and the final summary, and return the summary."""
+        best = best_search(self.searches)
+        if best is not None:
+            self._write_best(best)
+        return self._write_summary(interrupted)
+
+    def _write_summary(self, interrupted: bool) -> dict[str, Any]:
+        summary = {
+            "objective": self._task.objective.name,
+            "unit": self._task.objective.unit,
+            "lower_bound": self._task.lower_bound,
+            "interrupted": interrupted,
+            "mappers": summarise(self.searches, self._task.lower_bound),
+        }
+        write_json(self.directory / _SUMMARY, summary)
+        return summary
+
+    def _write_best(self, search: Search) -> None:
+        problem = self._task.problem
+        point = np.array(search.best_point, dtype=np.int32)
+        mapping = problem.space.decode(point)
+        write_text(self.directory / "best_mapping.json", mapping.to_json())
+        write_text(self.directory / "best_mapping.m", mapping.to_m(problem.layer))
+        write_text(self.directory / "best_mapping.txt", f"{mapping}\n")
+        best = {
+            "mapper": search.mapper,
+            "seed": search.seed,
+            "evaluation": search.samples_to_best,
+            "objective": search.best,
+            "best_point": search.best_point,
+            "cost": Cost.from_row(problem.evaluate(point[np.newaxis]).metrics[0]).as_dict(),
+        }
+        write_json(self.directory / "best_cost.json", best)
+
+
+def begin(task: Task) -> RunWriter:
+    """Make the directory of a new run.
+
+    Raises:
+        RecordError: it exists, or cannot be made.
+    """
+    directory = _make_directory(task)
+    write_json(directory / "versions.json", {**versions(), "processor": processor()})
+    writer = RunWriter(task, directory)
+    # Last, so that a directory with a config can be resumed.
+    write_json(directory / _CONFIG, task.describe())
+    return writer
+
+
+def resume(task: Task) -> RunWriter:
+    """Continue the run in ``--out`` with the searches it has finished.
+
+    Raises:
+        RecordError: there is none, or it was begun with another config.
+    """
+    if task.config.out is None:
+        raise RecordError("--resume needs the directory of the run to continue: --out DIR")
+    directory = Path(task.config.out)
+    run = read_run(directory)
+    _check_same(directory / _CONFIG, run.config, json.loads(json.dumps(task.describe())))
+    kept = [search for search in run.searches if len(search.values) == task.config.samples]
+    return RunWriter(task, directory, kept)
+
+
+def read_run(directory: Path) -> Run:
+    """Read a run directory.
+
+    Raises:
+        RecordError: a file is missing or damaged.
+    """
+    config, summary = read_json(directory / _CONFIG), read_json(directory / _SUMMARY)
+    traces = read_trace(directory / _TRACE)
+    try:
+        searches = tuple(_read_searches(summary, traces))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise RecordError(f"{directory / _SUMMARY} does not fit {_TRACE}: {error!r}") from None
+    return Run(config, summary, searches)
+
+
+def _read_searches(
+    summary: dict[str, Any], traces: dict[tuple[str, int], Trace]
+) -> Iterator[Search]:
+    for mapper, figures in summary["mappers"].items():
+        for entry in figures["seeds"]:
+            values, status = traces[mapper, entry["seed"]]
+            if len(values) != entry["evaluations"]:
+                raise ValueError(f"{len(values)} rows of {mapper}, seed {entry['seed']}")
+            point = entry["best_point"]
+            best_point = None if point is None else tuple(point)
+            yield Search(mapper, entry["seed"], values, status, entry["seconds"], best_point)
+
+
+def _make_directory(task: Task) -> Path:
+    if task.config.out is not None:
+        directory = Path(task.config.out)
+        if not _make(directory):
+            raise RecordError(
+                f"run directory {directory} exists: give another --out, or --resume it"
+            )
+        return directory
+    layer = re.sub(r"[^A-Za-z0-9._]+", "-", task.problem.layer.name)[:80]
+    stem = f"{layer}-{task.objective.name}"
+    return next(path for n in count(1) if _make(path := Path("runs") / f"{stem}-{n}"))
+
+
+def _make(directory: Path) -> bool:
+    """Make a directory and say whether it is new."""
+    try:
+        directory.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise RecordError(f"cannot make directory {directory}: {error.strerror}") from None
+    return True
+
+
+def _check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None:
+    for section, values in asked.items():
+        for name, value in values.items():
+            old = begun.get(section, {}).get(name)
+            if old != value:
+                raise RecordError(
+                    f"{path}: the run was begun with {section} {name} = {old}, asked for {value}; "
+                    "resume it as it was begun"
+                )

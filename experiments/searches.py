@@ -1,0 +1,87 @@
+"""What one search left behind, and figures over the seeds of a mapper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.stats import iqm
+from maestro_env.problem import OK
+
+_FIGURES = ("best", "times_lower_bound", "samples_to_best", "seconds", "valid_fraction")
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """One mapper's search from one seed, finished or not.
+
+    Args:
+        mapper: its name.
+        seed: it began with.
+        values: float64[N], objective of every evaluation; infinite if invalid.
+        status: uint8[N], indices into ``STATUSES``.
+        seconds: it took.
+        best_point: the vector of the best mapping; None if no mapping was valid.
+    """
+
+    mapper: str
+    seed: int
+    values: NDArray[np.float64]
+    status: NDArray[np.uint8]
+    seconds: float
+    best_point: tuple[int, ...] | None
+
+    @property
+    def best(self) -> float | None:
+        return None if self.best_point is None else float(self.values.min())
+
+    @property
+    def samples_to_best(self) -> int | None:
+        """1-based evaluation that found the best."""
+        return None if self.best_point is None else int(self.values.argmin()) + 1
+
+    @property
+    def valid_fraction(self) -> float:
+        return float(np.mean(self.status == OK))
+
+    def figures(self, lower_bound: float | None) -> dict[str, Any]:
+        """Return the search's entry of ``summary.json``."""
+        best = self.best
+        return {
+            "seed": self.seed,
+            "evaluations": len(self.values),
+            "best": best,
+            "times_lower_bound": best / lower_bound if best and lower_bound else None,
+            "samples_to_best": self.samples_to_best,
+            "seconds": self.seconds,
+            "valid_fraction": self.valid_fraction,
+            "best_point": self.best_point,
+        }
+
+
+def summarise(searches: Iterable[Search], lower_bound: float | None) -> dict[str, dict[str, Any]]:
+    """Return, for every mapper, the interquartile mean of each figure and its ``seeds``."""
+    by_mapper: dict[str, list[dict[str, Any]]] = {}
+    for search in searches:
+        by_mapper.setdefault(search.mapper, []).append(search.figures(lower_bound))
+    return {
+        mapper: {**{name: _over_seeds(name, seeds) for name in _FIGURES}, "seeds": seeds}
+        for mapper, seeds in by_mapper.items()
+    }
+
+
+def best_search(searches: Sequence[Search]) -> Search | None:
+    """Return the search that found the least value, the first one of equals."""
+    found = [search for search in searches if search.best is not None]
+    return min(found, key=lambda search: search.values.min(), default=None)
+
+
+def _over_seeds(figure: str, seeds: list[dict[str, Any]]) -> float | None:
+    values = [math.inf if seed[figure] is None else seed[figure] for seed in seeds]
+    mean = float(iqm(np.array(values, dtype=np.float64)))
+    return mean if math.isfinite(mean) else None

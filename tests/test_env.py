@@ -1,0 +1,167 @@
+"""The environment keeps Gymnasium's contract and its own promises."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maestro_env
+from maestro_env import _native
+from maestro_env.env import REWARDS, MaestroEnv
+from maestro_env.errors import LayerError, MaestroEnvError, MapSpaceError, UnknownNameError
+from maestro_env.layer import Layer
+from maestro_env.problem import STATUSES
+
+LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")
+
+
+def make(**arguments: object) -> gymnasium.Env:
+    return gymnasium.make("MaestroEnv-v0", **arguments)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("reward", REWARDS)
+def test_gymnasium_checker_is_content(layer: str, reward: str) -> None:
+    check_env(make(layer=layer, reward=reward).unwrapped)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_stable_baselines_checker_is_content(layer: str) -> None:
+    checker = pytest.importorskip("stable_baselines3.common.env_checker")
+    checker.check_env(make(layer=layer))
+
+
+@pytest.mark.parametrize("first", ["maestro_env", "gymnasium"])
+def test_the_id_is_registered_whichever_package_comes_first(first: str) -> None:
+    second = {"maestro_env": "gymnasium", "gymnasium": "maestro_env"}[first]
+    code = f"import {first}, {second}; import gymnasium; gymnasium.make('MaestroEnv-v0')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_episodes_are_truncated_after_their_length() -> None:
+    env = make(episode_length=3)
+    for _ in range(2):
+        env.reset(seed=0)
+        ends = [env.step(env.action_space.sample())[2:4] for _ in range(3)]
+        assert ends == [(False, False), (False, False), (False, True)]
+
+
+def test_equal_seeds_give_equal_rollouts() -> None:
+    def rollout() -> list[tuple[list[float], float]]:
+        env = make(layer="resnet18_l2")
+        env.reset(seed=5)
+        env.action_space.seed(5)
+        steps = [env.step(env.action_space.sample()) for _ in range(50)]
+        return [(step[0].tolist(), step[1]) for step in steps]
+
+    assert rollout() == rollout()
+
+
+def test_a_valid_step_reports_what_the_model_computes() -> None:
+    env = make(layer="resnet18_l2", objective="latency").unwrapped
+    env.action_space.seed(0)
+    seen = set()
+    for _ in range(200):
+        action = env.action_space.sample()
+        observation, reward, _, _, info = env.step(action)
+        seen.add(info["status"])
+        cost, status = env.problem.evaluate_mapping(env.space.decode(action))
+        assert status == info["status"]
+        assert (info["mapping"] == action).all()
+        if status != "ok":
+            assert reward == 0
+            continue
+        assert cost is not None
+        assert cost.as_dict() == {name: info[name] for name in _native.METRICS}
+        # The roofline over cycles.
+        macs = 64 * 64 * 56 * 56 * 9
+        assert reward == pytest.approx(macs / 1024 / info["latency_cycles"])
+        expected = [cost.latency_cycles, cost.power_mw, cost.energy_nj, cost.area_um2]
+        assert observation == pytest.approx(np.log10(1 + np.array(expected)) / 20, rel=1e-6)
+    assert "ok" in seen
+    assert len(seen) > 1
+
+
+def test_the_best_is_kept_over_resets() -> None:
+    env = make(objective="edp").unwrapped
+    env.action_space.seed(1)
+    values = []
+    for _ in range(100):
+        env.reset()
+        info = env.step(env.action_space.sample())[4]
+        if info["status"] == "ok":
+            values.append(info["latency_cycles"] * info["energy_nj"])
+        assert info["best_objective"] == min(values, default=np.inf)
+    assert env.best_cost.latency_cycles * env.best_cost.energy_nj == min(values)
+    cost, _ = env.problem.evaluate_mapping(env.best_mapping)
+    assert cost == env.best_cost
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_observations_and_rewards_stay_in_their_ranges(data: st.DataObject) -> None:
+    layer = data.draw(st.sampled_from(LAYERS))
+    reward = data.draw(st.sampled_from(sorted(REWARDS)))
+    guard = data.draw(st.booleans())
+    env = MaestroEnv(layer, reward=reward, guard=guard)
+    action = [data.draw(st.integers(0, int(n) - 1)) for n in env.action_space.nvec]
+    observation, value, _, _, info = env.step(np.array(action))
+    assert env.observation_space.contains(observation)
+    assert np.isfinite(value)
+    assert value >= 0
+    assert (value > 0) == (info["status"] == "ok")
+    assert info["status"] in STATUSES
+    if guard:
+        assert value <= 1
+
+
+@pytest.mark.parametrize(
+    "action",
+    [np.zeros(12, int), np.zeros((1, 13), int), np.zeros(13), np.full(13, -1), np.full(13, 2**40)],
+)
+def test_an_impossible_action_is_refused(action: np.ndarray) -> None:
+    with pytest.raises(MapSpaceError, match=r"point|l2_order"):
+        MaestroEnv().step(action)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"layer": "mobilnetv2_l2"}, LayerError, "mobilenetv2_l2"),
+        ({"objective": "speed"}, UnknownNameError, "latency"),
+        ({"hardware": "phone"}, UnknownNameError, "edge"),
+        ({"model": "magic"}, UnknownNameError, "maestro"),
+        ({"schema": "full18"}, UnknownNameError, "full17"),
+        ({"reward": "gold"}, UnknownNameError, "inverse"),
+        ({"tiles": "primes"}, UnknownNameError, "divisors"),
+        ({"episode_length": 0}, ValueError, "integers from 1"),
+        ({"schema": "full17"}, MaestroEnvError, "legal13"),
+    ],
+)
+def test_bad_arguments_are_named(
+    arguments: dict[str, object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        MaestroEnv(**arguments)
+
+
+def test_strided_layers_warn_with_the_valid_fraction() -> None:
+    strided = Layer("CONV", {"K": 8, "C": 8, "Y": 9, "X": 9, "R": 3, "S": 3}, stride=(2, 2))
+    with pytest.warns(UserWarning, match=r"\d% of 2000 random mappings"):
+        MaestroEnv(strided)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MaestroEnv("resnet18_l2")
+
+
+def test_every_public_name_can_be_imported() -> None:
+    for name in maestro_env.__all__:
+        assert getattr(maestro_env, name) is not None

@@ -1,0 +1,306 @@
+"""The guard against enumeration: every MAC, every word, and the PE that works on it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maestro_env.evaluator import Evaluator
+from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.mapping import Level, Loop, Mapping
+from maestro_env.objectives import column, find_objective
+from maestro_env.problem import STATUSES, Problem
+from maestro_env.workloads import find_layer
+from mappers import make_mapper
+
+# 1x1, 3x3, deep, depthwise, strided, matrix product.
+ZOO = ("mobilenetv2_l2", "resnet18_l2", "vgg16_l9", "mobilenetv2_l1", "resnet18_l0", "gpt2_l3")
+MACHINES = (*PRESETS.values(), replace(PRESETS["edge"], l1_bytes=2**20, l2_bytes=2**30, name="big"))
+
+Indices = dict[str, np.ndarray]
+
+
+# --- By enumeration -----------------------------------------------------------------------------
+
+
+def indices(layer: Layer) -> Indices:
+    """Loop indices of every MAC, one array per dimension; Y and X count outputs."""
+    ranges = {}
+    for name, extent in layer.extents.items():
+        if name in ("Y", "X") and layer.operator != "GEMM":
+            window, stride = ("R", layer.stride[0]) if name == "Y" else ("S", layer.stride[1])
+            extent = len(range(0, extent - layer.extents[window] + 1, stride))
+        ranges[name] = np.arange(extent)
+    grid = np.meshgrid(*ranges.values(), indexing="ij")
+    return {name: axis.ravel() for name, axis in zip(ranges, grid, strict=True)}
+
+
+def distinct(*axes: np.ndarray) -> int:
+    return len(np.unique(np.stack(axes), axis=1).T)
+
+
+def words(layer: Layer) -> tuple[int, int, int]:
+    """Distinct words of input, filter and output that some MAC touches."""
+    at = indices(layer)
+    if layer.operator == "GEMM":
+        return (
+            distinct(at["M"], at["K"]),
+            distinct(at["K"], at["N"]),
+            distinct(at["M"], at["N"]),
+        )
+    row, column_ = (at[a] * s + at[w] for a, w, s in zip("YX", "RS", layer.stride, strict=True))
+    outer = [at[name] for name in ("N", "G") if name in at]
+    group = [at["G"]] if "G" in at else []
+    outputs = [at["C"]] if layer.operator == "DSCONV" else [at["K"]]
+    filters = [*group, at["C"], at["R"], at["S"], *([at["K"]] if "K" in at else [])]
+    return (
+        distinct(*outer, at["C"], row, column_),
+        distinct(*filters),
+        distinct(*outer, *outputs, at["Y"], at["X"]),
+    )
+
+
+def outputs_in(layer: Layer, loop: Loop) -> int:
+    """Tile size in indices: an input tile of Y or X holds the windows that fit, at least one."""
+    if loop.dim not in ("Y", "X") or layer.operator == "GEMM":
+        return loop.size
+    window, stride = ("R", layer.stride[0]) if loop.dim == "Y" else ("S", layer.stride[1])
+    return max(len(range(0, loop.size - layer.extents[window] + 1, stride)), 1)
+
+
+def busiest_pe(layer: Layer, mapping: Mapping, num_pes: int) -> int:
+    """MACs of the busiest PE: each level deals its spatial tiles round robin to its units."""
+    at = indices(layer)
+    clusters = math.prod(level.cluster_size or 1 for level in mapping.levels)
+    pe = np.zeros_like(next(iter(at.values())))
+    for level in mapping.levels:
+        units = level.cluster_size or num_pes // clusters
+        for loop in level.loops:
+            dim, tile = loop.dim.rstrip("'"), outputs_in(layer, loop)
+            if loop.spatial:
+                pe = pe * units + at[dim] // tile % units
+            at[dim] = at[dim] % tile
+    return int(np.bincount(pe).max())
+
+
+def expected_status(problem: Problem, mapping: Mapping) -> str:
+    """What the guard must say of the model's figures, from enumeration alone."""
+    cost, status = replace(problem, guard=False).evaluate_mapping(mapping)
+    if cost is None or status == "above_peak":
+        return status
+    layer, hardware = problem.layer, problem.hardware
+    macs = len(next(iter(indices(layer).values())))
+    lane_cycles = cost.latency_cycles * hardware.simd_lanes
+    traffic = (cost.input_l2_reads, cost.filter_l2_reads, cost.output_l2_writes)
+    if cost.macs != macs:
+        return "mac_mismatch"
+    if lane_cycles * hardware.num_pes < macs:
+        return "above_peak"
+    if lane_cycles < busiest_pe(layer, mapping, hardware.num_pes):
+        return "below_pe_load"
+    if any(moved < least for moved, least in zip(traffic, words(layer), strict=True)):
+        return "below_compulsory"
+    return status
+
+
+TINY = (
+    Layer("CONV", {"K": 5, "C": 4, "Y": 6, "X": 5, "R": 3, "S": 2}),
+    Layer("CONV", {"K": 7, "C": 6, "Y": 4, "X": 3, "R": 1, "S": 1}),
+    Layer("CONV", {"K": 3, "C": 3, "Y": 9, "X": 7, "R": 2, "S": 3}, stride=(2, 1)),
+    Layer("CONV", {"K": 2, "C": 3, "Y": 8, "X": 8, "R": 1, "S": 2, "N": 3}, stride=(3, 2)),
+    Layer("DSCONV", {"C": 7, "Y": 7, "X": 6, "R": 3, "S": 3}),
+    Layer("NGCONV", {"G": 3, "K": 3, "C": 2, "Y": 5, "X": 4, "R": 2, "S": 1}),
+    Layer("GEMM", {"M": 5, "N": 7, "K": 9}),
+)
+SMALL_MACHINES = (
+    Hardware(num_pes=1, noc_hop_latency=0),
+    Hardware(num_pes=6, noc_hop_latency=0),
+    Hardware(num_pes=16, simd_lanes=2),
+    Hardware(num_pes=23, noc_hop_latency=0, l1_bytes=40, l2_bytes=120),
+)
+
+
+@pytest.mark.parametrize("layer", TINY, ids=str)
+def test_a_layers_counts_are_those_of_its_loops(layer: Layer) -> None:
+    assert layer.macs == len(next(iter(indices(layer).values())))
+    assert (layer.input_words, layer.filter_words, layer.output_words) == words(layer)
+
+
+def some_of_every_status(problem: Problem) -> list[tuple[Mapping, str]]:
+    """The first of 2,000 random mappings, and a few of each status."""
+    batch = problem.space.sample(2000, np.random.default_rng(1))
+    status = problem.evaluate(batch).status
+    chosen = {*range(30)}
+    for code in np.unique(status):
+        chosen |= set(np.flatnonzero(status == code)[:8].tolist())
+    return [(problem.space.decode(batch[i]), STATUSES[status[i]]) for i in sorted(chosen)]
+
+
+def test_the_guard_agrees_with_enumeration_on_two_level_mappings() -> None:
+    seen: Counter[str] = Counter()
+    for layer, hardware in product(TINY, SMALL_MACHINES):
+        problem = Problem(MapSpace(layer, hardware))
+        for mapping, status in some_of_every_status(problem):
+            assert status == expected_status(problem, mapping), f"{layer}\n{mapping}"
+            seen[status] += 1
+    guarded = ("mac_mismatch", "above_peak", "below_pe_load", "below_compulsory")
+    assert min(seen[name] for name in ("ok", "l1_overflow", "l2_overflow", *guarded)) >= 10
+
+
+@st.composite
+def nests(draw: st.DrawFn) -> tuple[Layer, Mapping]:
+    """Mappings no space holds: one to three levels, loops left out, input tiles of Y and X."""
+    layer = draw(st.sampled_from(TINY))
+    levels = []
+    for depth in range(draw(st.integers(1, 3))):
+        cuttable = [name for name in layer.extents if name not in ("R", "S")]
+        dims = draw(st.permutations(cuttable))
+        parallel = draw(st.sampled_from(dims))
+        kept = [dim for dim in dims if dim == parallel or draw(st.booleans())]
+        loops = tuple(draw(loop_over(layer, dim, dim == parallel)) for dim in kept)
+        levels.append(Level(loops, draw(st.integers(1, 4)) if depth else None))
+    return layer, Mapping(tuple(levels))
+
+
+def loop_over(layer: Layer, dim: str, spatial: bool) -> st.SearchStrategy[Loop]:
+    least = 1
+    if dim in ("Y", "X") and layer.operator != "GEMM":
+        least = layer.extents["R" if dim == "Y" else "S"]
+    sizes = st.integers(least, layer.extents[dim])
+    # A tile of rows moves on by the outputs it holds; MAESTRO's offset counts in outputs.
+    return sizes.map(lambda size: Loop(dim, size, size - least + 1, spatial))
+
+
+@settings(max_examples=300)
+@given(nests(), st.sampled_from(SMALL_MACHINES))
+def test_the_guard_agrees_with_enumeration_on_any_nest(
+    nest: tuple[Layer, Mapping], hardware: Hardware
+) -> None:
+    layer, mapping = nest
+    problem = Problem(MapSpace(layer, hardware))
+    assert problem.evaluate_mapping(mapping)[1] == expected_status(problem, mapping)
+
+
+# --- Bounds -------------------------------------------------------------------------------------
+
+
+def plain_bounds(layer: Layer, hardware: Hardware) -> dict[str, float]:
+    """The lower bounds written out: peak throughput, compulsory traffic, one block a buffer."""
+    once = layer.input_words + layer.filter_words
+    l1, l2 = 4 * layer.macs + once, 2 * (once + layer.output_words)
+    latency = math.ceil(layer.macs / (hardware.num_pes * hardware.simd_lanes))
+    energy = 0.00023 * (layer.macs + 1.68 * l1 + 18.61 * l2)
+    area = hardware.num_pes * (4470 + 4505.1889) + 4161.536
+    return {"latency": latency, "energy": energy, "edp": latency * energy, "area": area}
+
+
+@pytest.mark.parametrize("hardware", MACHINES, ids=lambda hardware: hardware.name)
+@pytest.mark.parametrize("name", ZOO)
+def test_no_valid_row_is_below_a_bound(name: str, hardware: Hardware) -> None:
+    problem = Problem(MapSpace(find_layer(name), hardware))
+    rows = problem.evaluate(problem.space.sample(1500, np.random.default_rng(2)))
+    valid = rows.metrics[rows.status == STATUSES.index("ok")]
+    for objective, bound in plain_bounds(problem.layer, hardware).items():
+        entry = find_objective(objective)
+        assert entry.bound(problem.layer, hardware) == pytest.approx(bound, rel=1e-12)
+        assert (entry.function(valid) >= bound * (1 - 1e-12)).all()
+    assert (column(valid, "macs") == problem.layer.macs).all()
+    for figure in ("latency_cycles", "energy_nj", "power_mw", "area_um2"):
+        values = column(valid, figure)
+        assert (np.isfinite(values) & (values > 0)).all()
+
+
+def test_the_bounds_were_tried_on_valid_rows() -> None:
+    shares = []
+    for name in ZOO:
+        problem = Problem(MapSpace(find_layer(name), PRESETS["paper"]))
+        status = problem.evaluate(problem.space.sample(1500, np.random.default_rng(2))).status
+        shares.append(np.mean(status == 0))
+    # The model miscounts most mappings of the strided layer.
+    assert sorted(shares)[1] > 0.3
+
+
+# --- The exploit --------------------------------------------------------------------------------
+
+
+def exploit() -> Mapping:
+    """K in eights out of nines, C in seventeens out of eighteens: the ragged rest costs nothing."""
+
+    def level(sizes: dict[str, int], parallel: str, cluster: int | None = None) -> Level:
+        loops = tuple(Loop(dim, size, size, dim == parallel) for dim, size in sizes.items())
+        return Level(loops, cluster)
+
+    outer = {"C": 18, "K": 9, "Y'": 112, "X'": 14, "R": 1, "S": 1}
+    inner = {**outer, "C": 17, "K": 8, "Y'": 1}
+    return Mapping((level(outer, "X'"), level(inner, "Y'", 112)))
+
+
+def test_the_guard_catches_what_gamma_was_found_to_exploit() -> None:
+    problem = Problem(MapSpace(find_layer("mobilenetv2_l2"), PRESETS["paper"]))
+    believed, status = replace(problem, guard=False).evaluate_mapping(exploit())
+    assert status == "ok"
+    assert believed.latency_cycles < believed.macs / 1024 == 16 * 32 * 112 * 112 / 1024
+    assert problem.evaluate_mapping(exploit()) == (believed, "above_peak")
+
+
+def search_without_guard() -> tuple[Problem, Evaluator]:
+    problem = Problem(MapSpace(find_layer("mobilenetv2_l2"), PRESETS["paper"]), guard=False)
+    evaluator = Evaluator(problem, find_objective("latency"), budget=4000)
+    make_mapper("ga").search(evaluator, 4000, np.random.default_rng(0))
+    return problem, evaluator
+
+
+def test_search_without_the_guard_beats_the_machine_and_the_guard_catches_it() -> None:
+    problem, evaluator = search_without_guard()
+    assert evaluator.best.value < 16 * 32 * 112 * 112 / 1024
+    mapping = problem.space.decode(evaluator.best.point)
+    cost, status = replace(problem, guard=True).evaluate_mapping(mapping)
+    assert status in ("mac_mismatch", "above_peak", "below_pe_load", "below_compulsory")
+    assert cost.latency_cycles == evaluator.best.value
+
+
+# --- Batches ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["mobilenetv2_l2", "resnet18_l0", "gpt2_l3"])
+def test_a_batch_is_bitwise_the_same_for_any_threads_and_split(name: str) -> None:
+    problem = Problem(MapSpace(find_layer(name), PRESETS["edge"]))
+    batch = problem.space.sample(1500, np.random.default_rng(3))
+    whole = problem.evaluate(batch)
+    twice = problem.evaluate(batch, threads=2)
+    singles = [problem.evaluate(batch[i : i + 1]) for i in range(len(batch))]
+    assert twice.metrics.tobytes() == whole.metrics.tobytes()
+    assert twice.status.tobytes() == whole.status.tobytes()
+    assert b"".join(rows.metrics.tobytes() for rows in singles) == whole.metrics.tobytes()
+    assert b"".join(rows.status.tobytes() for rows in singles) == whole.status.tobytes()
+    assert len(np.unique(whole.status)) > 1
+
+
+@pytest.mark.parametrize("guard", [True, False])
+@pytest.mark.parametrize("name", ["mobilenetv2_l2", "vgg16_l9", "gpt2_l3"])
+def test_a_mapping_too_large_keeps_its_figures(name: str, guard: bool) -> None:
+    roomy = Problem(MapSpace(find_layer(name), PRESETS["paper"]), guard=guard)
+    batch = roomy.space.sample(1000, np.random.default_rng(4))
+    free = roomy.evaluate(batch)
+    ok = free.status == STATUSES.index("ok")
+    l1, l2 = (column(free.metrics, name).copy() for name in ("l1_bytes", "l2_bytes"))
+    limits = int(np.median(l1[ok])), int(np.median(l2[ok]))
+    tight = replace(PRESETS["paper"], l1_bytes=limits[0], l2_bytes=limits[1])
+    limited = Problem(MapSpace(roomy.layer, tight), guard=guard).evaluate(batch)
+    np.testing.assert_array_equal(limited.metrics, free.metrics)
+    expected = np.where(
+        l1 > limits[0], "l1_overflow", np.where(l2 > limits[1], "l2_overflow", "ok")
+    )
+    names = np.array(STATUSES)
+    assert (names[limited.status] == np.where(ok, expected, names[free.status])).all()
+    assert {"ok", "l1_overflow", "l2_overflow"} <= set(names[limited.status])
+    assert np.isfinite(limited.metrics[ok]).all()

@@ -1,0 +1,232 @@
+"""What every registered mapper promises, and the evaluator that holds it to it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from maestro_env.errors import BudgetExceededError, MapSpaceError, UnknownNameError
+from maestro_env.evaluator import Batch, Evaluator
+from maestro_env.hardware import PRESETS
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.objectives import find_objective
+from maestro_env.problem import OK, STATUSES, Problem
+from maestro_env.workloads import find_layer
+from mappers import MAPPERS, make_mapper
+from mappers.base import SearchResult
+
+every_mapper = pytest.mark.parametrize("name", MAPPERS)
+
+
+class Recorder(Evaluator):
+    """Keeps the points it is asked for, and the best value after every batch."""
+
+    def __init__(self, problem: Problem, objective: str, budget: int | None) -> None:
+        super().__init__(problem, find_objective(objective), budget)
+        self.points: list[Points] = []
+        self.bests: list[tuple[int, float]] = []
+
+    def evaluate(self, points: Points) -> Batch:
+        self.points.append(points.copy())
+        batch = super().evaluate(points)
+        self.bests.append((self.used, self.best.value if self.best else np.inf))
+        return batch
+
+
+def problem(layer: str = "mobilenetv2_l2", l1_bytes: int = 2**30) -> Problem:
+    hardware = replace(PRESETS["paper"], l1_bytes=l1_bytes)
+    return Problem(MapSpace(find_layer(layer), hardware))
+
+
+def search(
+    name: str, budget: int, seed: int = 0, objective: str = "latency", l1_bytes: int = 2**30
+) -> tuple[Recorder, SearchResult]:
+    recorder = Recorder(problem(l1_bytes=l1_bytes), objective, budget)
+    result = make_mapper(name).search(recorder, budget, np.random.default_rng(seed))
+    return recorder, result
+
+
+def fingerprint(name: str, seed: int) -> str:
+    """Digest of 500 samples: the points, their values and statuses."""
+    recorder, _ = search(name, 500, seed)
+    parts = [*recorder.points, *recorder.trace]
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+
+
+# --- Mappers ------------------------------------------------------------------------------------
+
+
+@every_mapper
+def test_the_same_seed_gives_the_same_trace(name: str) -> None:
+    assert fingerprint(name, 5) == fingerprint(name, 5)
+    assert fingerprint(name, 5) != fingerprint(name, 6)
+
+
+@every_mapper
+def test_the_same_seed_gives_the_same_trace_in_a_fresh_process(name: str) -> None:
+    script = f"import test_mapper_contract as t; print(t.fingerprint({name!r}, 5))"
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": os.path.dirname(__file__)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.strip() == fingerprint(name, 5)
+
+
+@every_mapper
+def test_a_mapper_starts_afresh_with_every_search(name: str) -> None:
+    mapper = make_mapper(name)
+    traces = []
+    for _ in range(2):
+        recorder = Recorder(problem(), "latency", 300)
+        mapper.search(recorder, 300, np.random.default_rng(1))
+        traces.append(recorder.trace[0].tobytes())
+    assert traces[0] == traces[1]
+
+
+@every_mapper
+@pytest.mark.parametrize("budget", [1, 7, 100, 1000])
+def test_a_mapper_spends_its_budget_exactly_and_inside_the_space(name: str, budget: int) -> None:
+    recorder, result = search(name, budget)
+    points = np.concatenate(recorder.points)
+    assert len(points) == recorder.used == result.evaluations == budget
+    assert recorder.remaining == 0
+    assert points.dtype == np.int32
+    assert ((points >= 0) & (points < recorder.space.sizes)).all()
+    assert len(recorder.trace[0]) == len(recorder.trace[1]) == budget
+
+
+@every_mapper
+def test_a_mapper_leaves_what_it_was_not_given(name: str) -> None:
+    recorder = Recorder(problem(), "latency", 300)
+    result = make_mapper(name).search(recorder, 120, np.random.default_rng(0))
+    assert recorder.used == result.evaluations == 120
+    assert recorder.remaining == 180
+
+
+@every_mapper
+def test_a_mapper_survives_a_space_without_a_valid_point(name: str) -> None:
+    recorder, result = search(name, 1000, l1_bytes=1)
+    values, status = recorder.trace
+    assert recorder.used == 1000
+    assert result.best is None
+    assert recorder.valid == 0
+    assert np.isinf(values).all()
+    assert STATUSES.index("l1_overflow") in status
+    assert OK not in status
+
+
+@every_mapper
+def test_the_best_so_far_never_worsens_and_is_the_least_of_the_trace(name: str) -> None:
+    recorder, result = search(name, 1000)
+    values, _ = recorder.trace
+    running = np.minimum.accumulate(values)
+    bests = [best for _, best in recorder.bests]
+    assert bests == sorted(bests, reverse=True)
+    assert bests == [running[used - 1] for used, _ in recorder.bests]
+    assert result.best.value == values.min()
+    assert result.best.evaluation == int(np.argmin(values)) + 1
+    point = np.concatenate(recorder.points)[result.best.evaluation - 1]
+    np.testing.assert_array_equal(result.best.point, point)
+    again = problem().evaluate(point[np.newaxis])
+    assert result.best.cost.latency_cycles == result.best.value == again.metrics[0, 0]
+
+
+@every_mapper
+def test_a_mapper_beats_its_own_first_100_samples(name: str) -> None:
+    recorder, result = search(name, 2000)
+    assert result.best.value < recorder.trace[0][:100].min()
+
+
+@cache
+def best(name: str, seed: int, objective: str) -> float:
+    _, result = search(name, 3000, seed, objective)
+    return result.best.value
+
+
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
+def test_the_genetic_algorithm_beats_random_search(objective: str) -> None:
+    seeds = range(5)
+    genetic = np.median([best("ga", seed, objective) for seed in seeds])
+    random = np.median([best("random", seed, objective) for seed in seeds])
+    assert genetic < random
+
+
+def test_an_unknown_mapper_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match="unknown mapper 'gaa': did you mean ga") as error:
+        make_mapper("gaa")
+    assert all(name in str(error.value) for name in MAPPERS)
+
+
+# --- The evaluator ------------------------------------------------------------------------------
+
+
+def points(n: int) -> Points:
+    return problem().space.sample(n, np.random.default_rng(9))
+
+
+def test_the_evaluator_refuses_one_evaluation_too_many_and_evaluates_none() -> None:
+    batches: list[int] = []
+    evaluator = Evaluator(
+        problem(), find_objective("latency"), 10, on_batch=lambda each: batches.append(each.used)
+    )
+    evaluator.evaluate(points(8))
+    before = evaluator.best
+    with pytest.raises(BudgetExceededError, match="3 evaluations asked for, 2 of 10 remain"):
+        evaluator.evaluate(points(3))
+    assert (evaluator.used, evaluator.remaining, batches) == (8, 2, [8])
+    assert evaluator.best is before
+    assert len(evaluator.trace[0]) == 8
+    evaluator.evaluate(points(2))
+    with pytest.raises(BudgetExceededError):
+        evaluator.evaluate(points(1))
+    assert evaluator.remaining == 0
+
+
+def test_a_refused_batch_costs_nothing() -> None:
+    evaluator = Evaluator(problem(), find_objective("latency"), 10)
+    with pytest.raises(MapSpaceError):
+        evaluator.evaluate(points(4) - 10**6)
+    assert evaluator.used == 0
+    assert evaluator.best is None
+
+
+def test_the_evaluator_without_a_budget_never_ends() -> None:
+    evaluator = Evaluator(problem(), find_objective("latency"))
+    for _ in range(3):
+        evaluator.evaluate(points(500))
+    assert (evaluator.used, evaluator.remaining) == (1500, np.inf)
+    assert len(evaluator.trace[0]) == 0
+
+
+def test_values_are_the_objective_of_valid_rows_and_infinite_elsewhere() -> None:
+    batch = points(800)
+    rows = problem().evaluate(batch)
+    results = Evaluator(problem(), find_objective("edp"), 800).evaluate(batch)
+    valid = rows.status == OK
+    assert 0 < valid.sum() < 800
+    np.testing.assert_array_equal(results.status, rows.status)
+    assert np.isinf(results.values[~valid]).all()
+    for value, figures in zip(results.values[valid], rows.metrics[valid], strict=True):
+        assert value == figures[0] * figures[1]
+
+
+def test_the_best_is_found_wherever_it_stands() -> None:
+    batch = points(300)
+    whole = Evaluator(problem(), find_objective("energy"), 300)
+    whole.evaluate(batch)
+    split = Evaluator(problem(), find_objective("energy"), 300)
+    for start in range(0, 300, 7):
+        split.evaluate(batch[start : start + 7])
+    assert (split.best.value, split.best.evaluation) == (whole.best.value, whole.best.evaluation)
+    np.testing.assert_array_equal(split.trace[0], whole.trace[0])
+    assert split.valid == whole.valid == int((whole.trace[1] == OK).sum())
