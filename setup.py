@@ -8,7 +8,8 @@ from setuptools import setup
 
 ROOT = Path(__file__).parent
 # MAPPING_SANITIZE=1 builds with the address and undefined-behaviour sanitizers.
-SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g"]
+# Python's own flags make signed overflow wrap, which would hide it.
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-wrapv", "-g"]
 sanitize = SANITIZE if os.environ.get("MAPPING_SANITIZE") else []
 
 extension = Pybind11Extension(

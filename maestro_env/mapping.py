@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from maestro_env.layer import Layer
 from maestro_env.m_file import Directive, ReferenceDeath, parse
 
 _SCHEMA = "maestro-env/mapping/1"
+# What would end or split a name in a MAESTRO file.
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.+=']+")
 _MAX_SIZE = 2**31 - 1
 
 
@@ -126,7 +129,7 @@ class Mapping:
         flow = "".join(f"      {_directive_text(each)}\n" for each in self.directives)
         return (
             "Network maestro_env {\n"
-            f"  Layer {layer.name or 'layer'} {{\n"
+            f"  Layer {_NOT_IN_NAMES.sub('_', layer.name) or 'layer'} {{\n"
             f"    Type: {layer.operator}\n{stride}"
             f"    Dimensions {{ {dims} }}\n"
             f"    Dataflow {{\n{flow}    }}\n  }}\n}}\n"

@@ -57,7 +57,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         model = find_model(self.model)
-        if not model.cuts_windows and SCHEMAS[self.space.schema].tiles_windows:
+        tiles_windows = self.layer.is_convolution and SCHEMAS[self.space.schema].tiles_windows
+        if tiles_windows and not model.cuts_windows:
             allowed = [name for name, schema in SCHEMAS.items() if not schema.tiles_windows]
             raise MapSpaceError(
                 f"schema '{self.space.schema}' tiles R or S, which {self.model} rejects; "

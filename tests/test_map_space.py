@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from maestro_env.compat import main
@@ -29,6 +29,9 @@ NGCONV = Layer("NGCONV", {"G": 2, "K": 3, "C": 5, "Y": 9, "X": 8, "R": 3, "S": 2
 BATCHED = Layer("CONV", {**CONV.extents, "N": 3})
 TINY = Layer("GEMM", {"M": 2, "N": 1, "K": 3})
 PES = Hardware(num_pes=12)
+
+# Other work on the machine must not fail a test.
+steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
@@ -96,6 +99,7 @@ def divisors(extent: int) -> list[int]:
 # --- Decoding -----------------------------------------------------------------------------------
 
 
+@steady
 @given(spaces_and_points)
 def test_every_vector_is_one_well_formed_mapping(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case
@@ -138,13 +142,14 @@ def plain_decode(space: MapSpace, point: np.ndarray) -> Mapping:
     return Mapping(tuple(levels))
 
 
-@settings(max_examples=60)
+@settings(steady, max_examples=60)
 @given(spaces(schemas=("legal13",)).flatmap(lambda s: st.tuples(st.just(s), points(s))))
 def test_a_vector_means_what_its_parameters_say(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case
     assert space.decode(point) == plain_decode(space, point)
 
 
+@steady
 @given(spaces_and_points)
 def test_encoding_a_mapping_gives_a_vector_of_it(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case
@@ -172,6 +177,7 @@ def test_orders_are_counted_in_lexicographic_order() -> None:
         assert mirrored == [dim[0] for dim in order]
 
 
+@steady
 @given(st.permutations(range(7)))
 def test_the_rank_of_an_order_is_its_place_among_all(order: list[int]) -> None:
     smaller = sum(1 for other in permutations(range(7)) if list(other) < order)
@@ -250,6 +256,7 @@ def test_equation_1_gives_the_papers_numbers(levels: int, size: int) -> None:
     assert equation_1(n=1, d=7, k=0, levels=levels) == size
 
 
+@steady
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 4), st.integers(1, 2))
 def test_equation_1_counts_tiles_orders_and_parallel_choices(
     n: int, d: int, k: int, levels: int
@@ -367,6 +374,7 @@ def test_maestro_refuses_schemas_that_cut_windows_and_says_why(schema: str) -> N
 # --- Files --------------------------------------------------------------------------------------
 
 
+@steady
 @given(spaces_and_points)
 def test_a_mapping_survives_its_files(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case
@@ -406,6 +414,7 @@ def run_compat(text: str, hardware: Hardware) -> tuple[int, dict[str, str]]:
 EXITS = {"exit": 255, "sigfpe": 136, "abort": 134, "segv": 139}
 
 
+@steady
 @given(spaces(schemas=("legal13",)).flatmap(lambda s: st.tuples(st.just(s), points(s))))
 def test_the_m_file_costs_what_the_mapping_costs(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case
@@ -422,7 +431,7 @@ def test_the_m_file_costs_what_the_mapping_costs(case: tuple[MapSpace, np.ndarra
     assert cost.csv_energy_nj == pytest.approx(energy, rel=6e-6)
 
 
-@settings(max_examples=40)
+@settings(steady, max_examples=40)
 @given(spaces(schemas=("legal13",)), st.integers(0, 2**32 - 1))
 def test_a_batch_costs_what_its_mappings_cost(space: MapSpace, seed: int) -> None:
     batch = space.sample(8, np.random.default_rng(seed))

@@ -31,10 +31,16 @@ Mapping shared_list(const Mapping& mapping, std::int32_t num_pes) {
   return shared;
 }
 
+bool has_empty_tile(const Mapping& mapping) {
+  return std::any_of(mapping.begin(), mapping.end(),
+                     [](const Directive& each) { return each.size <= 0 || each.offset <= 0; });
+}
+
 Status build(const std::vector<MappedLayer>& layers, const Machine& machine,
              std::vector<BuiltLayer>& built) {
   Mapping previous;
   for (const MappedLayer& each : layers) {
+    if (has_empty_tile(each.mapping)) return Status::reference_exit;
     if (each.mapping.empty() && previous.empty()) return Status::reference_segv;
     previous = each.mapping.empty() ? shared_list(previous, machine.num_pes) : each.mapping;
     BuiltLayer& next = built.emplace_back();
