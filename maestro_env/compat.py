@@ -9,6 +9,8 @@ core alone, so that a call costs little more than starting Python.
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,8 +26,13 @@ from maestro_env.m_file import (
     wrap_int32,
 )
 
+# Maps every byte to a character and back.
+_BYTES = "latin-1"
 _UNSWEPT_NOC = (70000, 1)
 
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_INFINITE = re.compile(r"[+-]?(inf(inity)?|nan(\(.*\))?)", re.IGNORECASE)
 _BOOLEANS = {
     **dict.fromkeys(("", "on", "yes", "1", "true"), True),
     **dict.fromkeys(("off", "no", "0", "false"), False),
@@ -94,14 +101,20 @@ def _parse_options(arguments: list[str]) -> dict[str, Any]:
     seen: set[str] = set()
     rest = iter(arguments)
     for argument in rest:
-        if not argument.startswith("-"):
+        if argument == "--":
+            break
+        if not argument.startswith("-") or argument == "-" or argument.startswith("--="):
             continue
+        if not argument.startswith("--"):
+            raise ReferenceDeath("abort", f"unknown option '{argument}'")
         given, equals, value = argument[2:].partition("=")
         name = _complete(given, [*types, "help"])
         if name in seen:
             raise ReferenceDeath("abort", f"option --{name} is given twice")
         seen.add(name)
         if name == "help":
+            if equals:
+                raise ReferenceDeath("abort", "option --help takes no value")
             continue
         if not equals:
             value = next(rest, "--")
@@ -122,16 +135,17 @@ def _complete(given: str, names: list[str]) -> str:
 
 
 def _convert(name: str, value: str, kind: type) -> str | int | float | bool:
-    if kind is str:
+    if kind is str and value:
         return value
     try:
         if kind is bool:
             return _BOOLEANS[value.lower()]
-        # Python's own liberties: surrounding blanks and digit groups.
-        if value.strip() == value and "_" not in value:
-            number: int | float = kind(value)
-            if kind is float or -(2**31) <= number < 2**31:
-                return number
+        if kind is float and _INFINITE.fullmatch(value):
+            return math.inf
+        if kind is float and _REAL.fullmatch(value) and math.isfinite(float(value)):
+            return float(value)
+        if kind is int and _INTEGER.fullmatch(value) and -(2**31) <= int(value) < 2**31:
+            return int(value)
     except (KeyError, ValueError):
         pass
     raise ReferenceDeath("abort", f"option --{name}: '{value}' is not a valid value")
@@ -141,8 +155,12 @@ def _run_file(options: dict[str, Any]) -> None:
     path = options["Mapping_file"]
     try:
         network = parse(_read(path))
-    except OSError as error:
-        raise ReferenceDeath("abort", f"cannot read '{path}': {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        hint = "" if path else "; give --Mapping_file=FILE.m, or --jsonl IN --out OUT"
+        raise ReferenceDeath("abort", f"cannot read '{path}': {reason}{hint}") from None
+    except ReferenceDeath as death:
+        raise ReferenceDeath(death.kind, f"{path}, {death}") from None
     hardware = HardwareText(
         num_pes=options["num_pes"],
         noc_bw_cstr=options["noc_bw_cstr"],
@@ -176,8 +194,8 @@ def _sweep(network: NetworkText, hardware: HardwareText, options: dict[str, Any]
 
 
 def _read(path: str) -> str:
-    # Carriage returns must reach the parser, which takes them for parts of tokens.
-    with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+    # Bytes as they are: the binary knows no encoding, and takes carriage returns for text.
+    with open(path, encoding=_BYTES, newline="") as file:
         return file.read()
 
 
@@ -185,7 +203,7 @@ def _read_hardware(path: str) -> HardwareText:
     """Read a hardware file; the binary takes one it cannot open for an empty one."""
     try:
         return parse_hardware(_read(path))
-    except OSError:
+    except (OSError, ValueError):
         return HardwareText()
 
 
@@ -203,9 +221,9 @@ def _append_csv(mapping_file: str, network: NetworkText, rows: list[list[str]]) 
     lines = [
         _native.csv_row(network.name, name, cells) for name, cells in zip(names, rows, strict=True)
     ]
-    header = [] if path.exists() else [_native.CSV_HEADER]
     try:
-        with path.open("a", encoding="utf-8", errors="surrogateescape") as file:
+        header = [] if path.exists() else [_native.CSV_HEADER]
+        with path.open("a", encoding=_BYTES, newline="") as file:
             file.write("".join(f"{line}\n" for line in [*header, *lines]))
     except OSError as error:
         print(f"maestro-compat: cannot write '{path}': {error.strerror}", file=sys.stderr)

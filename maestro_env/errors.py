@@ -26,12 +26,16 @@ class MapSpaceError(MaestroEnvError, ValueError):
     """A map space that does not exist, or a vector or mapping outside of it."""
 
 
+class EpisodeLengthError(MaestroEnvError, ValueError):
+    """An episode of an impossible number of steps."""
+
+
 class UnknownNameError(MaestroEnvError, ValueError):
     """A name no registry knows."""
 
-    def __init__(self, what: str, name: str, allowed: Iterable[str]) -> None:
+    def __init__(self, what: str, name: object, allowed: Iterable[str]) -> None:
         names = sorted(allowed)
-        near = get_close_matches(name, names, n=3)
+        near = get_close_matches(str(name), names, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         super().__init__(f"unknown {what} '{name}': {hint}allowed: {', '.join(names)}")
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
 
 from maestro_env import _native
+from maestro_env.checks import MAX_INT, plain_integer, require_integer, require_type
 from maestro_env.errors import HardwareError, UnknownNameError
-from maestro_env.m_file import ReferenceDeath, parse_hardware
+from maestro_env.frozen import Recomputed
+from maestro_env.m_file import tokens
 
 UNLIMITED = 2**30
 """Bandwidth (words/cycle) and buffer size (bytes) GAMMA and ArchGym call unlimited."""
 
-_MAX_INT = 2**31 - 1
-
 
 @dataclass(frozen=True)
-class Hardware:
+class Hardware(Recomputed):
     """An accelerator; a word is one byte.
 
     Args:
@@ -48,19 +49,16 @@ class Hardware:
     name: str = ""
 
     def __post_init__(self) -> None:
+        require_type("a hardware's name", self.name, str, HardwareError, "such as edge")
         for field in fields(self):
+            if field.type != "int":
+                continue
+            what = f"hardware {self.name or 'given'}: {field.name}"
             value = getattr(self, field.name)
             least = 0 if field.name in ("noc_hops", "noc_hop_latency") else 1
-            if field.type == "int" and not (
-                isinstance(value, int)
-                and not isinstance(value, bool)
-                and least <= value <= _MAX_INT
-            ):
-                raise HardwareError(
-                    f"hardware {self.name or 'given'}: {field.name} is {value!r}; "
-                    f"allowed: integers from {least} to {_MAX_INT}"
-                )
-        if self.noc_latency > _MAX_INT:
+            number = require_integer(what, value, HardwareError, least)
+            object.__setattr__(self, field.name, number)
+        if self.noc_latency > MAX_INT:
             raise HardwareError(f"noc_hops x noc_hop_latency is {self.noc_latency}; make it less")
 
     @property
@@ -112,61 +110,93 @@ def find_hardware(text: str) -> Hardware:
         UnknownNameError: neither a preset nor a hardware file.
         HardwareError: a file that cannot be read; the message names it.
     """
+    require_type("hardware", text, str, HardwareError, f"one of {', '.join(PRESETS)} or a file")
     if text in PRESETS:
         return PRESETS[text]
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
-        return _read_yaml(path)
+        return _from_entries(path, _yaml_entries(path), "num_pes")
     if path.suffix == ".m":
-        return _read_m(path)
+        # A file that lists no PEs has one, as for MAESTRO.
+        return _from_entries(path, {"num_pes": (0, "1"), **_m_entries(path)})
     raise UnknownNameError("hardware", text, [*PRESETS, "FILE.yaml", "FILE.m"])
+
+
+Entries = dict[str, tuple[int, str]]
+"""Field to line and text of its value."""
+
+_M_KEYS = {
+    "num_pes": "num_pes",
+    "l1_size_cstr": "l1_bytes",
+    "l2_size_cstr": "l2_bytes",
+    "noc_bw_cstr": "noc_bw",
+    "offchip_bw_cstr": "offchip_bw",
+    "NoC_NumHops": "noc_hops",
+}
+
+
+def _from_entries(path: Path, entries: Entries, needed: str = "") -> Hardware:
+    if needed and needed not in entries:
+        raise HardwareError(f"{path}: {needed} is missing; it is the one key without a default")
+    values: dict[str, int | str] = {"name": path.stem}
+    for name, (line, text) in entries.items():
+        number = plain_integer(text)
+        if name != "name" and number is None:
+            raise HardwareError(f"{path}, line {line}: {name} is {text[:40]!r}; allowed: integers")
+        values[name] = text if number is None or name == "name" else number
+    try:
+        return Hardware(**values)  # type: ignore[arg-type]
+    except HardwareError as error:
+        raise HardwareError(f"{path}: {error}") from None
 
 
 def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise HardwareError(f"cannot read hardware file {path}: {reason}") from None
 
 
-def _read_yaml(path: Path) -> Hardware:
+def _add_entry(path: Path, entries: Entries, allowed: Iterable[str], line: int, key: str) -> None:
+    if key not in allowed:
+        raise HardwareError(
+            f"{path}, line {line}: unknown key '{key[:40]}'; allowed: {', '.join(allowed)}"
+        )
+    if key in entries:
+        raise HardwareError(f"{path}, line {line}: {key} is given twice")
+
+
+def _yaml_entries(path: Path) -> Entries:
     import yaml
 
-    text = _read_text(path)
+    allowed = [field.name for field in fields(Hardware)]
+    form = f"expected 'name: value' lines of {', '.join(allowed)}"
     try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        root = yaml.compose(_read_text(path), Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not YAML"
+        problem = getattr(error, "problem", None) or form
         raise HardwareError(f"{path}{line}: {problem}") from None
-    allowed = [field.name for field in fields(Hardware)]
-    if not isinstance(values, dict):
-        raise HardwareError(f"{path}: expected 'name: value' lines of {', '.join(allowed)}")
-    for key in values:
-        if key not in allowed:
-            raise HardwareError(f"{path}: unknown key '{key}'; allowed: {', '.join(allowed)}")
-    if "num_pes" not in values:
-        raise HardwareError(f"{path}: num_pes is missing; it is the one key without a default")
-    try:
-        return Hardware(**{"name": path.stem, **values})
-    except HardwareError as error:
-        raise HardwareError(f"{path}: {error}") from None
+    if not isinstance(root, yaml.MappingNode):
+        raise HardwareError(f"{path}: {form}")
+    entries: Entries = {}
+    for key, value in root.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.ScalarNode):
+            raise HardwareError(f"{path}, line {line}: {form}")
+        _add_entry(path, entries, allowed, line, key.value)
+        entries[key.value] = (line, value.value)
+    return entries
 
 
-def _read_m(path: Path) -> Hardware:
-    text = _read_text(path)
-    try:
-        given = parse_hardware(text)
-        return Hardware(
-            num_pes=given.num_pes,
-            l1_bytes=given.l1_size_cstr,
-            l2_bytes=given.l2_size_cstr,
-            noc_bw=given.noc_bw_cstr,
-            offchip_bw=given.offchip_bw_cstr,
-            noc_hops=given.NoC_NumHops,
-            name=path.stem,
-        )
-    except (ReferenceDeath, HardwareError) as error:
-        raise HardwareError(f"{path}: {error}") from None
+def _m_entries(path: Path) -> Entries:
+    entries: Entries = {}
+    words = list(tokens(_read_text(path)))
+    for (line, key), following in zip_longest(words[::2], words[1::2]):
+        if following is None:
+            raise HardwareError(f"{path}, line {line}: '{key[:40]}' has no value")
+        _add_entry(path, entries, _M_KEYS, line, key)
+        entries[key] = (line, following[1])
+    return {_M_KEYS[key]: entry for key, entry in entries.items()}

@@ -8,6 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from maestro_env import _native
+from maestro_env.checks import require_integer, require_type
 from maestro_env.errors import LayerError
 
 _CONVOLUTION = ("K", "C", "Y", "X", "R", "S")
@@ -23,7 +24,6 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """The dimensions each operator needs; convolutions may add a batch dimension ``N``."""
 
-_MAX_EXTENT = 2**31 - 1
 _MAX_MACS = 2**62
 
 
@@ -51,6 +51,8 @@ class Layer:
     count: int = 1
 
     def __post_init__(self) -> None:
+        require_type("a layer's name", self.name, str, LayerError, "such as mobilenetv2_l2")
+        require_type("a layer's extents", self.extents, Mapping, LayerError, "such as {'K': 16}")
         self._check_dimensions()
         extents = {name: self.extents[name] for name in self._allowed if name in self.extents}
         object.__setattr__(self, "extents", MappingProxyType(extents))
@@ -128,7 +130,7 @@ class Layer:
         return self.native.facts()
 
     def _check_dimensions(self) -> None:
-        if self.operator not in DIMENSIONS:
+        if not isinstance(self.operator, str) or self.operator not in DIMENSIONS:
             allowed = ", ".join(DIMENSIONS)
             raise LayerError(f"unknown operator '{self.operator}': allowed: {allowed}")
         needed = DIMENSIONS[self.operator]
@@ -142,13 +144,21 @@ class Layer:
             )
 
     def _check_numbers(self) -> None:
-        numbers = {**self.extents, "stride of Y": self.stride[0], "stride of X": self.stride[1]}
-        for name, value in {**numbers, "count": self.count}.items():
-            if not isinstance(value, int) or not 1 <= value <= _MAX_EXTENT:
-                raise LayerError(
-                    f"layer {self.name or self.operator}: {name} is {value!r}; "
-                    f"allowed: integers from 1 to {_MAX_EXTENT}"
-                )
+        def number(what: str, value: object) -> int:
+            return require_integer(f"layer {self.name or self.operator}: {what}", value, LayerError)
+
+        extents = {name: number(name, extent) for name, extent in self.extents.items()}
+        object.__setattr__(self, "extents", MappingProxyType(extents))
+        try:
+            stride_y, stride_x = self.stride
+        except (TypeError, ValueError):
+            raise LayerError(
+                f"layer {self.name or self.operator}: stride is {self.stride!r}; "
+                "allowed: a pair, the strides of Y and X"
+            ) from None
+        stride = (number("stride of Y", stride_y), number("stride of X", stride_x))
+        object.__setattr__(self, "stride", stride)
+        object.__setattr__(self, "count", number("count", self.count))
         if not self.is_convolution and self.is_strided:
             raise LayerError(f"layer {self.name or self.operator}: a GEMM has no stride")
 

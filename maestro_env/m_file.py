@@ -6,11 +6,11 @@ This module imports the standard library alone, so that the drop-in starts quick
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _SEPARATORS = re.compile(r"[ ,\->():\t;]+")
-_LEADING_INTEGER = re.compile(r"\s*([+-]?\d+)")
+_LEADING_INTEGER = re.compile(r"[ \t\n\v\f\r]*([+-]?)0*([0-9]*)")
 _INT_MAX = 2**31 - 1
 
 OPERATORS = ("CONV", "TRCONV", "DSCONV", "NGCONV", "GEMM")
@@ -55,24 +55,22 @@ class NetworkText:
     layers: list[LayerText]
 
 
-def tokens(text: str) -> Iterator[str]:
-    """Yield the tokens of a file; a token that begins with ``//`` ends its line."""
-    for line in text.split("\n"):
+def tokens(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the tokens of a file by line; one that begins with ``//`` ends its line."""
+    for number, line in enumerate(text.split("\n"), start=1):
         for token in _SEPARATORS.split(line):
             if token.startswith("//"):
                 break
             if token:
-                yield token
+                yield number, token
 
 
 def leading_integer(token: str) -> int:
     """Convert a token like C's ``atoi``: leading digits, 0 if there are none."""
-    match = _LEADING_INTEGER.match(token)
-    if match is None:
-        return 0
-    value = int(match.group(1))
+    sign, digits = _LEADING_INTEGER.match(token).groups()  # type: ignore[union-attr]
     # atoi goes through a long, clamped there and cut to an int.
-    return wrap_int32(max(min(value, 2**63 - 1), -(2**63)))
+    value = min(int(digits[:20] or "0"), 2**63 - 1 if sign != "-" else 2**63)
+    return wrap_int32(-value if sign == "-" else value)
 
 
 def wrap_int32(value: int) -> int:
@@ -86,15 +84,24 @@ def parse(text: str) -> NetworkText:
     Raises:
         ReferenceDeath: what the binary's parser exits on.
     """
-    return _Parser(tokens(text)).file()
+    parser = _Parser(tokens(text))
+    try:
+        return parser.file()
+    except ReferenceDeath as death:
+        raise ReferenceDeath(death.kind, f"line {parser.line}: {death}") from None
 
 
 class _Parser:
-    def __init__(self, stream: Iterable[str]) -> None:
-        self._stream = iter(stream)
+    def __init__(self, stream: Iterator[tuple[int, str]]) -> None:
+        self.line = 1
+        self._stream = self._follow(stream)
         self._constants: dict[str, int] = {}
         # Layer names, constants and dimensions share one slot, which Type reads and clears.
         self._last_name = ""
+
+    def _follow(self, stream: Iterator[tuple[int, str]]) -> Iterator[str]:
+        for self.line, token in stream:
+            yield token
 
     def _next(self) -> str:
         for token in self._stream:
@@ -246,7 +253,7 @@ def parse_hardware(text: str) -> HardwareText:
     Raises:
         ReferenceDeath: an unknown key or a key without a value.
     """
-    words = list(tokens(text))
+    words = [token for _, token in tokens(text)]
     keys, values = words[::2], words[1::2]
     unknown = [key for key in keys if key not in HardwareText.__dataclass_fields__]
     if unknown or len(keys) != len(values):

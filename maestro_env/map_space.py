@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env import mapping as nouns
+from maestro_env.checks import require_type
 from maestro_env.errors import MapSpaceError, UnknownNameError
+from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 
@@ -68,11 +70,6 @@ class Schema:
     tile: Callable[[str, str, int], int | None]
     cluster: Callable[[int], int | None]
 
-    @property
-    def tiles_windows(self) -> bool:
-        """Whether R or S may be cut, which MAESTRO refuses."""
-        return any(self.tile(level, "R", 3) != 3 for level in _LEVELS)
-
 
 def _power_of_two_root(num_pes: int) -> int:
     return 1 << (int(math.log2(num_pes)) // 2)
@@ -115,7 +112,7 @@ dimensions have other counts.
 
 
 @dataclass(frozen=True)
-class MapSpace:
+class MapSpace(Recomputed):
     """All two-level mappings of a layer on an accelerator under a schema.
 
     A vector decodes to: the loops of L2 in one order, one of them parallel over clusters; the loops
@@ -139,6 +136,8 @@ class MapSpace:
     tiles: str = "integers"
 
     def __post_init__(self) -> None:
+        require_type("layer", self.layer, Layer, MapSpaceError, "see find_layer")
+        require_type("hardware", self.hardware, Hardware, MapSpaceError, "see find_hardware")
         if self.schema not in SCHEMAS:
             raise UnknownNameError("schema", self.schema, SCHEMAS)
         if self.tiles not in TILES:
@@ -210,6 +209,7 @@ class MapSpace:
         Raises:
             MapSpaceError: a mapping that no vector of this space stands for.
         """
+        require_type("mapping", mapping, nouns.Mapping, MapSpaceError, "such as decode returns")
         if len(mapping.levels) != len(_LEVELS):
             raise MapSpaceError(f"this space has 2 levels, the mapping {len(mapping.levels)}")
         values: dict[str, int | str] = {"cluster_size": mapping.levels[1].cluster_size or 0}
@@ -224,6 +224,16 @@ class MapSpace:
         if self.decode(point) != mapping:
             raise MapSpaceError(f"the {self.schema} space of {self.layer} has no such mapping")
         return point
+
+    @property
+    def cuts_windows(self) -> bool:
+        """Whether the schema lets a convolution's R or S be tiled, which MAESTRO refuses."""
+        whole = 2
+        return self.layer.is_convolution and any(
+            self._schema.tile(level, window, whole) != whole
+            for level in _LEVELS
+            for window in _WINDOWS
+        )
 
     @cached_property
     def native(self) -> _native.MapSpace:

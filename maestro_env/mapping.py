@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from maestro_env.checks import require_integer, require_type
 from maestro_env.errors import MappingError
 from maestro_env.layer import Layer
 from maestro_env.m_file import Directive, ReferenceDeath, parse
@@ -15,7 +16,6 @@ from maestro_env.m_file import Directive, ReferenceDeath, parse
 _SCHEMA = "maestro-env/mapping/1"
 # What would end or split a name in a MAESTRO file.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.+=']+")
-_MAX_SIZE = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,13 @@ class Loop:
     def __post_init__(self) -> None:
         if not isinstance(self.dim, str) or not self.dim:
             raise MappingError(f"a loop's dimension is {self.dim!r}; give a name such as K")
-        for name, value in (("size", self.size), ("offset", self.offset)):
-            _check_size(f"{name} of loop {self.dim}", value)
+        for name in ("size", "offset"):
+            what = f"{name} of loop {self.dim}"
+            number = require_integer(what, getattr(self, name), MappingError)
+            object.__setattr__(self, name, number)
+        require_type(
+            f"spatial of loop {self.dim}", self.spatial, bool, MappingError, "True or False"
+        )
 
     def __str__(self) -> str:
         step = "" if self.offset == self.size else f" every {self.offset}"
@@ -63,7 +68,8 @@ class Level:
     def __post_init__(self) -> None:
         object.__setattr__(self, "loops", tuple(self.loops))
         if self.cluster_size is not None:
-            _check_size("cluster size", self.cluster_size)
+            number = require_integer("cluster size", self.cluster_size, MappingError)
+            object.__setattr__(self, "cluster_size", number)
 
 
 @dataclass(frozen=True)
@@ -178,14 +184,9 @@ class Mapping:
                 for level in value["levels"]
             )
             return cls(levels)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             problem = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
             raise MappingError(f"{source}: not a mapping: {problem}") from None
-
-
-def _check_size(what: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MAX_SIZE:
-        raise MappingError(f"{what} is {value!r}; allowed: integers from 1 to {_MAX_SIZE}")
 
 
 def _directive_text(directive: Directive) -> str:

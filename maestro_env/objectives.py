@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -71,19 +72,19 @@ class Objective:
     bound: Callable[[Layer, Hardware], float] | None
 
 
-def _edp(energy: str) -> Callable[[Metrics], Metrics]:
-    return lambda metrics: column(metrics, "latency_cycles") * column(metrics, energy)
+def _edp(metrics: Metrics, energy: str) -> Metrics:
+    return column(metrics, "latency_cycles") * column(metrics, energy)
 
 
 _TOTAL = (
-    Objective("latency", "cycles", lambda m: column(m, "latency_cycles"), latency_bound),
-    Objective("energy", "nJ", lambda m: column(m, "energy_nj"), energy_bound),
-    Objective("edp", "cycles x nJ", _edp("energy_nj"), edp_bound),
-    Objective("area", "um^2", lambda m: column(m, "area_um2"), area_bound),
+    Objective("latency", "cycles", partial(column, name="latency_cycles"), latency_bound),
+    Objective("energy", "nJ", partial(column, name="energy_nj"), energy_bound),
+    Objective("edp", "cycles x nJ", partial(_edp, energy="energy_nj"), edp_bound),
+    Objective("area", "um^2", partial(column, name="area_um2"), area_bound),
 )
 _CSV = (
-    Objective("energy", "CSV nJ", lambda m: column(m, "csv_energy_nj"), None),
-    Objective("edp", "cycles x CSV nJ", _edp("csv_energy_nj"), None),
+    Objective("energy", "CSV nJ", partial(column, name="csv_energy_nj"), None),
+    Objective("edp", "cycles x CSV nJ", partial(_edp, energy="csv_energy_nj"), None),
 )
 
 OBJECTIVES: Mapping[str, Objective] = MappingProxyType({each.name: each for each in _TOTAL})

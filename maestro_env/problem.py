@@ -9,19 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env.checks import require_integer, require_type
 from maestro_env.cost import Cost
 from maestro_env.errors import MapSpaceError
+from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.mapping import Mapping
 from maestro_env.models import find_model
+from maestro_env.objectives import Objective
 
 STATUSES: tuple[str, ...] = _native.STATUSES
 """What may become of a mapping; a batch's status codes index this tuple, 0 is ``ok``."""
 
 OK = STATUSES.index("ok")
 _STRIDE_SAMPLES = 2000
+_TYPICAL_SAMPLES = 4000
+_MAX_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(Recomputed):
     """What a mapper searches and an environment steps through.
 
     Args:
@@ -56,10 +61,14 @@ class Problem:
     guard: bool = True
 
     def __post_init__(self) -> None:
+        require_type("space", self.space, MapSpace, MapSpaceError, "a layer's on some hardware")
         model = find_model(self.model)
-        tiles_windows = self.layer.is_convolution and SCHEMAS[self.space.schema].tiles_windows
-        if tiles_windows and not model.cuts_windows:
-            allowed = [name for name, schema in SCHEMAS.items() if not schema.tiles_windows]
+        if self.space.cuts_windows and not model.cuts_windows:
+            allowed = [
+                name
+                for name in SCHEMAS
+                if not MapSpace(self.layer, self.hardware, name).cuts_windows
+            ]
             raise MapSpaceError(
                 f"schema '{self.space.schema}' tiles R or S, which {self.model} rejects; "
                 f"allowed under {self.model}: {', '.join(allowed)}"
@@ -79,8 +88,9 @@ class Problem:
         Raises:
             MapSpaceError: an array of another shape or type, or a vector out of range.
         """
+        threads = require_integer("threads", threads, MapSpaceError, most=_MAX_THREADS)
         try:
-            return Rows(*self._native.evaluate(self.space.native, points, threads))
+            return Rows(*self._native.evaluate(self.space.native, np.asarray(points), threads))
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
@@ -88,6 +98,15 @@ class Problem:
         """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
         row, status = self._native.evaluate_mapping(mapping.directives)
         return (None if np.isnan(row[0]) else Cost.from_row(row)), status
+
+    def typical(self, objective: Objective) -> float | None:
+        """Return the median objective of the valid ones of some random mappings, always the same.
+
+        None if none of them is valid.
+        """
+        rows = self.evaluate(self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0)))
+        values = objective.function(rows.metrics)[rows.status == OK]
+        return float(np.median(values)) if len(values) else None
 
     def stride_warning(self) -> str | None:
         """Warn, with the measured valid fraction, where the model miscounts the layer."""
@@ -103,5 +122,5 @@ class Problem:
     @cached_property
     def _native(self) -> _native.BatchEvaluator:
         return _native.BatchEvaluator(
-            self.model, self.layer.native, self.hardware.native, guarded=self.guard
+            self.model, self.layer.native, self.hardware.native, guarded=bool(self.guard)
         )

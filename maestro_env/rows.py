@@ -10,17 +10,20 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from maestro_env import _native
 from maestro_env.binary import EXIT_STATUS, SIGNALS, Machine, equal_nocs, run
 from maestro_env.m_file import ReferenceDeath, parse
 
 _USAGE_STATUS = 2
+_STRIDED = ("Y", "X")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*'?")
 _HARDWARE = ("num_pes", "noc_bw", "hop_latency", "offchip_bw", "simd")
 
 
@@ -64,6 +67,8 @@ def run_jsonl(source: Path, target: Path) -> None:
     Raises:
         RowError: a file or row that cannot be read or written; the message names file and line.
     """
+    if target.is_dir() or not target.parent.is_dir():
+        raise RowError(f"cannot write {target}: give the name of a file in a folder that exists")
     partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with _open_text(source, "rt") as lines, _open_text(partial, "wt", target) as results:
@@ -90,7 +95,7 @@ def _rows(source: Path, lines: IO[str]) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RowError(f"{source}, line {number}: not JSON: {error}") from None
         if not isinstance(row, dict):
             raise RowError(f"{source}, line {number}: a row must be a JSON object")
@@ -103,12 +108,13 @@ def _evaluated(row: dict[str, Any], source: Path, number: int) -> dict[str, Any]
         return {**inputs, **evaluate_row(inputs)}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = f"missing key {error}" if isinstance(error, KeyError) else str(error)
-        raise RowError(f"{source}, line {number}: {problem}") from None
+        raise RowError(f"{source}, line {number}: {' '.join(problem.split())}") from None
 
 
 def evaluate_row(row: dict[str, Any]) -> dict[str, Any]:
     """Evaluate one row of the reference format: ``{"out": cells}`` or ``{"error": death}``."""
-    hw = {name: _int32(f"hw.{name}", row["hw"][name]) for name in _HARDWARE}
+    given = _require("hw", row["hw"], dict)
+    hw = {name: _int32(f"hw.{name}", given[name]) for name in _HARDWARE}
     nocs = equal_nocs(hw["noc_bw"], hw["hop_latency"])
     machine = Machine(hw["num_pes"], hw["simd"], hw["offchip_bw"], nocs)
     try:
@@ -120,20 +126,42 @@ def evaluate_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _int32(name: str, value: object) -> int:
-    if not isinstance(value, int) or not -(2**31) <= value < 2**31:
+    if type(value) is not int or not -(2**31) <= value < 2**31:
         raise ValueError(f"{name} is {value!r}; allowed: 32-bit integers")
     return value
 
 
 def _row_text(row: dict[str, Any]) -> str:
-    stride_y, stride_x = row["stride"] or (1, 1)
-    dims = " ".join(f"{name}: {extent}" for name, extent in row["dims"].items())
-    strides = f"Stride {{ X: {stride_x} Y: {stride_y} }}" if row["stride"] else ""
-    flow = "\n".join(row["dataflow"])
+    dims = _require("dims", row["dims"], dict)
+    for name, extent in dims.items():
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"dims has the name {name!r}; allowed: a letter, letters, digits, '")
+        _int32(f"dims.{name}", extent)
+    flow = "\n".join(_require("dataflow", row["dataflow"], list))
+    operator = _require("type", row["type"], str)
     return (
-        f"Network n {{ Layer l {{ Type: {row['type']} {strides}\n"
-        f"Dimensions {{ {dims} }}\nDataflow {{\n{flow}\n}} }} }}"
+        f"Network n {{ Layer l {{ Type: {operator} {_stride_text(row['stride'])}\n"
+        f"Dimensions {{ {' '.join(f'{name}: {extent}' for name, extent in dims.items())} }}\n"
+        f"Dataflow {{\n{flow}\n}} }} }}"
     )
+
+
+def _stride_text(stride: object) -> str:
+    if stride is None:
+        return ""
+    if not isinstance(stride, list) or len(stride) != len(_STRIDED):
+        raise ValueError(f"stride is {stride!r}; allowed: null or [of Y, of X]")
+    of_y, of_x = (_int32("stride", each) for each in stride)
+    return f"Stride {{ X: {of_x} Y: {of_y} }}"
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _require(name: str, value: object, kind: type[_Kind]) -> _Kind:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} is {value!r}; allowed: a {kind.__name__}")
+    return value
 
 
 def _cell_names() -> list[str]:

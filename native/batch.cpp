@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 
 namespace gym {
@@ -37,7 +38,12 @@ void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
     }
   };
   std::vector<std::thread> others;
-  for (int t = 1; t < threads; ++t) others.emplace_back(work, std::ref(workers_[t]));
+  others.reserve(static_cast<std::size_t>(threads));
+  try {
+    for (int t = 1; t < threads; ++t) others.emplace_back(work, std::ref(workers_[t]));
+  } catch (const std::system_error&) {
+    // The machine has no more threads: those there are do all the work.
+  }
   work(workers_[0]);
   for (std::thread& other : others) other.join();
 }

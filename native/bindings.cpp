@@ -104,13 +104,13 @@ std::vector<std::string> status_names() { return {kStatusNames.begin(), kStatusN
 
 using Points = py::array_t<std::int32_t, py::array::c_style>;
 
-// Checked views on a batch's points.
-struct PointView {
-  const std::int32_t* data;
+// Checked points, copied: the caller may change its array while the batch runs.
+struct PointBatch {
+  std::vector<std::int32_t> data;
   std::int64_t count;
 };
 
-PointView view_points(const MapSpace& space, const py::array& points) {
+PointBatch copy_points(const MapSpace& space, const py::array& points) {
   if (!py::isinstance<Points>(points) || points.ndim() != 2 ||
       points.shape(1) != static_cast<py::ssize_t>(space.parameters.size())) {
     throw std::invalid_argument("points must be a C-contiguous int32 array of shape [N, " +
@@ -118,16 +118,17 @@ PointView view_points(const MapSpace& space, const py::array& points) {
                                 py::str(points.dtype()).cast<std::string>() + " of shape " +
                                 py::str(points.attr("shape")).cast<std::string>());
   }
-  const PointView view{static_cast<const std::int32_t*>(points.data()), points.shape(0)};
-  const auto width = static_cast<std::int64_t>(space.parameters.size());
-  const std::int64_t bad = space.first_out_of_range(view.data, view.count * width);
+  const auto* data = static_cast<const std::int32_t*>(points.data());
+  PointBatch batch{{data, data + points.size()}, points.shape(0)};
+  const std::int64_t bad = space.first_out_of_range(batch.data.data(), points.size());
   if (bad >= 0) {
+    const auto width = static_cast<std::int64_t>(space.parameters.size());
     const auto& parameter = space.parameters[static_cast<std::size_t>(bad % width)];
     throw std::invalid_argument("point " + std::to_string(bad / width) + ": " + parameter.name +
-                                " = " + std::to_string(view.data[bad]) + " is not in 0.." +
+                                " = " + std::to_string(batch.data[bad]) + " is not in 0.." +
                                 std::to_string(parameter.choices - 1));
   }
-  return view;
+  return batch;
 }
 
 Choice make_choice(const std::pair<int, std::vector<std::int32_t>>& choice) {
@@ -157,9 +158,9 @@ class NamedSpace {
 
   std::vector<NamedDirective> decode(const py::array& point) const {
     const py::array rows = point.attr("reshape")(1, -1);
-    const PointView view = view_points(space, rows);
+    const PointBatch batch = copy_points(space, rows);
     Mapping mapping;
-    space.decode(view.data, mapping);
+    space.decode(batch.data.data(), mapping);
     return layer_.write(mapping);
   }
 
@@ -170,20 +171,27 @@ class NamedSpace {
 };
 
 class Evaluator {
+  static constexpr std::int64_t kBlock = 1 << 15;
+
  public:
   Evaluator(const std::string& model, const NamedLayer& layer, const Hardware& hardware,
             bool guarded)
       : layer_(layer), batch_(make_spec(model, layer, hardware, guarded)) {}
 
   py::tuple evaluate(const NamedSpace& space, const py::array& points, int threads) {
-    const PointView view = view_points(space.space, points);
-    py::array_t<double> rows({view.count, static_cast<std::int64_t>(kMetrics)});
-    py::array_t<std::uint8_t> statuses(view.count);
+    const PointBatch batch = copy_points(space.space, points);
+    py::array_t<double> rows({batch.count, static_cast<std::int64_t>(kMetrics)});
+    py::array_t<std::uint8_t> statuses(batch.count);
     auto* row_data = reinterpret_cast<Metrics*>(rows.mutable_data());
     auto* status_data = reinterpret_cast<Status*>(statuses.mutable_data());
-    {
+    const auto width = static_cast<std::int64_t>(space.space.parameters.size());
+    for (std::int64_t start = 0; start < batch.count; start += kBlock) {
+      // Between blocks Ctrl-C gets through.
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      const std::int64_t count = std::min(kBlock, batch.count - start);
       py::gil_scoped_release release;
-      batch_.evaluate(space.space, view.data, view.count, threads, row_data, status_data);
+      batch_.evaluate(space.space, batch.data.data() + start * width, count, threads,
+                      row_data + start, status_data + start);
     }
     return py::make_tuple(rows, statuses);
   }

@@ -8,7 +8,8 @@ namespace gym {
 
 Status check_positive(const Metrics& metrics) {
   if (!(metrics.latency_cycles > 0)) return Status::above_peak;
-  const bool paid = metrics.energy_nj > 0 && metrics.csv_energy_nj > 0 && metrics.area_um2 > 0;
+  const bool paid = metrics.energy_nj > 0 && metrics.csv_energy_nj > 0 && metrics.l1_bytes > 0 &&
+                    metrics.l2_bytes > 0;
   return paid ? Status::ok : Status::below_compulsory;
 }
 

@@ -132,6 +132,69 @@ def test_the_drop_in_imports_neither_numpy_nor_gymnasium(
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "[]\n", "")
 
 
+def small_file(name: str, size: str, extent: str = "4") -> str:
+    return (
+        f"Network n {{ Layer {name} {{ Type: CONV "
+        f"Dimensions {{ K: {extent}, C: 4, Y: 5, X: 5, R: 3, S: 3 }} "
+        f"Dataflow {{ SpatialMap({size},1) K; TemporalMap(3,3) R; TemporalMap(3,3) S; "
+        "TemporalMap(3,1) Y; TemporalMap(3,1) X; TemporalMap(1,1) C; } } }"
+    )
+
+
+SMALL_ROW = ",16,324,9.72581,4,4.11277e+08,"
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "start"),
+    [
+        (small_file("caf\xe9", "1").encode("latin-1"), 0, b"n,caf\xe9" + SMALL_ROW.encode()),
+        (small_file("caf\xe9", "1").encode("utf-8"), 0, b"n,caf\xc3\xa9" + SMALL_ROW.encode()),
+        (small_file("l", "\xa01").encode("utf-8"), 255, None),
+        (small_file("l", "1", "0" * 5000 + "4").encode(), 0, b"n,l" + SMALL_ROW.encode()),
+        (small_file("l", "1", "1" * 5000).encode(), 0, b"n,l,16,0,-0.130539,-nan,"),
+    ],
+)
+def test_bytes_and_numbers_of_any_kind_end_as_measured(
+    content: bytes,
+    status: int,
+    start: bytes | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.m").write_bytes(content)
+    assert main(["--Mapping_file=q.m", "--num_pes=16"]) == status
+    rows = Path("q.csv").read_bytes().splitlines()[1:] if Path("q.csv").exists() else []
+    assert [row.startswith(start or b"") for row in rows] == ([] if start is None else [True])
+
+
+@pytest.mark.parametrize(
+    ("option", "status"),
+    [
+        ("--num_pes=\u0663", 134),
+        ("--num_pes=1_0", 134),
+        ("--num_pes=", 134),
+        ("--num_pes=+5", 0),
+        ("-Xnum_pes=16", 134),
+        ("--help=1", 134),
+        ("--HW_file=", 134),
+        ("--area_constraint=1e400", 134),
+        ("--area_constraint=0x10", 134),
+        ("--area_constraint=inf", 0),
+        ("--area_constraint=nan(1)", 0),
+        ("--", 0),
+        ("-", 0),
+        ("--=5", 0),
+    ],
+)
+def test_odd_options_end_as_measured(
+    option: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.m").write_text(small_file("l", "1"))
+    assert main(["--Mapping_file=q.m", option]) == status
+
+
 # --- Rows of JSON -------------------------------------------------------------------------------
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 
 import gymnasium
 import numpy as np
@@ -69,6 +72,7 @@ def test_a_valid_step_reports_what_the_model_computes() -> None:
     env = make(layer="resnet18_l2", objective="latency").unwrapped
     env.action_space.seed(0)
     seen = set()
+    references = set()
     for _ in range(200):
         action = env.action_space.sample()
         observation, reward, _, _, info = env.step(action)
@@ -81,13 +85,42 @@ def test_a_valid_step_reports_what_the_model_computes() -> None:
             continue
         assert cost is not None
         assert cost.as_dict() == {name: info[name] for name in _native.METRICS}
-        # The roofline over cycles.
-        macs = 64 * 64 * 56 * 56 * 9
-        assert reward == pytest.approx(macs / 1024 / info["latency_cycles"])
+        references.add(round(reward * info["latency_cycles"], 3))
         expected = [cost.latency_cycles, cost.power_mw, cost.energy_nj, cost.area_um2]
         assert observation == pytest.approx(np.log10(1 + np.array(expected)) / 20, rel=1e-6)
     assert "ok" in seen
     assert len(seen) > 1
+    assert len(references) == 1
+
+
+@pytest.mark.parametrize("objective", ["latency", "edp", "energy", "area"])
+@pytest.mark.parametrize("hardware", ["paper", "edge", "cloud"])
+def test_a_random_mapping_earns_about_one(objective: str, hardware: str) -> None:
+    env = make(layer="mobilenetv2_l2", objective=objective, hardware=hardware).unwrapped
+    env.action_space.seed(7)
+    rewards = [env.step(env.action_space.sample())[1] for _ in range(2000)]
+    assert 1 / 3 < np.median([reward for reward in rewards if reward > 0]) < 3
+
+
+def test_the_log_reward_is_the_logarithm_of_the_inverse_one() -> None:
+    inverse, log = (make(reward=name).unwrapped for name in ("inverse", "log"))
+    inverse.action_space.seed(3)
+    for _ in range(50):
+        action = inverse.action_space.sample()
+        assert log.step(action)[1] == pytest.approx(np.log(1 + inverse.step(action)[1]))
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_used_environment_can_be_copied(duplicate: Callable[[object], gymnasium.Env]) -> None:
+    env = make(layer="resnet18_l2").unwrapped
+    env.reset(seed=0)
+    actions = [env.action_space.sample() for _ in range(20)]
+    env.step(actions[0])
+    twin = duplicate(env)
+    for action in actions:
+        one, two = env.step(action), twin.step(action)
+        assert one[1] == two[1]
+        assert one[4]["best_objective"] == two[4]["best_objective"]
 
 
 def test_the_best_is_kept_over_resets() -> None:
@@ -119,8 +152,6 @@ def test_observations_and_rewards_stay_in_their_ranges(data: st.DataObject) -> N
     assert value >= 0
     assert (value > 0) == (info["status"] == "ok")
     assert info["status"] in STATUSES
-    if guard:
-        assert value <= 1
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ double over_pes(double value, std::int32_t num_pes, PeSum sum) {
 }  // namespace
 
 AreaPower area_power(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t noc_bw,
-                     std::int32_t l1_bytes, std::int32_t l2_bytes, PeSum sum) {
+                     double l1_bytes, double l2_bytes, PeSum sum) {
   const double pes = num_pes;
   const double l1 = l1_bytes == 0 ? 1 : l1_bytes;
   const double l2 = l2_bytes == 0 ? 1 : l2_bytes;

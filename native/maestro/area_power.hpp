@@ -16,6 +16,6 @@ struct AreaPower {
 };
 
 AreaPower area_power(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t noc_bw,
-                     std::int32_t l1_bytes, std::int32_t l2_bytes, PeSum sum);
+                     double l1_bytes, double l2_bytes, PeSum sum);
 
 }  // namespace gym::maestro

@@ -71,15 +71,15 @@ void add_traffic(Cells& cells, const Traffic& traffic) {
 
 }  // namespace
 
-std::int32_t required_l1_bytes(const LayerResult& result) {
-  return wrap32(
-      wrap_add(wrap_add(result.l1_size[kInput], result.l1_size[kOutput]), result.l1_size[kFilter]));
+std::int64_t required_l1_bytes(const LayerResult& result) {
+  return wrap_add(wrap_add(result.l1_size[kInput], result.l1_size[kOutput]),
+                  result.l1_size[kFilter]);
 }
 
-std::int32_t required_l2_bytes(const LayerResult& result) {
+std::int64_t required_l2_bytes(const LayerResult& result) {
   const auto& traffic = result.top.traffic;
-  return wrap32(wrap_add(wrap_add(traffic[kInput].l2_size, traffic[kOutput].l2_size),
-                         traffic[kFilter].l2_size));
+  return wrap_add(wrap_add(traffic[kInput].l2_size, traffic[kOutput].l2_size),
+                  traffic[kFilter].l2_size);
 }
 
 std::vector<std::string> csv_cells(const Layer& layer, const LayerTable& table,
@@ -87,8 +87,8 @@ std::vector<std::string> csv_cells(const Layer& layer, const LayerTable& table,
                                    double energy_nj) {
   const LevelResult& top = result.top;
   const double macs = static_cast<double>(top.macs);
-  const std::int32_t l1 = required_l1_bytes(result);
-  const std::int32_t l2 = required_l2_bytes(result);
+  const std::int32_t l1 = wrap32(required_l1_bytes(result));
+  const std::int32_t l2 = wrap32(required_l2_bytes(result));
   const AreaPower cost =
       area_power(machine.num_pes, machine.simd_lanes, machine.nocs[0].bw, l1, l2, PeSum::repeated);
   const Traffic& input = top.traffic[kInput];

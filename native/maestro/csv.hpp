@@ -21,8 +21,8 @@ std::vector<std::string> csv_cells(const Layer& layer, const LayerTable& table,
 std::string csv_row(const std::string& network, const std::string& layer,
                     const std::vector<std::string>& cells);
 
-// Buffer bytes a mapping requires: the sums are C ints.
-std::int32_t required_l1_bytes(const LayerResult& result);
-std::int32_t required_l2_bytes(const LayerResult& result);
+// Buffer bytes a mapping requires; the binary prints them cut to C ints.
+std::int64_t required_l1_bytes(const LayerResult& result);
+std::int64_t required_l2_bytes(const LayerResult& result);
 
 }  // namespace gym::maestro

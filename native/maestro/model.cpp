@@ -69,8 +69,8 @@ void MaestroModel::fill(Metrics& metrics) const {
   const Traffic& input = top.traffic[kInput];
   const Traffic& filter = top.traffic[kFilter];
   const Traffic& output = top.traffic[kOutput];
-  const std::int32_t l1 = required_l1_bytes(result_);
-  const std::int32_t l2 = required_l2_bytes(result_);
+  const double l1 = static_cast<double>(required_l1_bytes(result_));
+  const double l2 = static_cast<double>(required_l2_bytes(result_));
   const AreaPower cost = area_power(machine_.num_pes, machine_.simd_lanes, machine_.nocs[0].bw, l1,
                                     l2, PeSum::product);
   StoredL1Counts none{};

@@ -1,0 +1,42 @@
+"""Small checks of what users pass in."""
+
+from __future__ import annotations
+
+import operator
+import re
+
+MAX_INT = 2**31 - 1
+
+_PLAIN_INTEGER = re.compile(r"[0-9]{1,18}")
+
+
+def plain_integer(text: str) -> int | None:
+    """Return a number written in ASCII digits alone, None for any other text."""
+    return int(text) if _PLAIN_INTEGER.fullmatch(text) else None
+
+
+def require_integer(
+    what: str, value: object, error: type[Exception], least: int = 1, most: int = MAX_INT
+) -> int:
+    """Return ``value`` as an int if it is one (numpy's too, bool not) within the limits.
+
+    Raises:
+        error: it is not; the message names the value and what is allowed.
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise error(f"{what} is {value!r}; allowed: integers from {least} to {most}")
+    return number
+
+
+def require_type(what: str, value: object, kind: type, error: type[Exception], hint: str) -> None:
+    """Check that ``value`` is of a type.
+
+    Raises:
+        error: it is not; the message ends with the hint.
+    """
+    if not isinstance(value, kind):
+        raise error(f"{what} is {value!r}; allowed: a {kind.__name__}, {hint}")
