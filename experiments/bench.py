@@ -2,114 +2,25 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
-from statistics import median
-from typing import Any
-
-import gymnasium
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from experiments import cli
-from experiments.files import write_json
-from experiments.machine import processor, versions
-from experiments.tables import new_table, print_table
-from maestro_env.hardware import find_hardware
-from maestro_env.map_space import MapSpace
-from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
 
-LAYERS = ("mobilenetv2_l2", "resnet18_l2", "vgg16_l2")
-REPEATS = 5
-MAPPINGS = 20_000
-STEPS = 5_000
-
-
-@dataclass(frozen=True)
-class BenchConfig:
-    """Measure evaluations per second, one thread, random legal13 mappings."""
-
-    json: str | None = cli.option(None, "write the figures to this file too")
+if TYPE_CHECKING:
+    from experiments.speed import BenchConfig
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    return cli.run(BenchConfig, _execute, "experiments.bench", argv)
+    return cli.run(_load, "experiments.bench", argv)
 
 
-def _execute(config: BenchConfig) -> int:
-    layers = [_measure(layer) for layer in LAYERS]
-    report = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "processor": processor(),
-        "versions": versions(),
-        "layers": layers,
-    }
-    print(f"{report['date']}, {report['processor']}, one thread, median of {REPEATS} repeats")
-    table = new_table(
-        f"{MAPPINGS:,} random legal13 mappings a batch, {STEPS:,} steps of the environment",
-        ("layer",),
-        ("batch evaluations/s", "env.unwrapped us/step", "gymnasium.make steps/s"),
-    )
-    for layer in layers:
-        table.add_row(
-            layer["layer"],
-            f"{layer['evaluations_per_s']:,.0f}",
-            f"{layer['unwrapped_step_us']:.1f}",
-            f"{layer['made_steps_per_s']:,.0f}",
-        )
-    print_table(table)
-    if config.json is not None:
-        write_json(Path(config.json), report)
-    return 0
+def _load() -> tuple[type[BenchConfig], Callable[[BenchConfig], int]]:
+    from experiments.speed import BenchConfig, execute
 
-
-def _measure(layer: str) -> dict[str, Any]:
-    problem = Problem(MapSpace(find_layer(layer), find_hardware("paper")))
-    env = gymnasium.make("MaestroEnv-v0", layer=layer, objective="edp")
-    return {
-        "layer": layer,
-        "evaluations_per_s": MAPPINGS / _median_seconds(_batches(problem)),
-        "unwrapped_step_us": 1e6 * _median_seconds(_walks(env.unwrapped, problem)) / STEPS,
-        "made_steps_per_s": STEPS / _median_seconds(_walks(env, problem)),
-    }
-
-
-def _median_seconds(works: Iterator[Callable[[], object]]) -> float:
-    """Return the median time of pieces of work, each of which is prepared off the clock."""
-    seconds = []
-    for work in works:
-        began = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - began)
-    return median(seconds)
-
-
-def _batches(problem: Problem) -> Iterator[Callable[[], object]]:
-    rng = np.random.default_rng(0)
-    for _ in range(REPEATS):
-        yield partial(problem.evaluate, problem.space.sample(MAPPINGS, rng))
-
-
-def _walks(env: gymnasium.Env[Any, Any], problem: Problem) -> Iterator[Callable[[], object]]:
-    rng = np.random.default_rng(0)
-    for _ in range(REPEATS):
-        yield partial(_step_through, env, problem.space.sample(STEPS, rng).astype(np.int64))
-
-
-def _step_through(env: gymnasium.Env[Any, Any], actions: NDArray[np.int64]) -> None:
-    env.reset()
-    for action in actions:
-        *_, truncated, _ = env.step(action)
-        if truncated:
-            env.reset()
+    return BenchConfig, execute
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.end(main())

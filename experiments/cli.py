@@ -1,115 +1,77 @@
-"""A command line from a dataclass: flags, one-line errors, exit statuses."""
+"""Starting and ending a command, so that Ctrl-C is answered in one line at any moment.
+
+A command imports this module, which is light, and everything else inside ``run``.
+"""
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
+import os
+import signal
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
-
-from maestro_env.errors import MaestroEnvError
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Config = TypeVar("Config", bound="DataclassInstance")
-
-_REFUSED = 2
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT."""
 
-
-class UsageError(MaestroEnvError, ValueError):
-    """Flags that do not exist or do not go together."""
-
-
-def option(default: Any, text: str, least: int = 0, most: int = 10**9) -> Any:
-    """Declare a field of a config, which is a flag.
-
-    Args:
-        default: its type is the flag's: a bool makes a switch, named ``--no-...`` if it is on.
-        text: what ``--help`` says.
-        least: smallest integer allowed.
-        most: largest integer allowed.
-    """
-    return dataclasses.field(default=default, metadata={"text": text, "least": least, "most": most})
+_MESSAGE = "interrupted"
 
 
 def run(
-    config_class: type[Config],
-    execute: Callable[[Config], int],
+    load: Callable[[], tuple[type[DataclassInstance], Callable[[Any], int]]],
     module: str,
     argv: list[str] | None,
 ) -> int:
-    """Parse flags into a config, execute it and return the exit status.
+    """Run a command and return its exit status.
 
     Args:
-        config_class: a dataclass of ``option`` fields; its docstring describes the command.
-        execute: does the work and returns the exit status.
+        load: imports the command; returns the dataclass of its flags and what executes one.
         module: what ``python -m`` starts.
         argv: the flags; None for those of the process.
     """
     try:
-        return execute(_parse(config_class, module, argv))
-    except MaestroEnvError as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-        return _REFUSED
+        with _on_interrupt(_leave):
+            from experiments import flags
+
+            config_class, execute = load()
+        return flags.run(config_class, execute, module, argv)
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        with undisturbed():
+            print(_MESSAGE, file=sys.stderr)
         return INTERRUPTED
 
 
-def to_flags(config: DataclassInstance) -> list[str]:
-    """Return the flags that differ from the defaults."""
-    flags = []
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if value != field.default:
-            flags.append(_flag(field) if isinstance(value, bool) else f"{_flag(field)}={value}")
-    return flags
+def end(status: int) -> NoReturn:
+    """End the process; all is said, so Ctrl-C has nothing left to interrupt."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(status)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see --help)")
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment."""
+    with _on_interrupt(signal.SIG_IGN):
+        yield
 
 
-def _parse(config_class: type[Config], module: str, argv: list[str] | None) -> Config:
-    parser = _Parser(
-        prog=f"python -m {module}", description=config_class.__doc__, allow_abbrev=False
-    )
-    for field in dataclasses.fields(config_class):
-        _add(parser, field)
-    return config_class(**vars(parser.parse_args(argv)))
-
-
-def _flag(field: dataclasses.Field[Any]) -> str:
-    return f"--{'no-' if field.default is True else ''}{field.name.replace('_', '-')}"
-
-
-def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> None:
-    text, default = field.metadata["text"], field.default
-    if isinstance(default, bool):
-        action = "store_false" if default else "store_true"
-        parser.add_argument(_flag(field), dest=field.name, action=action, help=text)
+@contextmanager
+def _on_interrupt(handler: Any) -> Iterator[None]:
+    # Whoever started this process to ignore Ctrl-C, as a background job, keeps that.
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
         return
-    shown = text if default is None else f"{text} (default: {default})"
-    kind = _integer(field) if isinstance(default, int) else str
-    metavar = "N" if isinstance(default, int) else field.name.upper()
-    parser.add_argument(_flag(field), default=default, type=kind, metavar=metavar, help=shown)
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _integer(field: dataclasses.Field[Any]) -> Callable[[str], int]:
-    least, most = field.metadata["least"], field.metadata["most"]
-
-    def convert(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = least - 1
-        if not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text!r}; allowed: integers from {least} to {most}")
-        return value
-
-    return convert
+def _leave(*_: object) -> NoReturn:
+    # A KeyboardInterrupt would not do: C extensions print it, or turn it into an ImportError.
+    os.write(2, f"{_MESSAGE}\n".encode())
+    os._exit(INTERRUPTED)

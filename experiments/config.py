@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from experiments.cli import UsageError, option
+from experiments.flags import UsageError, option
 from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.models import MODELS
@@ -20,24 +20,24 @@ class RunConfig:
     """Search mappings of one layer; write a run directory with table, traces and plot."""
 
     layer: str = option(
-        "mobilenetv2_l2", "layer: a name of --list-layers, FILE.csv:ROW or gemm:M=8,N=8,K=8"
+        "mobilenetv2_l2", "a name of --list-layers, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8"
     )
     objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
-    mapper: str = option("all", f"mappers, separated by commas, or all: {', '.join(MAPPERS)}")
+    mapper: str = option("all", f"all, or some of these with commas between: {', '.join(MAPPERS)}")
     samples: int = option(20_000, "evaluations of one search", least=1)
-    seeds: int = option(
-        1, "searches per mapper, seeds counting up from --seed", least=1, most=10_000
-    )
-    seed: int = option(0, "first seed")
+    seeds: int = option(1, "searches per mapper, one a seed", least=1, most=10_000)
+    seed: int = option(0, "the first seed; the others count up from it")
     hardware: str = option("paper", f"accelerator: {', '.join(PRESETS)}, FILE.yaml or FILE.m")
     model: str = option("maestro", f"cost model: {', '.join(MODELS)}")
     schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
     tiles: str = option("integers", f"choices of a tile size: {', '.join(TILES)}")
-    guard: bool = option(True, "count figures that no machine could achieve as valid")
+    guard: bool = option(True, "accept mappings whose figures no machine could achieve")
     energy: str = option("total", f"form of energy: {', '.join(ENERGIES)}")
     threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
     out: str | None = option(
-        None, "run directory (default: the first free runs/<layer>-<objective>-<n>)"
+        None,
+        "where to write (default: the first free runs/<layer>-<objective>-<n>)",
+        value="directory",
     )
     resume: bool = option(False, "continue the interrupted run in --out")
     list_layers: bool = option(False, "print the known layers and stop")
@@ -114,8 +114,13 @@ def resolve(config: RunConfig) -> Task:
 
 
 def _mappers(text: str) -> tuple[str, ...]:
-    asked = MAPPERS if text == "all" else [name.strip() for name in text.split(",")]
-    names = tuple(dict.fromkeys(asked))
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if names == ("all",):
+        names = tuple(MAPPERS)
+    elif "all" in names:
+        raise UsageError(
+            f"--mapper {text}: 'all' stands alone; allowed: all, or some of {', '.join(MAPPERS)}"
+        )
     for name in names:
         make_mapper(name)
     return names

@@ -22,7 +22,7 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         RecordError: it cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.parent / f".{path.name}.tmp"
     try:
         yield temporary
         temporary.replace(path)
@@ -30,6 +30,11 @@ def replacing(path: Path) -> Iterator[Path]:
         raise RecordError(f"cannot write {path}: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def cannot_read(path: Path, error: Exception) -> RecordError:
+    """Make the error that names a file and why it cannot be read."""
+    return RecordError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -51,9 +56,8 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise RecordError(f"cannot read {path}: {reason}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise cannot_read(path, error) from None
     if not isinstance(value, dict):
         raise RecordError(f"cannot read {path}: not a JSON object")
     return value

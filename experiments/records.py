@@ -7,7 +7,9 @@ a run is killed at, the searches of the summary can be read and the others be ru
 from __future__ import annotations
 
 import json
+import math
 import re
+import reprlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -15,13 +17,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.config import Task
 from experiments.files import RecordError, read_json, write_json, write_text
 from experiments.machine import processor, versions
 from experiments.searches import Search, best_search, summarise
+from experiments.stats import Floats
 from experiments.traces import Trace, append_trace, read_trace, write_trace
+from maestro_env.checks import MAX_INT
 from maestro_env.cost import Cost
+from maestro_env.errors import MapSpaceError
+from maestro_env.evaluator import Evaluator
+
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = 80
 
 _CONFIG, _SUMMARY, _TRACE = "config.json", "summary.json", "trace.csv.gz"
 
@@ -105,8 +115,10 @@ def begin(task: Task) -> RunWriter:
     Raises:
         RecordError: it exists, or cannot be made.
     """
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    machine = {**versions(), "processor": processor()}
     directory = _make_directory(task)
-    write_json(directory / "versions.json", {**versions(), "processor": processor()})
+    write_json(directory / "versions.json", machine)
     writer = RunWriter(task, directory)
     # Last, so that a directory with a config can be resumed.
     write_json(directory / _CONFIG, task.describe())
@@ -124,6 +136,8 @@ def resume(task: Task) -> RunWriter:
     directory = Path(task.config.out)
     run = read_run(directory)
     _check_same(directory / _CONFIG, run.config, json.loads(json.dumps(task.describe())))
+    for search in run.searches:
+        _check_best(directory / _SUMMARY, task, search)
     kept = [search for search in run.searches if len(search.values) == task.config.samples]
     return RunWriter(task, directory, kept)
 
@@ -138,7 +152,7 @@ def read_run(directory: Path) -> Run:
     traces = read_trace(directory / _TRACE)
     try:
         searches = tuple(_read_searches(summary, traces))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise RecordError(f"{directory / _SUMMARY} does not fit {_TRACE}: {error!r}") from None
     return Run(config, summary, searches)
 
@@ -148,12 +162,50 @@ def _read_searches(
 ) -> Iterator[Search]:
     for mapper, figures in summary["mappers"].items():
         for entry in figures["seeds"]:
-            values, status = traces[mapper, entry["seed"]]
-            if len(values) != entry["evaluations"]:
-                raise ValueError(f"{len(values)} rows of {mapper}, seed {entry['seed']}")
-            point = entry["best_point"]
-            best_point = None if point is None else tuple(point)
-            yield Search(mapper, entry["seed"], values, status, entry["seconds"], best_point)
+            # Popped, so that no search is there twice.
+            values, status = traces.pop((mapper, entry["seed"]))
+            yield _read_search(mapper, entry, values, status)
+
+
+def _read_search(
+    mapper: str, entry: dict[str, Any], values: Floats, status: NDArray[np.uint8]
+) -> Search:
+    seed, seconds, point = entry["seed"], entry["seconds"], entry["best_point"]
+    if type(seed) is not int or len(values) != entry["evaluations"]:
+        raise ValueError(f"{len(values)} rows of {mapper}, seed {_BRIEF.repr(seed)}")
+    if not isinstance(seconds, int | float) or not 0 <= float(seconds) < math.inf:
+        raise ValueError(f"seconds of {mapper}, seed {seed}: {_BRIEF.repr(seconds)}")
+    if (point is None) != bool(np.isinf(values).all()) or not (point is None or _is_vector(point)):
+        raise ValueError(f"best_point of {mapper}, seed {seed}: {_BRIEF.repr(point)}")
+    best_point = None if point is None else tuple(point)
+    return Search(mapper, seed, values, status, seconds, best_point)
+
+
+def _is_vector(point: object) -> bool:
+    return isinstance(point, list) and all(
+        type(each) is int and 0 <= each <= MAX_INT for each in point
+    )
+
+
+def _check_best(path: Path, task: Task, search: Search) -> None:
+    """Check that the best point of a search has the best value of its trace."""
+    if search.best_point is None:
+        return
+    try:
+        found = _value(task, search.best_point)
+    except MapSpaceError as error:
+        raise RecordError(f"{path}: best_point of {search.mapper}: {error}") from None
+    if found != search.best:
+        raise RecordError(
+            f"{path}: best_point of {search.mapper}, seed {search.seed}, has "
+            f"{task.objective.name} {found}, but the best in {_TRACE} is {search.best}"
+        )
+
+
+def _value(task: Task, point: tuple[int, ...]) -> float:
+    """Return the objective of a vector; infinite if it is invalid."""
+    evaluator = Evaluator(task.problem, task.objective)
+    return float(evaluator.evaluate(np.array([point], dtype=np.int32)).values[0])
 
 
 def _make_directory(task: Task) -> Path:
@@ -182,10 +234,13 @@ def _make(directory: Path) -> bool:
 
 def _check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None:
     for section, values in asked.items():
+        recorded = begun.get(section)
+        if not isinstance(recorded, dict):
+            raise RecordError(f"{path}: {section!r} is not a JSON object")
         for name, value in values.items():
-            old = begun.get(section, {}).get(name)
+            old = recorded.get(name)
             if old != value:
                 raise RecordError(
-                    f"{path}: the run was begun with {section} {name} = {old}, asked for {value}; "
-                    "resume it as it was begun"
+                    f"{path}: the run was begun with {section} {name} = {_BRIEF.repr(old)}, "
+                    f"asked for {_BRIEF.repr(value)}; resume it as it was begun"
                 )

@@ -2,89 +2,26 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-import time
-from dataclasses import replace
-from zlib import crc32
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import numpy as np
+from experiments import cli
 
-from experiments import cli, records
-from experiments.config import RunConfig, Task, resolve
-from experiments.plots import draw
-from experiments.progress import Bar, new_progress
-from experiments.searches import Search
-from experiments.tables import layers_table, print_table, summary_table
-from maestro_env.evaluator import Evaluator
-from maestro_env.workloads import all_layers
-from mappers import make_mapper
+if TYPE_CHECKING:
+    from experiments.config import RunConfig
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    return cli.run(RunConfig, _execute, "experiments.run", argv)
+    return cli.run(_load, "experiments.run", argv)
 
 
-def _execute(config: RunConfig) -> int:
-    if config.list_layers:
-        print_table(layers_table(all_layers()))
-        return 0
-    task = resolve(config)
-    writer = records.resume(task) if config.resume else records.begin(task)
-    if warning := task.problem.stride_warning():
-        print(f"warning: {warning}", file=sys.stderr)
-    interrupted = _search_all(task, writer)
-    print_table(summary_table(task, writer.finish(interrupted)))
-    print(f"plot: {draw(writer.directory)}")
-    if not interrupted:
-        return 0
-    flags = cli.to_flags(replace(config, out=str(writer.directory), resume=True))
-    print(
-        f"interrupted: the trace so far is in {writer.directory}; "
-        f"continue with: python -m experiments.run {shlex.join(flags)}",
-        file=sys.stderr,
-    )
-    return cli.INTERRUPTED
+def _load() -> tuple[type[RunConfig], Callable[[RunConfig], int]]:
+    from experiments.config import RunConfig
+    from experiments.job import execute
 
-
-def _search_all(task: Task, writer: records.RunWriter) -> bool:
-    """Run the searches the writer lacks; return whether Ctrl-C ended them."""
-    kept = {(search.mapper, search.seed): search for search in writer.searches}
-    evaluations = task.config.samples * len(task.seeds)
-    try:
-        with new_progress() as progress:
-            bars = {name: Bar(progress, name, evaluations) for name in task.mappers}
-            for mapper, bar in bars.items():
-                for seed in task.seeds:
-                    bar.finish(kept.get((mapper, seed)) or _search(task, mapper, seed, writer, bar))
-    except KeyboardInterrupt:
-        return True
-    return False
-
-
-def _search(task: Task, mapper: str, seed: int, writer: records.RunWriter, bar: Bar) -> Search:
-    """Run one search and record it, even if something ends it early."""
-    config = task.config
-    evaluator = Evaluator(
-        task.problem, task.objective, config.samples, config.threads, on_batch=bar.follow
-    )
-    began = time.perf_counter()
-    try:
-        make_mapper(mapper).search(evaluator, config.samples, _stream(mapper, seed))
-    finally:
-        seconds = time.perf_counter() - began
-        point = tuple(evaluator.best.point.tolist()) if evaluator.best else None
-        search = Search(mapper, seed, *evaluator.trace, seconds, point)
-        if evaluator.used:
-            writer.add(search)
-    return search
-
-
-def _stream(mapper: str, seed: int) -> np.random.Generator:
-    """Return a mapper's random stream, the same whichever other mappers run."""
-    return np.random.default_rng(np.random.SeedSequence([seed, crc32(mapper.encode())]))
+    return RunConfig, execute
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cli.end(main())

@@ -17,7 +17,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.files import RecordError, replacing
+from experiments.files import cannot_read, replacing
 from experiments.searches import Search
 from experiments.stats import best_so_far
 from maestro_env.problem import STATUSES
@@ -58,8 +58,8 @@ def read_trace(path: Path) -> dict[tuple[str, int], Trace]:
                 values, codes = columns.setdefault((row["mapper"], int(row["seed"])), ([], []))
                 values.append(float(row["objective"]))
                 codes.append(_CODES[row["status"]])
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"cannot read {path}: {error}") from None
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, csv.Error) as error:
+        raise cannot_read(path, error) from None
     return {
         key: (np.array(values), np.array(codes, dtype=np.uint8))
         for key, (values, codes) in columns.items()

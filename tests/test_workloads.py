@@ -254,6 +254,12 @@ def test_blanks_in_a_text_do_not_matter() -> None:
         ("gemm:M=1,N=2,K=3.5", "'3.5'", "integer"),
         ("gemm:M=1,N=2,K=0", "K is 0", "1 to"),
         ("gemm:M=1,N=2,K=" + "9" * 5000, "'K=999", "integer"),
+        ("gemm:M=1,N=2,K=1_0", "'1_0'", "digits 0 to 9"),
+        ("gemm:M=1,N=2,K=+5", "'+5'", "digits 0 to 9"),
+        ("gemm:M=1,N=2,K=-5", "'-5'", "digits 0 to 9"),
+        ("gemm:M=1,N=2,K=٣", "'٣'", "digits 0 to 9"),
+        ("gemm:M=1,N=2,K=1 0", "'gemm:M=1,N=2,K=1 0'", "a blank inside a number"),
+        ("conv:K=1,C=8,Y=8,X=8,R=3,S=3,stride=٢", "'stride=٢'", "stride=2x1"),
         ("gemm:M=1,N=2", "lacks K", "M, N, K"),
         ("gemm:M=1,N=2,K=3,C=4", "'C'", "M, N, K"),
         ("gemm:M=1,N=2,K=3,stride=1", "stride", "only convolutions"),
@@ -363,7 +369,10 @@ def test_stride_column(tmp_path: Path) -> None:
         ("K,C,Y,X,R,S,T\n32,32,16,16.1,1,1\n", 2, "6 cells"),
         ("K,C,Y,X,R,S,T\n64,3,226,226,3,3,1,2\n", 2, "8 cells"),
         ("K,C,Y,X,R,S,T\n64,3,226,226,3,3,4\n", 2, "T = 4"),
-        ("K,C,Y,X,R,S,T\n64,3,226,226,3,3,-1\n", 2, "T = -1"),
+        ("K,C,Y,X,R,S,T\n64,3,226,226,3,3,-1\n", 2, "'-1'"),
+        ("K,C,Y,X,R,S,T\n4_0,3,226,226,3,3,1\n", 2, "'4_0' is not an integer"),
+        ("K,C,Y,X,R,S,T\n+5,3,226,226,3,3,1\n", 2, "'+5' is not an integer"),
+        ("K,C,Y,X,R,S,T\n٣,3,226,226,3,3,1\n", 2, "'٣' is not an integer"),
         ("K,C,Y,X,R,S,T\n0,3,226,226,3,3,1\n", 2, "K is 0"),
         ("K,C,Y,X,R,S,T\n64,3,2,2,3,3,1\n", 2, "R = 3"),
         ("K,C,Y,X,R,S,T\n2,32,112,112,3,3,2\n", 2, "cell 1 is 2"),
@@ -396,6 +405,34 @@ def test_unreadable_files_are_named(tmp_path: Path) -> None:
         with pytest.raises(LayerError) as error:
             read_gamma_csv(path)
         assert f"{str(path)!r} cannot be read" in str(error.value)
+
+
+def test_the_reason_a_file_is_unreadable_has_no_number(tmp_path: Path) -> None:
+    with pytest.raises(LayerError, match=r"as a CSV file: No such file or directory$"):
+        read_gamma_csv(tmp_path / "absent.csv")
+
+
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize("row", [f"{LONG},3,226,226,3,3,1", f"64,3,{LONG}x,226,3,3,1"])
+@pytest.mark.parametrize("header", ["K,C,Y,X,R,S,T", LONG])
+def test_long_cells_are_cut_in_messages(tmp_path: Path, header: str, row: str) -> None:
+    path = write(tmp_path, f"{header}\n{row}\n")
+    with pytest.raises(LayerError) as error:
+        read_gamma_csv(path)
+    assert f"'{'9' * 37}...'" in str(error.value)
+    assert len(str(error.value)) < len(str(path)) + 200
+
+
+@pytest.mark.parametrize(
+    "text", [f"gemm:M={LONG}", f"gemm:{LONG}", f"{LONG}:M=1", f"conv:stride={LONG}", LONG]
+)
+def test_long_texts_are_cut_in_messages(text: str) -> None:
+    with pytest.raises(LayerError) as error:
+        find_layer(text)
+    assert "999..." in str(error.value)
+    assert len(str(error.value)) < 350
 
 
 def test_find_layer_picks_a_row(tmp_path: Path) -> None:

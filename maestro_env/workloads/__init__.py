@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from maestro_env.errors import LayerError
 from maestro_env.layer import Layer
+from maestro_env.workloads.cells import quoted
 from maestro_env.workloads.custom import EXAMPLES, parse_layer
 from maestro_env.workloads.gamma_csv import read_gamma_csv
 from maestro_env.workloads.zoo import models
@@ -55,7 +56,7 @@ def _find_in_zoo(name: str) -> Layer:
         near = get_close_matches(name.lower(), zoo, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise LayerError(
-            f"unknown layer {name!r}: {hint}allowed: a name shown by "
+            f"unknown layer {quoted(name)}: {hint}allowed: a name shown by "
             f"`python -m experiments.run --list-layers`, FILE.csv:ROW, or {EXAMPLES}"
         )
     return zoo[name]

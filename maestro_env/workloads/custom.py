@@ -6,10 +6,13 @@ import re
 
 from maestro_env.errors import LayerError
 from maestro_env.layer import DIMENSIONS, Layer
+from maestro_env.workloads.cells import integer, quoted
 
 EXAMPLES = "conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=1 or gemm:M=1,N=1000,K=512"
 
-_STRIDE = re.compile(r"(?P<y>\d{1,10})(x(?P<x>\d{1,10}))?")
+_STRIDE = re.compile(r"(?P<y>[0-9]{1,10})(x(?P<x>[0-9]{1,10}))?")
+
+_BLANK_WITHIN = re.compile(r"[0-9]\s+[0-9]")
 
 
 def parse_layer(text: str) -> Layer:
@@ -23,6 +26,8 @@ def parse_layer(text: str) -> Layer:
         LayerError: naming the piece at fault.
     """
     try:
+        if _BLANK_WITHIN.search(text):
+            raise LayerError(f"layer {quoted(text)}: a blank inside a number")
         return _parse("".join(text.split()))
     except LayerError as error:
         raise LayerError(f"{error}; write a layer like {EXAMPLES}") from None
@@ -33,12 +38,14 @@ def _parse(text: str) -> Layer:
     operator = prefix.upper()
     if operator not in DIMENSIONS:
         allowed = ", ".join(DIMENSIONS).lower()
-        raise LayerError(f"layer {text!r}: unknown operator {prefix!r}, allowed: {allowed}")
+        raise LayerError(
+            f"layer {quoted(text)}: unknown operator {quoted(prefix)}, allowed: {allowed}"
+        )
     values = _values(body)
     if operator == "GEMM" and "stride" in values:
-        raise LayerError(f"layer {text!r}: only convolutions have a stride")
+        raise LayerError(f"layer {quoted(text)}: only convolutions have a stride")
     stride = _stride(values.pop("stride", "1"))
-    extents = {name: _integer(name, value) for name, value in values.items()}
+    extents = {name: _extent(name, value) for name, value in values.items()}
     return Layer(operator, extents, stride, name=text)
 
 
@@ -47,9 +54,9 @@ def _values(body: str) -> dict[str, str]:
     for piece in body.split(","):
         name, _, value = piece.partition("=")
         if not name or not value:
-            raise LayerError(f"{piece!r} is not of the form NAME=NUMBER")
+            raise LayerError(f"{quoted(piece)} is not of the form NAME=NUMBER")
         if name in values:
-            raise LayerError(f"{piece!r} gives {name!r} a second time, once is allowed")
+            raise LayerError(f"{quoted(piece)} gives {quoted(name)} a second time, once is allowed")
         values[name] = value
     return values
 
@@ -57,12 +64,14 @@ def _values(body: str) -> dict[str, str]:
 def _stride(value: str) -> tuple[int, int]:
     match = _STRIDE.fullmatch(value)
     if not match:
-        raise LayerError(f"'stride={value}' is not of the form stride=2 or stride=2x1 (Y x X)")
+        raise LayerError(
+            f"{quoted(f'stride={value}')} is not of the form stride=2 or stride=2x1 (Y x X)"
+        )
     return int(match["y"]), int(match["x"] or match["y"])
 
 
-def _integer(name: str, value: str) -> int:
+def _extent(name: str, value: str) -> int:
     try:
-        return int(value)
-    except ValueError:
-        raise LayerError(f"'{name}={value}': {value!r} is not an integer") from None
+        return integer(value)
+    except LayerError as error:
+        raise LayerError(f"{quoted(f'{name}={value}')}: {error}") from None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from maestro_env.errors import LayerError
 from maestro_env.layer import Layer
+from maestro_env.workloads.cells import integer, quoted
 
 _HEADERS = ("K,C,Y,X,R,S,T", "M,N,K,0,0,0,T", "O,I,0,0,0,0,T")
 _STRIDE = "stride"
@@ -55,7 +56,8 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
             reader = csv.reader(file)
             return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
     except (OSError, ValueError, csv.Error) as error:
-        raise LayerError(f"{str(path)!r} cannot be read as a CSV file: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise LayerError(f"{str(path)!r} cannot be read as a CSV file: {reason}") from None
 
 
 @contextmanager
@@ -70,7 +72,7 @@ def _check_header(header: list[str]) -> None:
     columns = header[:-1] if header[-1] == _STRIDE else header
     if ",".join(columns) not in _HEADERS:
         raise LayerError(
-            f"unknown header {','.join(header)!r}; "
+            f"unknown header {quoted(','.join(header))}; "
             f"allowed: {' or '.join(_HEADERS)}, then optionally {_STRIDE}"
         )
 
@@ -78,7 +80,7 @@ def _check_header(header: list[str]) -> None:
 def _layer(cells: Sequence[str], width: int, name: str) -> Layer:
     if len(cells) != width:
         raise LayerError(f"{len(cells)} cells, but the header has {width} columns")
-    numbers = [_integer(cell) for cell in cells]
+    numbers = [integer(cell) for cell in cells]
     extents, code, stride = numbers[:6], numbers[6], numbers[7] if width > 7 else 1
     if code not in _TYPES:
         allowed = ", ".join(f"{code} ({operator})" for code, (operator, _) in _TYPES.items())
@@ -100,10 +102,3 @@ def _named(names: Sequence[str], extents: Sequence[int]) -> dict[str, int]:
                 f"cell {position} is {extent}, but this type has no use for it; write 1"
             )
     return named
-
-
-def _integer(cell: str) -> int:
-    try:
-        return int(cell)
-    except ValueError:
-        raise LayerError(f"{cell!r} is not an integer") from None

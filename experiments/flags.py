@@ -1,0 +1,125 @@
+"""A command line from a dataclass: flags, ``--help``, one-line errors."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from maestro_env.checks import plain_integer
+from maestro_env.errors import MaestroEnvError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Config = TypeVar("Config", bound="DataclassInstance")
+
+_REFUSED = 2
+_HELP_COLUMN = 28
+
+
+class UsageError(MaestroEnvError, ValueError):
+    """Flags that do not exist or do not go together."""
+
+
+def option(
+    default: Any, text: str, least: int = 0, most: int = 10**9, value: str | None = None
+) -> Any:
+    """Declare a field of a config, which is a flag.
+
+    Args:
+        default: its type is the flag's: a bool makes a switch, named ``--no-...`` if it is on.
+        text: what ``--help`` says.
+        least: smallest integer allowed.
+        most: largest integer allowed.
+        value: what ``--help`` calls the flag's value; None for the field's name.
+    """
+    metadata = {"text": text, "least": least, "most": most, "value": value}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def run(
+    config_class: type[Config],
+    execute: Callable[[Config], int],
+    module: str,
+    argv: list[str] | None,
+) -> int:
+    """Parse flags into a config, execute it and return the exit status.
+
+    Args:
+        config_class: a dataclass of ``option`` fields; its docstring describes the command.
+        execute: does the work and returns the exit status.
+        module: what ``python -m`` starts.
+        argv: the flags; None for those of the process.
+    """
+    try:
+        return execute(_parse(config_class, module, argv))
+    except MaestroEnvError as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return _REFUSED
+
+
+def to_flags(config: DataclassInstance) -> list[str]:
+    """Return the flags that differ from the defaults."""
+    flags = []
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if value != field.default:
+            flags.append(_flag(field) if isinstance(value, bool) else f"{_flag(field)}={value}")
+    return flags
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see --help)")
+
+
+def _parse(config_class: type[Config], module: str, argv: list[str] | None) -> Config:
+    parser = _Parser(
+        prog=f"python -m {module}",
+        usage="%(prog)s [options]",
+        description=config_class.__doc__,
+        formatter_class=partial(argparse.HelpFormatter, max_help_position=_HELP_COLUMN),
+        allow_abbrev=False,
+    )
+    for field in dataclasses.fields(config_class):
+        _add(parser, field)
+    return config_class(**vars(parser.parse_args(argv)))
+
+
+def _flag(field: dataclasses.Field[Any]) -> str:
+    return f"--{'no-' if field.default is True else ''}{field.name.replace('_', '-')}"
+
+
+def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> None:
+    text, default = field.metadata["text"], field.default
+    if isinstance(default, bool):
+        action = "store_false" if default else "store_true"
+        parser.add_argument(_flag(field), dest=field.name, action=action, help=text)
+        return
+    shown = text if default is None else f"{text} (default: {default})"
+    name = field.metadata["value"] or field.name
+    metavar = "N" if isinstance(default, int) else name.upper()
+    kind = _integer(field) if isinstance(default, int) else partial(_text, name)
+    parser.add_argument(_flag(field), default=default, type=kind, metavar=metavar, help=shown)
+
+
+def _text(name: str, text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is empty; give a {name} name")
+    return text
+
+
+def _integer(field: dataclasses.Field[Any]) -> Callable[[str], int]:
+    least, most = field.metadata["least"], field.metadata["most"]
+
+    def convert(text: str) -> int:
+        value = plain_integer(text)
+        if value is None or not least <= value <= most:
+            raise argparse.ArgumentTypeError(f"{text!r}; allowed: integers from {least} to {most}")
+        return value
+
+    return convert

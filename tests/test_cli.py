@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+from run_helpers import contents, interrupt_after_import, load, run
+
+from experiments import bench, flags, speed
+from experiments.config import RunConfig
+from experiments.run import main
+from maestro_env import models
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+def test_list_layers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list-layers"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "mobilenetv2_l2 " in line)
+    assert line.split() == [
+        *("mobilenetv2_l2", "CONV", "K16", "C32", "Y112", "X112", "R1", "S1", "6,422,528", "1")
+    ]
+
+
+BAD_INPUT = {
+    "layer": (["--layer=mobilenetv2_l222"], "did you mean mobilenetv2_l2"),
+    "objective": (["--objective=epd"], "allowed: area, edp, energy, latency"),
+    "mapper": (["--mapper=random,gaa"], "did you mean ga?"),
+    "hardware": (["--hardware=papre"], "did you mean paper?"),
+    "model": (["--model=maestor"], "allowed: maestro"),
+    "schema": (["--schema=legal"], "allowed: full17, legal13, paper10"),
+    "tiles": (["--tiles=primes"], "allowed: divisors, integers"),
+    "energy": (["--energy=some"], "allowed: csv, total"),
+    "refused schema": (["--schema=full17"], "tiles R or S"),
+    "window": (["--layer=conv:K=1,C=1,Y=2,X=2,R=3,S=3"], "window R = 3 is larger"),
+    "no samples": (["--samples=0"], "integers from 1"),
+    "negative samples": (["--samples", "-1"], "integers from 1"),
+    "fractional samples": (["--samples=1.5"], "integers from 1"),
+    "no seeds": (["--seeds=0"], "integers from 1"),
+    "negative seed": (["--seed=-1"], "integers from 0"),
+    "no threads": (["--threads=0"], "integers from 1 to 1024"),
+    "digit groups": (["--samples=1_000"], "'1_000'; allowed: integers from 1"),
+    "other digits": (["--samples=٣"], "'٣'; allowed: integers from 1"),
+    "plus": (["--seeds=+5"], "'+5'; allowed: integers from 1"),
+    "all and more": (["--mapper=all,ga"], "'all' stands alone"),
+    "no directory": (["--out="], "argument --out: '' is empty; give a directory name"),
+    "blank directory": (["--out= "], "argument --out: ' ' is empty"),
+    "unknown flag": (["--sample=1"], "--sample=1"),
+    "line break": (["--objective=e\np"], "unknown objective 'e p'"),
+    "resume without directory": (["--resume"], "--out DIR"),
+    "resume of nothing": (["--resume", "--out=nothing"], "nothing/config.json"),
+}
+
+
+@pytest.mark.parametrize(("flags", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
+def test_bad_input_is_one_line_and_nothing_is_done(
+    flags: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(flags) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert message in shown.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_csv_energy_needs_a_model_that_has_it(
+    out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without = replace(models.MODELS["maestro"], csv_energy=False)
+    for module in ("maestro_env.models", "experiments.config"):
+        monkeypatch.setattr(f"{module}.MODELS", {"maestro": without})
+    assert run(out, "--energy=csv") == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_existing_directories_are_never_overwritten(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(out, "--mapper=random", samples=50)
+    before = contents(out)
+    capsys.readouterr()
+    assert run(out, "--mapper=random", samples=50) == 2
+    assert run(out, "--mapper=random", "--resume", samples=51) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert f"{out} exists" in first
+    assert "samples = 50, asked for 51" in second
+    assert contents(out) == before
+
+
+def test_help_names_every_flag_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: python -m experiments.run [options]\n")
+    named = re.findall(r"^  (--[a-z-]+)", shown, re.MULTILINE)
+    expected = [flags._flag(field) for field in fields(RunConfig)]
+    assert named == expected
+    # A flag too long for its column would stand on a line of its own.
+    assert re.findall(r"^  --\S+( \S+)?$", shown, re.MULTILINE) == []
+
+
+def test_flags_of_a_config_make_that_config() -> None:
+    config = RunConfig(layer="a b", samples=7, guard=False, out="-x y", resume=True)
+    parsed: list[RunConfig] = []
+    given = flags.to_flags(config)
+    assert flags.run(RunConfig, lambda each: parsed.append(each) or 0, "m", given) == 0
+    assert parsed == [config]
+
+
+def test_bench(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (("REPEATS", 2), ("MAPPINGS", 300), ("STEPS", 150)):
+        monkeypatch.setattr(speed, name, value)
+    assert bench.main([f"--json={tmp_path / 'bench.json'}"]) == 0
+    report = load(tmp_path / "bench.json")
+    shown = capsys.readouterr().out
+    assert report["date"] in shown
+    assert report["processor"] in shown
+    assert [row.pop("layer") for row in report["layers"]] == list(speed.LAYERS)
+    assert all(figure > 0 for row in report["layers"] for figure in row.values())
+
+
+# Ctrl-C
+
+
+# The first and the last import of a command, and large ones between them.
+@pytest.mark.parametrize("module", ["argparse", "numpy", "scipy.stats", "matplotlib"])
+def test_ctrl_c_while_the_run_starts(module: str, out: Path) -> None:
+    ended = interrupt_after_import(module, "experiments.run", f"--out={out}")
+    assert ended == (130, ["interrupted\n"])
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("module", ["argparse", "gymnasium", "experiments.speed"])
+def test_ctrl_c_in_the_benchmark(module: str) -> None:
+    assert interrupt_after_import(module, "experiments.bench") == (130, ["interrupted\n"])
+
+
+def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
+    status, lines = interrupt_after_import(
+        "matplotlib.backends._backend_agg", "experiments.run", f"--out={out}", "--samples=600"
+    )
+    assert status == 130
+    assert f"the trace so far is in {out}; continue with: " in lines[-1]
+    assert "Traceback" not in "".join(lines)
+    assert load(out / "summary.json")["interrupted"] is True
+
+
+@pytest.mark.parametrize("command", ["run", "bench"])
+def test_commands_start_light(command: str) -> None:
+    """Until a command answers Ctrl-C, it has imported nothing but the standard library."""
+    script = f"import experiments.{command}, sys; print(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    loaded = set(ended.stdout.split())
+    ours = {f"experiments.{command}", "experiments.cli", "experiments"}
+    assert {name for name in loaded if name.startswith("experiments")} == ours
+    assert not {"argparse", "dataclasses", "maestro_env", "mappers", "numpy"} & loaded
