@@ -48,10 +48,15 @@ void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
   for (std::thread& other : others) other.join();
 }
 
-Status BatchEvaluator::evaluate(const Mapping& mapping, Metrics& row) {
+BatchEvaluator::Single BatchEvaluator::evaluate(const Mapping& mapping) {
   const std::lock_guard<std::mutex> lock(mutex_);
   require_workers(1);
-  return workers_[0].scorer.score(mapping, row);
+  Scorer& scorer = workers_[0].scorer;
+  Single single;
+  single.status = scorer.score(mapping, single.metrics);
+  single.clusters = scorer.model().clusters();
+  single.problem = scorer.model().problem();
+  return single;
 }
 
 }  // namespace gym

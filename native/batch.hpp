@@ -18,8 +18,15 @@ class BatchEvaluator {
   void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count, int threads,
                 Metrics* rows, Status* statuses);
 
-  // The same for one mapping from outside the map space.
-  Status evaluate(const Mapping& mapping, Metrics& row);
+  struct Single {
+    Status status = Status::ok;
+    Metrics metrics{};
+    std::vector<ClusterMetrics> clusters;
+    int problem = -1;  // index of the directive at fault
+  };
+
+  // One mapping, from the map space or not, in full.
+  Single evaluate(const Mapping& mapping);
 
  private:
   struct Worker {

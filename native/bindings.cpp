@@ -9,6 +9,7 @@
 #include "area.hpp"
 #include "batch.hpp"
 #include "constants.hpp"
+#include "exact/model.hpp"
 #include "maestro/csv.hpp"
 #include "maestro/network.hpp"
 
@@ -18,8 +19,8 @@ namespace {
 
 using namespace gym;
 
-constexpr std::array<std::string_view, kFirstOtherDim> kDimNames = {"C", "G", "K", "M",  "N", "R",
-                                                                    "S", "X", "Y", "X'", "Y'"};
+constexpr std::array<std::string_view, kFirstOtherDim> kDimNames = {
+    "C", "G", "K", "M", "N", "R", "S", "X", "Y", "X'", "Y'", "P", "Q"};
 constexpr std::array<std::string_view, 5> kOperatorNames = {"CONV", "TRCONV", "DSCONV", "NGCONV",
                                                             "GEMM"};
 constexpr std::array<std::string_view, 4> kKindNames = {"TemporalMap", "SpatialMap", "Cluster",
@@ -88,15 +89,17 @@ class NamedLayer {
 };
 
 Hardware make_hardware(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t noc_bw,
-                       std::int32_t noc_latency, std::int32_t offchip_bw,
-                       std::optional<std::int64_t> l1_bytes, std::optional<std::int64_t> l2_bytes) {
+                       std::int64_t noc_latency, std::int32_t offchip_bw,
+                       std::optional<std::int64_t> l1_bytes, std::optional<std::int64_t> l2_bytes,
+                       double offchip_cost_macs) {
   return {num_pes,
           simd_lanes,
           noc_bw,
           noc_latency,
           offchip_bw,
           l1_bytes.value_or(kUnlimitedBytes),
-          l2_bytes.value_or(kUnlimitedBytes)};
+          l2_bytes.value_or(kUnlimitedBytes),
+          offchip_cost_macs};
 }
 
 std::vector<std::string> metric_names() { return {kMetricNames.begin(), kMetricNames.end()}; }
@@ -199,15 +202,21 @@ class Evaluator {
   // Plain Python numbers, so that a single mapping needs no numpy.
   py::tuple evaluate_mapping(const std::vector<NamedDirective>& directives) {
     const Mapping mapping = layer_.read(directives);
-    Metrics row;
-    Status status;
+    BatchEvaluator::Single single;
     {
       py::gil_scoped_release release;
-      status = batch_.evaluate(mapping, row);
+      single = batch_.evaluate(mapping);
     }
-    const auto* figures = reinterpret_cast<const double*>(&row);
+    const auto* figures = reinterpret_cast<const double*>(&single.metrics);
+    py::list clusters;
+    for (const ClusterMetrics& each : single.clusters) {
+      clusters.append(py::make_tuple(each.input_writes, each.filter_writes, each.input_reads,
+                                     each.filter_reads, each.output_writes, each.output_reads,
+                                     each.bytes));
+    }
     return py::make_tuple(std::vector<double>(figures, figures + kMetrics),
-                          kStatusNames[static_cast<std::size_t>(status)]);
+                          kStatusNames[static_cast<std::size_t>(single.status)], clusters,
+                          single.problem);
   }
 
  private:
@@ -242,14 +251,118 @@ py::tuple run_network(const std::vector<NamedLayer>& layers,
   return py::make_tuple(kStatusNames[static_cast<std::size_t>(result.status)], result.rows);
 }
 
+py::dict cluster_counts(const exact::ClusterBuffers& buffers) {
+  py::dict counts;
+  counts["write_input"] = buffers.written.unit_input;
+  counts["write_filter"] = buffers.written.unit_filter;
+  counts["read_input"] = buffers.read.fetched_input;
+  counts["read_filter"] = buffers.read.fetched_filter;
+  counts["write_output"] = buffers.read.leaving;
+  counts["read_output"] = buffers.read.leaving;
+  counts["size"] = buffers.size;
+  return counts;
+}
+
+void add_span(py::dict& results, const char* name, const exact::Span& span, std::int64_t steps) {
+  const std::string prefix(name);
+  results[py::str(prefix + "_min")] = span.min;
+  results[py::str(prefix + "_max")] = span.max;
+  results[py::str(prefix + "_sum")] = span.sum;
+  results[py::str(prefix + "_avg")] = static_cast<double>(span.sum) / static_cast<double>(steps);
+}
+
+py::dict exact_results(const exact::Report& report, const Hardware& hardware) {
+  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
+  const double macs = real(report.macs);
+  const double cycles = real(report.cycles);
+  const std::int64_t fetched = report.l2.fetched_input + report.l2.fetched_filter;
+  py::dict results;
+  results["macs"] = report.macs;
+  results["offchip_read"] = report.plan.words_in();
+  results["offchip_write"] = report.plan.offchip_out;
+  results["l2_resident"] = report.plan.resident;
+  results["onchip_cycles"] = report.onchip_cycles;
+  results["cycles"] = report.cycles;
+  results["busy_pe_cycles"] = report.busy_pe_cycles;
+  results["l2_read_input"] = report.l2.fetched_input;
+  results["l2_read_filter"] = report.l2.fetched_filter;
+  results["l2_write_input"] = report.plan.offchip_in[kInput];
+  results["l2_write_filter"] = report.plan.offchip_in[kFilter];
+  results["leaving_output"] = report.l2.leaving;
+  results["l2_write_output"] = report.output_l2_writes();
+  results["l2_psum_read_output"] = report.psum_reads();
+  results["l2_read_output"] = report.output_l2_reads();
+  results["l1_write_input"] = report.l1.unit_input;
+  results["l1_write_filter"] = report.l1.unit_filter;
+  for (const char* name :
+       {"l1_read_input", "l1_read_filter", "l1_read_output", "l1_write_output"}) {
+    results[name] = report.macs;
+  }
+  results["unit_write_input"] = report.l2.unit_input;
+  results["unit_write_filter"] = report.l2.unit_filter;
+  py::list clusters;
+  for (int j = 0; j < report.cluster_levels; ++j)
+    clusters.append(cluster_counts(report.clusters[j]));
+  results["mid"] = clusters;
+  results["l1_size"] = report.l1_size;
+  results["l2_size"] = report.plan.size;
+  results["l2_used"] = report.plan.used;
+  results["l1_share"] = report.l1_share;
+  results["l1_total"] = report.l1_total();
+  results["l2_hold"] = report.plan.hold;
+  results["first_in"] = report.profile.first_in;
+  results["last_out"] = report.profile.last_out;
+  results["steps"] = report.profile.steps;
+  add_span(results, "ingress", report.profile.ingress, report.profile.steps);
+  add_span(results, "compute", report.profile.compute, report.profile.steps);
+  add_span(results, "egress", report.profile.egress, report.profile.steps);
+  results["peak_bw"] = report.profile.peak_bw;
+  results["avg_bw"] = real(fetched + report.l2.leaving) / real(report.onchip_cycles);
+  results["offchip_bw_req"] = real(report.plan.words_in() + report.plan.offchip_out) / cycles;
+  results["throughput"] = macs / cycles;
+  results["avg_active_pes"] = real(report.busy_pe_cycles) / cycles;
+  results["utilization"] = macs / (cycles * hardware.num_pes * hardware.simd_lanes);
+  results["arithmetic_intensity"] = macs / real(fetched);
+  results["multicast_input"] = real(report.l2.unit_input) / real(report.l2.fetched_input);
+  results["multicast_filter"] = real(report.l2.unit_filter) / real(report.l2.fetched_filter);
+  results["reuse_input"] = macs / real(report.l1.unit_input);
+  results["reuse_filter"] = macs / real(report.l1.unit_filter);
+  results["l1_accesses"] = report.l1_accesses;
+  results["l2_accesses"] = report.l2_accesses;
+  results["mid_accesses"] = report.mid_accesses;
+  results["energy"] = report.energy_nj;
+  results["area"] = report.area_um2;
+  results["power"] = report.power_mw;
+  results["gamma_area"] = report.block_area_um2;
+  return results;
+}
+
+py::tuple exact_report(const NamedLayer& layer, const std::vector<NamedDirective>& directives,
+                       const Hardware& hardware) {
+  exact::ExactModel model(layer.layer, hardware);
+  Metrics metrics;
+  Status status = model.evaluate(layer.read(directives), metrics);
+  py::object results = py::none();
+  if (status == Status::ok) {
+    const exact::Report& report = model.report();
+    results = exact_results(report, hardware);
+    if (report.l1_total() > hardware.l1_bytes) {
+      status = Status::l1_overflow;
+    } else if (report.plan.size > hardware.l2_bytes) {
+      status = Status::l2_overflow;
+    }
+  }
+  return py::make_tuple(kStatusNames[static_cast<std::size_t>(status)], results);
+}
+
 py::dict layer_facts(const NamedLayer& layer) {
   const auto nest = loop_nest(layer.layer);
   if (!nest) throw std::invalid_argument("the layer has no outputs");
   py::dict facts;
-  facts["macs"] = static_cast<std::int64_t>(nest->macs());
-  facts["input_words"] = static_cast<std::int64_t>(nest->words(kInput));
-  facts["filter_words"] = static_cast<std::int64_t>(nest->words(kFilter));
-  facts["output_words"] = static_cast<std::int64_t>(nest->words(kOutput));
+  facts["macs"] = nest->macs();
+  facts["input_words"] = nest->words(kInput);
+  facts["filter_words"] = nest->words(kFilter);
+  facts["output_words"] = nest->words(kOutput);
   facts["output_rows"] = nest->extent[kLoopP];
   facts["output_columns"] = nest->extent[kLoopQ];
   return facts;
@@ -269,7 +382,7 @@ PYBIND11_MODULE(_native, m) {
   py::class_<Hardware>(m, "Hardware")
       .def(py::init(&make_hardware), py::kw_only(), py::arg("num_pes"), py::arg("simd_lanes"),
            py::arg("noc_bw"), py::arg("noc_latency"), py::arg("offchip_bw"), py::arg("l1_bytes"),
-           py::arg("l2_bytes"));
+           py::arg("l2_bytes"), py::arg("offchip_cost_macs") = 0.0);
   py::class_<NamedLayer>(m, "Layer")
       .def(py::init<const std::string&, const NamedValues&, const NamedValues&>(),
            py::arg("operator"), py::arg("extents"), py::arg("strides"))
@@ -289,6 +402,8 @@ PYBIND11_MODULE(_native, m) {
 
   m.def("run_network", &run_network, py::arg("layers"), py::arg("mappings"), py::arg("num_pes"),
         py::arg("simd_lanes"), py::arg("offchip_bw"), py::arg("nocs"));
+  m.def("exact_report", &exact_report, py::arg("layer"), py::arg("directives"),
+        py::arg("hardware"));
   m.def("csv_row", &maestro::csv_row, py::arg("network"), py::arg("layer"), py::arg("cells"));
   m.def("block_area_um2", &block_area_um2, py::arg("hardware"), py::arg("l1_bytes"),
         py::arg("l2_bytes"));

@@ -8,8 +8,8 @@ namespace gym {
 
 Status check_positive(const Metrics& metrics) {
   if (!(metrics.latency_cycles > 0)) return Status::above_peak;
-  const bool paid = metrics.energy_nj > 0 && metrics.csv_energy_nj > 0 && metrics.l1_bytes > 0 &&
-                    metrics.l2_bytes > 0;
+  const bool paid = metrics.energy_nj > 0 && !(metrics.csv_energy_nj <= 0) &&
+                    metrics.l1_bytes > 0 && metrics.l2_bytes > 0;
   return paid ? Status::ok : Status::below_compulsory;
 }
 
@@ -17,8 +17,9 @@ Guard::Guard(const Layer& layer, const LoopNest& nest, const Hardware& hardware)
     : op_(layer.op),
       nest_(nest),
       hardware_(hardware),
-      macs_(nest.macs()),
-      words_{nest.words(kInput), nest.words(kFilter), nest.words(kOutput)} {}
+      macs_(static_cast<double>(nest.macs())),
+      words_{static_cast<double>(nest.words(kInput)), static_cast<double>(nest.words(kFilter)),
+             static_cast<double>(nest.words(kOutput))} {}
 
 Status Guard::check(const Mapping& mapping, const Metrics& metrics) {
   if (metrics.macs != macs_) return Status::mac_mismatch;

@@ -12,10 +12,11 @@ struct Hardware {
   std::int32_t num_pes = 1;
   std::int32_t simd_lanes = 1;   // MACs per PE and cycle
   std::int32_t noc_bw = 1;       // words per cycle, every level
-  std::int32_t noc_latency = 0;  // cycles: hops times latency of a hop
+  std::int64_t noc_latency = 0;  // cycles: hops times latency of a hop
   std::int32_t offchip_bw = 1;   // words per cycle
   std::int64_t l1_bytes = kUnlimitedBytes;
   std::int64_t l2_bytes = kUnlimitedBytes;
+  double offchip_cost_macs = 0;  // energy of an off-chip word, in MACs; the exact model's only
 };
 
 }  // namespace gym

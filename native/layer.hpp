@@ -9,12 +9,13 @@ namespace gym {
 
 enum class Operator : std::uint8_t { conv, trconv, dsconv, ngconv, gemm };
 
-// Dimensions are small integers. The known ones are numbered alphabetically, the primed output axes
-// follow, then whatever other names a layer lists.
+// Dimensions are small integers. Those of layers are numbered alphabetically, the output axes
+// follow (X' and Y', or Q and P, which MAESTRO does not know), then whatever other names a layer
+// lists.
 using Dim = std::uint8_t;
 using DimSet = std::uint32_t;
 inline constexpr Dim kC = 0, kG = 1, kK = 2, kM = 3, kN = 4, kR = 5, kS = 6, kX = 7, kY = 8;
-inline constexpr Dim kOutX = 9, kOutY = 10, kFirstOtherDim = 11;
+inline constexpr Dim kOutX = 9, kOutY = 10, kP = 11, kQ = 12, kFirstOtherDim = 13;
 inline constexpr int kMaxDims = 32;
 inline constexpr Dim kUnknownDim = kMaxDims - 1;
 

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "integers.hpp"
+
 namespace gym {
 
 namespace {
 
 // Rows (columns) that `outputs` windows of `taps` touch (E1).
-double rows(std::int64_t outputs, std::int64_t taps, std::int64_t stride) {
-  return static_cast<double>((outputs - 1) * std::min(stride, taps) + taps);
+std::int64_t rows(std::int64_t outputs, std::int64_t taps, std::int64_t stride) {
+  return (outputs - 1) * std::min(stride, taps) + taps;
 }
 
 std::optional<std::int64_t> extent_of(const Layer& layer, Dim dim) {
@@ -18,31 +20,39 @@ std::optional<std::int64_t> extent_of(const Layer& layer, Dim dim) {
   return std::nullopt;
 }
 
-// Outputs along Y or X, from the primed extent or from input, window and stride.
+// Outputs along Y or X, from input, window and stride, or else as given.
 std::int64_t outputs(const Layer& layer, Dim axis, std::int64_t window, std::int64_t stride) {
-  if (const auto given = extent_of(layer, output_axis(axis))) return *given;
-  const std::int64_t input = extent_of(layer, axis).value_or(0);
-  return input < window ? 0 : (input - window) / stride + 1;
+  const auto input = extent_of(layer, axis);
+  if (!input) return extent_of(layer, output_axis(axis)).value_or(0);
+  return *input < window ? 0 : (*input - window) / stride + 1;
 }
 
 }  // namespace
 
-double LoopNest::macs() const {
+std::int64_t LoopNest::macs() const {
+  std::int64_t product = 1;
+  for (const std::int64_t each : extent) product = wrap_mul(product, each);
+  return product;
+}
+
+double LoopNest::macs_estimate() const {
   double product = 1;
   for (const std::int64_t each : extent) product *= static_cast<double>(each);
   return product;
 }
 
-double LoopNest::words(TensorId tensor) const {
+std::int64_t LoopNest::words(TensorId tensor) const {
   const auto product = [this](std::initializer_list<LoopId> loops) {
-    double words = 1;
-    for (LoopId loop : loops) words *= static_cast<double>(extent[loop]);
+    std::int64_t words = 1;
+    for (const LoopId loop : loops) words = wrap_mul(words, extent[loop]);
     return words;
   };
   switch (tensor) {
-    case kInput:
-      return product({kLoopN, kLoopG, kLoopC}) * rows(extent[kLoopP], extent[kLoopR], stride_y) *
-             rows(extent[kLoopQ], extent[kLoopS], stride_x);
+    case kInput: {
+      const std::int64_t height = rows(extent[kLoopP], extent[kLoopR], stride_y);
+      const std::int64_t width = rows(extent[kLoopQ], extent[kLoopS], stride_x);
+      return wrap_mul(product({kLoopN, kLoopG, kLoopC}), wrap_mul(height, width));
+    }
     case kFilter:
       return product({kLoopG, kLoopK, kLoopC, kLoopR, kLoopS});
     default:
@@ -58,7 +68,7 @@ LoopId loop_of(Operator op, Dim dim) {
     case kC:
       return op == Operator::dsconv ? kLoopG : kLoopC;
     case kG:
-      return kLoopG;
+      return op == Operator::ngconv ? kLoopG : kLoops;
     case kK:
       return kLoopK;
     case kN:
@@ -69,13 +79,23 @@ LoopId loop_of(Operator op, Dim dim) {
       return kLoopS;
     case kX:
     case kOutX:
+    case kQ:
       return kLoopQ;
     case kY:
     case kOutY:
+    case kP:
       return kLoopP;
     default:
       return kLoops;
   }
+}
+
+std::vector<LoopId> real_loops(const LoopNest& nest) {
+  std::vector<LoopId> loops;
+  for (int d = 0; d < kLoops; ++d) {
+    if (nest.extent[d] > 1) loops.push_back(static_cast<LoopId>(d));
+  }
+  return loops;
 }
 
 std::optional<LoopNest> loop_nest(const Layer& layer) {

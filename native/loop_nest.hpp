@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "layer.hpp"
 
@@ -12,17 +13,23 @@ namespace gym {
 enum LoopId { kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS, kLoops };
 
 struct LoopNest {
-  std::array<std::int64_t, kLoops> extent;
+  std::array<std::int64_t, kLoops> extent{};
   std::int64_t stride_y = 1;
   std::int64_t stride_x = 1;
 
-  double macs() const;
-  // Distinct words of a tensor that some MAC touches.
-  double words(TensorId tensor) const;
+  // These wrap around where `macs_estimate` is 2^63 or more.
+  std::int64_t macs() const;
+  // Distinct words of a tensor that some MAC touches: at most the MACs.
+  std::int64_t words(TensorId tensor) const;
+
+  double macs_estimate() const;
 };
 
 // The loop a layer's own dimension is; Y and X (their primed forms too) are P and Q.
 LoopId loop_of(Operator op, Dim dim);
+
+// The loops of more than one index.
+std::vector<LoopId> real_loops(const LoopNest& nest);
 
 // Nothing if a dimension is missing, an extent is not positive or a window exceeds its input.
 std::optional<LoopNest> loop_nest(const Layer& layer);

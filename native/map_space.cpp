@@ -1,29 +1,38 @@
 #include "map_space.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace gym {
 
-std::array<std::uint8_t, MapSpace::kMaxLoops> permutation(std::int32_t rank, std::size_t n) {
-  std::array<std::uint8_t, MapSpace::kMaxLoops> left{};
-  std::int32_t orders = 1;
-  for (std::size_t i = 0; i < n; ++i) {
-    left[i] = static_cast<std::uint8_t>(i);
-    orders *= static_cast<std::int32_t>(i + 1);
-  }
-  std::array<std::uint8_t, MapSpace::kMaxLoops> order{};
-  for (std::size_t i = 0; i < n; ++i) {
-    orders /= static_cast<std::int32_t>(n - i);
-    const std::int32_t digit = rank / orders;
-    rank %= orders;
-    order[i] = left[digit];
-    std::copy(left.begin() + digit + 1, left.begin() + n, left.begin() + digit);
-  }
-  return order;
+namespace {
+
+using Orders = std::vector<MapSpace::Order>;
+
+Orders list_permutations(std::size_t n) {
+  Orders orders;
+  MapSpace::Order order{};
+  std::iota(order.begin(), order.begin() + n, std::uint8_t{0});
+  do {
+    orders.push_back(order);
+  } while (std::next_permutation(order.begin(), order.begin() + n));
+  return orders;
+}
+
+}  // namespace
+
+const std::vector<MapSpace::Order>& permutations(std::size_t n) {
+  static const std::array<Orders, MapSpace::kMaxLoops + 1> tables = [] {
+    std::array<Orders, MapSpace::kMaxLoops + 1> all;
+    for (std::size_t size = 0; size < all.size(); ++size) all[size] = list_permutations(size);
+    return all;
+  }();
+  return tables[n];
 }
 
 void MapSpace::decode(const std::int32_t* point, Mapping& mapping) const {
   mapping.clear();
+  const std::vector<Order>& orders = permutations(dims.size());
   std::array<std::int32_t, kMaxLoops> outer{};
   for (std::size_t j = 0; j < levels.size(); ++j) {
     const Level& level = levels[j];
@@ -31,7 +40,7 @@ void MapSpace::decode(const std::int32_t* point, Mapping& mapping) const {
       const std::int32_t size = cluster.pick(point);
       mapping.push_back({Directive::Kind::cluster, 0, size, size});
     }
-    const auto order = permutation(point[level.order_column], dims.size());
+    const Order& order = orders[point[level.order_column]];
     const std::int32_t parallel = level.parallel.pick(point);
     for (std::size_t i = 0; i < dims.size(); ++i) {
       const std::uint8_t d = order[i];

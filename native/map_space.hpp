@@ -35,6 +35,8 @@ struct MapSpace {
   };
   static constexpr std::size_t kMaxLoops = 8;
 
+  using Order = std::array<std::uint8_t, kMaxLoops>;
+
   std::vector<Parameter> parameters;
   std::vector<Dim> dims;  // as directives name them
   std::array<Level, 2> levels;
@@ -48,7 +50,7 @@ struct MapSpace {
   std::int64_t first_out_of_range(const std::int32_t* points, std::int64_t count) const;
 };
 
-// The permutation of 0..n-1 with a lexicographic rank (Lehmer code), n <= kMaxLoops.
-std::array<std::uint8_t, MapSpace::kMaxLoops> permutation(std::int32_t rank, std::size_t n);
+// All permutations of 0..n-1 in lexicographic order, that of their Lehmer codes; n <= kMaxLoops.
+const std::vector<MapSpace::Order>& permutations(std::size_t n);
 
 }  // namespace gym

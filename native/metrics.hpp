@@ -46,7 +46,41 @@ namespace gym {
   X(egress_avg_cycles)        \
   X(compute_min_cycles)       \
   X(compute_max_cycles)       \
-  X(compute_avg_cycles)
+  X(compute_avg_cycles)       \
+  X(ingress_sum_cycles)       \
+  X(egress_sum_cycles)        \
+  X(compute_sum_cycles)       \
+  X(steps)                    \
+  X(onchip_cycles)            \
+  X(busy_pe_cycles)           \
+  X(first_in_words)           \
+  X(last_out_words)           \
+  X(input_unit_writes)        \
+  X(filter_unit_writes)       \
+  X(output_leaving_words)     \
+  X(output_psum_reads)        \
+  X(offchip_read_words)       \
+  X(offchip_write_words)      \
+  X(l1_accesses)              \
+  X(cluster_accesses)         \
+  X(l2_accesses)              \
+  X(pe_l1_bytes)              \
+  X(cluster_l1_bytes)         \
+  X(l2_used_bytes)            \
+  X(l2_hold_bytes)            \
+  X(l2_resident_tensors)      \
+  X(input_multicast)          \
+  X(filter_multicast)         \
+  X(input_reuse)              \
+  X(filter_reuse)
+
+// Buffers of the clusters of one level, all clusters together; bytes of one.
+struct ClusterMetrics {
+  double input_writes, filter_writes;
+  double input_reads, filter_reads;
+  double output_writes, output_reads;
+  double bytes;
+};
 
 struct Metrics {
 #define GYM_FIELD(name) double name;

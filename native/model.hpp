@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "hardware.hpp"
 #include "mapping.hpp"
@@ -15,8 +16,14 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  // Fills `metrics` if and only if it returns `ok`. Buffers are kept between calls.
+  // Fills `metrics` if and only if it returns `ok`; what it has no figure for is NaN. Buffers are
+  // kept between calls.
   virtual Status evaluate(const Mapping& mapping, Metrics& metrics) = 0;
+
+  // Of the mapping evaluated last: the index of the directive at fault, or -1, ...
+  virtual int problem() const { return -1; }
+  // ... and the buffers between L2 and L1, outermost first, for models that have them.
+  virtual std::vector<ClusterMetrics> clusters() const { return {}; }
 };
 
 // The model called `name` for one layer on one machine; null for an unknown name.

@@ -11,12 +11,10 @@ Scorer::Scorer(const ScorerSpec& spec)
 }
 
 Status Scorer::score(const Mapping& mapping, Metrics& metrics) {
+  double* figures = reinterpret_cast<double*>(&metrics);
+  std::fill_n(figures, kMetrics, std::numeric_limits<double>::quiet_NaN());
   Status status = model_->evaluate(mapping, metrics);
-  if (status != Status::ok) {
-    double* figures = reinterpret_cast<double*>(&metrics);
-    std::fill_n(figures, kMetrics, std::numeric_limits<double>::quiet_NaN());
-    return status;
-  }
+  if (status != Status::ok) return status;
   if (guard_) status = guard_->check(mapping, metrics);
   if (status == Status::ok) status = check_positive(metrics);
   if (status != Status::ok) return status;

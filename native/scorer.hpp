@@ -25,6 +25,8 @@ class Scorer {
   // Figures are NaN where there is no result; capacity and guard statuses keep them.
   Status score(const Mapping& mapping, Metrics& metrics);
 
+  const Model& model() const { return *model_; }
+
  private:
   Hardware hardware_;
   std::unique_ptr<Model> model_;

@@ -38,7 +38,7 @@ std::int64_t cycles_of(std::int64_t macs, std::int32_t lanes) {
 
 Machine make_machine(const Hardware& hardware) {
   constexpr std::size_t kNocs = 4;
-  const Noc noc{hardware.noc_bw, hardware.noc_latency};
+  const Noc noc{hardware.noc_bw, wrap32(hardware.noc_latency)};
   return {hardware.num_pes, hardware.simd_lanes, hardware.offchip_bw, std::vector<Noc>(kNocs, noc)};
 }
 

@@ -115,6 +115,10 @@ void MaestroModel::fill(Metrics& metrics) const {
   metrics.compute_min_cycles = static_cast<double>(top.compute.min);
   metrics.compute_max_cycles = static_cast<double>(top.compute.max);
   metrics.compute_avg_cycles = average(top.compute, top.iterations);
+  metrics.ingress_sum_cycles = static_cast<double>(top.ingress.sum);
+  metrics.egress_sum_cycles = static_cast<double>(top.egress.sum);
+  metrics.compute_sum_cycles = static_cast<double>(top.compute.sum);
+  metrics.steps = static_cast<double>(top.iterations);
 }
 
 }  // namespace gym::maestro
