@@ -1,5 +1,7 @@
 """Types of the C++ core."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +26,7 @@ class Hardware:
         offchip_bw: int,
         l1_bytes: int | None,
         l2_bytes: int | None,
+        offchip_cost_macs: float = 0.0,
     ) -> None: ...
 
 class Layer:
@@ -51,7 +54,9 @@ class BatchEvaluator:
     def evaluate(
         self, space: MapSpace, points: NDArray[np.int32], threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]: ...
-    def evaluate_mapping(self, directives: list[_Directive]) -> tuple[list[float], str]: ...
+    def evaluate_mapping(
+        self, directives: list[_Directive]
+    ) -> tuple[list[float], str, list[tuple[float, ...]], int]: ...
 
 def run_network(
     layers: list[Layer],
@@ -61,5 +66,8 @@ def run_network(
     offchip_bw: int,
     nocs: list[tuple[int, int]],
 ) -> tuple[str, list[list[str]]]: ...
+def exact_report(
+    layer: Layer, directives: list[_Directive], hardware: Hardware
+) -> tuple[str, dict[str, Any] | None]: ...
 def csv_row(network: str, layer: str, cells: list[str]) -> str: ...
 def block_area_um2(hardware: Hardware, l1_bytes: float, l2_bytes: float) -> float: ...

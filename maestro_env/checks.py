@@ -8,11 +8,17 @@ import re
 MAX_INT = 2**31 - 1
 
 _PLAIN_INTEGER = re.compile(r"[0-9]{1,18}")
+_PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?(e[+-]?[0-9]{1,2})?")
 
 
 def plain_integer(text: str) -> int | None:
     """Return a number written in ASCII digits alone, None for any other text."""
     return int(text) if _PLAIN_INTEGER.fullmatch(text) else None
+
+
+def plain_number(text: str) -> float | None:
+    """Return a decimal number in ASCII, None for any other text."""
+    return float(text) if _PLAIN_NUMBER.fullmatch(text) else None
 
 
 def require_integer(

@@ -22,6 +22,7 @@ from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping as LoopNest
+from maestro_env.models import DEFAULT_MODEL
 from maestro_env.objectives import find_objective
 from maestro_env.problem import STATUSES, Problem
 from maestro_env.workloads import find_layer
@@ -67,8 +68,9 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
 
     ## Information
     `status` (a name of `STATUSES`), `mapping` (the vector), `best_objective` (infinite until a
-    mapping was valid) and, once there is one, `best_mapping`; where there is a result, every field
-    of `Cost` by name. The best is over the life of the environment, resets included.
+    mapping was valid) and, once there is one, `best_mapping`; where there is a result, the
+    fields of `Cost` by name that the model fills. The best is over the life of the environment,
+    resets included.
 
     ## Arguments
     * `layer`: a `Layer`, or text for `find_layer`: `mobilenetv2_l2`, `conv:K=64,...`, a CSV file.
@@ -78,7 +80,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     * `schema`, `tiles`: of the `MapSpace`.
     * `reward`: a name of `REWARDS`.
     * `episode_length`: steps of an episode.
-    * `guard`: whether results no machine could achieve count as invalid.
+    * `guard`: whether results no machine could achieve count as invalid (model `maestro` only).
 
     ## Version History
     * v0: first version.
@@ -94,7 +96,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         layer: str | Layer = "mobilenetv2_l2",
         objective: str = "edp",
         hardware: str | Hardware = "paper",
-        model: str = "maestro",
+        model: str = DEFAULT_MODEL,
         schema: str = "legal13",
         tiles: str = "integers",
         reward: str = "inverse",
@@ -167,9 +169,11 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         }
         if best is not None:
             info["best_mapping"] = best.point.copy()
-        figures = metrics.tolist()
-        if not math.isnan(figures[0]):
-            info.update(zip(METRICS, figures, strict=True))
+        info.update(
+            (name, figure)
+            for name, figure in zip(METRICS, metrics.tolist(), strict=True)
+            if not math.isnan(figure)
+        )
         return info
 
 

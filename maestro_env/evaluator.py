@@ -117,5 +117,7 @@ class Evaluator:
         index = int(np.argmin(batch.values)) if len(points) else 0
         value = float(batch.values[index]) if len(points) else math.inf
         if value < (self.best.value if self.best else math.inf):
-            cost = Cost.from_row(batch.metrics[index])
-            self.best = Best(value, points[index].copy(), cost, start + index + 1)
+            point = points[index].copy()
+            cost, _ = self.problem.evaluate_mapping(self.space.decode(point))
+            assert cost is not None
+            self.best = Best(value, point, cost, start + index + 1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import zip_longest
@@ -10,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from maestro_env import _native
-from maestro_env.checks import MAX_INT, plain_integer, require_integer, require_type
+from maestro_env.checks import MAX_INT, plain_integer, plain_number, require_integer, require_type
 from maestro_env.errors import HardwareError, UnknownNameError
 from maestro_env.frozen import Recomputed
 from maestro_env.m_file import tokens
@@ -32,6 +33,8 @@ class Hardware(Recomputed):
         noc_hops: average hops of a transfer.
         noc_hop_latency: cycles per hop.
         simd_lanes: MACs of one PE per cycle.
+        offchip_cost_macs: energy of a word between L2 and main memory, in MACs. MAESTRO has none;
+            200 is Eyeriss' ratio (Chen et al., ISCA 2016). The exact model only.
         name: what tables and files call it.
 
     Raises:
@@ -47,6 +50,7 @@ class Hardware(Recomputed):
     noc_hop_latency: int = 1
     simd_lanes: int = 1
     name: str = ""
+    offchip_cost_macs: float = 0.0
 
     def __post_init__(self) -> None:
         require_type("a hardware's name", self.name, str, HardwareError, "such as edge")
@@ -58,6 +62,12 @@ class Hardware(Recomputed):
             least = 0 if field.name in ("noc_hops", "noc_hop_latency") else 1
             number = require_integer(what, value, HardwareError, least)
             object.__setattr__(self, field.name, number)
+        cost = self.offchip_cost_macs
+        if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
+            raise HardwareError(
+                f"hardware {self.name or 'given'}: offchip_cost_macs is {cost!r}; allowed: finite "
+                "numbers from 0"
+            )
         if self.noc_latency > MAX_INT:
             raise HardwareError(f"noc_hops x noc_hop_latency is {self.noc_latency}; make it less")
 
@@ -81,6 +91,7 @@ class Hardware(Recomputed):
             offchip_bw=self.offchip_bw,
             l1_bytes=self.l1_bytes,
             l2_bytes=self.l2_bytes,
+            offchip_cost_macs=self.offchip_cost_macs,
         )
 
 
@@ -135,15 +146,23 @@ _M_KEYS = {
 }
 
 
+# Fields that are not integers: how they are read, and what is allowed.
+_READERS: dict[str, tuple[Callable[[str], int | float | str | None], str]] = {
+    "name": (str, "texts"),
+    "offchip_cost_macs": (plain_number, "numbers"),
+}
+
+
 def _from_entries(path: Path, entries: Entries, needed: str = "") -> Hardware:
     if needed and needed not in entries:
         raise HardwareError(f"{path}: {needed} is missing; it is the one key without a default")
-    values: dict[str, int | str] = {"name": path.stem}
+    values: dict[str, int | float | str] = {"name": path.stem}
     for name, (line, text) in entries.items():
-        number = plain_integer(text)
-        if name != "name" and number is None:
-            raise HardwareError(f"{path}, line {line}: {name} is {text[:40]!r}; allowed: integers")
-        values[name] = text if number is None or name == "name" else number
+        read, allowed = _READERS.get(name, (plain_integer, "integers"))
+        value = read(text)
+        if value is None:
+            raise HardwareError(f"{path}, line {line}: {name} is {text[:40]!r}; allowed: {allowed}")
+        values[name] = value
     try:
         return Hardware(**values)  # type: ignore[arg-type]
     except HardwareError as error:

@@ -19,6 +19,8 @@ class CostModel:
         cuts_windows: whether R and S may be tiled.
         miscounts_strides: whether most mappings of strided layers get wrong numbers.
         csv_energy: whether it fills ``csv_energy_nj``.
+        exploitable: whether it credits some mappings with results no machine could achieve, so that
+            searches need the guard.
     """
 
     name: str
@@ -26,6 +28,7 @@ class CostModel:
     cuts_windows: bool
     miscounts_strides: bool
     csv_energy: bool
+    exploitable: bool
 
 
 MODELS: Mapping[str, CostModel] = MappingProxyType(
@@ -33,16 +36,27 @@ MODELS: Mapping[str, CostModel] = MappingProxyType(
         model.name: model
         for model in (
             CostModel(
+                "exact",
+                "MAESTRO's conventions, every number counted exactly",
+                cuts_windows=True,
+                miscounts_strides=False,
+                csv_energy=False,
+                exploitable=False,
+            ),
+            CostModel(
                 "maestro",
                 "the MAESTRO binary's arithmetic, digit for digit",
                 cuts_windows=False,
                 miscounts_strides=True,
                 csv_energy=True,
+                exploitable=True,
             ),
         )
     }
 )
-"""The cost models by name."""
+"""The cost models by name; docs/models.md compares them."""
+
+DEFAULT_MODEL = "exact"
 
 
 def find_model(name: str) -> CostModel:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env.cost import Cost
 from maestro_env.errors import UnknownNameError
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
@@ -70,6 +71,11 @@ class Objective:
     unit: str
     function: Callable[[Metrics], Metrics]
     bound: Callable[[Layer, Hardware], float] | None
+
+    def of(self, cost: Cost) -> float:
+        """Return the value of one cost; NaN if the model has no figure for it."""
+        row = [getattr(cost, name) for name in _native.METRICS]
+        return float(self.function(np.array([row], dtype=np.float64))[0])
 
 
 def _edp(metrics: Metrics, energy: str) -> Metrics:

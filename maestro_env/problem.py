@@ -12,12 +12,13 @@ from maestro_env import _native
 from maestro_env.checks import require_integer, require_type
 from maestro_env.cost import Cost
 from maestro_env.errors import MapSpaceError
+from maestro_env.explain import explain
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.mapping import Mapping
-from maestro_env.models import find_model
+from maestro_env.models import DEFAULT_MODEL, find_model
 from maestro_env.objectives import Objective
 
 STATUSES: tuple[str, ...] = _native.STATUSES
@@ -49,7 +50,8 @@ class Problem(Recomputed):
     Args:
         space: the vectors, and with them layer and hardware.
         model: name of a cost model.
-        guard: whether results no machine could achieve count as invalid.
+        guard: whether results no machine could achieve count as invalid; without effect on a model
+            that has none.
 
     Raises:
         UnknownNameError: no such model.
@@ -57,7 +59,7 @@ class Problem(Recomputed):
     """
 
     space: MapSpace
-    model: str = "maestro"
+    model: str = DEFAULT_MODEL
     guard: bool = True
 
     def __post_init__(self) -> None:
@@ -96,8 +98,14 @@ class Problem(Recomputed):
 
     def evaluate_mapping(self, mapping: Mapping) -> tuple[Cost | None, str]:
         """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
-        row, status = self._native.evaluate_mapping(mapping.directives)
-        return (None if np.isnan(row[0]) else Cost.from_row(row)), status
+        row, status, clusters, _ = self._native.evaluate_mapping(mapping.directives)
+        return (None if np.isnan(row[0]) else Cost.from_row(row, clusters)), status
+
+    def explain(self, mapping: Mapping) -> str:
+        """Say in one line what is the matter with a mapping, or that nothing is."""
+        row, status, _, problem = self._native.evaluate_mapping(mapping.directives)
+        cost = None if np.isnan(row[0]) else Cost.from_row(row)
+        return explain(status, mapping, problem, cost, self.hardware)
 
     def typical(self, objective: Objective) -> float | None:
         """Return the median objective of the valid ones of some random mappings, always the same.
@@ -122,5 +130,8 @@ class Problem(Recomputed):
     @cached_property
     def _native(self) -> _native.BatchEvaluator:
         return _native.BatchEvaluator(
-            self.model, self.layer.native, self.hardware.native, guarded=bool(self.guard)
+            self.model,
+            self.layer.native,
+            self.hardware.native,
+            guarded=bool(self.guard) and find_model(self.model).exploitable,
         )

@@ -1,0 +1,125 @@
+"""Evaluates one row under the exact model: ``status`` and, where there are results, ``out``.
+
+The results are all those of the model's specification (E5, E6) by its names, integers exact.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from maestro_env import _native
+from maestro_env.checks import MAX_INT, require_integer
+from maestro_env.m_file import OPERATORS, Directive, tokens
+from maestro_env.maestro_rows import (
+    dataflow_of,
+    dims_of,
+    hardware_of,
+    int32,
+    strides_of,
+    type_of,
+)
+
+_MAPS = ("TemporalMap", "SpatialMap")
+_MAX = 2**63 - 1
+_DIGITS = len(str(MAX_INT)) + 1
+_MALFORMED: Directive = ("malformed", "", 1, 1)
+# What the model has no layer for; its status comes after that of impossible hardware.
+_WITHOUT_LAYER = "TRCONV"
+
+
+def evaluate(row: dict[str, Any]) -> dict[str, Any]:
+    """Return ``{"status": name}`` and, where there are results, ``"out"``.
+
+    Raises:
+        KeyError: a key is missing.
+        ValueError: a value is not of its kind.
+    """
+    operator, dims = _complete(type_of(row), dims_of(row))
+    strides = strides_of(row)
+    sizes = _sizes(operator, dims, strides)
+    layer = _native.Layer(
+        operator if operator in OPERATORS else _WITHOUT_LAYER,
+        list(dims.items()),
+        list(strides.items()) if operator != "GEMM" else [],
+    )
+    directives = list(_directives("\n".join(dataflow_of(row)), sizes))
+    status, results = _native.exact_report(layer, directives, _hardware(hardware_of(row)))
+    return {"status": status} if results is None else {"status": status, "out": results}
+
+
+def _complete(operator: str, dims: dict[str, int]) -> tuple[str, dict[str, int]]:
+    """Write a fully connected layer as the convolution it is (E1)."""
+    if operator != "FC":
+        return operator, dims
+    missing = [name for name in ("Y", "X", "R", "S") if not {name, f"{name}'"} & dims.keys()]
+    return "CONV", {**dims, **dict.fromkeys(missing, 1)}
+
+
+def _sizes(operator: str, dims: dict[str, int], strides: dict[str, int]) -> dict[str, int]:
+    """Return the extents ``Sz`` refers to: those given, and the other form of an axis."""
+    sizes = dict(dims)
+    if operator == "GEMM":
+        return sizes
+    for axis, window in (("Y", "R"), ("X", "S")):
+        stride, output = max(strides.get(axis, 1), 1), f"{axis}'"
+        if window not in dims:
+            continue
+        if axis in dims:
+            sizes.setdefault(output, (dims[axis] - dims[window]) // stride + 1)
+        elif output in dims:
+            sizes[axis] = (dims[output] - 1) * stride + dims[window]
+    return sizes
+
+
+def _directives(text: str, sizes: dict[str, int]) -> Iterator[Directive]:
+    """Yield the directives of a dataflow; the first ill-formed one is the last."""
+    words = (token for _, token in tokens(text))
+
+    def number() -> int:
+        token = next(words)
+        if token == "Sz":
+            return sizes[next(words)]
+        if not (token.isascii() and token.isdigit()):
+            raise ValueError(token)
+        # No extent is larger, so neither need a tile be.
+        return min(int(token.lstrip("0")[:_DIGITS] or "0"), MAX_INT)
+
+    for kind in words:
+        try:
+            if kind == "Cluster":
+                size = number()
+                yield (kind, "", size, size) if next(words) in ("P", "L") else _MALFORMED
+            elif kind in _MAPS:
+                size, offset = number(), number()
+                yield kind, next(words), size, offset
+            else:
+                yield _MALFORMED
+        except (StopIteration, KeyError, ValueError):
+            yield _MALFORMED
+            return
+
+
+def _hardware(hw: dict[str, Any]) -> _native.Hardware:
+    def capacity(name: str) -> int | None:
+        given = hw[name]
+        return None if given is None else require_integer(f"hw.{name}", given, ValueError, -1, _MAX)
+
+    hops = int32("hw.hops", hw.get("hops", 1))
+    latency = int32("hw.hop_latency", hw["hop_latency"])
+    cost = hw.get("offchip_cost", 0.0)
+    if isinstance(cost, bool) or not isinstance(cost, int | float):
+        raise ValueError(f"hw.offchip_cost is {cost!r}; allowed: numbers")
+    return _native.Hardware(
+        num_pes=int32("hw.num_pes", hw["num_pes"]),
+        simd_lanes=int32("hw.simd", hw["simd"]),
+        noc_bw=int32("hw.noc_bw", hw["noc_bw"]),
+        # A network without a hop is as impossible as one that is back before it starts.
+        noc_latency=hops * latency if hops >= 1 else -1,
+        offchip_bw=int32("hw.offchip_bw", hw["offchip_bw"]),
+        l1_bytes=capacity("l1"),
+        l2_bytes=capacity("l2"),
+        # Neither is a cost that is not a finite number.
+        offchip_cost_macs=cost if -sys.float_info.max <= cost <= sys.float_info.max else -1.0,
+    )

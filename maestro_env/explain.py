@@ -1,0 +1,89 @@
+"""What a status means for one mapping, in a line that names the loop at fault and the way out."""
+
+from __future__ import annotations
+
+import math
+
+from maestro_env.cost import Cost
+from maestro_env.hardware import Hardware
+from maestro_env.mapping import Mapping
+
+_MEANINGS = {
+    "ok": "nothing is the matter",
+    "bad_hw": "the hardware has a number no machine can have; see Hardware for what is allowed",
+    "bad_layer": "the model has no such layer; see docs/models.md for the operators it has",
+    "bad_tile": "a loop over a dimension the layer lacks, or a second one over the same; give "
+    "every level at most one loop per dimension",
+    "too_many_levels": "more than 4 levels; leave out a cluster",
+    "cluster_exceeds_pes": "the clusters need more PEs than there are; make them smaller",
+    "coverage": "tiles of such size and offset miss or repeat MACs; set the offset to the size, "
+    "and tile Y and X by no less than a window",
+    "bad_spatial": "a level needs just one parallel loop",
+    "overflow": "the layer is too large to be counted in 64 bits; map a smaller one",
+    "l1_overflow": "the tiles do not fit L1; make the L1 tiles smaller",
+    "l2_overflow": "the tiles do not fit L2; make the L2 tiles smaller",
+    "reference_exit": "the MAESTRO binary exits with an error on it",
+    "reference_sigfpe": "the MAESTRO binary divides by zero on it",
+    "reference_abort": "the MAESTRO binary aborts on it",
+    "reference_segv": "the MAESTRO binary reads invalid memory on it",
+    "reference_undefined": "the MAESTRO binary's result depends on uninitialised memory",
+    "mac_mismatch": "the model counts other MACs than the layer has",
+    "above_peak": "the model credits it with more than the peak throughput",
+    "below_pe_load": "the model lets it end before its busiest PE could",
+    "below_compulsory": "the model leaves out traffic that every mapping has",
+}
+
+
+def explain(
+    status: str, mapping: Mapping, problem: int, cost: Cost | None, hardware: Hardware
+) -> str:
+    """Describe a status.
+
+    Args:
+        status: a name of ``STATUSES``.
+        mapping: that has it.
+        problem: index into the mapping's directives of the one at fault, or -1.
+        cost: of the mapping, where there is one.
+        hardware: it was evaluated on.
+    """
+    where = _where(mapping, problem) if problem >= 0 else _level(status, mapping, hardware)
+    return f"{status}: {where}{_MEANINGS[status]}{_needs(status, mapping, cost, hardware)}"
+
+
+def _where(mapping: Mapping, problem: int) -> str:
+    """Name the loop at fault; for a directive that ends a level, the level."""
+    index = 0
+    for number, level in enumerate(mapping.levels):
+        index += 0 if level.cluster_size is None else 1
+        if index <= problem < index + len(level.loops):
+            return f"level {number}, '{level.loops[problem - index]}': "
+        index += len(level.loops)
+        if problem == index:
+            return f"level {number}: "
+    return ""
+
+
+def _level(status: str, mapping: Mapping, hardware: Hardware) -> str:
+    """Name the level at fault where no loop is."""
+    if status == "too_many_levels":
+        return f"level {len(mapping.levels) - 1}: "
+    if status == "cluster_exceeds_pes":
+        pes = 1
+        for number, level in reversed(list(enumerate(mapping.levels))):
+            pes *= level.cluster_size or 1
+            if pes > hardware.num_pes:
+                return f"level {number}, 'cluster of {level.cluster_size}': "
+    return ""
+
+
+def _needs(status: str, mapping: Mapping, cost: Cost | None, hardware: Hardware) -> str:
+    if status == "cluster_exceeds_pes":
+        pes = math.prod(level.cluster_size or 1 for level in mapping.levels)
+        return f" (needed {pes:,} PEs, there are {hardware.num_pes:,})"
+    if cost is None:
+        return ""
+    if status == "l1_overflow":
+        return f" (needed {cost.l1_bytes:,.0f} B a PE, there are {hardware.l1_bytes:,} B)"
+    if status == "l2_overflow":
+        return f" (needed {cost.l2_bytes:,.0f} B, there are {hardware.l2_bytes:,} B)"
+    return ""
