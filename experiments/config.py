@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from experiments.flags import UsageError, option
-from maestro_env.hardware import PRESETS, find_hardware
+from maestro_env.hardware import PRESETS, Hardware, find_hardware
+from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
-from maestro_env.models import MODELS
+from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.objectives import ENERGIES, OBJECTIVES, Objective, find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
@@ -28,10 +29,10 @@ class RunConfig:
     seeds: int = option(1, "searches per mapper, one a seed", least=1, most=10_000)
     seed: int = option(0, "the first seed; the others count up from it")
     hardware: str = option("paper", f"accelerator: {', '.join(PRESETS)}, FILE.yaml or FILE.m")
-    model: str = option("maestro", f"cost model: {', '.join(MODELS)}")
+    model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(MODELS)}")
     schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
     tiles: str = option("integers", f"choices of a tile size: {', '.join(TILES)}")
-    guard: bool = option(True, "accept mappings whose figures no machine could achieve")
+    guard: bool = option(True, "accept figures no machine could achieve (model maestro)")
     energy: str = option("total", f"form of energy: {', '.join(ENERGIES)}")
     threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
     out: str | None = option(
@@ -101,16 +102,42 @@ def resolve(config: RunConfig) -> Task:
     Raises:
         MaestroEnvError: a name that does not exist, or names that do not go together.
     """
-    layer, hardware = find_layer(config.layer), find_hardware(config.hardware)
+    return make_task(config, find_layer(config.layer), find_hardware(config.hardware))
+
+
+def make_task(config: RunConfig, layer: Layer, hardware: Hardware) -> Task:
+    """Make the task of a config whose layer and hardware are known.
+
+    Raises:
+        MaestroEnvError: a name that does not exist, or names that do not go together.
+    """
     space = MapSpace(layer, hardware, config.schema, config.tiles)
     problem = Problem(space, config.model, config.guard)
     objective = find_objective(config.objective, config.energy)
-    csv_energy = config.energy == "csv"
-    if csv_energy and not MODELS[config.model].csv_energy:
-        raise UsageError(f"model {config.model} has no csv energy; allowed: --energy total")
-    physical = config.guard and not csv_energy
+    model, csv_energy = find_model(config.model), config.energy == "csv"
+    if csv_energy and not model.csv_energy:
+        others = [f"--model {each.name}" for each in MODELS.values() if each.csv_energy]
+        allowed = " or ".join(["--energy total", *others])
+        raise UsageError(f"model {model.name} has no csv energy; allowed: {allowed}")
+    physical = (config.guard or not model.exploitable) and not csv_energy
     bound = objective.bound(layer, hardware) if physical and objective.bound else None
     return Task(config, problem, objective, _mappers(config.mapper), bound)
+
+
+def recorded(description: dict[str, Any]) -> Task:
+    """Make the task that ``describe`` described, without the files it may have been read from.
+
+    Raises:
+        LookupError, TypeError, AttributeError, ValueError: not a description.
+    """
+    flags, layer = dict(description["config"]), description["layer"]
+    seeds = flags.pop("seeds")
+    mappers = ",".join(flags.pop("mapper"))
+    config = RunConfig(**flags, mapper=mappers, seeds=len(seeds))
+    facts = {name: layer[name] for name in ("operator", "extents", "name", "count")}
+    return make_task(
+        config, Layer(**facts, stride=tuple(layer["stride"])), Hardware(**description["hardware"])
+    )
 
 
 def _mappers(text: str) -> tuple[str, ...]:

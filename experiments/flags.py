@@ -72,15 +72,25 @@ def to_flags(config: DataclassInstance) -> list[str]:
     return flags
 
 
+def argument(text: str) -> Any:
+    """Declare a field of a config, which the command needs and takes without a flag.
+
+    Args:
+        text: what ``--help`` says.
+    """
+    return dataclasses.field(metadata={"text": text})
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see --help)")
 
 
 def _parse(config_class: type[Config], module: str, argv: list[str] | None) -> Config:
+    arguments = [field.name.upper() for field in dataclasses.fields(config_class) if _bare(field)]
     parser = _Parser(
         prog=f"python -m {module}",
-        usage="%(prog)s [options]",
+        usage=" ".join(["%(prog)s [options]", *arguments]),
         description=config_class.__doc__,
         formatter_class=partial(argparse.HelpFormatter, max_help_position=_HELP_COLUMN),
         allow_abbrev=False,
@@ -90,12 +100,20 @@ def _parse(config_class: type[Config], module: str, argv: list[str] | None) -> C
     return config_class(**vars(parser.parse_args(argv)))
 
 
+def _bare(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING
+
+
 def _flag(field: dataclasses.Field[Any]) -> str:
     return f"--{'no-' if field.default is True else ''}{field.name.replace('_', '-')}"
 
 
 def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> None:
     text, default = field.metadata["text"], field.default
+    if _bare(field):
+        name = field.name
+        parser.add_argument(name, metavar=name.upper(), type=partial(_text, name), help=text)
+        return
     if isinstance(default, bool):
         action = "store_false" if default else "store_true"
         parser.add_argument(_flag(field), dest=field.name, action=action, help=text)

@@ -78,7 +78,7 @@ def _search(task: Task, mapper: str, seed: int, writer: records.RunWriter, bar: 
     )
     began = time.perf_counter()
     try:
-        make_mapper(mapper).search(evaluator, config.samples, _stream(mapper, seed))
+        make_mapper(mapper).search(evaluator, config.samples, stream(mapper, seed))
     finally:
         seconds = time.perf_counter() - began
         point = tuple(evaluator.best.point.tolist()) if evaluator.best else None
@@ -88,6 +88,6 @@ def _search(task: Task, mapper: str, seed: int, writer: records.RunWriter, bar: 
     return search
 
 
-def _stream(mapper: str, seed: int) -> np.random.Generator:
+def stream(mapper: str, seed: int) -> np.random.Generator:
     """Return a mapper's random stream, the same whichever other mappers run."""
     return np.random.default_rng(np.random.SeedSequence([seed, crc32(mapper.encode())]))

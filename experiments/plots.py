@@ -20,8 +20,8 @@ from experiments.stats import Floats, best_so_far, bootstrap_interval, iqm
 # Okabe and Ito's colours, told apart by colour-blind readers; line styles tell the rest apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", "-.")
-_STYLES = tuple((colour, line) for line in _LINES for colour in _COLOURS)
-_GREY = "#555555"
+STYLES = tuple((colour, line) for line in _LINES for colour in _COLOURS)
+GREY = "#555555"
 _FEW_SEEDS = 10
 _GRID = 500
 
@@ -32,8 +32,17 @@ def draw(directory: Path) -> Path:
     Raises:
         RecordError: the directory cannot be read.
     """
-    figure = _convergence(read_run(directory))
     png = directory / "convergence.png"
+    save(_convergence(read_run(directory)), png)
+    return png
+
+
+def save(figure: Figure, png: Path) -> None:
+    """Write a figure to a PNG file and to an SVG file beside it.
+
+    Raises:
+        RecordError: they cannot be written.
+    """
     with replacing(png) as temporary:
         figure.savefig(temporary, format="png", dpi=150)
     # No date and a fixed salt, so that the same run makes the same file.
@@ -42,21 +51,22 @@ def draw(directory: Path) -> Path:
         mpl.rc_context({"svg.hashsalt": "maestro-env"}),
     ):
         figure.savefig(temporary, format="svg", metadata={"Date": None})
-    return png
 
 
 def _convergence(run: Run) -> Figure:
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
-    for mapper, style in zip(run.summary["mappers"], cycle(_STYLES)):
+    for mapper, style in zip(run.summary["mappers"], cycle(STYLES)):
         searches = [search for search in run.searches if search.mapper == mapper]
         _draw_mapper(axes, mapper, searches, *style)
     bound = run.summary["lower_bound"]
     if bound is not None:
-        axes.axhline(bound, color=_GREY, linestyle=(0, (4, 3)), linewidth=1.2, label="lower bound")
+        axes.axhline(bound, color=GREY, linestyle=(0, (4, 3)), linewidth=1.2, label="lower bound")
+    _label(axes, run)
     if not any(np.isfinite(search.values).any() for search in run.searches):
         axes.text(0.5, 0.5, "no valid mapping", transform=axes.transAxes, ha="center")
-    _label(axes, run)
+        # Without a number there is no logarithmic scale.
+        axes.set_yscale("linear" if bound is None else "log")
     return figure
 
 
@@ -102,7 +112,7 @@ def _label(axes: Axes, run: Run) -> None:
         xytext=(0, 8),
         xycoords="axes fraction",
         textcoords="offset points",
-        color=_GREY,
+        color=GREY,
         fontsize=9,
     )
     axes.set(

@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.config import Task
+from experiments.config import Task, recorded
 from experiments.files import RecordError, read_json, write_json, write_text
 from experiments.machine import processor, versions
 from experiments.searches import Search, best_search, summarise
 from experiments.stats import Floats
 from experiments.traces import Trace, append_trace, read_trace, write_trace
 from maestro_env.checks import MAX_INT
-from maestro_env.cost import Cost
 from maestro_env.errors import MapSpaceError
 from maestro_env.evaluator import Evaluator
 
@@ -95,6 +94,8 @@ class RunWriter:
         problem = self._task.problem
         point = np.array(search.best_point, dtype=np.int32)
         mapping = problem.space.decode(point)
+        cost, _ = problem.evaluate_mapping(mapping)
+        assert cost is not None
         write_text(self.directory / "best_mapping.json", mapping.to_json())
         write_text(self.directory / "best_mapping.m", mapping.to_m(problem.layer))
         write_text(self.directory / "best_mapping.txt", f"{mapping}\n")
@@ -104,7 +105,7 @@ class RunWriter:
             "evaluation": search.samples_to_best,
             "objective": search.best,
             "best_point": search.best_point,
-            "cost": Cost.from_row(problem.evaluate(point[np.newaxis]).metrics[0]).as_dict(),
+            "cost": cost.as_dict(),
         }
         write_json(self.directory / "best_cost.json", best)
 
@@ -155,6 +156,21 @@ def read_run(directory: Path) -> Run:
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise RecordError(f"{directory / _SUMMARY} does not fit {_TRACE}: {error!r}") from None
     return Run(config, summary, searches)
+
+
+def read_task(directory: Path, run: Run) -> Task:
+    """Return what a run searched, once its best points are known to have their values.
+
+    Raises:
+        RecordError: its files are damaged or do not fit each other.
+    """
+    try:
+        task = recorded(run.config)
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise RecordError(f"cannot read {directory / _CONFIG}: {error!r}") from None
+    for search in run.searches:
+        _check_best(directory / _SUMMARY, task, search)
+    return task
 
 
 def _read_searches(

@@ -21,6 +21,7 @@ from experiments.machine import processor, versions
 from experiments.tables import new_table, print_table
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace
+from maestro_env.models import MODELS
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 
@@ -32,32 +33,33 @@ STEPS = 5_000
 
 @dataclass(frozen=True)
 class BenchConfig:
-    """Measure evaluations per second, one thread, random legal13 mappings."""
+    """Measure evaluations per second of every cost model, one thread, random legal13 mappings."""
 
     json: str | None = option(None, "write the figures to this file too", value="file")
 
 
 def execute(config: BenchConfig) -> int:
     """Measure, print, and return the exit status."""
-    layers = [_measure(layer) for layer in LAYERS]
+    measured = [_measure(layer, model) for layer in LAYERS for model in MODELS]
     report = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "processor": processor(),
         "versions": versions(),
-        "layers": layers,
+        "layers": measured,
     }
     print(f"{report['date']}, {report['processor']}, one thread, median of {REPEATS} repeats")
     table = new_table(
         f"{MAPPINGS:,} random legal13 mappings a batch, {STEPS:,} steps of the environment",
-        ("layer",),
+        ("layer", "model"),
         ("batch evaluations/s", "env.unwrapped us/step", "gymnasium.make steps/s"),
     )
-    for layer in layers:
+    for row in measured:
         table.add_row(
-            layer["layer"],
-            f"{layer['evaluations_per_s']:,.0f}",
-            f"{layer['unwrapped_step_us']:.1f}",
-            f"{layer['made_steps_per_s']:,.0f}",
+            row["layer"],
+            row["model"],
+            f"{row['evaluations_per_s']:,.0f}",
+            f"{row['unwrapped_step_us']:.1f}",
+            f"{row['made_steps_per_s']:,.0f}",
         )
     print_table(table)
     if config.json is not None:
@@ -65,11 +67,12 @@ def execute(config: BenchConfig) -> int:
     return 0
 
 
-def _measure(layer: str) -> dict[str, Any]:
-    problem = Problem(MapSpace(find_layer(layer), find_hardware("paper")))
-    env = gymnasium.make("MaestroEnv-v0", layer=layer, objective="edp")
+def _measure(layer: str, model: str) -> dict[str, Any]:
+    problem = Problem(MapSpace(find_layer(layer), find_hardware("paper")), model)
+    env = gymnasium.make("MaestroEnv-v0", layer=layer, objective="edp", model=model)
     return {
         "layer": layer,
+        "model": model,
         "evaluations_per_s": MAPPINGS / _median_seconds(_batches(problem)),
         "unwrapped_step_us": 1e6 * _median_seconds(_walks(env.unwrapped, problem)) / STEPS,
         "made_steps_per_s": STEPS / _median_seconds(_walks(env, problem)),
