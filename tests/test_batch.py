@@ -12,12 +12,13 @@ from maestro_env.errors import MapSpaceError
 from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
+from maestro_env.models import DEFAULT_MODEL, MODELS
 from maestro_env.objectives import OBJECTIVES, column
 from maestro_env.problem import OK, Problem
 
 
-def problem(layer: Layer) -> Problem:
-    return Problem(MapSpace(layer, find_hardware("paper")))
+def problem(layer: Layer, model: str = DEFAULT_MODEL) -> Problem:
+    return Problem(MapSpace(layer, find_hardware("paper")), model)
 
 
 SMALL = Layer("CONV", {"K": 8, "C": 8, "Y": 10, "X": 10, "R": 3, "S": 3})
@@ -30,8 +31,9 @@ SMALL = Layer("CONV", {"K": 8, "C": 8, "Y": 10, "X": 10, "R": 3, "S": 3})
         Layer("GEMM", {"M": 65_536, "N": 65_536, "K": 65_536}),
     ],
 )
-def test_buffers_of_huge_layers_do_not_wrap(layer: Layer) -> None:
-    task = problem(layer)
+@pytest.mark.parametrize("model", MODELS)
+def test_buffers_of_huge_layers_do_not_wrap(model: str, layer: Layer) -> None:
+    task = problem(layer, model)
     rows = task.evaluate(task.space.sample(3000, np.random.default_rng(0)))
     valid = rows.metrics[rows.status == OK]
     assert len(valid) > 100
@@ -54,8 +56,9 @@ def test_points_may_change_while_they_are_evaluated() -> None:
     assert results == [] or (results[0].status == expected.status).all()
 
 
-def test_many_threads_give_the_same_rows() -> None:
-    task = problem(SMALL)
+@pytest.mark.parametrize("model", MODELS)
+def test_many_threads_give_the_same_rows(model: str) -> None:
+    task = problem(SMALL, model)
     points = task.space.sample(5000, np.random.default_rng(1))
     one, many = task.evaluate(points), task.evaluate(points, threads=64)
     assert one.metrics.tobytes() == many.metrics.tobytes()

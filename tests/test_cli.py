@@ -3,7 +3,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from dataclasses import fields, replace
+from dataclasses import fields
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -33,11 +34,11 @@ BAD_INPUT = {
     "objective": (["--objective=epd"], "allowed: area, edp, energy, latency"),
     "mapper": (["--mapper=random,gaa"], "did you mean ga?"),
     "hardware": (["--hardware=papre"], "did you mean paper?"),
-    "model": (["--model=maestor"], "allowed: maestro"),
+    "model": (["--model=maestor"], "allowed: exact, maestro"),
     "schema": (["--schema=legal"], "allowed: full17, legal13, paper10"),
     "tiles": (["--tiles=primes"], "allowed: divisors, integers"),
     "energy": (["--energy=some"], "allowed: csv, total"),
-    "refused schema": (["--schema=full17"], "tiles R or S"),
+    "refused schema": (["--schema=full17", "--model=maestro"], "tiles R or S"),
     "window": (["--layer=conv:K=1,C=1,Y=2,X=2,R=3,S=3"], "window R = 3 is larger"),
     "no samples": (["--samples=0"], "integers from 1"),
     "negative samples": (["--samples", "-1"], "integers from 1"),
@@ -76,13 +77,11 @@ def test_bad_input_is_one_line_and_nothing_is_done(
 
 
 def test_csv_energy_needs_a_model_that_has_it(
-    out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    without = replace(models.MODELS["maestro"], csv_energy=False)
-    for module in ("maestro_env.models", "experiments.config"):
-        monkeypatch.setattr(f"{module}.MODELS", {"maestro": without})
     assert run(out, "--energy=csv") == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    expected = "error: model exact has no csv energy; allowed: --energy total or --model maestro\n"
+    assert capsys.readouterr().err == expected
     assert not out.exists()
 
 
@@ -131,7 +130,8 @@ def test_bench(
     shown = capsys.readouterr().out
     assert report["date"] in shown
     assert report["processor"] in shown
-    assert [row.pop("layer") for row in report["layers"]] == list(speed.LAYERS)
+    measured = [(row.pop("layer"), row.pop("model")) for row in report["layers"]]
+    assert measured == list(product(speed.LAYERS, models.MODELS))
     assert all(figure > 0 for row in report["layers"] for figure in row.values())
 
 
@@ -161,7 +161,7 @@ def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
     assert load(out / "summary.json")["interrupted"] is True
 
 
-@pytest.mark.parametrize("command", ["run", "bench"])
+@pytest.mark.parametrize("command", ["run", "bench", "audit", "exploit"])
 def test_commands_start_light(command: str) -> None:
     """Until a command answers Ctrl-C, it has imported nothing but the standard library."""
     script = f"import experiments.{command}, sys; print(*sys.modules)"

@@ -21,7 +21,8 @@ from maestro_env import _native
 from maestro_env.env import REWARDS, MaestroEnv
 from maestro_env.errors import LayerError, MaestroEnvError, MapSpaceError, UnknownNameError
 from maestro_env.layer import Layer
-from maestro_env.problem import STATUSES
+from maestro_env.models import MODELS
+from maestro_env.problem import STATUSES, Problem
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")
 
@@ -30,16 +31,21 @@ def make(**arguments: object) -> gymnasium.Env:
     return gymnasium.make("MaestroEnv-v0", **arguments)
 
 
+every_model = pytest.mark.parametrize("model", MODELS)
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("reward", REWARDS)
-def test_gymnasium_checker_is_content(layer: str, reward: str) -> None:
-    check_env(make(layer=layer, reward=reward).unwrapped)
+@every_model
+def test_gymnasium_checker_is_content(model: str, layer: str, reward: str) -> None:
+    check_env(make(layer=layer, reward=reward, model=model).unwrapped)
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_stable_baselines_checker_is_content(layer: str) -> None:
+@every_model
+def test_stable_baselines_checker_is_content(model: str, layer: str) -> None:
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    checker.check_env(make(layer=layer))
+    checker.check_env(make(layer=layer, model=model))
 
 
 @pytest.mark.parametrize("first", ["maestro_env", "gymnasium"])
@@ -57,9 +63,10 @@ def test_episodes_are_truncated_after_their_length() -> None:
         assert ends == [(False, False), (False, False), (False, True)]
 
 
-def test_equal_seeds_give_equal_rollouts() -> None:
+@every_model
+def test_equal_seeds_give_equal_rollouts(model: str) -> None:
     def rollout() -> list[tuple[list[float], float]]:
-        env = make(layer="resnet18_l2")
+        env = make(layer="resnet18_l2", model=model)
         env.reset(seed=5)
         env.action_space.seed(5)
         steps = [env.step(env.action_space.sample()) for _ in range(50)]
@@ -68,8 +75,10 @@ def test_equal_seeds_give_equal_rollouts() -> None:
     assert rollout() == rollout()
 
 
-def test_a_valid_step_reports_what_the_model_computes() -> None:
-    env = make(layer="resnet18_l2", objective="latency").unwrapped
+@every_model
+def test_a_valid_step_reports_what_the_model_computes(model: str) -> None:
+    layer, hardware = "mobilenetv2_l2", "edge"
+    env = make(layer=layer, objective="latency", hardware=hardware, model=model).unwrapped
     env.action_space.seed(0)
     seen = set()
     references = set()
@@ -84,7 +93,9 @@ def test_a_valid_step_reports_what_the_model_computes() -> None:
             assert reward == 0
             continue
         assert cost is not None
-        assert cost.as_dict() == {name: info[name] for name in _native.METRICS}
+        figures = {name: cost.as_dict()[name] for name in _native.METRICS}
+        filled = {name: figure for name, figure in figures.items() if figure is not None}
+        assert filled == {name: info[name] for name in _native.METRICS if name in info}
         references.add(round(reward * info["latency_cycles"], 3))
         expected = [cost.latency_cycles, cost.power_mw, cost.energy_nj, cost.area_um2]
         assert observation == pytest.approx(np.log10(1 + np.array(expected)) / 20, rel=1e-6)
@@ -95,8 +106,10 @@ def test_a_valid_step_reports_what_the_model_computes() -> None:
 
 @pytest.mark.parametrize("objective", ["latency", "edp", "energy", "area"])
 @pytest.mark.parametrize("hardware", ["paper", "edge", "cloud"])
-def test_a_random_mapping_earns_about_one(objective: str, hardware: str) -> None:
-    env = make(layer="mobilenetv2_l2", objective=objective, hardware=hardware).unwrapped
+@every_model
+def test_a_random_mapping_earns_about_one(model: str, objective: str, hardware: str) -> None:
+    layer = "mobilenetv2_l2"
+    env = make(layer=layer, objective=objective, hardware=hardware, model=model).unwrapped
     env.action_space.seed(7)
     rewards = [env.step(env.action_space.sample())[1] for _ in range(2000)]
     assert 1 / 3 < np.median([reward for reward in rewards if reward > 0]) < 3
@@ -144,7 +157,8 @@ def test_observations_and_rewards_stay_in_their_ranges(data: st.DataObject) -> N
     layer = data.draw(st.sampled_from(LAYERS))
     reward = data.draw(st.sampled_from(sorted(REWARDS)))
     guard = data.draw(st.booleans())
-    env = MaestroEnv(layer, reward=reward, guard=guard)
+    model = data.draw(st.sampled_from(sorted(MODELS)))
+    env = MaestroEnv(layer, reward=reward, guard=guard, model=model)
     action = [data.draw(st.integers(0, int(n) - 1)) for n in env.action_space.nvec]
     observation, value, _, _, info = env.step(np.array(action))
     assert env.observation_space.contains(observation)
@@ -174,7 +188,7 @@ def test_an_impossible_action_is_refused(action: np.ndarray) -> None:
         ({"reward": "gold"}, UnknownNameError, "inverse"),
         ({"tiles": "primes"}, UnknownNameError, "divisors"),
         ({"episode_length": 0}, ValueError, "integers from 1"),
-        ({"schema": "full17"}, MaestroEnvError, "legal13"),
+        ({"schema": "full17", "model": "maestro"}, MaestroEnvError, "legal13"),
     ],
 )
 def test_bad_arguments_are_named(
@@ -187,10 +201,16 @@ def test_bad_arguments_are_named(
 def test_strided_layers_warn_with_the_valid_fraction() -> None:
     strided = Layer("CONV", {"K": 8, "C": 8, "Y": 9, "X": 9, "R": 3, "S": 3}, stride=(2, 2))
     with pytest.warns(UserWarning, match=r"\d% of 2000 random mappings"):
-        MaestroEnv(strided)
+        MaestroEnv(strided, model="maestro")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        MaestroEnv("resnet18_l2")
+        MaestroEnv("resnet18_l2", model="maestro")
+        MaestroEnv(strided, model="exact")
+
+
+def test_the_default_model_is_the_exact_one() -> None:
+    assert MaestroEnv().problem.model == "exact"
+    assert Problem(MaestroEnv().space).model == "exact"
 
 
 def test_every_public_name_can_be_imported() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from maestro_env import _native
 from maestro_env.map_space import SCHEMAS
+from maestro_env.models import MODELS
 
 GUARD = {"mac_mismatch", "below_pe_load", "below_compulsory"}
 DEATHS = {f"reference_{death}" for death in ("exit", "sigfpe", "abort", "segv", "undefined")}
@@ -25,29 +26,43 @@ def test_the_layers_are_twenty_different_ones() -> None:
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_random_actions(schema: str) -> None:
-    seen = fuzz.fuzz_actions(schema, 20_000)
+@pytest.mark.parametrize("model", MODELS)
+def test_random_actions(model: str, schema: str) -> None:
+    seen = fuzz.fuzz_actions(model, schema, 20_000)
     assert seen.total() == 20_000
-    assert {"ok", "l2_overflow", "reference_exit"} | GUARD <= seen.keys()
     assert seen["ok"] > 2_000
+    if model == "exact":
+        # Every vector is a well-formed mapping.
+        assert {"ok", "l1_overflow"} <= seen.keys() <= {"ok", "l1_overflow", "l2_overflow"}
+    else:
+        assert {"ok", "l2_overflow", "reference_exit"} | GUARD <= seen.keys()
 
 
 def test_random_directive_lists() -> None:
-    seen = fuzz.fuzz_lists(20_000)
+    seen = fuzz.fuzz_lists("maestro", 20_000)
     assert seen.total() == 20_000
     assert {"ok", "above_peak"} | GUARD | DEATHS <= seen.keys()
     assert seen["ok"] > 1_000
 
 
+def test_random_directive_lists_under_exact() -> None:
+    seen = fuzz.fuzz_lists("exact", 20_000)
+    assert seen.total() == 20_000
+    assert seen.keys() == {"ok", "l1_overflow", "l2_overflow", *fuzz.ILL_FORMED}
+    assert seen["ok"] > 1_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_a_million_random_actions(schema: str) -> None:
-    assert fuzz.fuzz_actions(schema, 1_000_000, seed=1).total() == 1_000_000
+@pytest.mark.parametrize("model", MODELS)
+def test_a_million_random_actions(model: str, schema: str) -> None:
+    assert fuzz.fuzz_actions(model, schema, 1_000_000, seed=1).total() == 1_000_000
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_random_directive_lists() -> None:
-    assert fuzz.fuzz_lists(100_000, seed=1).total() == 100_000
+@pytest.mark.parametrize("model", MODELS)
+def test_a_hundred_thousand_random_directive_lists(model: str) -> None:
+    assert fuzz.fuzz_lists(model, 100_000, seed=1).total() == 100_000
 
 
 @pytest.mark.parametrize("figure", [0.0, -1.0, math.inf, math.nan])
@@ -58,3 +73,12 @@ def test_the_check_finds_a_bad_figure(column: int, figure: float) -> None:
     row[0, column] = figure
     with pytest.raises(AssertionError, match="a bad row"):
         fuzz.check(row, ["ok"], "a bad row")
+
+
+def test_the_check_finds_figures_of_an_ill_formed_row() -> None:
+    row = np.full((1, len(_native.METRICS)), math.nan)
+    fuzz.check(row, ["coverage"], "an empty row")
+    for status, figure in (("coverage", 1.0), ("l2_overflow", math.nan)):
+        row[0, 0] = figure
+        with pytest.raises(AssertionError, match="a bad row"):
+            fuzz.check(row, [status], "a bad row")

@@ -92,9 +92,9 @@ def test_only_the_bindings_include_python() -> None:
 
 
 def test_a_cost_has_a_field_for_every_metric() -> None:
-    assert tuple(field.name for field in fields(Cost)) == tuple(_native.METRICS)
+    assert tuple(field.name for field in fields(Cost)) == (*_native.METRICS, "clusters")
     row = [float(index) for index in range(len(_native.METRICS))]
-    assert list(Cost.from_row(row).as_dict().values()) == row
+    assert list(Cost.from_row(row).as_dict().values()) == [*row, ()]
 
 
 def test_the_installed_version_is_the_projects() -> None:

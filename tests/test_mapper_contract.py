@@ -16,6 +16,7 @@ from maestro_env.errors import BudgetExceededError, MapSpaceError, UnknownNameEr
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.hardware import PRESETS
 from maestro_env.map_space import MapSpace, Points
+from maestro_env.models import DEFAULT_MODEL, MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.workloads import find_layer
@@ -23,6 +24,7 @@ from mappers import MAPPERS, make_mapper
 from mappers.base import SearchResult
 
 every_mapper = pytest.mark.parametrize("name", MAPPERS)
+every_model = pytest.mark.parametrize("model", MODELS)
 
 
 class Recorder(Evaluator):
@@ -40,22 +42,27 @@ class Recorder(Evaluator):
         return batch
 
 
-def problem(layer: str = "mobilenetv2_l2", l1_bytes: int = 2**30) -> Problem:
+def problem(model: str = DEFAULT_MODEL, l1_bytes: int = 2**30) -> Problem:
     hardware = replace(PRESETS["paper"], l1_bytes=l1_bytes)
-    return Problem(MapSpace(find_layer(layer), hardware))
+    return Problem(MapSpace(find_layer("mobilenetv2_l2"), hardware), model)
 
 
 def search(
-    name: str, budget: int, seed: int = 0, objective: str = "latency", l1_bytes: int = 2**30
+    name: str,
+    model: str,
+    budget: int,
+    seed: int = 0,
+    objective: str = "latency",
+    l1_bytes: int = 2**30,
 ) -> tuple[Recorder, SearchResult]:
-    recorder = Recorder(problem(l1_bytes=l1_bytes), objective, budget)
+    recorder = Recorder(problem(model, l1_bytes), objective, budget)
     result = make_mapper(name).search(recorder, budget, np.random.default_rng(seed))
     return recorder, result
 
 
-def fingerprint(name: str, seed: int) -> str:
+def fingerprint(name: str, model: str, seed: int) -> str:
     """Digest of 500 samples: the points, their values and statuses."""
-    recorder, _ = search(name, 500, seed)
+    recorder, _ = search(name, model, 500, seed)
     parts = [*recorder.points, *recorder.trace]
     return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
 
@@ -64,14 +71,16 @@ def fingerprint(name: str, seed: int) -> str:
 
 
 @every_mapper
-def test_the_same_seed_gives_the_same_trace(name: str) -> None:
-    assert fingerprint(name, 5) == fingerprint(name, 5)
-    assert fingerprint(name, 5) != fingerprint(name, 6)
+@every_model
+def test_the_same_seed_gives_the_same_trace(name: str, model: str) -> None:
+    assert fingerprint(name, model, 5) == fingerprint(name, model, 5)
+    assert fingerprint(name, model, 5) != fingerprint(name, model, 6)
 
 
 @every_mapper
-def test_the_same_seed_gives_the_same_trace_in_a_fresh_process(name: str) -> None:
-    script = f"import test_mapper_contract as t; print(t.fingerprint({name!r}, 5))"
+@every_model
+def test_the_same_seed_gives_the_same_trace_in_a_fresh_process(name: str, model: str) -> None:
+    script = f"import test_mapper_contract as t; print(t.fingerprint({name!r}, {model!r}, 5))"
     ended = subprocess.run(
         [sys.executable, "-c", script],
         env={**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": os.path.dirname(__file__)},
@@ -79,24 +88,28 @@ def test_the_same_seed_gives_the_same_trace_in_a_fresh_process(name: str) -> Non
         text=True,
         check=True,
     )
-    assert ended.stdout.strip() == fingerprint(name, 5)
+    assert ended.stdout.strip() == fingerprint(name, model, 5)
 
 
 @every_mapper
-def test_a_mapper_starts_afresh_with_every_search(name: str) -> None:
+@every_model
+def test_a_mapper_starts_afresh_with_every_search(name: str, model: str) -> None:
     mapper = make_mapper(name)
     traces = []
     for _ in range(2):
-        recorder = Recorder(problem(), "latency", 300)
+        recorder = Recorder(problem(model), "latency", 300)
         mapper.search(recorder, 300, np.random.default_rng(1))
         traces.append(recorder.trace[0].tobytes())
     assert traces[0] == traces[1]
 
 
 @every_mapper
+@every_model
 @pytest.mark.parametrize("budget", [1, 7, 100, 1000])
-def test_a_mapper_spends_its_budget_exactly_and_inside_the_space(name: str, budget: int) -> None:
-    recorder, result = search(name, budget)
+def test_a_mapper_spends_its_budget_exactly_and_inside_the_space(
+    name: str, model: str, budget: int
+) -> None:
+    recorder, result = search(name, model, budget)
     points = np.concatenate(recorder.points)
     assert len(points) == recorder.used == result.evaluations == budget
     assert recorder.remaining == 0
@@ -106,16 +119,18 @@ def test_a_mapper_spends_its_budget_exactly_and_inside_the_space(name: str, budg
 
 
 @every_mapper
-def test_a_mapper_leaves_what_it_was_not_given(name: str) -> None:
-    recorder = Recorder(problem(), "latency", 300)
+@every_model
+def test_a_mapper_leaves_what_it_was_not_given(name: str, model: str) -> None:
+    recorder = Recorder(problem(model), "latency", 300)
     result = make_mapper(name).search(recorder, 120, np.random.default_rng(0))
     assert recorder.used == result.evaluations == 120
     assert recorder.remaining == 180
 
 
 @every_mapper
-def test_a_mapper_survives_a_space_without_a_valid_point(name: str) -> None:
-    recorder, result = search(name, 1000, l1_bytes=1)
+@every_model
+def test_a_mapper_survives_a_space_without_a_valid_point(name: str, model: str) -> None:
+    recorder, result = search(name, model, 1000, l1_bytes=1)
     values, status = recorder.trace
     assert recorder.used == 1000
     assert result.best is None
@@ -126,8 +141,9 @@ def test_a_mapper_survives_a_space_without_a_valid_point(name: str) -> None:
 
 
 @every_mapper
-def test_the_best_so_far_never_worsens_and_is_the_least_of_the_trace(name: str) -> None:
-    recorder, result = search(name, 1000)
+@every_model
+def test_the_best_so_far_never_worsens_and_is_the_least_of_the_trace(name: str, model: str) -> None:
+    recorder, result = search(name, model, 1000)
     values, _ = recorder.trace
     running = np.minimum.accumulate(values)
     bests = [best for _, best in recorder.bests]
@@ -137,27 +153,29 @@ def test_the_best_so_far_never_worsens_and_is_the_least_of_the_trace(name: str) 
     assert result.best.evaluation == int(np.argmin(values)) + 1
     point = np.concatenate(recorder.points)[result.best.evaluation - 1]
     np.testing.assert_array_equal(result.best.point, point)
-    again = problem().evaluate(point[np.newaxis])
+    again = problem(model).evaluate(point[np.newaxis])
     assert result.best.cost.latency_cycles == result.best.value == again.metrics[0, 0]
 
 
 @every_mapper
-def test_a_mapper_beats_its_own_first_100_samples(name: str) -> None:
-    recorder, result = search(name, 2000)
+@every_model
+def test_a_mapper_beats_its_own_first_100_samples(name: str, model: str) -> None:
+    recorder, result = search(name, model, 2000)
     assert result.best.value < recorder.trace[0][:100].min()
 
 
 @cache
-def best(name: str, seed: int, objective: str) -> float:
-    _, result = search(name, 3000, seed, objective)
+def best(name: str, model: str, seed: int, objective: str) -> float:
+    _, result = search(name, model, 3000, seed, objective)
     return result.best.value
 
 
 @pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
-def test_the_genetic_algorithm_beats_random_search(objective: str) -> None:
+@every_model
+def test_the_genetic_algorithm_beats_random_search(model: str, objective: str) -> None:
     seeds = range(5)
-    genetic = np.median([best("ga", seed, objective) for seed in seeds])
-    random = np.median([best("random", seed, objective) for seed in seeds])
+    genetic = np.median([best("ga", model, seed, objective) for seed in seeds])
+    random = np.median([best("random", model, seed, objective) for seed in seeds])
     assert genetic < random
 
 
@@ -208,10 +226,12 @@ def test_the_evaluator_without_a_budget_never_ends() -> None:
     assert len(evaluator.trace[0]) == 0
 
 
-def test_values_are_the_objective_of_valid_rows_and_infinite_elsewhere() -> None:
+@every_model
+def test_values_are_the_objective_of_valid_rows_and_infinite_elsewhere(model: str) -> None:
     batch = points(800)
-    rows = problem().evaluate(batch)
-    results = Evaluator(problem(), find_objective("edp"), 800).evaluate(batch)
+    tight = problem(model, l1_bytes=2000)
+    rows = tight.evaluate(batch)
+    results = Evaluator(tight, find_objective("edp"), 800).evaluate(batch)
     valid = rows.status == OK
     assert 0 < valid.sum() < 800
     np.testing.assert_array_equal(results.status, rows.status)

@@ -152,7 +152,7 @@ def evaluate(row: Row) -> tuple[dict[str, float], str]:
     )
     evaluator = _native.BatchEvaluator("maestro", layer, hardware, guarded=False)
     directives = [directive(line, row["dims"]) for line in row["dataflow"]]
-    figures, status = evaluator.evaluate_mapping(directives)
+    figures, status, *_ = evaluator.evaluate_mapping(directives)
     return dict(zip(_native.METRICS, figures, strict=True)), status
 
 

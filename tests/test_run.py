@@ -59,7 +59,7 @@ def test_default_directories_are_counted(tmp_path: Path, monkeypatch: pytest.Mon
 def test_bounds_are_left_out_where_figures_need_not_be_physical(
     out: Path, flags: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(out, "--mapper=random", *flags) == 0
+    assert run(out, "--model=maestro", "--mapper=random", *flags) == 0
     summary = load(out / "summary.json")
     assert summary["lower_bound"] is None
     assert summary["mappers"]["random"]["times_lower_bound"] is None
@@ -69,10 +69,16 @@ def test_bounds_are_left_out_where_figures_need_not_be_physical(
     assert "lower bound" not in (out / "convergence.svg").read_text()
 
 
+def test_bounds_of_a_model_that_needs_no_guard_hold_without_it(out: Path) -> None:
+    assert run(out, "--mapper=random", "--no-guard") == 0
+    assert load(out / "summary.json")["mappers"]["random"]["times_lower_bound"] > 1
+
+
+@pytest.mark.parametrize("flags", [[], ["--model=maestro", "--energy=csv"]])
 def test_a_run_without_valid_mapping_says_so(
-    out: Path, impossible: str, capsys: pytest.CaptureFixture[str]
+    out: Path, impossible: str, flags: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(out, f"--hardware={impossible}", "--seeds=2") == 0
+    assert run(out, f"--hardware={impossible}", "--seeds=2", *flags) == 0
     assert capsys.readouterr().out.count("no valid mapping") == len(mappers.MAPPERS)
     for figures in load(out / "summary.json")["mappers"].values():
         assert figures["best"] is figures["samples_to_best"] is figures["times_lower_bound"] is None
@@ -83,7 +89,8 @@ def test_a_run_without_valid_mapping_says_so(
 
 
 def test_strided_layers_are_warned_of(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(out, "--layer=resnet18_l0", "--mapper=random", samples=50) == 0
+    flags = ("--layer=resnet18_l0", "--model=maestro", "--mapper=random")
+    assert run(out, *flags, samples=50) == 0
     assert "warning: maestro miscounts" in capsys.readouterr().err
 
 

@@ -1,0 +1,172 @@
+"""What ``experiments.audit`` says of run directories, sound and damaged."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from run_helpers import load, run
+
+from experiments import audit
+from mappers import MAPPERS
+
+ROOFLINE = 6272
+COLUMNS = {"verdict": 2, "maestro": -2, "exact": -1}
+
+
+def table(shown: str) -> list[list[str]]:
+    """Cells of the rows of the printed table; columns stand two blanks apart."""
+    rows = [re.split(r" {2,}", line.strip()) for line in shown.splitlines()]
+    return [row for row in rows if row[0] in MAPPERS]
+
+
+@pytest.fixture(scope="module")
+def exploited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("audit") / "run"
+    flags = ("--objective=latency", "--mapper=ga", "--model=maestro", "--no-guard", "--seeds=2")
+    assert run(out, *flags, samples=4000) == 0
+    return out
+
+
+def test_the_roofline_is_beaten_under_maestro_alone(
+    exploited: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert audit.main([str(exploited)]) == 0
+    shown = capsys.readouterr().out
+    assert f"roofline {ROOFLINE:,} cycles" in shown
+    rows = table(shown)
+    assert [row[:2] for row in rows] == [["ga", "0"], ["ga", "1"]]
+    promised = [float(row[COLUMNS["maestro"]]) for row in rows]
+    assert min(promised) < 1
+    assert all(float(row[COLUMNS["exact"]]) >= 1 for row in rows)
+    for row, figure in zip(rows, promised, strict=True):
+        says = f"impossible: {figure:.2f} of the roofline"
+        assert (row[COLUMNS["verdict"]] == says) == (figure < 1)
+
+
+def test_a_guarded_run_is_possible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(tmp_path / "run", "--mapper=random", "--model=maestro")
+    capsys.readouterr()
+    assert audit.main([str(tmp_path / "run")]) == 0
+    (row,) = table(capsys.readouterr().out)
+    assert row[COLUMNS["verdict"]] == "possible"
+    best = load(tmp_path / "run" / "best_cost.json")["cost"]
+    assert row[6] == f"{best['latency_cycles']:,.0f}"
+    assert row[3] == f"{best['latency_cycles'] * best['energy_nj']:.4g}"
+
+
+def test_mappings_maestro_refuses_are_scored_by_exact_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path / "run", "--layer=resnet18_l2", "--schema=full17", "--mapper=random")
+    capsys.readouterr()
+    assert audit.main([str(tmp_path / "run")]) == 0
+    (row,) = table(capsys.readouterr().out)
+    assert row[COLUMNS["verdict"]] == "no figures; maestro: reference_exit"
+    assert row.count("-") == 5
+
+
+def test_strided_layers_and_small_buffers_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = tmp_path / "small.yaml"
+    small.write_text("num_pes: 64\nl1_bytes: 4096\nl2_bytes: 100000\n")
+    flags = ("--layer=resnet18_l0", f"--hardware={small}", "--mapper=random")
+    assert run(tmp_path / "run", *flags) == 0
+    small.unlink()
+    capsys.readouterr()
+    assert audit.main([str(tmp_path / "run")]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.startswith("warning: maestro miscounts")
+    (row,) = table(shown.out)
+    assert row[COLUMNS["verdict"]].startswith("impossible: ")
+
+
+def test_a_run_without_valid_mapping(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny = tmp_path / "tiny.yaml"
+    tiny.write_text("num_pes: 4\nl1_bytes: 1\n")
+    run(tmp_path / "run", f"--hardware={tiny}", "--mapper=random", samples=20)
+    capsys.readouterr()
+    assert audit.main([str(tmp_path / "run")]) == 0
+    assert table(capsys.readouterr().out) == [["random", "0", "no valid mapping"]]
+
+
+def _config(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
+    def damage(directory: Path) -> None:
+        config = load(directory / "config.json")
+        change(config)
+        (directory / "config.json").write_text(json.dumps(config))
+
+    return damage
+
+
+def _point(point: list[int]) -> Callable[[Path], object]:
+    def damage(directory: Path) -> None:
+        summary = load(directory / "summary.json")
+        summary["mappers"]["ga"]["seeds"][0]["best_point"] = point
+        (directory / "summary.json").write_text(json.dumps(summary))
+
+    return damage
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no directory": (shutil.rmtree, "config.json: No such file or directory"),
+    "no summary": (lambda out: (out / "summary.json").unlink(), "summary.json: No such file"),
+    "no trace": (lambda out: (out / "trace.csv.gz").unlink(), "trace.csv.gz: No such file"),
+    "no JSON": (lambda out: (out / "config.json").write_text("{"), "config.json: Expecting"),
+    "no object": (lambda out: (out / "config.json").write_text("[]"), "not a JSON object"),
+    "trace cut": (lambda out: (out / "trace.csv.gz").write_bytes(b"\x1f\x8b"), "trace.csv.gz"),
+    "no layer": (_config(lambda config: config.pop("layer")), "KeyError('layer')"),
+    "no seeds": (_config(lambda config: config["config"].pop("seeds")), "KeyError('seeds')"),
+    "layer a list": (_config(lambda config: config.update(layer=[])), "config.json"),
+    "flags a list": (_config(lambda config: config.update(config=[1])), "config.json"),
+    "seeds a number": (_config(lambda config: config["config"].update(seeds=1)), "config.json"),
+    "unknown flag": (_config(lambda config: config["config"].update(colour="red")), "colour"),
+    "unknown model": (_config(lambda config: config["config"].update(model="oracle")), "oracle"),
+    "model a list": (_config(lambda config: config["config"].update(model=[])), "config.json"),
+    "no PEs": (_config(lambda config: config["hardware"].update(num_pes=0)), "num_pes"),
+    "extent a text": (_config(lambda config: config["layer"]["extents"].update(K="1")), "K"),
+    "other layer": (_config(lambda config: config["layer"]["extents"].update(K=17)), "latency"),
+    "point out of range": (_point([10**6] * 13), "best_point of ga"),
+    "short point": (_point([0]), "best_point of ga"),
+    "other point": (_point([0] * 13), "but the best in trace.csv.gz is"),
+}
+
+
+@pytest.mark.parametrize(("damage", "message"), DAMAGES.values(), ids=DAMAGES)
+def test_bad_input_is_one_line(
+    damage: Callable[[Path], object],
+    message: str,
+    exploited: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    directory = tmp_path / "run"
+    shutil.copytree(exploited, directory)
+    capsys.readouterr()
+    damage(directory)
+    assert audit.main([str(directory)]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("error: ")
+    assert shown.err.count("\n") == 1
+    assert message in shown.err
+
+
+@pytest.mark.parametrize("arguments", [[], ["one", "two"], [" "], ["--run=out"]])
+def test_wrong_arguments_are_refused(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert audit.main(arguments) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_help_names_the_argument(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        audit.main(["--help"])
+    assert "python -m experiments.audit [options] RUNDIR" in capsys.readouterr().out

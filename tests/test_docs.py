@@ -1,0 +1,69 @@
+"""The tables of docs/models.md against what the models do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from maestro_env.cost import Cost
+from maestro_env.hardware import find_hardware
+from maestro_env.map_space import MapSpace
+from maestro_env.models import MODELS
+from maestro_env.problem import OK, STATUSES, Problem
+from maestro_env.workloads import find_layer
+
+DOCS = Path(__file__).parents[1] / "docs"
+FILLED = {"x": True, "": False}
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Cells of the table under a heading, without its header."""
+    text = (DOCS / "models.md").read_text(encoding="utf-8")
+    section = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def names(heading: str) -> list[str]:
+    return [row[0].strip("`") for row in rows(heading)]
+
+
+def test_every_field_of_cost_is_listed_once_and_in_order() -> None:
+    assert names("Fields of Cost") == [field.name for field in fields(Cost)]
+    assert all(unit and meaning for _, unit, _, _, meaning in rows("Fields of Cost"))
+
+
+@pytest.mark.parametrize(("model", "column"), [("maestro", 2), ("exact", 3)])
+def test_the_fields_marked_are_those_a_model_fills(model: str, column: int) -> None:
+    space = MapSpace(find_layer("mobilenetv2_l2"), find_hardware("paper"))
+    points = space.sample(1000, np.random.default_rng(0))
+    problem = Problem(space, model)
+    valid = points[problem.evaluate(points).status == OK]
+    cost, _ = problem.evaluate_mapping(space.decode(valid[0]))
+    assert cost is not None
+    filled = {name: figure is not None and figure != () for name, figure in cost.as_dict().items()}
+    assert filled == {
+        name: FILLED[row[column]]
+        for name, row in zip(names("Fields of Cost"), rows("Fields of Cost"), strict=True)
+    }
+
+
+def test_every_status_is_listed_once_and_in_order() -> None:
+    assert names("Statuses") == list(STATUSES)
+    assert all(meaning for *_, meaning in rows("Statuses"))
+
+
+def test_every_model_is_introduced() -> None:
+    text = (DOCS / "models.md").read_text(encoding="utf-8")
+    assert all(f"`{model}`" in text for model in MODELS)
+
+
+def test_the_pictures_exist() -> None:
+    for page in (DOCS / "models.md", DOCS.parent / "README.md"):
+        pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+        assert pictures
+        assert all((page.parent / picture).is_file() for picture in pictures)
