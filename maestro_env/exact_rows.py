@@ -58,18 +58,21 @@ def _complete(operator: str, dims: dict[str, int]) -> tuple[str, dict[str, int]]
 
 
 def _sizes(operator: str, dims: dict[str, int], strides: dict[str, int]) -> dict[str, int]:
-    """Return the extents ``Sz`` refers to: those given, and the other form of an axis."""
-    sizes = dict(dims)
+    """Return the extents ``Sz`` refers to: those given, those left out, every form of an axis."""
     if operator == "GEMM":
-        return sizes
-    for axis, window in (("Y", "R"), ("X", "S")):
+        return dims
+    left_out = {"N": 1, "K": 1} if operator == "DSCONV" else {"N": 1}
+    sizes = {**left_out, **dims}
+    for axis, window, letter in (("Y", "R", "P"), ("X", "S", "Q")):
         stride, output = max(strides.get(axis, 1), 1), f"{axis}'"
         if window not in dims:
             continue
         if axis in dims:
-            sizes.setdefault(output, (dims[axis] - dims[window]) // stride + 1)
+            sizes[output] = (dims[axis] - dims[window]) // stride + 1
         elif output in dims:
             sizes[axis] = (dims[output] - 1) * stride + dims[window]
+        if output in sizes:
+            sizes[letter] = sizes[output]
     return sizes
 
 
@@ -104,7 +107,9 @@ def _directives(text: str, sizes: dict[str, int]) -> Iterator[Directive]:
 def _hardware(hw: dict[str, Any]) -> _native.Hardware:
     def capacity(name: str) -> int | None:
         given = hw[name]
-        return None if given is None else require_integer(f"hw.{name}", given, ValueError, -1, _MAX)
+        return (
+            None if given is None else require_integer(f"hw.{name}", given, ValueError, -_MAX, _MAX)
+        )
 
     hops = int32("hw.hops", hw.get("hops", 1))
     latency = int32("hw.hop_latency", hw["hop_latency"])

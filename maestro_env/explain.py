@@ -12,8 +12,7 @@ _MEANINGS = {
     "ok": "nothing is the matter",
     "bad_hw": "the hardware has a number no machine can have; see Hardware for what is allowed",
     "bad_layer": "the model has no such layer; see docs/models.md for the operators it has",
-    "bad_tile": "a loop over a dimension the layer lacks, or a second one over the same; give "
-    "every level at most one loop per dimension",
+    "bad_tile": "the layer has no such dimension, or the level a loop over it already",
     "too_many_levels": "more than 4 levels; leave out a cluster",
     "cluster_exceeds_pes": "the clusters need more PEs than there are; make them smaller",
     "coverage": "tiles of such size and offset miss or repeat MACs; set the offset to the size, "

@@ -6,7 +6,6 @@ executable mapping: they count each MAC once at peak throughput and each word on
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +32,7 @@ def column(metrics: Metrics, name: str) -> Metrics:
 
 def latency_bound(layer: Layer, hardware: Hardware) -> float:
     """Cycles with every lane busy in every cycle."""
-    return math.ceil(layer.macs / hardware.peak_macs_per_cycle)
+    return -(-layer.macs // hardware.peak_macs_per_cycle)
 
 
 def energy_bound(layer: Layer, hardware: Hardware) -> float:

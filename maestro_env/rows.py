@@ -68,32 +68,35 @@ def run_jsonl(source: Path, target: Path, model: str) -> None:
         raise RowError(f"cannot write {target}: give the name of a file in a folder that exists")
     partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with _open_text(source, "rt") as lines, _open_text(partial, "wt", target) as results:
+        with _open(source, "rb") as lines, _open(partial, "wb", target) as results:
             for number, row in _rows(source, lines):
-                results.write(json.dumps(_evaluated(row, model, source, number)) + "\n")
+                evaluated = json.dumps(_evaluated(row, model, source, number))
+                results.write(f"{evaluated}\n".encode())
         partial.replace(target)
     except OSError as error:
         raise RowError(f"{error.filename or source}: {error.strerror or error}") from None
-    except (EOFError, UnicodeDecodeError) as error:
+    except EOFError as error:
         raise RowError(f"{source}: {error}") from None
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _open_text(path: Path, mode: str, named: Path | None = None) -> IO[str]:
+def _open(path: Path, mode: str, named: Path | None = None) -> IO[bytes]:
     opener: Any = gzip.open if (named or path).suffix == ".gz" else open
-    opened: IO[str] = opener(path, mode, encoding="utf-8")
+    opened: IO[bytes] = opener(path, mode)
     return opened
 
 
-def _rows(source: Path, lines: IO[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows(source: Path, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line.decode())
         except (ValueError, RecursionError) as error:
-            raise RowError(f"{source}, line {number}: not JSON: {error}") from None
+            raise RowError(
+                f"{source}, line {number}: not JSON: {' '.join(str(error).split())}"
+            ) from None
         if not isinstance(row, dict):
             raise RowError(f"{source}, line {number}: a row must be a JSON object")
         yield number, row

@@ -1,4 +1,4 @@
-// The Python face of the core: converts names and arrays, holds no logic of its own.
+// The Python face of the core: converts names, arrays and results.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -263,19 +263,16 @@ py::dict cluster_counts(const exact::ClusterBuffers& buffers) {
   return counts;
 }
 
-void add_span(py::dict& results, const char* name, const exact::Span& span, std::int64_t steps) {
+void add_span(py::dict& results, const char* name, const exact::Report& report,
+              const exact::Span& span) {
   const std::string prefix(name);
   results[py::str(prefix + "_min")] = span.min;
   results[py::str(prefix + "_max")] = span.max;
   results[py::str(prefix + "_sum")] = span.sum;
-  results[py::str(prefix + "_avg")] = static_cast<double>(span.sum) / static_cast<double>(steps);
+  results[py::str(prefix + "_avg")] = report.average(span);
 }
 
 py::dict exact_results(const exact::Report& report, const Hardware& hardware) {
-  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
-  const double macs = real(report.macs);
-  const double cycles = real(report.cycles);
-  const std::int64_t fetched = report.l2.fetched_input + report.l2.fetched_filter;
   py::dict results;
   results["macs"] = report.macs;
   results["offchip_read"] = report.plan.words_in();
@@ -313,20 +310,20 @@ py::dict exact_results(const exact::Report& report, const Hardware& hardware) {
   results["first_in"] = report.profile.first_in;
   results["last_out"] = report.profile.last_out;
   results["steps"] = report.profile.steps;
-  add_span(results, "ingress", report.profile.ingress, report.profile.steps);
-  add_span(results, "compute", report.profile.compute, report.profile.steps);
-  add_span(results, "egress", report.profile.egress, report.profile.steps);
+  add_span(results, "ingress", report, report.profile.ingress);
+  add_span(results, "compute", report, report.profile.compute);
+  add_span(results, "egress", report, report.profile.egress);
   results["peak_bw"] = report.profile.peak_bw;
-  results["avg_bw"] = real(fetched + report.l2.leaving) / real(report.onchip_cycles);
-  results["offchip_bw_req"] = real(report.plan.words_in() + report.plan.offchip_out) / cycles;
-  results["throughput"] = macs / cycles;
-  results["avg_active_pes"] = real(report.busy_pe_cycles) / cycles;
-  results["utilization"] = macs / (cycles * hardware.num_pes * hardware.simd_lanes);
-  results["arithmetic_intensity"] = macs / real(fetched);
-  results["multicast_input"] = real(report.l2.unit_input) / real(report.l2.fetched_input);
-  results["multicast_filter"] = real(report.l2.unit_filter) / real(report.l2.fetched_filter);
-  results["reuse_input"] = macs / real(report.l1.unit_input);
-  results["reuse_filter"] = macs / real(report.l1.unit_filter);
+  results["avg_bw"] = report.noc_words_per_cycle();
+  results["offchip_bw_req"] = report.offchip_words_per_cycle();
+  results["throughput"] = report.macs_per_cycle();
+  results["avg_active_pes"] = report.active_pes();
+  results["utilization"] = report.utilization(hardware);
+  results["arithmetic_intensity"] = report.arithmetic_intensity();
+  results["multicast_input"] = report.input_multicast();
+  results["multicast_filter"] = report.filter_multicast();
+  results["reuse_input"] = report.input_reuse();
+  results["reuse_filter"] = report.filter_reuse();
   results["l1_accesses"] = report.l1_accesses;
   results["l2_accesses"] = report.l2_accesses;
   results["mid_accesses"] = report.mid_accesses;

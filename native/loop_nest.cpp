@@ -8,11 +8,6 @@ namespace gym {
 
 namespace {
 
-// Rows (columns) that `outputs` windows of `taps` touch (E1).
-std::int64_t rows(std::int64_t outputs, std::int64_t taps, std::int64_t stride) {
-  return (outputs - 1) * std::min(stride, taps) + taps;
-}
-
 std::optional<std::int64_t> extent_of(const Layer& layer, Dim dim) {
   for (const Layer::Extent& extent : layer.extents) {
     if (extent.dim == dim) return extent.value;
@@ -42,21 +37,21 @@ double LoopNest::macs_estimate() const {
 }
 
 std::int64_t LoopNest::words(TensorId tensor) const {
-  const auto product = [this](std::initializer_list<LoopId> loops) {
+  const auto product = [this](const auto& loops) {
     std::int64_t words = 1;
     for (const LoopId loop : loops) words = wrap_mul(words, extent[loop]);
     return words;
   };
   switch (tensor) {
     case kInput: {
-      const std::int64_t height = rows(extent[kLoopP], extent[kLoopR], stride_y);
-      const std::int64_t width = rows(extent[kLoopQ], extent[kLoopS], stride_x);
-      return wrap_mul(product({kLoopN, kLoopG, kLoopC}), wrap_mul(height, width));
+      const std::int64_t height = touched_rows(extent[kLoopP], extent[kLoopR], stride_y);
+      const std::int64_t width = touched_rows(extent[kLoopQ], extent[kLoopS], stride_x);
+      return wrap_mul(product(kInputSingles), wrap_mul(height, width));
     }
     case kFilter:
-      return product({kLoopG, kLoopK, kLoopC, kLoopR, kLoopS});
+      return product(kFilterLoops);
     default:
-      return product({kLoopN, kLoopG, kLoopK, kLoopP, kLoopQ});
+      return product(kOutputLoops);
   }
 }
 

@@ -12,6 +12,17 @@ namespace gym {
 
 enum LoopId { kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS, kLoops };
 
+// The loops a tensor's axes are made of. P slides with R and Q with S: the input's axes of one loop
+// are these, its other two are those pairs.
+inline constexpr std::array kInputSingles = {kLoopN, kLoopG, kLoopC};
+inline constexpr std::array kFilterLoops = {kLoopG, kLoopK, kLoopC, kLoopR, kLoopS};
+inline constexpr std::array kOutputLoops = {kLoopN, kLoopG, kLoopK, kLoopP, kLoopQ};
+
+// Rows (columns) that `outputs` windows of `taps` touch, one every stride (E1).
+constexpr std::int64_t touched_rows(std::int64_t outputs, std::int64_t taps, std::int64_t stride) {
+  return (outputs - 1) * (stride < taps ? stride : taps) + taps;
+}
+
 struct LoopNest {
   std::array<std::int64_t, kLoops> extent{};
   std::int64_t stride_y = 1;

@@ -24,31 +24,33 @@ std::optional<LoopNest> countable_nest(const Layer& layer) {
   return loop_nest(layer);
 }
 
-// Below this no counter overflows 64 bits (E7).
-bool countable(double macs, int levels, std::int64_t latency) {
-  return macs * (1 + 2.0 * levels * (1 + static_cast<double>(latency))) < 0x1p60;
+// Below the bound of E7 no counter overflows 64 bits.
+bool countable(const LoopNest& nest, int levels, std::int64_t latency) {
+  if (nest.macs_estimate() >= 0x1p62) return false;
+  const __int128 per_mac =
+      1 + 2 * static_cast<__int128>(levels) * (1 + static_cast<__int128>(latency));
+  return static_cast<__int128>(nest.macs()) * per_mac < (std::int64_t{1} << 60);
 }
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
-void fill_spans(const Profile& profile, Metrics& metrics) {
-  const double steps = real(profile.steps);
+void fill_spans(const Report& report, Metrics& metrics) {
+  const Profile& profile = report.profile;
   metrics.ingress_min_cycles = real(profile.ingress.min);
   metrics.ingress_max_cycles = real(profile.ingress.max);
-  metrics.ingress_avg_cycles = real(profile.ingress.sum) / steps;
+  metrics.ingress_avg_cycles = report.average(profile.ingress);
   metrics.egress_min_cycles = real(profile.egress.min);
   metrics.egress_max_cycles = real(profile.egress.max);
-  metrics.egress_avg_cycles = real(profile.egress.sum) / steps;
+  metrics.egress_avg_cycles = report.average(profile.egress);
   metrics.compute_min_cycles = real(profile.compute.min);
   metrics.compute_max_cycles = real(profile.compute.max);
-  metrics.compute_avg_cycles = real(profile.compute.sum) / steps;
+  metrics.compute_avg_cycles = report.average(profile.compute);
   metrics.ingress_sum_cycles = real(profile.ingress.sum);
   metrics.egress_sum_cycles = real(profile.egress.sum);
   metrics.compute_sum_cycles = real(profile.compute.sum);
 }
 
 void fill_counts(const Report& report, Metrics& metrics) {
-  const double macs = real(report.macs);
   metrics.steps = real(report.profile.steps);
   metrics.onchip_cycles = real(report.onchip_cycles);
   metrics.busy_pe_cycles = real(report.busy_pe_cycles);
@@ -68,16 +70,15 @@ void fill_counts(const Report& report, Metrics& metrics) {
   metrics.l2_used_bytes = real(report.plan.used);
   metrics.l2_hold_bytes = real(report.plan.hold);
   metrics.l2_resident_tensors = report.plan.resident;
-  metrics.input_multicast = real(report.l2.unit_input) / real(report.l2.fetched_input);
-  metrics.filter_multicast = real(report.l2.unit_filter) / real(report.l2.fetched_filter);
-  metrics.input_reuse = macs / real(report.l1.unit_input);
-  metrics.filter_reuse = macs / real(report.l1.unit_filter);
+  metrics.input_multicast = report.input_multicast();
+  metrics.filter_multicast = report.filter_multicast();
+  metrics.input_reuse = report.input_reuse();
+  metrics.filter_reuse = report.filter_reuse();
 }
 
 void fill(const Report& report, const Hardware& hardware, Metrics& metrics) {
   const double cycles = real(report.cycles);
   const double macs = real(report.macs);
-  const double fetched = real(report.l2.fetched_input + report.l2.fetched_filter);
   metrics.latency_cycles = cycles;
   metrics.energy_nj = report.energy_nj;
   metrics.power_mw = constants::kMilliwattPerNjPerCycle * report.energy_nj / cycles;
@@ -85,10 +86,10 @@ void fill(const Report& report, const Hardware& hardware, Metrics& metrics) {
   metrics.maestro_power_mw = report.power_mw;
   metrics.maestro_area_um2 = report.area_um2;
   metrics.macs = macs;
-  metrics.macs_per_cycle = macs / cycles;
-  metrics.utilization = macs / (cycles * hardware.num_pes * hardware.simd_lanes);
-  metrics.active_pes = real(report.busy_pe_cycles) / cycles;
-  metrics.arithmetic_intensity = macs / fetched;
+  metrics.macs_per_cycle = report.macs_per_cycle();
+  metrics.utilization = report.utilization(hardware);
+  metrics.active_pes = report.active_pes();
+  metrics.arithmetic_intensity = report.arithmetic_intensity();
   metrics.l1_bytes = real(report.l1_total());
   metrics.l2_bytes = real(report.plan.size);
   metrics.input_l1_reads = macs;
@@ -104,10 +105,9 @@ void fill(const Report& report, const Hardware& hardware, Metrics& metrics) {
   metrics.output_l2_reads = real(report.output_l2_reads());
   metrics.output_l2_writes = real(report.output_l2_writes());
   metrics.noc_peak_words_per_cycle = real(report.profile.peak_bw);
-  metrics.noc_avg_words_per_cycle =
-      (fetched + real(report.l2.leaving)) / real(report.onchip_cycles);
-  metrics.offchip_words_per_cycle = real(report.plan.words_in() + report.plan.offchip_out) / cycles;
-  fill_spans(report.profile, metrics);
+  metrics.noc_avg_words_per_cycle = report.noc_words_per_cycle();
+  metrics.offchip_words_per_cycle = report.offchip_words_per_cycle();
+  fill_spans(report, metrics);
   fill_counts(report, metrics);
 }
 
@@ -129,7 +129,7 @@ Status ExactModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   if (!checked_) return Status::bad_layer;
   const Status status = tiler_.tile(mapping, hardware_.num_pes, tiling_, problem_);
   if (status != Status::ok) return status;
-  if (!countable(nest_.macs_estimate(), tiling_.levels, hardware_.noc_latency)) {
+  if (!countable(nest_, tiling_.levels, hardware_.noc_latency)) {
     return Status::overflow;
   }
   findings_.onchip_cycles = boxes_.run(tiling_, findings_.profile);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "../loop_nest.hpp"
+
 namespace gym::exact {
 
 // A tile of a sliding axis: `outputs` windows of `taps` rows, one every stride.
@@ -13,7 +15,7 @@ struct SlidingTile {
 };
 
 inline std::int64_t rows(SlidingTile tile, std::int64_t stride) {
-  return (tile.outputs - 1) * std::min(stride, tile.taps) + tile.taps;
+  return touched_rows(tile.outputs, tile.taps, stride);
 }
 
 inline std::int64_t length(SlidingTile tile, std::int64_t stride) {

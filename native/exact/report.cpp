@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "../area.hpp"
+#include "../area_power.hpp"
 #include "../constants.hpp"
 #include "../integers.hpp"
-#include "../maestro/area_power.hpp"
 
 namespace gym::exact {
 
@@ -66,13 +66,12 @@ void count_accesses(const Tiling& tiling, const Findings& findings, Report& repo
 void price(const Hardware& hardware, Report& report) {
   const double l1 = static_cast<double>(report.l1_accesses + report.mid_accesses);
   const double l2 = static_cast<double>(report.l2_accesses);
-  const double offchip = static_cast<double>(report.plan.words_in() + report.plan.offchip_out);
+  const double offchip = static_cast<double>(report.offchip_words());
   report.energy_nj = kMacEnergyNj * (static_cast<double>(report.macs) + kL1AccessMacs * l1 +
                                      kL2AccessMacs * l2 + hardware.offchip_cost_macs * offchip);
-  const maestro::AreaPower silicon =
-      maestro::area_power(hardware.num_pes, hardware.simd_lanes, hardware.noc_bw,
-                          static_cast<double>(report.l1_total()),
-                          static_cast<double>(report.plan.used), maestro::PeSum::product);
+  const AreaPower silicon = area_power(hardware.num_pes, hardware.simd_lanes, hardware.noc_bw,
+                                       static_cast<double>(report.l1_total()),
+                                       static_cast<double>(report.plan.used), PeSum::product);
   report.area_um2 = silicon.area_um2;
   report.power_mw = silicon.power_mw;
   report.block_area_um2 = block_area_um2(hardware, static_cast<double>(report.l1_total()),
@@ -94,7 +93,7 @@ void write_report(const LoopNest& nest, const Tiling& tiling, const Hardware& ha
   report.plan = plan_l2(report.words, stream, tile, hardware.l2_bytes);
   report.onchip_cycles = findings.onchip_cycles;
   report.busy_pe_cycles = findings.busy_pe_cycles;
-  const std::int64_t offchip = report.plan.words_in() + report.plan.offchip_out;
+  const std::int64_t offchip = report.offchip_words();
   report.cycles =
       std::max(ceil_div(profile.first_in, hardware.offchip_bw) + findings.onchip_cycles +
                    ceil_div(profile.last_out, hardware.offchip_bw),

@@ -43,6 +43,28 @@ struct Report {
   std::int64_t psum_reads() const { return l2.leaving - words[kOutput]; }
   std::int64_t output_l2_writes() const { return l2.leaving + plan.offchip_in[kOutput]; }
   std::int64_t output_l2_reads() const { return psum_reads() + plan.offchip_out; }
+  std::int64_t fetched() const { return l2.fetched_input + l2.fetched_filter; }
+  std::int64_t offchip_words() const { return plan.words_in() + plan.offchip_out; }
+
+  double macs_per_cycle() const { return ratio(macs, cycles); }
+  double active_pes() const { return ratio(busy_pe_cycles, cycles); }
+  double utilization(const Hardware& hardware) const {
+    return static_cast<double>(macs) /
+           (static_cast<double>(cycles) * hardware.num_pes * hardware.simd_lanes);
+  }
+  double arithmetic_intensity() const { return ratio(macs, fetched()); }
+  double noc_words_per_cycle() const { return ratio(fetched() + l2.leaving, onchip_cycles); }
+  double offchip_words_per_cycle() const { return ratio(offchip_words(), cycles); }
+  double input_multicast() const { return ratio(l2.unit_input, l2.fetched_input); }
+  double filter_multicast() const { return ratio(l2.unit_filter, l2.fetched_filter); }
+  double input_reuse() const { return ratio(macs, l1.unit_input); }
+  double filter_reuse() const { return ratio(macs, l1.unit_filter); }
+  double average(const Span& span) const { return ratio(span.sum, profile.steps); }
+
+ private:
+  static double ratio(std::int64_t a, std::int64_t b) {
+    return static_cast<double>(a) / static_cast<double>(b);
+  }
 };
 
 // Overwrites the whole report: reports are large and kept between calls.

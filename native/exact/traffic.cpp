@@ -9,11 +9,8 @@ namespace gym::exact {
 
 namespace {
 
-constexpr std::array kFilterLoops = {kLoopG, kLoopK, kLoopC, kLoopR, kLoopS};
 constexpr std::array kNotFilterLoops = {kLoopN, kLoopP, kLoopQ};
-constexpr std::array kOutputLoops = {kLoopN, kLoopG, kLoopK, kLoopP, kLoopQ};
 constexpr std::array kReductionLoops = {kLoopC, kLoopR, kLoopS};
-constexpr std::array kInputSingles = {kLoopN, kLoopG, kLoopC};
 
 constexpr int kNoMover = -1;  // the first step: all loops go to their start
 

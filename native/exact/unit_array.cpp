@@ -4,15 +4,6 @@
 
 namespace gym::exact {
 
-namespace {
-
-constexpr State kFilterLoops =
-    bit_of(kLoopG) | bit_of(kLoopK) | bit_of(kLoopC) | bit_of(kLoopR) | bit_of(kLoopS);
-// Input axes of one loop; P slides with R and Q with S.
-constexpr State kInputSingles = bit_of(kLoopN) | bit_of(kLoopG) | bit_of(kLoopC);
-
-}  // namespace
-
 void UnitArray::prepare(const TiledLevel& level, const LoopNest& nest,
                         const std::vector<LoopId>& loops, const std::array<Extents, 2>& extent) {
   level_ = &level;
@@ -102,8 +93,8 @@ std::int64_t UnitArray::kept_rows(const Axis& axis, int m, State from, State to)
 std::int64_t UnitArray::fetched(int m, State from, State to) {
   const TileWords& needed = words(to);
   const State changed = changed_[m];
-  const std::int64_t filter = (changed & kFilterLoops) != 0 ? needed.filter : 0;
-  if ((changed & kInputSingles) != 0) return filter + needed.input;
+  const std::int64_t filter = (changed & set_of(kFilterLoops)) != 0 ? needed.filter : 0;
+  if ((changed & set_of(kInputSingles)) != 0) return filter + needed.input;
   const auto size = [&](LoopId id) { return cut_[id]->array[at(to, id)]; };
   const std::int64_t kept = size(kLoopN) * size(kLoopG) * size(kLoopC) *
                             kept_rows(axis_[0], m, from, to) * kept_rows(axis_[1], m, from, to);

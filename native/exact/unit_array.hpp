@@ -21,8 +21,13 @@ constexpr State bit_of(LoopId id) { return State{1} << id; }
 constexpr std::uint32_t at(State state, LoopId id) { return state >> id & 1; }
 
 inline constexpr State kAllLoops = (State{1} << kLoops) - 1;
-inline constexpr State kOutputLoops =
-    bit_of(kLoopN) | bit_of(kLoopG) | bit_of(kLoopK) | bit_of(kLoopP) | bit_of(kLoopQ);
+
+template <std::size_t n>
+constexpr State set_of(const std::array<LoopId, n>& loops) {
+  State set = 0;
+  for (const LoopId id : loops) set |= bit_of(id);
+  return set;
+}
 
 // Words of an array tile.
 struct TileWords {
@@ -91,7 +96,7 @@ class UnitArray {
 
   // Output words that leave when loop m moves on from `before`.
   std::int64_t leaving(int m, State before) {
-    return (changed_[m] & kOutputLoops) != 0 ? words(before).output : 0;
+    return (changed_[m] & set_of(kOutputLoops)) != 0 ? words(before).output : 0;
   }
 
   // MACs of a unit's tile whose loops in `tails` stand at their last chunk.

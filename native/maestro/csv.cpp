@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "../area_power.hpp"
 #include "../integers.hpp"
-#include "area_power.hpp"
 
 namespace gym::maestro {
 

@@ -1,7 +1,7 @@
 #include "model.hpp"
 
 #include "../area.hpp"
-#include "area_power.hpp"
+#include "../area_power.hpp"
 #include "csv.hpp"
 #include "energy.hpp"
 

@@ -1,9 +1,10 @@
-// MAESTRO's area and power of an accelerator whose buffers hold what a mapping requires (S9).
+// MAESTRO's area and power of an accelerator whose buffers hold what a mapping requires (S9), for
+// both models.
 #pragma once
 
 #include <cstdint>
 
-namespace gym::maestro {
+namespace gym {
 
 // How per-PE figures are totalled: as the binary does, one PE at a time, or as a product. They
 // differ in the last bits only; the first is what the CSV prints, the second is fast.
@@ -18,4 +19,4 @@ struct AreaPower {
 AreaPower area_power(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t noc_bw,
                      double l1_bytes, double l2_bytes, PeSum sum);
 
-}  // namespace gym::maestro
+}  // namespace gym

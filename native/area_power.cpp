@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "../constants.hpp"
+#include "constants.hpp"
 
-namespace gym::maestro {
+namespace gym {
 
 namespace {
 
@@ -46,4 +46,4 @@ AreaPower area_power(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t
   return result;
 }
 
-}  // namespace gym::maestro
+}  // namespace gym
