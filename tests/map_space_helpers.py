@@ -1,0 +1,59 @@
+"""What the tests of the map space share: a layer, a machine and drawn spaces."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import SCHEMAS, TILES, MapSpace
+
+CONV = Layer("CONV", {"K": 6, "C": 5, "Y": 9, "X": 8, "R": 3, "S": 2}, name="conv")
+PES = Hardware(num_pes=12)
+
+# Other work on the machine must not fail a test.
+steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@st.composite
+def layers(draw: st.DrawFn) -> Layer:
+    operator = draw(st.sampled_from(["CONV", "TRCONV", "DSCONV", "NGCONV", "GEMM"]))
+    size = st.integers(1, 12)
+    if operator == "GEMM":
+        return Layer("GEMM", {name: draw(size) for name in "MNK"})
+    channels = {"DSCONV": "C", "NGCONV": "GKC"}.get(operator, "KC")
+    extents = {name: draw(size) for name in channels}
+    for axis, window in ("YR", "XS"):
+        extents[window] = draw(st.integers(1, 4))
+        extents[axis] = extents[window] + draw(st.integers(0, 12))
+    if draw(st.booleans()):
+        extents["N"] = draw(st.integers(1, 4))
+    stride = draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
+    return Layer(operator, extents, stride)
+
+
+machines = st.builds(
+    Hardware,
+    num_pes=st.integers(1, 300),
+    noc_bw=st.sampled_from([1, 7, 64, 2**30]),
+    offchip_bw=st.sampled_from([1, 5, 2**30]),
+    noc_hops=st.integers(0, 2),
+    noc_hop_latency=st.integers(0, 2),
+    simd_lanes=st.integers(1, 4),
+)
+
+
+@st.composite
+def spaces(draw: st.DrawFn, schemas: tuple[str, ...] = tuple(SCHEMAS)) -> MapSpace:
+    schema = draw(st.sampled_from(schemas))
+    return MapSpace(draw(layers()), draw(machines), schema, draw(st.sampled_from(TILES)))
+
+
+def points(space: MapSpace) -> st.SearchStrategy[np.ndarray]:
+    entries = st.tuples(*(st.integers(0, int(size) - 1) for size in space.sizes))
+    return entries.map(lambda entries: np.array(entries, dtype=np.int32))
+
+
+spaces_and_points = spaces().flatmap(lambda space: st.tuples(st.just(space), points(space)))

@@ -1,0 +1,212 @@
+"""Invariants of the exact model (E8) on batches of random mappings of the whole zoo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+from invariant_helpers import DISTINCT, MACHINES, words_of
+
+from maestro_env import _native
+from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import SCHEMAS, MapSpace, Points
+from maestro_env.mapping import Level, Loop, Mapping
+from maestro_env.objectives import OBJECTIVES
+from maestro_env.problem import OK, STATUSES, Problem
+from maestro_env.workloads import all_layers
+
+WITH_RESULTS = [STATUSES.index(name) for name in ("ok", "l1_overflow", "l2_overflow")]
+
+Columns = dict[str, np.ndarray]
+
+
+def cluster_sizes(space: MapSpace, points: Points) -> np.ndarray:
+    """PEs in a cluster, of every point."""
+    for column, parameter in enumerate(space.parameters):
+        if parameter.name == "cluster_size":
+            return np.asarray(parameter.values)[points[:, column]]
+    return np.full(len(points), space.decode(points[0]).levels[1].cluster_size)
+
+
+def broken(layer: Layer, hardware: Hardware, clusters: np.ndarray, m: Columns) -> set[str]:
+    """Which invariants some of the rows break; two levels, one column per metric."""
+    words, simd = words_of(layer), hardware.simd_lanes
+    pes = hardware.num_pes // clusters * clusters
+    offchip = m["offchip_read_words"] + m["offchip_write_words"]
+    again = (
+        (m["input_l2_reads"] > words.input)
+        | (m["filter_l2_reads"] > words.filter)
+        | (m["output_leaving_words"] > words.output)
+    )
+    moved = m["onchip_cycles"] * hardware.noc_bw
+    fetched = m["input_l2_reads"] + m["filter_l2_reads"]
+    l2 = [m[f"{tensor}_l2_{verb}s"] for tensor in TENSORS for verb in ("read", "write")]
+    holds = {
+        "2 roofline": m["latency_cycles"] >= np.ceil(words.macs / (pes * simd)),
+        "2 utilization": m["utilization"] <= 1,
+        "2 active PEs": m["active_pes"] <= hardware.num_pes,
+        "2 busy PEs": m["busy_pe_cycles"] * simd >= words.macs,
+        "2 MACs": m["macs"] == words.macs,
+        "3 on chip": m["latency_cycles"] >= m["onchip_cycles"],
+        "3 compute": m["onchip_cycles"] >= m["compute_sum_cycles"],
+        "3 NoC in": (moved >= fetched) | (hardware.noc_latency < 1),
+        "3 NoC out": (moved >= m["output_leaving_words"]) | (hardware.noc_latency < 1),
+        "3 off-chip": m["latency_cycles"] * hardware.offchip_bw >= offchip,
+        "5 output": rising(words.output, m["output_leaving_words"], words.macs),
+        # The share of a cluster buffer that each PE below holds, times the PEs.
+        "6 sizes": (2 * m["l2_bytes"] > (m["cluster_l1_bytes"] - 1) * clusters)
+        & (m["cluster_l1_bytes"] * clusters >= m["pe_l1_bytes"]),
+        "6 largest": 2 * m["l2_bytes"] >= m["pe_l1_bytes"],
+        "6 L1": m["l1_bytes"] == m["pe_l1_bytes"] + m["cluster_l1_bytes"],
+        "6 L2": rising(m["l2_bytes"], m["l2_used_bytes"], m["l2_hold_bytes"], words.all),
+        "11 off-chip": offchip >= words.all,
+        "11 compulsory": (offchip == words.all)
+        == ((hardware.l2_bytes >= m["l2_hold_bytes"]) | ~again),
+        "12 L2 accesses": m["l2_accesses"]
+        == fetched + m["output_leaving_words"] + m["output_psum_reads"] + offchip,
+        "12 L2 terms": m["l2_accesses"] == sum(l2),
+        "12 partial sums": m["output_psum_reads"] == m["output_leaving_words"] - words.output,
+    }
+    for tensor, least in (("input", words.input), ("filter", words.filter)):
+        holds[f"4 {tensor}"] = rising(
+            least,
+            m[f"{tensor}_l2_reads"],
+            m[f"{tensor}_unit_writes"],
+            m[f"{tensor}_l1_writes"],
+            words.macs,
+        )
+        holds[f"4 {tensor} from off-chip"] = rising(
+            least, m[f"{tensor}_l2_writes"], m[f"{tensor}_l2_reads"]
+        )
+    return {name for name, kept in holds.items() if not np.all(kept)}
+
+
+TENSORS = ("input", "filter", "output")
+
+
+def rising(*values: Any) -> Any:
+    return np.all([a <= b for a, b in pairwise(values)], axis=0)
+
+
+def below_bounds(layer: Layer, hardware: Hardware, metrics: np.ndarray) -> set[str]:
+    """Objectives that some row has less of than any mapping can have."""
+    return {
+        each.name
+        for each in OBJECTIVES.values()
+        if (each.function(metrics) < each.bound(layer, hardware) * (1 - 1e-12)).any()
+    }
+
+
+def columns_of(metrics: np.ndarray) -> Columns:
+    return dict(zip(_native.METRICS, metrics.T, strict=True))
+
+
+@dataclass
+class Tally:
+    """What a sweep saw."""
+
+    evaluated: int = 0
+    ok: int = 0
+    kept_in_l2: int = 0
+    read_again: int = 0
+    near_peak: int = 0
+
+
+def sweep(total: int, seed: int) -> Tally:
+    """Check random mappings of all layers, machines and schemas alike."""
+    combinations = list(product(all_layers(), MACHINES, SCHEMAS))
+    each = -(-total // len(combinations))
+    tally = Tally()
+    for number, (layer, hardware, schema) in enumerate(combinations):
+        problem = Problem(MapSpace(layer, hardware, schema), "exact")
+        points = problem.space.sample(each, np.random.default_rng([seed, number]))
+        rows = problem.evaluate(points)
+        what = f"{layer.name} on {hardware.name}, {schema}, [{seed}, {number}]"
+        assert np.isin(rows.status, WITH_RESULTS).all(), what
+        m = columns_of(rows.metrics)
+        assert broken(layer, hardware, cluster_sizes(problem.space, points), m) == set(), what
+        assert below_bounds(layer, hardware, rows.metrics) == set(), what
+        tally.evaluated += len(points)
+        tally.ok += int((rows.status == OK).sum())
+        tally.kept_in_l2 += int((m["l2_resident_tensors"] > 0).sum())
+        tally.read_again += int((m["l2_used_bytes"] < m["l2_hold_bytes"]).sum())
+        tally.near_peak += int((m["utilization"] > 0.5).sum())
+    return tally
+
+
+def test_30_000_random_mappings_break_no_invariant() -> None:
+    tally = sweep(30_000, seed=0)
+    assert tally.evaluated >= 30_000
+    assert tally.ok > 10_000
+    assert min(tally.kept_in_l2, tally.read_again) > 1000
+    assert tally.near_peak > 10
+
+
+@pytest.mark.slow
+def test_a_million_random_mappings_break_no_invariant() -> None:
+    tally = sweep(1_000_000, seed=1)
+    print(tally)  # noqa: T201 - the figures of the note
+    assert tally.evaluated >= 1_000_000
+    assert tally.ok > 300_000
+
+
+TAMPERED = {
+    "latency_cycles": (-1, {"2 roofline", "3 on chip"}),
+    "utilization": (2, {"2 utilization"}),
+    "active_pes": (1e6, {"2 active PEs"}),
+    "busy_pe_cycles": (-1, {"2 busy PEs"}),
+    "macs": (1, {"2 MACs"}),
+    "onchip_cycles": (-1, {"3 compute"}),
+    "offchip_read_words": (1e12, {"3 off-chip", "11 compulsory", "12 L2 accesses"}),
+    "offchip_write_words": (-1, {"11 off-chip"}),
+    "input_l2_reads": (1e12, {"4 input", "12 L2 accesses"}),
+    "filter_l2_reads": (1e12, {"3 NoC in", "4 filter"}),
+    "input_l2_writes": (1e12, {"4 input from off-chip", "12 L2 terms"}),
+    "filter_l2_writes": (-1e12, {"4 filter from off-chip"}),
+    "input_unit_writes": (-1e12, {"4 input"}),
+    "filter_l1_writes": (1e12, {"4 filter"}),
+    "output_leaving_words": (1e12, {"3 NoC out", "5 output", "12 partial sums"}),
+    "output_psum_reads": (1, {"12 L2 accesses", "12 partial sums"}),
+    "pe_l1_bytes": (1e9, {"6 sizes", "6 largest", "6 L1"}),
+    "cluster_l1_bytes": (1e9, {"6 sizes", "6 L1"}),
+    "l2_bytes": (1e9, {"6 L2"}),
+    "l2_used_bytes": (1e9, {"6 L2"}),
+    "l2_hold_bytes": (1e9, {"6 L2"}),
+    "l2_accesses": (1, {"12 L2 accesses", "12 L2 terms"}),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_broken_invariant_is_found(name: str) -> None:
+    layer = Layer("CONV", {"K": 8, "C": 8, "Y": 10, "X": 10, "R": 3, "S": 3})
+    hardware = replace(PRESETS["edge"], num_pes=1)
+    level = tuple(Loop(dim, size, size, dim == "K") for dim, size in layer.loop_extents.items())
+    mapping = Mapping((Level(level), Level(level, 1)))
+    cost, _ = Problem(MapSpace(layer, hardware), "exact").evaluate_mapping(mapping)
+    m = {
+        name: np.array([figure])
+        for name, figure in cost.as_dict().items()
+        if name in _native.METRICS and figure is not None
+    }
+    assert broken(layer, hardware, np.array([1]), m) == set()
+    change, expected = TAMPERED[name]
+    # As far off chip as on chip, so that one cycle less is too few.
+    tampered = {**m, name: m[name] + change}
+    if name == "latency_cycles":
+        tampered[name] = np.array([words_of(layer).macs - 1])
+    if name == "onchip_cycles":
+        tampered[name] = m["compute_sum_cycles"] - 1
+    assert expected <= broken(layer, hardware, np.array([1]), tampered)
+
+
+@pytest.mark.parametrize("name", ["latency_cycles", "energy_nj", "area_um2"])
+def test_a_row_below_a_bound_is_found(name: str) -> None:
+    metrics = np.full((2, len(_native.METRICS)), 1e30)
+    layer, hardware = DISTINCT[0], MACHINES[0]
+    assert below_bounds(layer, hardware, metrics) == set()
+    metrics[1, _native.METRICS.index(name)] = 1.0
+    assert below_bounds(layer, hardware, metrics)

@@ -1,0 +1,94 @@
+"""A mapping written to a file or put in a batch stays itself and keeps its cost."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from map_space_helpers import points, spaces, spaces_and_points, steady
+
+from maestro_env import _native
+from maestro_env.compat import main
+from maestro_env.errors import MappingError
+from maestro_env.hardware import Hardware
+from maestro_env.map_space import MapSpace
+from maestro_env.mapping import Loop, Mapping
+from maestro_env.models import MODELS
+from maestro_env.problem import STATUSES, Problem
+
+
+@steady
+@given(spaces_and_points)
+def test_a_mapping_survives_its_files(case: tuple[MapSpace, np.ndarray]) -> None:
+    space, point = case
+    mapping = space.decode(point)
+    assert Mapping.from_json(mapping.to_json()) == mapping
+    cut = any(loop.size != space.extents[loop.dim] for loop in windows(mapping))
+    if cut:
+        with pytest.raises(MappingError):
+            Mapping.from_m(mapping.to_m(space.layer))
+    else:
+        assert Mapping.from_m(mapping.to_m(space.layer)) == mapping
+
+
+def windows(mapping: Mapping) -> list[Loop]:
+    return [loop for level in mapping.levels for loop in level.loops if loop.dim in ("R", "S")]
+
+
+def run_compat(text: str, hardware: Hardware) -> tuple[int, dict[str, str]]:
+    """Exit status and the CSV's only row of a mapping file."""
+    options = [
+        f"--num_pes={hardware.num_pes}",
+        f"--noc_bw_cstr={hardware.noc_bw}",
+        f"--noc_hops={hardware.noc_hops}",
+        f"--noc_hop_latency={hardware.noc_hop_latency}",
+        f"--offchip_bw_cstr={hardware.offchip_bw}",
+        f"--num_simd_lanes={hardware.simd_lanes}",
+    ]
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("mapping.m").write_text(text)
+        status = main(["--Mapping_file=mapping.m", *options])
+        if status:
+            return status, {}
+        header, row = csv.reader(Path("mapping.csv").read_text().splitlines())
+    return status, {name.strip(): cell.strip() for name, cell in zip(header, row, strict=True)}
+
+
+EXITS = {"exit": 255, "sigfpe": 136, "abort": 134, "segv": 139}
+
+
+@steady
+@given(spaces(schemas=("legal13",)).flatmap(lambda s: st.tuples(st.just(s), points(s))))
+def test_the_m_file_costs_what_the_mapping_costs(case: tuple[MapSpace, np.ndarray]) -> None:
+    space, point = case
+    mapping = space.decode(point)
+    cost, status = Problem(space, "maestro", guard=False).evaluate_mapping(mapping)
+    exit_status, row = run_compat(mapping.to_m(space.layer), space.hardware)
+    if cost is None:
+        assert exit_status == EXITS[status.removeprefix("reference_")]
+        return
+    assert exit_status == 0
+    assert cost.latency_cycles == float(row["Runtime (Cycles)"])
+    assert cost.macs == float(row["Num MACs"])
+    energy = float(row["Activity count-based Energy (nJ)"])
+    assert cost.csv_energy_nj == pytest.approx(energy, rel=6e-6)
+
+
+@settings(steady, max_examples=40)
+@given(spaces(schemas=("legal13",)), st.integers(0, 2**32 - 1), st.sampled_from(list(MODELS)))
+def test_a_batch_costs_what_its_mappings_cost(space: MapSpace, seed: int, model: str) -> None:
+    batch = space.sample(8, np.random.default_rng(seed))
+    problem = Problem(space, model)
+    rows = problem.evaluate(batch)
+    for point, figures, code in zip(batch, rows.metrics, rows.status, strict=True):
+        cost, status = problem.evaluate_mapping(space.decode(point))
+        assert status == STATUSES[code]
+        single = {} if cost is None else cost.as_dict()
+        expected = [single.get(name) for name in _native.METRICS]
+        np.testing.assert_array_equal(figures, np.array(expected, dtype=float))
