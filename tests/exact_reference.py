@@ -1,4 +1,4 @@
-"""Rows of a reference implementation of the exact model."""
+"""Rows the exact model must reproduce: the worked example, and a reference implementation's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,23 @@ Row = dict[str, Any]
 
 DATA = Path(__file__).parent / "data" / "exact_rows.jsonl.xz"
 INPUTS = ("type", "stride", "dims", "dataflow", "hw")
+
+# The worked example of the specification (E11).
+EXAMPLE: Row = {
+    "type": "CONV",
+    "stride": [1, 1],
+    "dims": {"K": 3, "C": 2, "Y": 7, "X": 3, "R": 3, "S": 3},
+    "dataflow": ["TemporalMap(1,1) C;", "SpatialMap(1,1) Y';", "TemporalMap(3,3) K;"],
+    "hw": {
+        "num_pes": 2,
+        "noc_bw": 4,
+        "hop_latency": 1,
+        "offchip_bw": 8,
+        "l1": None,
+        "l2": None,
+        "simd": 1,
+    },
+}
 
 
 @cache

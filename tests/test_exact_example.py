@@ -6,25 +6,10 @@ import math
 
 import pytest
 from differences import differences
-from exact_reference import Row
+from exact_reference import EXAMPLE, Row
 
 from maestro_env.exact_rows import evaluate
 
-EXAMPLE: Row = {
-    "type": "CONV",
-    "stride": [1, 1],
-    "dims": {"K": 3, "C": 2, "Y": 7, "X": 3, "R": 3, "S": 3},
-    "dataflow": ["TemporalMap(1,1) C;", "SpatialMap(1,1) Y';", "TemporalMap(3,3) K;"],
-    "hw": {
-        "num_pes": 2,
-        "noc_bw": 4,
-        "hop_latency": 1,
-        "offchip_bw": 8,
-        "l1": None,
-        "l2": None,
-        "simd": 1,
-    },
-}
 IN, COMPUTE, OUT = [10, 2, 1] * 2, [27] * 6, [2, 2, 1] * 2
 ANY_CAPACITY = {
     "macs": 270,

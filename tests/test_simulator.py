@@ -6,25 +6,10 @@ import random
 
 import pytest
 from exact_cases import DEFECTS, random_row, rows
+from exact_reference import EXAMPLE
 from hypothesis import given, settings
 from row_reader import prepare, static_status
 from simulator import Machine, Step, neighbours, simulate, steps, words
-
-EXAMPLE = {
-    "type": "CONV",
-    "stride": [1, 1],
-    "dims": {"K": 3, "C": 2, "Y": 7, "X": 3, "R": 3, "S": 3},
-    "dataflow": ["TemporalMap(1,1) C;", "SpatialMap(1,1) Y';", "TemporalMap(3,3) K;"],
-    "hw": {
-        "num_pes": 2,
-        "noc_bw": 4,
-        "hop_latency": 1,
-        "offchip_bw": 8,
-        "l1": None,
-        "l2": None,
-        "simd": 1,
-    },
-}
 
 
 def example(l2: int | None) -> dict:
