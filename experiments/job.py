@@ -81,8 +81,7 @@ def _search(task: Task, mapper: str, seed: int, writer: records.RunWriter, bar: 
         make_mapper(mapper).search(evaluator, config.samples, stream(mapper, seed))
     finally:
         seconds = time.perf_counter() - began
-        point = tuple(evaluator.best.point.tolist()) if evaluator.best else None
-        search = Search(mapper, seed, *evaluator.trace, seconds, point)
+        search = Search.of(evaluator, mapper, seed, seconds)
         if evaluator.used:
             writer.add(search)
     return search

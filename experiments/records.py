@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from experiments.traces import Trace, append_trace, read_trace, write_trace
 from maestro_env.checks import MAX_INT
 from maestro_env.errors import MapSpaceError
 from maestro_env.evaluator import Evaluator
+
+Number = TypeVar("Number", int, float)
 
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = 80
@@ -186,15 +188,32 @@ def _read_searches(
 def _read_search(
     mapper: str, entry: dict[str, Any], values: Floats, status: NDArray[np.uint8]
 ) -> Search:
-    seed, seconds, point = entry["seed"], entry["seconds"], entry["best_point"]
+    seed, point = entry["seed"], entry["best_point"]
     if type(seed) is not int or len(values) != entry["evaluations"]:
         raise ValueError(f"{len(values)} rows of {mapper}, seed {_BRIEF.repr(seed)}")
-    if not isinstance(seconds, int | float) or not 0 <= float(seconds) < math.inf:
-        raise ValueError(f"seconds of {mapper}, seed {seed}: {_BRIEF.repr(seconds)}")
     if (point is None) != bool(np.isinf(values).all()) or not (point is None or _is_vector(point)):
         raise ValueError(f"best_point of {mapper}, seed {seed}: {_BRIEF.repr(point)}")
     best_point = None if point is None else tuple(point)
-    return Search(mapper, seed, values, status, seconds, best_point)
+    return Search(
+        mapper,
+        seed,
+        values,
+        status,
+        best_point,
+        unique=_number(entry, "unique", int),
+        warm_up=_number(entry, "warm_up", int),
+        seconds=_number(entry, "seconds", float),
+        model_seconds=_number(entry, "model_seconds", float),
+    )
+
+
+def _number(entry: dict[str, Any], name: str, kind: type[Number]) -> Number:
+    """Return a figure of a summary, which must be finite and not negative."""
+    value = entry[name]
+    kinds = (int, float) if kind is float else (int,)
+    if type(value) not in kinds or not 0 <= value < math.inf:
+        raise ValueError(f"{name} of seed {_BRIEF.repr(entry['seed'])}: {_BRIEF.repr(value)}")
+    return kind(value)
 
 
 def _is_vector(point: object) -> bool:

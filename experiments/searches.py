@@ -11,9 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.stats import iqm
+from maestro_env.evaluator import Evaluator
 from maestro_env.problem import OK
 
-_FIGURES = ("best", "times_lower_bound", "samples_to_best", "seconds", "valid_fraction")
+_FIGURES = (
+    "best",
+    "times_lower_bound",
+    "samples_to_best",
+    "evaluations",
+    "invalid",
+    "unique",
+    "warm_up",
+    "seconds",
+    "model_seconds",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +36,37 @@ class Search:
         seed: it began with.
         values: float64[N], objective of every evaluation; infinite if invalid.
         status: uint8[N], indices into ``STATUSES``.
-        seconds: it took.
         best_point: the vector of the best mapping; None if no mapping was valid.
+        unique: different mappings among the evaluated.
+        warm_up: samples spent beside the budget.
+        seconds: it took.
+        model_seconds: of these, in the cost model.
     """
 
     mapper: str
     seed: int
     values: NDArray[np.float64]
     status: NDArray[np.uint8]
-    seconds: float
     best_point: tuple[int, ...] | None
+    unique: int
+    warm_up: int
+    seconds: float
+    model_seconds: float
+
+    @classmethod
+    def of(cls, evaluator: Evaluator, mapper: str, seed: int, seconds: float) -> Search:
+        """Return the search an evaluator has seen."""
+        best = evaluator.best
+        return cls(
+            mapper,
+            seed,
+            *evaluator.trace,
+            best_point=tuple(best.point.tolist()) if best else None,
+            unique=evaluator.unique,
+            warm_up=evaluator.warmed_up,
+            seconds=seconds,
+            model_seconds=evaluator.model_seconds,
+        )
 
     @property
     def best(self) -> float | None:
@@ -46,8 +78,8 @@ class Search:
         return None if self.best_point is None else int(self.values.argmin()) + 1
 
     @property
-    def valid_fraction(self) -> float:
-        return float(np.mean(self.status == OK))
+    def invalid(self) -> int:
+        return int(np.count_nonzero(self.status != OK))
 
     def figures(self, lower_bound: float | None) -> dict[str, Any]:
         """Return the search's entry of ``summary.json``."""
@@ -55,11 +87,14 @@ class Search:
         return {
             "seed": self.seed,
             "evaluations": len(self.values),
+            "invalid": self.invalid,
+            "unique": self.unique,
+            "warm_up": self.warm_up,
             "best": best,
             "times_lower_bound": best / lower_bound if best and lower_bound else None,
             "samples_to_best": self.samples_to_best,
             "seconds": self.seconds,
-            "valid_fraction": self.valid_fraction,
+            "model_seconds": self.model_seconds,
             "best_point": self.best_point,
         }
 

@@ -16,6 +16,8 @@ from maestro_env.layer import Layer
 # Rows are for people and for grep: a pipe has no width to fold them to.
 _PIPE_COLUMNS = 200
 
+_LEDGER = ("evaluations", "invalid", "unique", "warm_up")
+
 
 def print_table(table: Table) -> None:
     """Print to stdout."""
@@ -64,8 +66,12 @@ def summary_table(task: Task, summary: dict[str, Any]) -> Table:
             f"best {summary['objective']} ({summary['unit']}){several}",
             "times the lower bound",
             "samples to best",
+            "samples",
+            "invalid",
+            "unique",
+            "warm-up",
             "seconds",
-            "valid",
+            "in the model",
         ),
     )
     for mapper, figures in summary["mappers"].items():
@@ -74,8 +80,8 @@ def summary_table(task: Task, summary: dict[str, Any]) -> Table:
             _number(figures["best"], "{:.6g}", _why_no_best(figures["seeds"])),
             _number(figures["times_lower_bound"], "{:.4g}"),
             _number(figures["samples_to_best"], "{:,.0f}"),
-            _number(figures["seconds"], "{:.2f}"),
-            _number(figures["valid_fraction"], "{:.1%}"),
+            *(_number(figures[name], "{:,.0f}") for name in _LEDGER),
+            *(_number(figures[name], "{:.2f}") for name in ("seconds", "model_seconds")),
         )
     return table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -44,6 +45,9 @@ class Best:
 class Evaluator:
     """Evaluates points for one search: counts every sample, keeps the trace and the best.
 
+    The ledger: ``used`` samples of the budget, ``valid`` ones among them, ``unique`` mappings among
+    them, ``warmed_up`` samples beside the budget, and ``model_seconds`` in the cost model for both.
+
     Args:
         problem: what the points are points of.
         objective: what is minimised.
@@ -65,11 +69,14 @@ class Evaluator:
         self.budget = budget
         self.used = 0
         self.valid = 0
+        self.warmed_up = 0
+        self.model_seconds = 0.0
         self.best: Best | None = None
         self._threads = threads
         self._on_batch = on_batch
         self._values = np.empty(budget or 0)
         self._status = np.empty(budget or 0, dtype=np.uint8)
+        self._identities = np.empty(budget or 0, dtype=np.uint64)
 
     @property
     def space(self) -> MapSpace:
@@ -85,6 +92,11 @@ class Evaluator:
         """Objective values and status codes of all evaluations so far, in order."""
         return self._values[: self.used], self._status[: self.used]
 
+    @property
+    def unique(self) -> int:
+        """Different mappings evaluated so far; vectors may differ and their mappings not."""
+        return len(np.unique(self._identities[: self.used]))
+
     def evaluate(self, points: Points) -> Batch:
         """Evaluate int32[N, D] points and charge N samples.
 
@@ -96,14 +108,30 @@ class Evaluator:
             raise BudgetExceededError(
                 f"{len(points)} evaluations asked for, {self.remaining} of {self.budget} remain"
             )
-        rows = self.problem.evaluate(points, self._threads)
-        valid = rows.status == OK
-        values = np.where(valid, self.objective.function(rows.metrics), np.inf)
-        batch = Batch(values, rows.metrics, rows.status)
+        batch = self._score(points)
         self._record(points, batch)
         if self._on_batch is not None:
             self._on_batch(self)
         return batch
+
+    def warm_up(self, points: Points) -> Batch:
+        """Evaluate int32[N, D] points for what a search learns before it starts.
+
+        They are counted apart, and neither the trace nor the best knows them.
+
+        Raises:
+            MapSpaceError: points that are not of the space.
+        """
+        batch = self._score(points)
+        self.warmed_up += len(points)
+        return batch
+
+    def _score(self, points: Points) -> Batch:
+        began = time.perf_counter()
+        rows = self.problem.evaluate(points, self._threads)
+        self.model_seconds += time.perf_counter() - began
+        values = np.where(rows.status == OK, self.objective.function(rows.metrics), np.inf)
+        return Batch(values, rows.metrics, rows.status)
 
     def _record(self, points: Points, batch: Batch) -> None:
         start = self.used
@@ -111,6 +139,7 @@ class Evaluator:
         if self.budget is not None:
             self._values[start:end] = batch.values
             self._status[start:end] = batch.status
+            self._identities[start:end] = self.space.identities(points)
         # Before the best: an interrupt must not leave a best the trace does not have.
         self.used = end
         self.valid += int(np.count_nonzero(batch.status == OK))

@@ -53,6 +53,11 @@ class Parameter:
     def choices(self) -> int:
         return len(self.values)
 
+    @property
+    def is_size(self) -> bool:
+        """Whether the choices are sizes, in ascending order."""
+        return self.kind in ("tile", "cluster")
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -176,6 +181,17 @@ class MapSpace(Recomputed):
         """Draw ``n`` vectors uniformly, shape int32[n, D]."""
         return rng.integers(0, self.sizes, size=(n, len(self.sizes))).astype(np.int32)
 
+    def identities(self, points: Points) -> NDArray[np.uint64]:
+        """Return a number for each of int32[N, D] vectors, the same where the mapping is the same.
+
+        Two mappings share a 64-bit number by accident once in 10^19 pairs.
+        """
+        clipped = points.copy()
+        for inner, outer in self._clipped_columns:
+            np.minimum(clipped[:, inner], clipped[:, outer], out=clipped[:, inner])
+        identities: NDArray[np.uint64] = clipped.astype(np.uint64) @ self._weights
+        return identities
+
     def decode(self, point: ArrayLike) -> nouns.Mapping:
         """Return the mapping a vector of shape [D] stands for.
 
@@ -267,6 +283,19 @@ class MapSpace(Recomputed):
             levels,
             choice("cluster_size", self._schema.cluster(self.hardware.num_pes)),
         )
+
+    @cached_property
+    def _clipped_columns(self) -> list[tuple[int, int]]:
+        """Columns of L1 and L2 tiles of one dimension, whose choices are the same."""
+        columns = {parameter.name: i for i, parameter in enumerate(self.parameters)}
+        pairs = ((_tile_name("l1", dim), _tile_name("l2", dim)) for dim in self.extents)
+        return [(columns[inner], columns[outer]) for inner, outer in pairs if inner in columns]
+
+    @cached_property
+    def _weights(self) -> NDArray[np.uint64]:
+        """Random odd factors whose weighted sum, modulo 2^64, tells vectors apart."""
+        rng = np.random.default_rng(0)
+        return rng.integers(0, 2**63, size=len(self.parameters), dtype=np.uint64) * 2 + 1
 
     @property
     def _schema(self) -> Schema:

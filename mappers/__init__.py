@@ -5,27 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
+from typing import Any
 
 from maestro_env.errors import UnknownNameError
 from mappers.base import Mapper
+from mappers.settings import changed
 
 MAPPERS: Mapping[str, str] = MappingProxyType(
     {
         "random": "mappers.random:RandomMapper",
+        "random_log": "mappers.random:LogRandomMapper",
         "ga": "mappers.ga:GeneticMapper",
+        "ga_log": "mappers.ga:LogGeneticMapper",
     }
 )
 """Name to ``module:class``; a module is imported when its mapper is made."""
 
 
-def make_mapper(name: str) -> Mapper:
-    """Make the mapper called ``name`` with its default configuration.
+def make_mapper(text: str) -> Mapper[Any]:
+    """Make a mapper.
+
+    Args:
+        text: a name of ``MAPPERS``, and if need be changes of its settings behind it, as in
+            ``ga:population=50:elites=5``.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: no such mapper or setting.
+        SettingError: a value the setting does not allow.
     """
+    name, *changes = text.split(":")
     if name not in MAPPERS:
         raise UnknownNameError("mapper", name, [*MAPPERS, "all"])
     module, _, class_name = MAPPERS[name].partition(":")
-    mapper: Mapper = getattr(import_module(module), class_name)()
-    return mapper
+    mapper_class: type[Mapper[Any]] = getattr(import_module(module), class_name)
+    return mapper_class(changed(mapper_class.DEFAULT, changes))

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.evaluator import Best, Evaluator
 from maestro_env.map_space import MapSpace, Points
+from mappers.settings import check
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Config = TypeVar("Config", bound="DataclassInstance")
 
 
 @dataclass(frozen=True)
@@ -20,8 +27,29 @@ class SearchResult:
     evaluations: int
 
 
-class Mapper(ABC):
-    """Searches a map space for the point of least objective."""
+@dataclass(frozen=True)
+class NoConfig:
+    """Of a mapper without parameters."""
+
+
+class Mapper(ABC, Generic[Config]):
+    """Searches a map space for the point of least objective.
+
+    A variant of a mapper is a subclass with another ``DEFAULT``.
+
+    Args:
+        config: its parameters, a frozen dataclass; None for ``DEFAULT``.
+
+    Raises:
+        SettingError, UnknownNameError: a parameter that is not allowed.
+    """
+
+    # Of the type Config, which a class variable cannot say.
+    DEFAULT: ClassVar[Any] = NoConfig()
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config: Config = self.DEFAULT if config is None else config
+        check(self.config)
 
     @abstractmethod
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
@@ -34,7 +62,7 @@ class Mapper(ABC):
         """
 
 
-class AskTellMapper(Mapper):
+class AskTellMapper(Mapper[Config]):
     """A mapper that proposes points and is told their values."""
 
     @abstractmethod

@@ -82,7 +82,7 @@ def test_a_run_without_valid_mapping_says_so(
     assert capsys.readouterr().out.count("no valid mapping") == len(mappers.MAPPERS)
     for figures in load(out / "summary.json")["mappers"].values():
         assert figures["best"] is figures["samples_to_best"] is figures["times_lower_bound"] is None
-        assert figures["valid_fraction"] == 0
+        assert figures["invalid"] == figures["evaluations"]
     assert {path.name for path in out.iterdir()} == {
         name for name in FILES if not name.startswith("best_")
     }
