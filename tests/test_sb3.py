@@ -6,6 +6,7 @@ import copy
 import math
 import subprocess
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 
 import gymnasium
@@ -18,12 +19,22 @@ from maestro_env.evaluator import Evaluator
 from maestro_env.models import MODELS
 from maestro_env.vector import MaestroVectorEnv, make_vector_env
 
+torch = pytest.importorskip("torch")
 stable_baselines3 = pytest.importorskip("stable_baselines3")
 vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
 sb3 = pytest.importorskip("maestro_env.sb3", exc_type=ImportError)
 
 COPIES = 4
 both_kinds = pytest.mark.parametrize("continuous", [False, True])
+
+
+@pytest.fixture
+def one_torch_thread() -> Iterator[None]:
+    """On a busy machine torch's threads mostly wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def true_choice(action: float, choices: int) -> int:
@@ -88,6 +99,7 @@ def test_an_action_that_is_not_a_number_is_refused() -> None:
 
 
 @both_kinds
+@pytest.mark.usefixtures("one_torch_thread")
 def test_a_learner_learns_on_its_budget(continuous: bool) -> None:
     problem, objective = MaestroEnv().problem, MaestroEnv().objective
     evaluator = Evaluator(problem, objective, budget=64)
