@@ -45,9 +45,9 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
 
     ## Rewards
     0 for an invalid mapping. Else, with r = reference / objective: r (`reward="inverse"`, the
-    paper's inverse objective) or log(1 + r) (`reward="log"`). The reference is the median objective
-    of 4,000 fixed random mappings, so a random mapping earns about 1; without a valid one among
-    them it is the objective's lower bound.
+    paper's inverse objective) or log(1 + r) (`reward="log"`). The reference
+    (`env.unwrapped.reference`) is the median objective of 4,000 fixed random mappings, so a random
+    mapping earns about 1; without a valid one among them it is the objective's lower bound.
 
     ## Starting State
     Always the same; nothing is random.

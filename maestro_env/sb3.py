@@ -28,7 +28,7 @@ class SB3VecEnv(VecEnv):
 
     The copies are one object. An attribute of a copy is that of the vector environment, and a
     method is called once, whatever the number of copies asked. A seed changes nothing, for nothing
-    is random.
+    is random. The infos hold what learners look for; the rest is in ``env.evaluator``.
 
     Args:
         env: whose copies are learnt from.

@@ -73,11 +73,9 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         reward: str = "inverse",
         episode_length: int = 100,
     ) -> None:
-        if reference is not None and not 0 < reference < math.inf:
-            raise EnvError(f"reference is {reference!r}; allowed: None or a positive number")
         self.evaluator = evaluator
         self.num_envs = require_integer("num_envs", num_envs, EnvError, most=_MAX_COPIES)
-        self.reference = reference
+        self.reference = None if reference is None else _require_reference(reference)
         self.episode_length = require_episode_length(episode_length)
         self._reward = find_reward(reward)
         self._steps = 0
@@ -166,6 +164,12 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         first, info = self.reset()
         ended = {"final_obs": last, "final_info": last_info}
         return first, info | _masked(ended, np.ones(self.num_envs, dtype=np.bool_))
+
+
+def _require_reference(value: object) -> float:
+    if not isinstance(value, int | float | np.floating) or not 0 < value < math.inf:
+        raise EnvError(f"reference is {value!r}; allowed: None or a positive number")
+    return float(value)
 
 
 def _masked(arrays: dict[str, Any], mask: NDArray[np.bool_]) -> dict[str, Any]:

@@ -266,7 +266,7 @@ def test_bad_arguments_are_named(
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("reference", [0, -1.0, float("inf"), float("nan")])
-def test_an_impossible_reference_is_refused(reference: float) -> None:
+@pytest.mark.parametrize("reference", [0, -1.0, float("inf"), float("nan"), "1"])
+def test_an_impossible_reference_is_refused(reference: object) -> None:
     with pytest.raises(EnvError, match=r"reference is .*; allowed: None or a positive number"):
         MaestroVectorEnv(Evaluator(make_problem(), LATENCY), 2, reference)
