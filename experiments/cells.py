@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.failures import record_failure
-from experiments.files import RecordError, distinct_name, read_json, write_json
+from experiments.files import (
+    RecordError,
+    distinct_name,
+    ensure_directory,
+    read_json,
+    write_json,
+)
 from experiments.goals import Goal
 from experiments.readback import BRIEF, number, value, vector
 from experiments.searches import Search, run_search
@@ -118,10 +124,7 @@ def run_cell(work: Work) -> str | None:
     """
     cell, path = work.cell, work.cell.path(work.directory)
     error_path = path.with_suffix(".error.txt")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecordError(f"cannot make directory {path.parent}: {error.strerror}") from None
+    ensure_directory(path.parent)
     evaluator = Evaluator(work.goal.problem, work.goal.objective, work.samples)
     try:
         search = run_search(evaluator, cell.mapper, cell.seed)

@@ -64,9 +64,17 @@ def _profile(comparison: Comparison, contests: Sequence[Contest]) -> Figure:
         if mapper not in made:
             continue
         share, interval = made[mapper]
-        axes.plot(limits, share, color=colour, linestyle=line, linewidth=2, label=mapper)
+        axes.plot(
+            limits,
+            share,
+            drawstyle="steps-post",
+            color=colour,
+            linestyle=line,
+            linewidth=2,
+            label=mapper,
+        )
         if interval is not None:
-            axes.fill_between(limits, *interval, color=colour, alpha=0.15, linewidth=0)
+            axes.fill_between(limits, *interval, step="post", color=colour, alpha=0.15, linewidth=0)
     set_title(axes, f"Performance profile over {len(contests)} problems", _facts(comparison))
     axes.set(
         xscale="log",

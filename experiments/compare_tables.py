@@ -22,13 +22,15 @@ from experiments.stats import Floats
 
 _MISSING = "-"
 _ARRIVED = f"samples to within {WITHIN - 1:.0%}"
-_NOTE = (
-    "Best so far after 1,000 samples and so on: interquartile mean over seeds [95 % bootstrap "
-    "interval]. Vs best mapper: its ratio to the least of all mappers, at the end. Times bound: in "
-    f"multiples of a lower bound no mapping can beat. Samples to within {WITHIN - 1:.0%} of the "
-    "best known, which is the least value of all searches of this table: median over seeds. P "
-    "better: chance that a search ends better than one of another mapper, mean over the others."
+LEGEND = (
+    "Tables of problems: best so far after so many samples, interquartile mean over seeds [95 % "
+    "bootstrap interval]; vs best mapper: its ratio to the least of all mappers, at the end; times "
+    "lower bound: in multiples of what no mapping can beat, at the end; "
+    f"{_ARRIVED}: of the best known, which is the least value of all searches in the table, median "
+    "over seeds (how many got there); P better: chance that a search ends better than one of "
+    "another mapper, mean over the other mappers."
 )
+"""What the columns of a problem's table mean."""
 
 
 def sheets(comparison: Comparison, contests: Sequence[Contest]) -> Iterator[Sheet]:
@@ -51,7 +53,8 @@ def markdown(comparison: Comparison, made: Sequence[Sheet]) -> str:
         f"{config.tiles}, energy {config.energy}; {config.samples:,} samples a search, seeds "
         f"{comparison.seeds[0]} to {comparison.seeds[-1]}."
     )
-    return "\n".join(["# Comparison of mappers", f"\n{facts}\n", *(s.markdown() for s in made)])
+    sections = (sheet.markdown() for sheet in made)
+    return "\n".join(["# Comparison of mappers\n", facts, "", f"{LEGEND}\n", *sections])
 
 
 def seconds_sheet(comparison: Comparison, contests: Sequence[Contest]) -> Sheet:
@@ -75,9 +78,9 @@ def _problem(comparison: Comparison, contest: Contest, at: Checkpoints) -> Sheet
     headers = [f"{each:,}" for each in at.tolist()]
     return Sheet(
         f"{contest.layer}, {contest.objective} ({prefix}{unit})",
-        _NOTE,
+        "",
         "mapper",
-        (*headers, "vs best mapper", "times bound", _ARRIVED, "P better"),
+        (*headers, "vs best mapper", "times lower bound", _ARRIVED, "P better"),
         [
             _problem_row(comparison, mapper, standing.get(mapper), scale, len(headers))
             for mapper in comparison.mappers

@@ -16,8 +16,16 @@ from experiments.cells import Cell, Finished, Work, goal_directory, read_cell, r
 from experiments.compare_config import CompareConfig, Comparison, resolve
 from experiments.compare_csv import ledger_csv, seconds_csv, table_csv
 from experiments.compare_plots import draw
-from experiments.compare_tables import markdown, seconds_sheet, sheets
-from experiments.files import RecordError, make_directory, read_json, write_json, write_text
+from experiments.compare_tables import LEGEND, markdown, seconds_sheet, sheets
+from experiments.files import (
+    RecordError,
+    ensure_directory,
+    is_empty,
+    make_directory,
+    read_json,
+    write_json,
+    write_text,
+)
 from experiments.goals import Goal
 from experiments.machine import versions
 from experiments.pool import WorkerDiedError, run_all
@@ -32,10 +40,14 @@ _SETTINGS, _GOAL = "comparison.json", "goal.json"
 def execute(config: CompareConfig) -> int:
     """Do what a config asks and return the exit status."""
     comparison = resolve(config)
+    warnings = _warnings(comparison)
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
     versions_here = versions()
-    directory = _resume(comparison) if config.resume else _begin(comparison)
+    directory = _open(comparison)
     finished = _read(comparison, directory)
-    _warn(comparison)
+    _write_settings(comparison, directory)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     works = [
         Work(cell, _goal(comparison, cell), config.samples, directory, versions_here)
         for cell in comparison.cells()
@@ -53,26 +65,27 @@ def execute(config: CompareConfig) -> int:
     return status
 
 
-def _begin(comparison: Comparison) -> Path:
-    """Make the directory of a new comparison."""
-    directory = make_directory(comparison.config.out, "compare")
-    _write_settings(comparison, directory)
+def _open(comparison: Comparison) -> Path:
+    """Return the directory of a new comparison, or of one to resume."""
+    config = comparison.config
+    if not config.resume:
+        return make_directory(config.out, "compare")
+    if config.out is None:
+        raise RecordError("--resume needs the directory of the comparison to continue: --out DIR")
+    directory = Path(config.out)
+    # A comparison killed at once has not come to write anything.
+    if not is_empty(directory):
+        _check_settings(comparison, directory)
     return directory
 
 
-def _resume(comparison: Comparison) -> Path:
-    """Return the directory of a comparison with the same settings."""
-    if comparison.config.out is None:
-        raise RecordError("--resume needs the directory of the comparison to continue: --out DIR")
-    directory = Path(comparison.config.out)
+def _check_settings(comparison: Comparison, directory: Path) -> None:
     path = directory / _SETTINGS
     check_same(path, read_json(path), _plain(comparison.settings()))
     for (layer, objective), goal in comparison.goals.items():
         path = goal_directory(directory, layer, objective) / _GOAL
         if path.exists():
             check_same(path, read_json(path), _plain(_facts(goal)))
-    _write_settings(comparison, directory)
-    return directory
 
 
 def _write_settings(comparison: Comparison, directory: Path) -> None:
@@ -80,7 +93,7 @@ def _write_settings(comparison: Comparison, directory: Path) -> None:
     write_json(directory / _SETTINGS, comparison.describe())
     for (layer, objective), goal in comparison.goals.items():
         path = goal_directory(directory, layer, objective)
-        path.mkdir(parents=True, exist_ok=True)
+        ensure_directory(path)
         write_json(path / _GOAL, _facts(goal))
 
 
@@ -110,10 +123,9 @@ def _read(comparison: Comparison, directory: Path) -> dict[Cell, Finished]:
     return {cell: each for cell, each in read.items() if each is not None}
 
 
-def _warn(comparison: Comparison) -> None:
+def _warnings(comparison: Comparison) -> list[str]:
     warnings = (goal.problem.stride_warning() for goal in comparison.goals.values())
-    for warning in dict.fromkeys(each for each in warnings if each):
-        print(f"warning: {warning}", file=sys.stderr)
+    return list(dict.fromkeys(each for each in warnings if each))
 
 
 def _run(config: CompareConfig, works: Sequence[Work], finished: int) -> int:
@@ -174,6 +186,8 @@ def _write_tables(comparison: Comparison, directory: Path, contests: Sequence[Co
     write_text(directory / "seconds.csv", seconds_csv(contests))
     for sheet in (*tables, seconds_sheet(comparison, contests)):
         print_table(sheet.table())
+        print()
+    print(LEGEND)
     print(f"tables: {directory / 'table.md'}")
     for path in draw(comparison, contests, directory):
         print(f"plot: {path}")

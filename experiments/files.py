@@ -13,6 +13,8 @@ from typing import Any
 
 from maestro_env.errors import MaestroEnvError
 
+_UNFINISHED = ".tmp"
+
 
 class RecordError(MaestroEnvError, ValueError):
     """A file or directory that cannot be written or read; the message names it."""
@@ -25,7 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         RecordError: it cannot be written.
     """
-    temporary = path.parent / f".{path.name}.tmp"
+    temporary = path.parent / f".{path.name}{_UNFINISHED}"
     try:
         yield temporary
         temporary.replace(path)
@@ -94,6 +96,23 @@ def make_directory(out: str | None, stem: str) -> Path:
     if not _make(directory):
         raise RecordError(f"run directory {directory} exists: give another --out, or --resume it")
     return directory
+
+
+def ensure_directory(directory: Path) -> None:
+    """Make a directory unless it is there.
+
+    Raises:
+        RecordError: it cannot be made.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"cannot make directory {directory}: {error.strerror}") from None
+
+
+def is_empty(directory: Path) -> bool:
+    """Say whether a directory exists and holds nothing that was finished."""
+    return directory.is_dir() and all(each.suffix == _UNFINISHED for each in directory.iterdir())
 
 
 def _make(directory: Path) -> bool:

@@ -55,9 +55,15 @@ def save(figure: Figure, png: Path) -> None:
 
 
 def draw_curves(
-    axes: Axes, mapper: str, grid: NDArray[np.int64], curves: Floats, colour: str, line: str
+    axes: Axes,
+    mapper: str,
+    grid: NDArray[np.int64],
+    curves: Floats,
+    colour: str,
+    line: str,
+    each: bool = False,
 ) -> None:
-    """Draw a mapper's best so far: interquartile mean, interval and, if few, every search.
+    """Draw a mapper's best so far: interquartile mean and interval.
 
     Args:
         axes: drawn on.
@@ -66,10 +72,11 @@ def draw_curves(
         curves: float64[S, N], best so far of each search; infinite if nothing is valid yet.
         colour: of all lines.
         line: their style.
+        each: whether to draw every search too, unless there are many.
     """
     style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
     axes.plot(grid, _finite(iqm(curves)), label=mapper, linewidth=2, **style)
-    if 1 < len(curves) <= _FEW_SEEDS:
+    if each and 1 < len(curves) <= _FEW_SEEDS:
         axes.plot(grid, _finite(curves).T, linewidth=0.6, alpha=0.5, **style)
     found = np.isfinite(curves).all(axis=0)
     if len(curves) > 1 and found.any():
@@ -109,7 +116,7 @@ def _convergence(run: Run) -> Figure:
     for mapper, style in zip(run.summary["mappers"], cycle(STYLES)):
         curves = _curves([search for search in run.searches if search.mapper == mapper])
         grid = np.unique(np.geomspace(1, curves.shape[1], _GRID).astype(int))
-        draw_curves(axes, mapper, grid, curves[:, grid - 1], *style)
+        draw_curves(axes, mapper, grid, curves[:, grid - 1], *style, each=True)
     bound = run.summary["lower_bound"]
     draw_bound(axes, bound)
     _label(axes, run)

@@ -16,7 +16,7 @@ class Sheet:
 
     Args:
         title: above it.
-        note: what a reader must know to read it.
+        note: below it; may be empty.
         left: header of the first column, which holds names.
         right: headers of the others, which hold numbers.
         rows: of all columns.
@@ -31,7 +31,7 @@ class Sheet:
     def table(self) -> Table:
         """Return it for the terminal."""
         table = new_table(self.title, (self.left,), self.right)
-        table.caption, table.caption_justify = self.note, "left"
+        table.caption, table.caption_justify = self.note or None, "left"
         for row in self.rows:
             table.add_row(*row)
         return table
@@ -41,7 +41,7 @@ class Sheet:
         rules = ["---", *("---:" for _ in self.right)]
         lines = [(self.left, *self.right), rules, *self.rows]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        return f"## {self.title}\n\n{table}\n\n{self.note}\n"
+        return "\n\n".join(part for part in (f"## {self.title}", table, self.note) if part) + "\n"
 
 
 def significant(value: float, digits: int = 4) -> str:
