@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from experiments.files import write_json
@@ -29,6 +31,8 @@ LAYERS = ("mobilenetv2_l2", "resnet18_l2", "vgg16_l2")
 REPEATS = 5
 MAPPINGS = 20_000
 STEPS = 5_000
+COPIES = 1_000
+VECTOR_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,12 @@ def execute(config: BenchConfig) -> int:
     table = new_table(
         f"{MAPPINGS:,} random legal13 mappings a batch, {STEPS:,} steps of the environment",
         ("layer", "model"),
-        ("batch evaluations/s", "env.unwrapped us/step", "gymnasium.make steps/s"),
+        (
+            "batch evaluations/s",
+            "env.unwrapped us/step",
+            "gymnasium.make steps/s",
+            f"vector env steps/s ({COPIES:,} copies)",
+        ),
     )
     for row in measured:
         table.add_row(
@@ -60,6 +69,7 @@ def execute(config: BenchConfig) -> int:
             f"{row['evaluations_per_s']:,.0f}",
             f"{row['unwrapped_step_us']:.1f}",
             f"{row['made_steps_per_s']:,.0f}",
+            f"{row['vector_steps_per_s']:,.0f}",
         )
     print_table(table)
     if config.json is not None:
@@ -69,17 +79,23 @@ def execute(config: BenchConfig) -> int:
 
 def _measure(layer: str, model: str) -> dict[str, Any]:
     problem = Problem(MapSpace(find_layer(layer), find_hardware("paper")), model)
-    env = gymnasium.make("MaestroEnv-v0", layer=layer, objective="edp", model=model)
+    arguments: dict[str, Any] = {"layer": layer, "objective": "edp", "model": model}
+    env = gymnasium.make("MaestroEnv-v0", **arguments)
+    vector = gymnasium.make_vec(
+        "MaestroEnv-v0", COPIES, vectorization_mode="vector_entry_point", **arguments
+    )
+    random_walks = repeat(partial(_step_at_random, vector), REPEATS)
     return {
         "layer": layer,
         "model": model,
         "evaluations_per_s": MAPPINGS / _median_seconds(_batches(problem)),
         "unwrapped_step_us": 1e6 * _median_seconds(_walks(env.unwrapped, problem)) / STEPS,
         "made_steps_per_s": STEPS / _median_seconds(_walks(env, problem)),
+        "vector_steps_per_s": COPIES * VECTOR_STEPS / _median_seconds(random_walks),
     }
 
 
-def _median_seconds(works: Iterator[Callable[[], object]]) -> float:
+def _median_seconds(works: Iterable[Callable[[], object]]) -> float:
     """Return the median time of pieces of work, each of which is prepared off the clock."""
     seconds = []
     for work in works:
@@ -107,3 +123,10 @@ def _step_through(env: gymnasium.Env[Any, Any], actions: NDArray[np.int64]) -> N
         *_, truncated, _ = env.step(action)
         if truncated:
             env.reset()
+
+
+def _step_at_random(env: VectorEnv[Any, Any, Any]) -> None:
+    """Draw the actions too: that is what a step of a random agent costs."""
+    env.reset()
+    for _ in range(VECTOR_STEPS):
+        env.step(env.action_space.sample())

@@ -19,6 +19,7 @@ _HOME = {
     "Loop": "mapping",
     "MaestroEnv": "env",
     "MaestroEnvError": "errors",
+    "MaestroVectorEnv": "vector",
     "MapSpace": "map_space",
     "Mapping": "mapping",
     "Problem": "problem",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import gymnasium
@@ -14,9 +12,15 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from maestro_env._native import METRICS
-from maestro_env.checks import require_integer
 from maestro_env.cost import Cost
-from maestro_env.errors import EpisodeLengthError, UnknownNameError
+from maestro_env.episode import (
+    episode_end,
+    find_reward,
+    first_observations,
+    observation,
+    observation_space,
+    require_episode_length,
+)
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
@@ -26,21 +30,6 @@ from maestro_env.models import DEFAULT_MODEL
 from maestro_env.objectives import find_objective
 from maestro_env.problem import STATUSES, Problem
 from maestro_env.workloads import find_layer
-
-_OBSERVED = [
-    METRICS.index(name) for name in ("latency_cycles", "power_mw", "energy_nj", "area_um2")
-]
-_DECADES = 20
-
-
-def _inverse(ratio: float) -> float:
-    return ratio
-
-
-REWARDS: Mapping[str, Callable[[float], float]] = MappingProxyType(
-    {"inverse": _inverse, "log": math.log1p}
-)
-"""Rewards by name: functions of (reference / objective), which is 0 for an invalid mapping."""
 
 
 class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
@@ -56,15 +45,16 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
 
     ## Rewards
     0 for an invalid mapping. Else, with r = reference / objective: r (`reward="inverse"`, the
-    paper's inverse objective) or log(1 + r) (`reward="log"`). The reference is the median objective
-    of 4,000 fixed random mappings, so a random mapping earns about 1; without a valid one among
-    them it is the objective's lower bound.
+    paper's inverse objective) or log(1 + r) (`reward="log"`). The reference
+    (`env.unwrapped.reference`) is the median objective of 4,000 fixed random mappings, so a random
+    mapping earns about 1; without a valid one among them it is the objective's lower bound.
 
     ## Starting State
     Always the same; nothing is random.
 
     ## Episode End
-    Truncated after `episode_length` steps; never terminated.
+    Truncated after `episode_length` steps. With `episode_length=1` a step is the whole task, so the
+    episode is terminated instead: no value is to be bootstrapped past it.
 
     ## Information
     `status` (a name of `STATUSES`), `mapping` (the vector), `best_objective` (infinite until a
@@ -105,23 +95,22 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     ) -> None:
         layer = find_layer(layer) if isinstance(layer, str) else layer
         hardware = find_hardware(hardware) if isinstance(hardware, str) else hardware
-        if reward not in REWARDS:
-            raise UnknownNameError("reward", reward, REWARDS)
+        self.reward = reward
+        self._reward = find_reward(reward)
+        self.episode_length = require_episode_length(episode_length)
         self.problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
-        self.episode_length = require_integer("episode_length", episode_length, EpisodeLengthError)
         warning = self.problem.stride_warning()
         if warning is not None:
             warnings.warn(warning, stacklevel=2)
-        self._objective = find_objective(objective)
-        assert self._objective.bound is not None
-        self._reference = self.problem.typical(self._objective) or self._objective.bound(
+        self.objective = find_objective(objective)
+        assert self.objective.bound is not None
+        self.reference = self.problem.typical(self.objective) or self.objective.bound(
             layer, hardware
         )
-        self._reward = REWARDS[reward]
-        self._evaluator = Evaluator(self.problem, self._objective)
+        self._evaluator = Evaluator(self.problem, self.objective)
         self._steps = 0
         self.action_space = spaces.MultiDiscrete(self.space.sizes)
-        self.observation_space = spaces.Box(0.0, 1.0, (len(_OBSERVED),), np.float32)
+        self.observation_space = observation_space()
 
     @property
     def space(self) -> MapSpace:
@@ -145,7 +134,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         super().reset(seed=seed)
         self._steps = 0
-        return np.zeros(len(_OBSERVED), np.float32), {}
+        return first_observations(1)[0], {}
 
     def step(
         self, action: NDArray[np.int64]
@@ -153,10 +142,10 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         point = self.space.as_point(action)
         batch = self._evaluator.evaluate(point[None])
         self._steps += 1
-        reward = self._reward(self._reference / float(batch.values[0]))
+        reward = float(self._reward(self.reference / batch.values)[0])
         info = self._info(point, batch.metrics[0], int(batch.status[0]))
-        truncated = self._steps >= self.episode_length
-        return observation(batch.metrics)[0], reward, False, truncated, info
+        terminated, truncated = episode_end(self._steps, self.episode_length)
+        return observation(batch.metrics)[0], reward, terminated, truncated, info
 
     def _info(
         self, point: NDArray[np.int32], metrics: NDArray[np.float64], status: int
@@ -175,12 +164,3 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
             if not math.isnan(figure)
         )
         return info
-
-
-def observation(metrics: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Scale latency, power, energy and area of float64[N, M] rows to float32[N, 4] in [0, 1]."""
-    observed = np.maximum(np.nan_to_num(metrics[:, _OBSERVED]), 0.0)
-    scaled: NDArray[np.float32] = np.minimum(np.log10(1.0 + observed) / _DECADES, 1.0).astype(
-        np.float32
-    )
-    return scaled

@@ -26,8 +26,15 @@ class MapSpaceError(MaestroEnvError, ValueError):
     """A map space that does not exist, or a vector or mapping outside of it."""
 
 
-class EpisodeLengthError(MaestroEnvError, ValueError):
-    """An episode of an impossible number of steps."""
+class EnvError(MaestroEnvError, ValueError):
+    """An environment with an impossible episode, number of copies or reference."""
+
+
+class MissingExtraError(MaestroEnvError, ImportError):
+    """A package is missing that an optional extra of the project installs."""
+
+    def __init__(self, user: str, package: str, extra: str) -> None:
+        super().__init__(f"{user} needs {package}: pip install maestro-env[{extra}]")
 
 
 class UnknownNameError(MaestroEnvError, ValueError):

@@ -14,7 +14,7 @@ from maestro_env.cost import Cost
 from maestro_env.errors import BudgetExceededError
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
-from maestro_env.problem import OK, Problem
+from maestro_env.problem import OK, Problem, require_threads
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,9 @@ class Evaluator:
         budget: evaluations allowed; None for an endless environment, which keeps no trace.
         threads: of the batch evaluation; results do not depend on it.
         on_batch: called after every batch, for progress bars.
+
+    Raises:
+        MapSpaceError: an impossible number of threads.
     """
 
     def __init__(
@@ -72,7 +75,7 @@ class Evaluator:
         self.warmed_up = 0
         self.model_seconds = 0.0
         self.best: Best | None = None
-        self._threads = threads
+        self._threads = require_threads(threads)
         self._on_batch = on_batch
         self._values = np.empty(budget or 0)
         self._status = np.empty(budget or 0, dtype=np.uint8)

@@ -210,14 +210,17 @@ class MapSpace(Recomputed):
         Raises:
             MapSpaceError: not D integers.
         """
-        point = np.asarray(values)
-        if point.shape != self.sizes.shape or point.dtype.kind not in "iu":
-            raise MapSpaceError(
-                f"a point of this space is {len(self.sizes)} integers, got {point.dtype} of shape "
-                f"{point.shape}"
-            )
-        # What int32 cannot hold is out of every range; clipped, it cannot wrap into one.
-        return point.clip(-1, np.iinfo(np.int32).max).astype(np.int32)
+        entries = len(self.sizes)
+        return _as_int32(values, (entries,), f"a point of this space is {entries} integers")
+
+    def as_points(self, values: ArrayLike, n: int) -> Points:
+        """Return ``n`` vectors as int32[n, D]; their range is left to the core to check.
+
+        Raises:
+            MapSpaceError: not n times D integers.
+        """
+        shape = (n, len(self.sizes))
+        return _as_int32(values, shape, f"{n} points of this space are integers of shape {shape}")
 
     def encode(self, mapping: nouns.Mapping) -> Points:
         """Return the vector of a mapping: ``decode(encode(m)) == m``.
@@ -339,6 +342,14 @@ class MapSpace(Recomputed):
 
 def _tile_name(level: str, dim: str) -> str:
     return f"{level}_tile_{dim.rstrip(chr(39))}"
+
+
+def _as_int32(values: ArrayLike, shape: tuple[int, ...], allowed: str) -> Points:
+    points = np.asarray(values)
+    if points.shape != shape or points.dtype.kind not in "iu":
+        raise MapSpaceError(f"{allowed}, got {points.dtype} of shape {points.shape}")
+    # What int32 cannot hold is out of every range; clipped, it cannot wrap into one.
+    return points.clip(-1, np.iinfo(np.int32).max).astype(np.int32, order="C")
 
 
 def lehmer_rank(order: list[int]) -> int:

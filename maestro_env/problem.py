@@ -30,6 +30,15 @@ _TYPICAL_SAMPLES = 4000
 _MAX_THREADS = 1024
 
 
+def require_threads(value: object) -> int:
+    """Return a number of threads.
+
+    Raises:
+        MapSpaceError: not an integer from 1 to 1024.
+    """
+    return require_integer("threads", value, MapSpaceError, most=_MAX_THREADS)
+
+
 @dataclass(frozen=True)
 class Rows:
     """A batch's results.
@@ -90,7 +99,7 @@ class Problem(Recomputed):
         Raises:
             MapSpaceError: an array of another shape or type, or a vector out of range.
         """
-        threads = require_integer("threads", threads, MapSpaceError, most=_MAX_THREADS)
+        threads = require_threads(threads)
         try:
             return Rows(*self._native.evaluate(self.space.native, np.asarray(points), threads))
         except ValueError as error:

@@ -23,7 +23,11 @@ def register_with_gymnasium() -> None:
 def _register() -> None:
     import gymnasium
 
-    gymnasium.register(id="MaestroEnv-v0", entry_point="maestro_env.env:MaestroEnv")
+    gymnasium.register(
+        id="MaestroEnv-v0",
+        entry_point="maestro_env.env:MaestroEnv",
+        vector_entry_point="maestro_env.vector:make_vector_env",
+    )
 
 
 class _GymnasiumWatcher:

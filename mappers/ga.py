@@ -65,4 +65,4 @@ class GeneticMapper(AskTellMapper[GeneticConfig]):
 class LogGeneticMapper(GeneticMapper):
     """Log-uniform draws and small steps of sizes: the control for what starts log-uniform."""
 
-    DEFAULT = GeneticConfig(draw="log", step_rate=0.5)
+    DEFAULT = GeneticConfig(population=20, elites=1, tournament=2, draw="log", step_rate=0.8)

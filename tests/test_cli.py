@@ -123,7 +123,8 @@ def test_flags_of_a_config_make_that_config() -> None:
 def test_bench(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, value in (("REPEATS", 2), ("MAPPINGS", 300), ("STEPS", 150)):
+    small = {"REPEATS": 2, "MAPPINGS": 300, "STEPS": 150, "COPIES": 20, "VECTOR_STEPS": 5}
+    for name, value in small.items():
         monkeypatch.setattr(speed, name, value)
     assert bench.main([f"--json={tmp_path / 'bench.json'}"]) == 0
     report = load(tmp_path / "bench.json")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -17,6 +20,8 @@ from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.workloads import find_layer
 
 DOCS = Path(__file__).parents[1] / "docs"
+README = DOCS.parent / "README.md"
+SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 FILLED = {"x": True, "": False}
 
 
@@ -63,7 +68,20 @@ def test_every_model_is_introduced() -> None:
 
 
 def test_the_pictures_exist() -> None:
-    for page in (DOCS / "models.md", DOCS.parent / "README.md"):
+    for page in (DOCS / "models.md", README):
         pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
         assert pictures
         assert all((page.parent / picture).is_file() for picture in pictures)
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_the_snippets_run(snippet: str) -> None:
+    if "stable_baselines3" in snippet:
+        pytest.importorskip("stable_baselines3")
+    # On a busy machine torch's threads mostly wait for each other.
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    ended = subprocess.run(
+        [sys.executable, "-c", snippet], env=environment, capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import maestro_env
 from maestro_env import _native
-from maestro_env.env import REWARDS, MaestroEnv
+from maestro_env.env import MaestroEnv
+from maestro_env.episode import REWARDS
 from maestro_env.errors import LayerError, MaestroEnvError, MapSpaceError, UnknownNameError
 from maestro_env.layer import Layer
 from maestro_env.models import MODELS
@@ -61,6 +62,13 @@ def test_episodes_are_truncated_after_their_length() -> None:
         env.reset(seed=0)
         ends = [env.step(env.action_space.sample())[2:4] for _ in range(3)]
         assert ends == [(False, False), (False, False), (False, True)]
+
+
+def test_an_episode_of_one_step_is_terminated() -> None:
+    env = make(episode_length=1)
+    for _ in range(2):
+        env.reset(seed=0)
+        assert env.step(env.action_space.sample())[2:4] == (True, False)
 
 
 @every_model

@@ -1,0 +1,76 @@
+"""What an episode pays and shows and when it ends: the rules both environments share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from maestro_env._native import METRICS
+from maestro_env.checks import require_integer
+from maestro_env.errors import EnvError, UnknownNameError
+
+Observations = NDArray[np.float32]
+Reward = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+_OBSERVED = [
+    METRICS.index(name) for name in ("latency_cycles", "power_mw", "energy_nj", "area_um2")
+]
+_DECADES = 20
+
+
+def _inverse(ratios: NDArray[np.float64]) -> NDArray[np.float64]:
+    return ratios
+
+
+REWARDS: Mapping[str, Reward] = MappingProxyType({"inverse": _inverse, "log": np.log1p})
+"""Rewards by name: float64[N] of (reference / objective), which is 0 for an invalid mapping."""
+
+
+def find_reward(name: str) -> Reward:
+    """Return a reward by name.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    if name not in REWARDS:
+        raise UnknownNameError("reward", name, REWARDS)
+    return REWARDS[name]
+
+
+def require_episode_length(value: object) -> int:
+    """Return the length of an episode in steps.
+
+    Raises:
+        EnvError: not an integer of at least 1.
+    """
+    return require_integer("episode_length", value, EnvError)
+
+
+def episode_end(steps: int, length: int) -> tuple[bool, bool]:
+    """Return whether an episode is terminated and whether it is truncated after ``steps``.
+
+    Learners bootstrap the value of what would follow a truncation; nothing follows the only step.
+    """
+    ends = steps >= length
+    return ends and length == 1, ends and length > 1
+
+
+def observation_space() -> spaces.Space[Observations]:
+    """Return the space of one observation."""
+    return spaces.Box(0.0, 1.0, (len(_OBSERVED),), np.float32)
+
+
+def first_observations(copies: int) -> Observations:
+    """Return what is seen before the first step, float32[copies, 4]."""
+    return np.zeros((copies, len(_OBSERVED)), np.float32)
+
+
+def observation(metrics: NDArray[np.float64]) -> Observations:
+    """Scale latency, power, energy and area of float64[N, M] rows to float32[N, 4] in [0, 1]."""
+    observed = np.maximum(np.nan_to_num(metrics[:, _OBSERVED]), 0.0)
+    scaled = np.minimum(np.log10(1.0 + observed) / _DECADES, 1.0)
+    return scaled.astype(np.float32)

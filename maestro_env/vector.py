@@ -1,0 +1,198 @@
+"""Many environments that step together: one batch of the core a step."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from maestro_env.checks import require_integer
+from maestro_env.env import MaestroEnv
+from maestro_env.episode import (
+    Observations,
+    episode_end,
+    find_reward,
+    first_observations,
+    observation,
+    observation_space,
+    require_episode_length,
+)
+from maestro_env.errors import EnvError
+from maestro_env.evaluator import Batch, Evaluator
+from maestro_env.map_space import MapSpace, Points
+
+NOT_EVALUATED = 255
+"""Status code of a copy that the budget no longer covered; it indexes nothing in ``STATUSES``."""
+
+_MAX_COPIES = 2**20
+
+
+class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]]):
+    """Copies of ``MaestroEnv`` over one evaluator, equal to single ones bit for bit.
+
+    Spaces, observations, rewards and episode ends are those of ``MaestroEnv``, batched. All copies
+    run in step, so they end an episode together.
+
+    Autoreset is ``SAME_STEP``: the step that ends an episode returns the next one's first
+    observations, and in ``info`` the last ones as ``final_obs`` (float32[N, 4]) and the step's
+    information as ``final_info``. All else that ``info`` then holds is their masks.
+
+    Information: arrays ``status`` (uint8[N], codes that index ``STATUSES``), ``objective``
+    (float64[N], infinite where the status is not ``ok``) and ``best_objective`` (float64[N], the
+    evaluator's best over all copies and episodes), each with Gymnasium's mask (``_status``, ...).
+
+    Where fewer evaluations than copies remain in the evaluator's budget, the first copies are
+    evaluated. The others earn 0 and see zeros; their masks are false, their status is
+    ``NOT_EVALUATED``. So a search that stops once it is ``exhausted`` has spent its budget exactly.
+
+    Args:
+        evaluator: counts and evaluates the samples; its budget may be shared with other users.
+        num_envs: copies, up to 2^20.
+        reference: objective that earns 1 under the reward ``inverse``. None takes the median valid
+            objective of the first step that has a valid one, so that every sample is paid for.
+        reward: a name of ``REWARDS``.
+        episode_length: steps of an episode.
+
+    Raises:
+        EnvError: an impossible number of copies or steps, or an impossible reference.
+        UnknownNameError: no such reward.
+    """
+
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        num_envs: int,
+        reference: float | None = None,
+        reward: str = "inverse",
+        episode_length: int = 100,
+    ) -> None:
+        self.evaluator = evaluator
+        self.num_envs = require_integer("num_envs", num_envs, EnvError, most=_MAX_COPIES)
+        self.reference = None if reference is None else _require_reference(reference)
+        self.episode_length = require_episode_length(episode_length)
+        self._reward = find_reward(reward)
+        self._steps = 0
+        self.single_action_space = spaces.MultiDiscrete(self.space.sizes)
+        self.single_observation_space = observation_space()
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+
+    @property
+    def space(self) -> MapSpace:
+        """The map space whose vectors are the actions."""
+        return self.evaluator.space
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget is spent."""
+        return self.evaluator.remaining == 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Begin an episode in all copies; nothing is random.
+
+        Raises:
+            EnvError: Gymnasium's ``reset_mask``, which would reset some of the copies.
+        """
+        if options is not None and "reset_mask" in options:
+            raise EnvError("reset_mask is not allowed: all copies are reset together")
+        super().reset(seed=seed)
+        self._steps = 0
+        return first_observations(self.num_envs), {}
+
+    def step(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Evaluate one mapping per copy, integers of shape [N, D].
+
+        Raises:
+            MapSpaceError: an action of another shape or type or out of range.
+            BudgetExceededError: the budget is spent.
+        """
+        batch = self._evaluate(self.space.as_points(actions, self.num_envs))
+        self._steps += 1
+        rewards = self._pay(batch.values)
+        seen, info = observation(batch.metrics), self._info(batch)
+        terminated, truncated = episode_end(self._steps, self.episode_length)
+        if terminated or truncated:
+            seen, info = self._restart(seen, info)
+        copies = self.num_envs
+        return seen, rewards, np.full(copies, terminated), np.full(copies, truncated), info
+
+    def _evaluate(self, points: Points) -> Batch:
+        """Evaluate what the budget covers, and fill the batch up to all copies."""
+        # With nothing left one is asked for all the same: the evaluator says what is wrong.
+        covered = int(max(1, min(self.num_envs, self.evaluator.remaining)))
+        batch = self.evaluator.evaluate(points[:covered])
+        rest = (0, self.num_envs - covered)
+        if rest == (0, 0):
+            return batch
+        return Batch(
+            np.pad(batch.values, rest, constant_values=math.inf),
+            np.pad(batch.metrics, (rest, (0, 0)), constant_values=math.nan),
+            np.pad(batch.status, rest, constant_values=NOT_EVALUATED),
+        )
+
+    def _pay(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.reference is None:
+            valid = values[np.isfinite(values)]
+            if not len(valid):
+                return np.zeros(self.num_envs)
+            self.reference = float(np.median(valid))
+        return self._reward(self.reference / values)
+
+    def _info(self, batch: Batch) -> dict[str, Any]:
+        best = self.evaluator.best
+        arrays = {
+            "status": batch.status,
+            "objective": batch.values,
+            "best_objective": np.full(self.num_envs, math.inf if best is None else best.value),
+        }
+        return _masked(arrays, batch.status != NOT_EVALUATED)
+
+    def _restart(
+        self, last: Observations, last_info: dict[str, Any]
+    ) -> tuple[Observations, dict[str, Any]]:
+        first, info = self.reset()
+        ended = {"final_obs": last, "final_info": last_info}
+        return first, info | _masked(ended, np.ones(self.num_envs, dtype=np.bool_))
+
+
+def _require_reference(value: object) -> float:
+    if not isinstance(value, int | float | np.floating) or not 0 < value < math.inf:
+        raise EnvError(f"reference is {value!r}; allowed: None or a positive number")
+    return float(value)
+
+
+def _masked(arrays: dict[str, Any], mask: NDArray[np.bool_]) -> dict[str, Any]:
+    """Add Gymnasium's masks, which say of what copies an array tells."""
+    return arrays | {f"_{name}": mask for name in arrays}
+
+
+def make_vector_env(num_envs: int = 1, threads: int = 1, **arguments: Any) -> MaestroVectorEnv:
+    """Make copies of a ``MaestroEnv``; what ``gymnasium.make_vec`` calls.
+
+    Args:
+        num_envs: copies, up to 2^20.
+        threads: of the batch evaluation; results do not depend on it.
+        **arguments: those of ``MaestroEnv``.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed; the message says what is.
+    """
+    single = MaestroEnv(**arguments)
+    return MaestroVectorEnv(
+        Evaluator(single.problem, single.objective, threads=threads),
+        num_envs,
+        single.reference,
+        single.reward,
+        single.episode_length,
+    )
