@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT."""
 
+FAILED = 1
+"""Exit status after a mapper raised an exception; the searches of the others are there."""
+
 _MESSAGE = "interrupted"
 
 

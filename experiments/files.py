@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from maestro_env.errors import MaestroEnvError
+
+_UNFINISHED = ".tmp"
 
 
 class RecordError(MaestroEnvError, ValueError):
@@ -22,7 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         RecordError: it cannot be written.
     """
-    temporary = path.parent / f".{path.name}.tmp"
+    temporary = path.parent / f".{path.name}{_UNFINISHED}"
     try:
         yield temporary
         temporary.replace(path)
@@ -61,3 +66,61 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise RecordError(f"cannot read {path}: not a JSON object")
     return value
+
+
+def safe_name(text: str) -> str:
+    """Return a text as part of a file name; different texts may become the same."""
+    return re.sub(r"[^A-Za-z0-9._]+", "-", text)[:80]
+
+
+def distinct_name(text: str) -> str:
+    """Return a text as a file name; different texts become different names."""
+    name = safe_name(text)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return name if name == text else f"{name}-{digest}"
+
+
+def make_directory(out: str | None, stem: str) -> Path:
+    """Make the directory of a new run.
+
+    Args:
+        out: where; None for the first free ``runs/<stem>-<n>``.
+        stem: part of a file name.
+
+    Raises:
+        RecordError: it exists, or cannot be made.
+    """
+    if out is None:
+        return next(path for n in count(1) if _make(path := Path("runs") / f"{stem}-{n}"))
+    directory = Path(out)
+    if not _make(directory):
+        raise RecordError(f"run directory {directory} exists: give another --out, or --resume it")
+    return directory
+
+
+def ensure_directory(directory: Path) -> None:
+    """Make a directory unless it is there.
+
+    Raises:
+        RecordError: it cannot be made.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"cannot make directory {directory}: {error.strerror}") from None
+
+
+def is_empty(directory: Path) -> bool:
+    """Say whether a directory exists and holds nothing that was finished."""
+    return directory.is_dir() and all(each.suffix == _UNFINISHED for each in directory.iterdir())
+
+
+def _make(directory: Path) -> bool:
+    """Make a directory and say whether it is new."""
+    try:
+        directory.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise RecordError(f"cannot make directory {directory}: {error.strerror}") from None
+    return True

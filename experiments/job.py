@@ -6,19 +6,17 @@ import shlex
 import sys
 import time
 from dataclasses import replace
-from zlib import crc32
-
-import numpy as np
 
 from experiments import cli, flags, records
 from experiments.config import RunConfig, Task, resolve
+from experiments.failures import record_failure
+from experiments.files import distinct_name
 from experiments.plots import draw
 from experiments.progress import Bar, new_progress
-from experiments.searches import Search
+from experiments.searches import Search, run_search
 from experiments.tables import layers_table, print_table, summary_table
 from maestro_env.evaluator import Evaluator
 from maestro_env.workloads import all_layers
-from mappers import make_mapper
 
 
 def execute(config: RunConfig) -> int:
@@ -31,62 +29,67 @@ def execute(config: RunConfig) -> int:
     writer = records.resume(task) if config.resume else records.begin(task)
     if warning:
         print(f"warning: {warning}", file=sys.stderr)
-    if not _report(task, writer, _search_all(task, writer)):
-        return 0
-    resuming = flags.to_flags(replace(config, out=str(writer.directory), resume=True))
-    with cli.undisturbed():
-        print(
-            f"interrupted: the trace so far is in {writer.directory}; "
-            f"continue with: python -m experiments.run {shlex.join(resuming)}",
-            file=sys.stderr,
-        )
-    return cli.INTERRUPTED
+    status = _report(task, writer, _search_all(task, writer))
+    if status == cli.INTERRUPTED:
+        resuming = flags.to_flags(replace(config, out=str(writer.directory), resume=True))
+        with cli.undisturbed():
+            print(
+                f"interrupted: the trace so far is in {writer.directory}; "
+                f"continue with: python -m experiments.run {shlex.join(resuming)}",
+                file=sys.stderr,
+            )
+    return status
 
 
-def _search_all(task: Task, writer: records.RunWriter) -> bool:
-    """Run the searches the writer lacks; return whether Ctrl-C ended them."""
+def _search_all(task: Task, writer: records.RunWriter) -> int:
+    """Run the searches the writer lacks; return the exit status of that."""
     kept = {(search.mapper, search.seed): search for search in writer.searches}
     evaluations = task.config.samples * len(task.seeds)
+    failed = 0
     try:
         with new_progress() as progress:
             bars = {name: Bar(progress, name, evaluations) for name in task.mappers}
             for mapper, bar in bars.items():
                 for seed in task.seeds:
-                    bar.finish(kept.get((mapper, seed)) or _search(task, mapper, seed, writer, bar))
+                    if search := kept.get((mapper, seed)):
+                        bar.finish(search)
+                    else:
+                        failed += not _search(task, mapper, seed, writer, bar)
     except KeyboardInterrupt:
-        return True
-    return False
+        return cli.INTERRUPTED
+    return cli.FAILED if failed else 0
 
 
-def _report(task: Task, writer: records.RunWriter, interrupted: bool) -> bool:
-    """Write and show what was found; return whether Ctrl-C ended this or the searches."""
+def _report(task: Task, writer: records.RunWriter, status: int) -> int:
+    """Write and show what was found; return the exit status of this and the searches."""
     try:
-        print_table(summary_table(task, writer.finish(interrupted)))
+        print_table(summary_table(task, writer.finish(status == cli.INTERRUPTED)))
         print(f"plot: {draw(writer.directory)}")
     except KeyboardInterrupt:
         with cli.undisturbed():
             writer.finish(interrupted=True)
-        return True
-    return interrupted
+        return cli.INTERRUPTED
+    return status
 
 
-def _search(task: Task, mapper: str, seed: int, writer: records.RunWriter, bar: Bar) -> Search:
-    """Run one search and record it, even if something ends it early."""
+def _search(task: Task, mapper: str, seed: int, writer: records.RunWriter, bar: Bar) -> bool:
+    """Run one search and record it, even if Ctrl-C ends it early; return whether it succeeded."""
     config = task.config
     evaluator = Evaluator(
         task.problem, task.objective, config.samples, config.threads, on_batch=bar.follow
     )
     began = time.perf_counter()
+    path = writer.directory / f"error-{distinct_name(mapper)}-{seed}.txt"
     try:
-        make_mapper(mapper).search(evaluator, config.samples, stream(mapper, seed))
-    finally:
-        seconds = time.perf_counter() - began
-        search = Search.of(evaluator, mapper, seed, seconds)
+        search = run_search(evaluator, mapper, seed)
+    except KeyboardInterrupt:
         if evaluator.used:
-            writer.add(search)
-    return search
-
-
-def stream(mapper: str, seed: int) -> np.random.Generator:
-    """Return a mapper's random stream, the same whichever other mappers run."""
-    return np.random.default_rng(np.random.SeedSequence([seed, crc32(mapper.encode())]))
+            writer.add(Search.of(evaluator, mapper, seed, time.perf_counter() - began))
+        raise
+    except Exception as error:  # noqa: BLE001 (a mapper may raise anything; the others go on)
+        print(record_failure(path, f"{mapper}, seed {seed}", error), file=sys.stderr)
+        return False
+    writer.add(search)
+    bar.finish(search)
+    path.unlink(missing_ok=True)
+    return True

@@ -11,6 +11,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from experiments.files import replacing
 from experiments.records import Run, read_run
@@ -53,37 +54,77 @@ def save(figure: Figure, png: Path) -> None:
         figure.savefig(temporary, format="svg", metadata={"Date": None})
 
 
+def draw_curves(
+    axes: Axes,
+    mapper: str,
+    grid: NDArray[np.int64],
+    curves: Floats,
+    colour: str,
+    line: str,
+    each: bool = False,
+) -> None:
+    """Draw a mapper's best so far: interquartile mean and interval.
+
+    Args:
+        axes: drawn on.
+        mapper: its name.
+        grid: int64[N], numbers of evaluations.
+        curves: float64[S, N], best so far of each search; infinite if nothing is valid yet.
+        colour: of all lines.
+        line: their style.
+        each: whether to draw every search too, unless there are many.
+    """
+    style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
+    axes.plot(grid, _finite(iqm(curves)), label=mapper, linewidth=2, **style)
+    if each and 1 < len(curves) <= _FEW_SEEDS:
+        axes.plot(grid, _finite(curves).T, linewidth=0.6, alpha=0.5, **style)
+    found = np.isfinite(curves).all(axis=0)
+    if len(curves) > 1 and found.any():
+        low, high = bootstrap_interval(curves[:, found])
+        axes.fill_between(grid[found], low, high, step="post", color=colour, alpha=0.2, linewidth=0)
+
+
+def draw_bound(axes: Axes, bound: float | None) -> None:
+    """Draw a lower bound, if there is one."""
+    if bound is not None:
+        axes.axhline(bound, color=GREY, linestyle=(0, (4, 3)), linewidth=1.2, label="lower bound")
+
+
+def set_title(axes: Axes, title: str, facts: str) -> None:
+    """Put a title above axes, and a line of facts between them."""
+    axes.set_title(title, loc="left", fontweight="bold", pad=22)
+    axes.annotate(
+        facts,
+        (0, 1),
+        xytext=(0, 8),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        color=GREY,
+        fontsize=9,
+    )
+
+
+def tidy(axes: Axes) -> None:
+    """Draw a light grid and no frame at the top and right."""
+    axes.grid(which="major", color="#DDDDDD", linewidth=0.8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
 def _convergence(run: Run) -> Figure:
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     for mapper, style in zip(run.summary["mappers"], cycle(STYLES)):
-        searches = [search for search in run.searches if search.mapper == mapper]
-        _draw_mapper(axes, mapper, searches, *style)
+        curves = _curves([search for search in run.searches if search.mapper == mapper])
+        grid = np.unique(np.geomspace(1, curves.shape[1], _GRID).astype(int))
+        draw_curves(axes, mapper, grid, curves[:, grid - 1], *style, each=True)
     bound = run.summary["lower_bound"]
-    if bound is not None:
-        axes.axhline(bound, color=GREY, linestyle=(0, (4, 3)), linewidth=1.2, label="lower bound")
+    draw_bound(axes, bound)
     _label(axes, run)
     if not any(np.isfinite(search.values).any() for search in run.searches):
         axes.text(0.5, 0.5, "no valid mapping", transform=axes.transAxes, ha="center")
         # Without a number there is no logarithmic scale.
         axes.set_yscale("linear" if bound is None else "log")
     return figure
-
-
-def _draw_mapper(
-    axes: Axes, mapper: str, searches: Sequence[Search], colour: str, line: str
-) -> None:
-    curves = _curves(searches)
-    grid = np.unique(np.geomspace(1, curves.shape[1], _GRID).astype(int))
-    curves = curves[:, grid - 1]
-    style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
-    axes.plot(grid, _finite(iqm(curves)), label=mapper, linewidth=2, **style)
-    if 1 < len(curves) <= _FEW_SEEDS:
-        axes.plot(grid, _finite(curves).T, linewidth=0.6, alpha=0.5, **style)
-    found = np.isfinite(curves).all(axis=0)
-    if len(curves) > 1 and found.any():
-        low, high = bootstrap_interval(curves[:, found])
-        axes.fill_between(grid[found], low, high, step="post", color=colour, alpha=0.2, linewidth=0)
 
 
 def _curves(searches: Sequence[Search]) -> Floats:
@@ -103,18 +144,10 @@ def _label(axes: Axes, run: Run) -> None:
     layer, flags = config["layer"], config["config"]
     title = f"{layer['name']} on {config['hardware']['name']}: {summary['objective']}"
     title += ", interrupted" if summary["interrupted"] else ""
-    axes.set_title(title, loc="left", fontweight="bold", pad=22)
     seeds = len(flags["seeds"])
     several = f", IQM and 95 % bootstrap interval of {seeds} seeds" if seeds > 1 else ""
-    axes.annotate(
-        f"{layer['operator']} {layer['dimensions']}, model {flags['model']}{several}",
-        (0, 1),
-        xytext=(0, 8),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        color=GREY,
-        fontsize=9,
-    )
+    facts = f"{layer['operator']} {layer['dimensions']}, model {flags['model']}{several}"
+    set_title(axes, title, facts)
     axes.set(
         xscale="log",
         yscale="log",
@@ -122,7 +155,6 @@ def _label(axes: Axes, run: Run) -> None:
         ylabel=f"best {summary['objective']} so far ({summary['unit']})",
     )
     axes.set_xlim(1, max(2, flags["samples"]))
-    axes.grid(which="major", color="#DDDDDD", linewidth=0.8)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes)
     if axes.lines:
         axes.legend(frameon=False)

@@ -1,8 +1,9 @@
-"""Progress bars: one per mapper, over all its seeds, with the best so far."""
+"""Progress bars: of a run one per mapper, with the best so far; of a comparison one of cells."""
 
 from __future__ import annotations
 
 import math
+from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -51,3 +52,49 @@ class Bar:
         self._best = min(self._best, best)
         shown = f"{self._best:.4g}" if math.isfinite(self._best) else "-"
         self._progress.update(self._task, completed=self._done + evaluations, best=shown)
+
+
+class CellsBar:
+    """The bar of a comparison, and the names of the cells under way.
+
+    Args:
+        cells: all of them.
+        finished: of these, before it starts.
+    """
+
+    def __init__(self, cells: int, finished: int) -> None:
+        self._progress = Progress(
+            TextColumn("searches"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            console=Console(stderr=True),
+        )
+        self._task = self._progress.add_task("", total=cells, completed=finished)
+        self._running: list[str] = []
+
+    def __enter__(self) -> CellsBar:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def begin(self, cell: str) -> None:
+        """Show a cell that is under way."""
+        self._running.append(cell)
+        self._show()
+
+    def end(self, cell: str) -> None:
+        """Count a cell that has ended."""
+        self._running.remove(cell)
+        self._progress.advance(self._task)
+        self._show()
+
+    def _show(self) -> None:
+        self._progress.update(self._task, description="; ".join(self._running))

@@ -7,32 +7,29 @@ a run is killed at, the searches of the summary can be read and the others be ru
 from __future__ import annotations
 
 import json
-import math
-import re
-import reprlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.config import Task, recorded
-from experiments.files import RecordError, read_json, write_json, write_text
+from experiments.files import (
+    RecordError,
+    make_directory,
+    read_json,
+    safe_name,
+    write_json,
+    write_text,
+)
 from experiments.machine import processor, versions
+from experiments.readback import BRIEF, check_same, number, value, vector
 from experiments.searches import Search, best_search, summarise
 from experiments.stats import Floats
 from experiments.traces import Trace, append_trace, read_trace, write_trace
-from maestro_env.checks import MAX_INT
 from maestro_env.errors import MapSpaceError
-from maestro_env.evaluator import Evaluator
-
-Number = TypeVar("Number", int, float)
-
-_BRIEF = reprlib.Repr()
-_BRIEF.maxstring = 80
 
 _CONFIG, _SUMMARY, _TRACE = "config.json", "summary.json", "trace.csv.gz"
 
@@ -120,7 +117,9 @@ def begin(task: Task) -> RunWriter:
     """
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     machine = {**versions(), "processor": processor()}
-    directory = _make_directory(task)
+    directory = make_directory(
+        task.config.out, f"{safe_name(task.problem.layer.name)}-{task.objective.name}"
+    )
     write_json(directory / "versions.json", machine)
     writer = RunWriter(task, directory)
     # Last, so that a directory with a config can be resumed.
@@ -138,7 +137,7 @@ def resume(task: Task) -> RunWriter:
         raise RecordError("--resume needs the directory of the run to continue: --out DIR")
     directory = Path(task.config.out)
     run = read_run(directory)
-    _check_same(directory / _CONFIG, run.config, json.loads(json.dumps(task.describe())))
+    check_same(directory / _CONFIG, run.config, json.loads(json.dumps(task.describe())))
     for search in run.searches:
         _check_best(directory / _SUMMARY, task, search)
     kept = [search for search in run.searches if len(search.values) == task.config.samples]
@@ -188,37 +187,21 @@ def _read_searches(
 def _read_search(
     mapper: str, entry: dict[str, Any], values: Floats, status: NDArray[np.uint8]
 ) -> Search:
-    seed, point = entry["seed"], entry["best_point"]
+    seed, best_point = entry["seed"], vector(entry, "best_point")
     if type(seed) is not int or len(values) != entry["evaluations"]:
-        raise ValueError(f"{len(values)} rows of {mapper}, seed {_BRIEF.repr(seed)}")
-    if (point is None) != bool(np.isinf(values).all()) or not (point is None or _is_vector(point)):
-        raise ValueError(f"best_point of {mapper}, seed {seed}: {_BRIEF.repr(point)}")
-    best_point = None if point is None else tuple(point)
+        raise ValueError(f"{len(values)} rows of {mapper}, seed {BRIEF.repr(seed)}")
+    if (best_point is None) != bool(np.isinf(values).all()):
+        raise ValueError(f"best_point of {mapper}, seed {seed}: {best_point}")
     return Search(
         mapper,
         seed,
         values,
         status,
         best_point,
-        unique=_number(entry, "unique", int),
-        warm_up=_number(entry, "warm_up", int),
-        seconds=_number(entry, "seconds", float),
-        model_seconds=_number(entry, "model_seconds", float),
-    )
-
-
-def _number(entry: dict[str, Any], name: str, kind: type[Number]) -> Number:
-    """Return a figure of a summary, which must be finite and not negative."""
-    value = entry[name]
-    kinds = (int, float) if kind is float else (int,)
-    if type(value) not in kinds or not 0 <= value < math.inf:
-        raise ValueError(f"{name} of seed {_BRIEF.repr(entry['seed'])}: {_BRIEF.repr(value)}")
-    return kind(value)
-
-
-def _is_vector(point: object) -> bool:
-    return isinstance(point, list) and all(
-        type(each) is int and 0 <= each <= MAX_INT for each in point
+        unique=number(entry, "unique", int),
+        warm_up=number(entry, "warm_up", int),
+        seconds=number(entry, "seconds", float),
+        model_seconds=number(entry, "model_seconds", float),
     )
 
 
@@ -227,7 +210,7 @@ def _check_best(path: Path, task: Task, search: Search) -> None:
     if search.best_point is None:
         return
     try:
-        found = _value(task, search.best_point)
+        found = value(task, search.best_point)
     except MapSpaceError as error:
         raise RecordError(f"{path}: best_point of {search.mapper}: {error}") from None
     if found != search.best:
@@ -235,47 +218,3 @@ def _check_best(path: Path, task: Task, search: Search) -> None:
             f"{path}: best_point of {search.mapper}, seed {search.seed}, has "
             f"{task.objective.name} {found}, but the best in {_TRACE} is {search.best}"
         )
-
-
-def _value(task: Task, point: tuple[int, ...]) -> float:
-    """Return the objective of a vector; infinite if it is invalid."""
-    evaluator = Evaluator(task.problem, task.objective)
-    return float(evaluator.evaluate(np.array([point], dtype=np.int32)).values[0])
-
-
-def _make_directory(task: Task) -> Path:
-    if task.config.out is not None:
-        directory = Path(task.config.out)
-        if not _make(directory):
-            raise RecordError(
-                f"run directory {directory} exists: give another --out, or --resume it"
-            )
-        return directory
-    layer = re.sub(r"[^A-Za-z0-9._]+", "-", task.problem.layer.name)[:80]
-    stem = f"{layer}-{task.objective.name}"
-    return next(path for n in count(1) if _make(path := Path("runs") / f"{stem}-{n}"))
-
-
-def _make(directory: Path) -> bool:
-    """Make a directory and say whether it is new."""
-    try:
-        directory.mkdir(parents=True)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise RecordError(f"cannot make directory {directory}: {error.strerror}") from None
-    return True
-
-
-def _check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None:
-    for section, values in asked.items():
-        recorded = begun.get(section)
-        if not isinstance(recorded, dict):
-            raise RecordError(f"{path}: {section!r} is not a JSON object")
-        for name, value in values.items():
-            old = recorded.get(name)
-            if old != value:
-                raise RecordError(
-                    f"{path}: the run was begun with {section} {name} = {_BRIEF.repr(old)}, "
-                    f"asked for {_BRIEF.repr(value)}; resume it as it was begun"
-                )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from experiments.stats import iqm
 from maestro_env.evaluator import Evaluator
 from maestro_env.problem import OK
+from mappers import make_mapper
 
 _FIGURES = (
     "best",
@@ -99,6 +102,32 @@ class Search:
         }
 
 
+class UnspentError(RuntimeError):
+    """A mapper ended its search before its budget was spent."""
+
+
+def run_search(evaluator: Evaluator, mapper: str, seed: int) -> Search:
+    """Let a mapper spend all the budget of a new evaluator.
+
+    Args:
+        evaluator: knows what is searched, and the budget.
+        mapper: its name, and changes of its settings if need be.
+        seed: the same one makes the same search, whichever other searches are run.
+
+    Raises:
+        UnspentError: the mapper did not spend it.
+        Exception: whatever the mapper raises.
+    """
+    began = time.perf_counter()
+    assert evaluator.budget is not None
+    make_mapper(mapper).search(evaluator, evaluator.budget, _stream(mapper, seed))
+    if evaluator.remaining:
+        raise UnspentError(
+            f"{mapper} ended its search after {evaluator.used} of {evaluator.budget} evaluations"
+        )
+    return Search.of(evaluator, mapper, seed, time.perf_counter() - began)
+
+
 def summarise(searches: Iterable[Search], lower_bound: float | None) -> dict[str, dict[str, Any]]:
     """Return, for every mapper, the interquartile mean of each figure and its ``seeds``."""
     by_mapper: dict[str, list[dict[str, Any]]] = {}
@@ -114,6 +143,10 @@ def best_search(searches: Sequence[Search]) -> Search | None:
     """Return the search that found the least value, the first one of equals."""
     found = [search for search in searches if search.best is not None]
     return min(found, key=lambda search: search.values.min(), default=None)
+
+
+def _stream(mapper: str, seed: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence([seed, crc32(mapper.encode())]))
 
 
 def _over_seeds(figure: str, seeds: list[dict[str, Any]]) -> float | None:

@@ -1,10 +1,16 @@
-"""Statistics over seeds: pure functions of arrays."""
+"""Statistics over seeds and tasks: pure functions of arrays.
+
+They follow Agarwal et al., *Deep Reinforcement Learning at the Edge of the Statistical Precipice*,
+2021, and their library rliable, with least for best.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import bootstrap, trim_mean
+from scipy.stats import trim_mean
 
 Floats = NDArray[np.float64]
 
@@ -33,19 +39,84 @@ def bootstrap_interval(values: Floats, confidence: float = 0.95) -> tuple[Floats
     """Return the percentile bootstrap interval of the interquartile mean over seeds.
 
     Args:
-        values: float64[S, N], S >= 2 seeds by N columns, finite.
+        values: float64[S, ...], S seeds.
         confidence: of the interval.
 
     Returns:
-        Lower and upper ends, float64[N] each; always the same for the same values.
+        Lower and upper ends, float64[...] each; always the same for the same values.
     """
-    interval = bootstrap(
-        (values,),
-        iqm,
-        axis=0,
-        n_resamples=_RESAMPLES,
-        confidence_level=confidence,
-        method="percentile",
-        random_state=np.random.default_rng(0),
-    ).confidence_interval
-    return interval.low, interval.high
+    return stratified_interval([values], lambda strata: iqm(strata[0]), confidence)
+
+
+def stratified_interval(
+    strata: Sequence[Floats],
+    figure: Callable[[list[Floats]], Floats],
+    confidence: float = 0.95,
+) -> tuple[Floats, Floats]:
+    """Return the percentile bootstrap interval of a figure of several samples.
+
+    Seeds are drawn with replacement within each stratum, independently of the others.
+
+    Args:
+        strata: float64[S, ...] each, such as one array a task; S may differ.
+        figure: makes an array of strata, whatever axes follow their first one.
+        confidence: of the interval.
+
+    Returns:
+        Lower and upper ends, of the figure's shape; always the same for the same strata.
+    """
+    rng = np.random.default_rng(0)
+    drawn = [
+        stratum[rng.integers(len(stratum), size=(len(stratum), _RESAMPLES))] for stratum in strata
+    ]
+    figures = figure(drawn)
+    # Order statistics, without interpolation: an end may be infinite.
+    outside = int((1 - confidence) / 2 * _RESAMPLES)
+    ends = (outside, _RESAMPLES - 1 - outside)
+    ordered = np.partition(figures, ends, axis=0)
+    return ordered[ends[0]], ordered[ends[1]]
+
+
+def geometric_mean(tasks: Sequence[Floats]) -> Floats:
+    """Return the geometric mean over tasks of the interquartile mean over seeds.
+
+    Args:
+        tasks: float64[S, ...] each, positive.
+
+    Returns:
+        float64[...].
+    """
+    mean: Floats = np.exp(np.mean([np.log(iqm(task)) for task in tasks], axis=0))
+    return mean
+
+
+def probability_of_improvement(x: Floats, y: Floats) -> Floats:
+    """Return the chance that a value of x is less than one of y; half of it if they are equal.
+
+    Args:
+        x: float64[S, ...].
+        y: float64[U, ...].
+
+    Returns:
+        float64[...]: the Mann-Whitney statistic over S times U.
+    """
+    left, right = x[:, np.newaxis], y[np.newaxis]
+    wins = np.count_nonzero(left < right, axis=(0, 1))
+    ties = np.count_nonzero(left == right, axis=(0, 1))
+    chance: Floats = (wins + 0.5 * ties) / (len(x) * len(y))
+    return chance
+
+
+def performance_profile(tasks: Sequence[Floats], limits: Floats) -> Floats:
+    """Return the share of values within each limit, as the mean over tasks.
+
+    Args:
+        tasks: float64[S, ...] each, such as ratios to the best known.
+        limits: float64[L].
+
+    Returns:
+        float64[..., L].
+    """
+    shares = [np.mean(task[..., np.newaxis] <= limits, axis=0) for task in tasks]
+    profile: Floats = np.mean(shares, axis=0)
+    return profile

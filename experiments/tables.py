@@ -75,8 +75,10 @@ def summary_table(task: Task, summary: dict[str, Any]) -> Table:
         ),
     )
     for mapper, figures in summary["mappers"].items():
+        found = len(figures["seeds"])
+        lacking = "" if found == len(task.seeds) else f" ({found} of {len(task.seeds)} seeds)"
         table.add_row(
-            mapper,
+            mapper + lacking,
             _number(figures["best"], "{:.6g}", _why_no_best(figures["seeds"])),
             _number(figures["times_lower_bound"], "{:.4g}"),
             _number(figures["samples_to_best"], "{:,.0f}"),

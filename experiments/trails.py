@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.job import stream
+from experiments.searches import run_search
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import find_objective, latency_bound
 from maestro_env.problem import Problem
-from mappers import make_mapper
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ def follow(layer: Layer, hardware: Hardware, mapper: str, samples: int, seed: in
             bests.append(best.point)
 
     evaluator = Evaluator(believed, latency, samples, on_batch=note)
-    make_mapper(mapper).search(evaluator, samples, stream(mapper, seed))
+    run_search(evaluator, mapper, seed)
     points = np.stack(bests)
     roofline = latency_bound(layer, hardware)
     maestro, exact = (

@@ -1,0 +1,200 @@
+"""The comparison of mappers: run the searches that are not there yet, then make the tables."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from experiments import cli, flags
+from experiments.cells import Cell, Finished, Work, goal_directory, read_cell, run_cell
+from experiments.compare_config import CompareConfig, Comparison, resolve
+from experiments.compare_csv import ledger_csv, seconds_csv, table_csv
+from experiments.compare_plots import draw
+from experiments.compare_tables import LEGEND, markdown, seconds_sheet, sheets
+from experiments.files import (
+    RecordError,
+    ensure_directory,
+    is_empty,
+    make_directory,
+    read_json,
+    write_json,
+    write_text,
+)
+from experiments.goals import Goal
+from experiments.machine import versions
+from experiments.pool import WorkerDiedError, run_all
+from experiments.progress import CellsBar
+from experiments.readback import check_same
+from experiments.standings import Contest
+from experiments.tables import print_table
+
+_SETTINGS, _GOAL = "comparison.json", "goal.json"
+
+
+def execute(config: CompareConfig) -> int:
+    """Do what a config asks and return the exit status."""
+    comparison = resolve(config)
+    warnings = _warnings(comparison)
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    versions_here = versions()
+    directory = _open(comparison)
+    finished = _read(comparison, directory)
+    _write_settings(comparison, directory)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    works = [
+        Work(cell, _goal(comparison, cell), config.samples, directory, versions_here)
+        for cell in comparison.cells()
+        if cell not in finished
+    ]
+    status = _report(comparison, directory, _run(config, works, len(finished)))
+    if status == cli.INTERRUPTED:
+        resuming = flags.to_flags(replace(config, out=str(directory), resume=True))
+        with cli.undisturbed():
+            print(
+                f"interrupted: what is finished is in {directory}; "
+                f"continue with: python -m experiments.compare {shlex.join(resuming)}",
+                file=sys.stderr,
+            )
+    return status
+
+
+def _open(comparison: Comparison) -> Path:
+    """Return the directory of a new comparison, or of one to resume."""
+    config = comparison.config
+    if not config.resume:
+        return make_directory(config.out, "compare")
+    if config.out is None:
+        raise RecordError("--resume needs the directory of the comparison to continue: --out DIR")
+    directory = Path(config.out)
+    # A comparison killed at once has not come to write anything.
+    if not is_empty(directory):
+        _check_settings(comparison, directory)
+    return directory
+
+
+def _check_settings(comparison: Comparison, directory: Path) -> None:
+    path = directory / _SETTINGS
+    check_same(path, read_json(path), _plain(comparison.settings()))
+    for (layer, objective), goal in comparison.goals.items():
+        path = goal_directory(directory, layer, objective) / _GOAL
+        if path.exists():
+            check_same(path, read_json(path), _plain(_facts(goal)))
+
+
+def _write_settings(comparison: Comparison, directory: Path) -> None:
+    # First, so that whatever lies in the directory belongs to these settings.
+    write_json(directory / _SETTINGS, comparison.describe())
+    for (layer, objective), goal in comparison.goals.items():
+        path = goal_directory(directory, layer, objective)
+        ensure_directory(path)
+        write_json(path / _GOAL, _facts(goal))
+
+
+def _facts(goal: Goal) -> dict[str, Any]:
+    """Return what decides the value of a mapping, which the lower bound does not."""
+    facts = goal.describe()
+    del facts["objective"]["lower_bound"]
+    return facts
+
+
+def _plain(value: object) -> Any:
+    """Return a value as it comes back from a JSON file."""
+    return json.loads(json.dumps(value))
+
+
+def _goal(comparison: Comparison, cell: Cell) -> Goal:
+    return comparison.goals[cell.layer, cell.objective]
+
+
+def _read(comparison: Comparison, directory: Path) -> dict[Cell, Finished]:
+    """Return the finished cells among those asked for."""
+    samples = comparison.config.samples
+    read = {
+        cell: read_cell(directory, cell, _goal(comparison, cell), samples)
+        for cell in comparison.cells()
+    }
+    return {cell: each for cell, each in read.items() if each is not None}
+
+
+def _warnings(comparison: Comparison) -> list[str]:
+    warnings = (goal.problem.stride_warning() for goal in comparison.goals.values())
+    return list(dict.fromkeys(each for each in warnings if each))
+
+
+def _run(config: CompareConfig, works: Sequence[Work], finished: int) -> int:
+    """Run cells; return the exit status of that."""
+    failed = 0
+    try:
+        with CellsBar(finished + len(works), finished) as bar:
+
+            def end(work: Work, failure: str | None) -> None:
+                nonlocal failed
+                bar.end(str(work.cell))
+                if failure:
+                    failed += 1
+                    print(failure, file=sys.stderr)
+
+            run_all(run_cell, works, config.jobs, lambda work: bar.begin(str(work.cell)), end)
+    except KeyboardInterrupt:
+        return cli.INTERRUPTED
+    except WorkerDiedError as error:
+        print(f"failed: {error}; --resume runs the rest", file=sys.stderr)
+        return cli.FAILED
+    return cli.FAILED if failed else 0
+
+
+def _report(comparison: Comparison, directory: Path, status: int) -> int:
+    """Write and show the tables; return the exit status of this and the searches."""
+    try:
+        finished = _read(comparison, directory)
+        if not finished:
+            return status
+        _write_tables(comparison, directory, _contests(comparison, finished))
+        _tell_commits(finished)
+    except KeyboardInterrupt:
+        return cli.INTERRUPTED
+    return status
+
+
+def _contests(comparison: Comparison, finished: Mapping[Cell, Finished]) -> list[Contest]:
+    made = []
+    for (layer, objective), goal in comparison.goals.items():
+        searches = {
+            mapper: [
+                finished[cell]
+                for seed in comparison.seeds
+                if (cell := Cell(layer, objective, mapper, seed)) in finished
+            ]
+            for mapper in comparison.mappers
+        }
+        made.append(Contest(layer, objective, goal, searches))
+    return made
+
+
+def _write_tables(comparison: Comparison, directory: Path, contests: Sequence[Contest]) -> None:
+    tables = list(sheets(comparison, contests))
+    write_text(directory / "table.md", markdown(comparison, tables))
+    write_text(directory / "table.csv", table_csv(comparison, contests))
+    write_text(directory / "ledger.csv", ledger_csv(comparison, contests))
+    write_text(directory / "seconds.csv", seconds_csv(contests))
+    for sheet in (*tables, seconds_sheet(comparison, contests)):
+        print_table(sheet.table())
+        print()
+    print(LEGEND)
+    print(f"tables: {directory / 'table.md'}")
+    for path in draw(comparison, contests, directory):
+        print(f"plot: {path}")
+
+
+def _tell_commits(finished: Mapping[Cell, Finished]) -> None:
+    commits = Counter(str(each.versions.get("commit")) for each in finished.values())
+    if len(commits) > 1:
+        counts = ", ".join(f"{commit} ({count})" for commit, count in commits.items())
+        print(f"note: the searches come from {len(commits)} commits: {counts}", file=sys.stderr)

@@ -1,0 +1,110 @@
+"""What is searched and what for: the flags of every command that searches, and their objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from experiments.flags import UsageError, option
+from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import SCHEMAS, TILES, MapSpace
+from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
+from maestro_env.objectives import ENERGIES, Objective, find_objective
+from maestro_env.problem import Problem
+from mappers import MAPPERS, make_mapper
+
+
+@dataclass(frozen=True)
+class ProblemConfig:
+    """The flags that make a mapping problem of a layer."""
+
+    hardware: str = option("paper", f"accelerator: {', '.join(PRESETS)}, FILE.yaml or FILE.m")
+    model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(MODELS)}")
+    schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
+    tiles: str = option("integers", f"choices of a tile size: {', '.join(TILES)}")
+    guard: bool = option(True, "accept figures no machine could achieve (model maestro)")
+    energy: str = option("total", f"form of energy: {', '.join(ENERGIES)}")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a search is after.
+
+    Args:
+        problem: what is searched.
+        objective: what is minimised.
+        lower_bound: of the objective; None where figures need not be physical.
+    """
+
+    problem: Problem
+    objective: Objective
+    lower_bound: float | None
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything that decides a value, as JSON holds it."""
+        layer, space = self.problem.layer, self.problem.space
+        return {
+            "layer": {
+                "name": layer.name,
+                "operator": layer.operator,
+                "extents": dict(layer.extents),
+                "stride": list(layer.stride),
+                "dimensions": layer.dimensions,
+                "count": layer.count,
+                "macs": layer.macs,
+            },
+            "hardware": asdict(self.problem.hardware),
+            "map_space": {
+                "size": space.size(),
+                "parameters": {each.name: each.choices for each in space.parameters},
+            },
+            "objective": {
+                "name": self.objective.name,
+                "unit": self.objective.unit,
+                "lower_bound": self.lower_bound,
+            },
+        }
+
+
+def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective: str) -> Goal:
+    """Make the goal of a config whose layer and hardware are known.
+
+    Raises:
+        MaestroEnvError: a name that does not exist, or names that do not go together.
+    """
+    space = MapSpace(layer, hardware, config.schema, config.tiles)
+    problem = Problem(space, config.model, config.guard)
+    found = find_objective(objective, config.energy)
+    model, csv_energy = find_model(config.model), config.energy == "csv"
+    if csv_energy and not model.csv_energy:
+        others = [f"--model {each.name}" for each in MODELS.values() if each.csv_energy]
+        allowed = " or ".join(["--energy total", *others])
+        raise UsageError(f"model {model.name} has no csv energy; allowed: {allowed}")
+    physical = (config.guard or not model.exploitable) and not csv_energy
+    bound = found.bound(layer, hardware) if physical and found.bound else None
+    return Goal(problem, found, bound)
+
+
+def find_mappers(flag: str, text: str) -> tuple[str, ...]:
+    """Return the mappers a flag names: ``all``, or some with commas between.
+
+    Raises:
+        MaestroEnvError: a name or setting that does not exist, or ``all`` in company.
+    """
+    names = unique(text.split(","))
+    if names == ("all",):
+        names = tuple(MAPPERS)
+    elif "all" in names:
+        raise UsageError(
+            f"{flag} {text}: 'all' stands alone; allowed: all, or some of {', '.join(MAPPERS)}"
+        )
+    for name in names:
+        make_mapper(name)
+    return names
+
+
+def unique(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names without the blanks around them, each once and where it came first."""
+    return tuple(dict.fromkeys(name.strip() for name in names))
