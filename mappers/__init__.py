@@ -20,6 +20,7 @@ MAPPERS: Mapping[str, str] = MappingProxyType(
         "pbil": "mappers.pbil:PbilMapper",
         "ppo": "mappers.ppo:PpoMapper",
         "ppo_box": "mappers.ppo:BoxPpoMapper",
+        "gamma": "mappers.gamma:GammaMapper",
     }
 )
 """Name to ``module:class``; a module is imported when its mapper is made."""

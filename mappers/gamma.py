@@ -1,0 +1,73 @@
+"""GAMMA: a genetic algorithm whose operators know what a mapping is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env.map_space import MapSpace, Points
+from mappers import gamma_operators as operators
+from mappers.base import AskTellMapper
+from mappers.genes import Genes
+from mappers.settings import setting
+
+
+@dataclass(frozen=True)
+class GammaConfig:
+    """Parameters of GAMMA; the defaults are what its public program does by default."""
+
+    population: int = setting(100, "individuals of a generation", least=2)
+    elite_ratio: float = setting(0.05, "share that survives and is not evaluated again", most=1)
+    parent_ratio: float = setting(0.4, "share that breeds", most=1)
+    crossover_rate: float = setting(0.57, "chance that a pair exchanges a dimension", most=1)
+    order_rate: float = setting(0.47, "chance that two of a child's loops trade places", most=1)
+    mutation_rate: float = setting(0.53, "chance of one mutation", most=1)
+    mutations: int = setting(3, "mutations a child may have", most=1000)
+    factor_rate: float = setting(0.0, "share of tile mutations that choose a factor", most=1)
+    # The program says 0.1 and never gets there: it skips the swap where anything is constrained,
+    # which for MAESTRO the tiles of R and S are.
+    parallel_rate: float = setting(0.0, "chance that parallel dimensions trade levels", most=1)
+
+
+class GammaMapper(AskTellMapper[GammaConfig]):
+    """The best breed; their children change in tiles, orders and parallel dimensions."""
+
+    DEFAULT = GammaConfig()
+
+    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+        self._genes = Genes(space)
+        self._rng = rng
+        self._parents: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
+        self._values = np.empty(0)
+
+    def ask(self, n: int) -> Points:
+        population = self._breed() if len(self._parents) else self._begin()
+        return operators.unseen(population, self._parents, self._genes.space)[:n]
+
+    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+        config = self.config
+        elites = int(config.population * config.elite_ratio)
+        parents = max(1, int(config.population * config.parent_ratio))
+        survivors = np.concatenate([self._parents[:elites], points])
+        of_survivors = np.concatenate([self._values[:elites], values])
+        best, of_best = operators.best_distinct(survivors, of_survivors, self._genes.space)
+        self._parents, self._values = best[:parents], of_best[:parents]
+
+    def _begin(self) -> Points:
+        """Draw a first population, again and again as long as none has a valid individual."""
+        return operators.first_population(self._genes, self.config.population, self._rng)
+
+    def _breed(self) -> Points:
+        config, genes, rng = self.config, self._genes, self._rng
+        children = operators.cross_tiles(
+            self._parents, genes, config.population, config.crossover_rate, rng
+        )
+        children = operators.swap_orders(children, genes, config.order_rate, rng)
+        for _ in range(config.mutations):
+            children = operators.mutate(
+                children, genes, config.mutation_rate, config.factor_rate, rng
+            )
+        children = operators.swap_parallel(children, genes, config.parallel_rate, rng)
+        return operators.correct(children, genes)
