@@ -32,7 +32,7 @@ def test_list_layers(capsys: pytest.CaptureFixture[str]) -> None:
 BAD_INPUT = {
     "layer": (["--layer=mobilenetv2_l222"], "did you mean mobilenetv2_l2"),
     "objective": (["--objective=epd"], "allowed: area, edp, energy, latency"),
-    "mapper": (["--mapper=random,gaa"], "did you mean ga?"),
+    "mapper": (["--mapper=random,gaa"], "did you mean ga or gamma?"),
     "hardware": (["--hardware=papre"], "did you mean paper?"),
     "model": (["--model=maestor"], "allowed: exact, maestro"),
     "schema": (["--schema=legal"], "allowed: full17, legal13, paper10"),
@@ -162,7 +162,7 @@ def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
     assert load(out / "summary.json")["interrupted"] is True
 
 
-@pytest.mark.parametrize("command", ["run", "bench", "audit", "exploit"])
+@pytest.mark.parametrize("command", ["run", "bench", "audit", "exploit", "gamma_parity"])
 def test_commands_start_light(command: str) -> None:
     """Until a command answers Ctrl-C, it has imported nothing but the standard library."""
     script = f"import experiments.{command}, sys; print(*sys.modules)"

@@ -1,0 +1,49 @@
+"""The mapper gamma beside what GAMMA's own program found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from run_helpers import interrupt_after_import
+
+from experiments import gamma_comparison, gamma_parity
+from experiments.gamma_comparison import Comparison, Measured
+
+
+def test_a_comparison_is_of_median_and_worst_and_of_best_and_median() -> None:
+    original = np.array([3.0, 1.0, 2.0])
+    for ours, median, best in (
+        ([2.0, 3.0, 9.0], True, True),
+        ([2.1, 3.0, 3.0], True, False),
+        ([1.0, 3.1, 3.2], False, True),
+        ([np.inf, np.inf], False, False),
+    ):
+        each = Comparison(original, np.array(ours))
+        assert (each.median_holds, each.best_holds) == (median, best)
+
+
+def test_the_parity_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layer = "conv:K=16,C=32,Y=112,X=112,R=1,S=1"
+    cells = (Measured(layer, "latency", {100: (1e9, 1e9, 1e9), 2000: (4000, 4000, 4e9)}),)
+    monkeypatch.setattr(gamma_comparison, "ORIGINAL", cells)
+    assert gamma_parity.main(["--seeds=2", "--seed=3"]) == 0
+    shown = capsys.readouterr().out
+    assert "seeds 3 to 4" in shown
+    rows = [line for line in shown.splitlines() if line.lstrip().startswith("K=16")]
+    assert [row.split()[2] for row in rows] == ["100", "2,000"]
+    assert all(row.count("as good") == 2 for row in rows)
+    assert gamma_parity.main(["--seeds=2", "--mapper=random"]) == 1
+    assert "worse" in capsys.readouterr().out
+    assert gamma_parity.main(["--mapper=gama"]) == 2
+
+
+def test_ctrl_c_in_the_parity_command() -> None:
+    ended = interrupt_after_import("experiments.gamma_comparison", "experiments.gamma_parity")
+    assert ended == (130, ["interrupted\n"])
+
+
+@pytest.mark.slow
+def test_gamma_is_as_good_as_the_original() -> None:
+    assert gamma_parity.main([]) == 0
