@@ -240,6 +240,13 @@ def test_mutations_reach_every_choice_at_the_same_rate_for_every_gene(factor_rat
     assert {*cluster} == factors | {12}
 
 
+def test_a_cluster_has_a_factor_of_the_pes_where_they_are_fewer_than_the_tile() -> None:
+    space = MapSpace(find_layer("gemm:M=100,N=100,K=100"), Hardware(num_pes=6))
+    whole = np.tile((space.sizes - 1).astype(np.int32), (2000, 1))
+    mutants = operators.mutate(whole, Genes(space), 1.0, 0.0, np.random.default_rng(0))
+    assert {*mutants[:, columns(space)["cluster_size"]] + 1} == {1, 2, 3, 6}
+
+
 def test_nothing_mutates_at_rate_0() -> None:
     rng, genes = np.random.default_rng(0), Genes(SPACE)
     points = population(SPACE, 50, rng)
@@ -357,6 +364,15 @@ def test_the_best_40_breed_and_the_best_5_survive() -> None:
     mapper.tell(others, 1000.0 + np.arange(100))
     assert parents() == {point.tobytes() for point in (*first[:5], *others[:35])}
     assert len(mapper.ask(7)) == 7
+
+
+def test_what_is_asked_for_needs_no_correction() -> None:
+    mapper = make_mapper("gamma")
+    mapper.start(SPACE, np.random.default_rng(0))
+    for _ in range(5):
+        asked = mapper.ask(100)
+        np.testing.assert_array_equal(asked, operators.correct(asked, Genes(SPACE)))
+        mapper.tell(asked, np.arange(len(asked), dtype=np.float64))
 
 
 def test_without_a_valid_individual_a_first_population_follows() -> None:
