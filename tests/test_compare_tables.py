@@ -168,15 +168,15 @@ def test_without_valid_mappings(tmp_path: Path, out: Path) -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_with_some_valid_mappings(out: Path) -> None:
-    """A search of one sample on a machine few mappings fit on."""
+    """Searches of one sample on a machine that not all mappings fit on."""
     small = out.parent / "small.yaml"
-    small.write_text("num_pes: 64\nl1_bytes: 4096\nl2_bytes: 100000\n")
-    flags = ("--layers=vgg16_l2", f"--hardware={small}", "--mappers=random")
+    small.write_text("num_pes: 64\nl1_bytes: 1000000\nl2_bytes: 100000\n")
+    flags = ("--layers=mobilenetv2_l2", f"--hardware={small}", "--mappers=random")
     assert compare(out, *flags, samples=1, seeds=12) == 0
     (row,) = rows(out / "table.csv")
     valid = int(row["valid"])
     assert 0 < valid < 9
-    assert section(out, "vgg16_l2")["random"][0] == f"valid in {valid} of 12"
+    assert section(out, "mobilenetv2_l2")["random"][0] == f"valid in {valid} of 12"
 
 
 # --- Damaged cells ------------------------------------------------------------------------------
@@ -193,8 +193,8 @@ DAMAGE = {
     "versions": (lambda entry: entry | {"versions": {"commit": 1}}, "versions: {'commit': 1}"),
     "no point": (lambda entry: entry | {"best_point": None}, "best_point is None"),
     "short point": (lambda entry: entry | {"best_point": [0]}, "points must be"),
-    "bad point": (lambda entry: entry | {"best_point": [10**6] * 13}, "is not in"),
-    "other point": (lambda entry: entry | {"best_point": [0] * 13}, "but the best is"),
+    "bad point": (lambda entry: entry | {"best_point": [10**6] * 11}, "is not in"),
+    "other point": (lambda entry: entry | {"best_point": [0] * 11}, "but the best is"),
     "rising": (lambda entry: _improved(entry, [[1, 5.0], [2, 6.0]]), "improvements: "),
     "out of order": (lambda entry: _improved(entry, [[2, 6.0], [2, 5.0]]), "improvements: "),
     "beyond": (lambda entry: _improved(entry, [[301, 6.0]]), "improvements: "),
