@@ -53,8 +53,19 @@ class Warming(Mapper):
         return SearchResult(evaluator.best, budget)
 
 
-ODD = {name.lower(): f"odd_mappers:{name}" for name in ("Failing", "Greedy", "Lazy", "Dying")}
-ODD["warming"] = "odd_mappers:Warming"
+class Moody(Mapper):
+    """Raises from some seeds."""
+
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+        if rng.integers(2):
+            raise ArithmeticError
+        evaluator.evaluate(evaluator.space.sample(budget, rng))
+        return SearchResult(evaluator.best, budget)
+
+
+_CLASSES = (Failing, Greedy, Lazy, Dying, Warming, Moody)
+ODD = {each.__name__.lower(): f"{__name__}:{each.__name__}" for each in _CLASSES}
+
 
 # Run by every process that starts with its directory on the path.
 SITE = """
