@@ -14,6 +14,7 @@ from run_helpers import load
 from run_helpers import run as run_one
 
 import mappers
+from experiments.cells import Work, run_cell
 from experiments.records import read_run
 
 FILES = {
@@ -32,12 +33,6 @@ SAMPLES, SEEDS = 1500, 5
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
     return tmp_path / "out"
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.comparison.draw", lambda *_: [])
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +161,26 @@ def test_without_valid_mappings(tmp_path: Path, out: Path) -> None:
     assert rows(out / "table.csv")[0]["best"] == ""
 
 
-@pytest.mark.usefixtures("undrawn")
+def test_of_a_comparison_interrupted_early(
+    out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No mapper has finished a search on every problem, and some have finished none."""
+    searches = iter([run_cell, run_cell])
+
+    def run(work: Work) -> str | None:
+        for search in searches:
+            return search(work)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("experiments.comparison.run_cell", run)
+    assert compare(out, f"--layers=mobilenetv2_l2,resnet18_l2,{LAYER}", "--mappers=random") == 130
+    capsys.readouterr()
+    assert section(out, "All 3 problems")["random"] == ["-", "-"]
+    assert section(out, "resnet18_l2")["random (1 of 2 seeds)"][0] != "-"
+    assert section(out, LAYER)["random (0 of 2 seeds)"] == ["-"] * 5
+    assert len(rows(out / "table.csv")) == 2
+
+
 def test_with_some_valid_mappings(out: Path) -> None:
     """Searches of one sample on a machine that not all mappings fit on."""
     small = out.parent / "small.yaml"
@@ -212,7 +226,6 @@ def _improved(entry: Any, improvements: object) -> Any:
     return entry | {"improvements": improvements}
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_damaged_cells_are_named_with_the_way_out(
     out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
