@@ -22,7 +22,7 @@ from maestro_env.episode import (
     observation_space,
     require_episode_length,
 )
-from maestro_env.errors import EnvError
+from maestro_env.errors import BudgetExceededError, EnvError
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import MapSpace, Points
 
@@ -46,9 +46,9 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     (float64[N], infinite where the status is not ``ok``) and ``best_objective`` (float64[N], the
     evaluator's best over all copies and episodes), each with Gymnasium's mask (``_status``, ...).
 
-    Where fewer evaluations than copies remain in the evaluator's budget, the first copies are
-    evaluated. The others earn 0 and see zeros; their masks are false, their status is
-    ``NOT_EVALUATED``. So a search that stops once it is ``exhausted`` has spent its budget exactly.
+    Where fewer evaluations than copies remain of the budget, the first copies are evaluated. The
+    others earn 0 and see zeros; their masks are false, their status is ``NOT_EVALUATED``. So a
+    search that stops once it is ``exhausted`` has spent its budget exactly.
 
     Args:
         evaluator: counts and evaluates the samples; its budget may be shared with other users.
@@ -57,6 +57,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
             objective of the first step that has a valid one, so that every sample is paid for.
         reward: a name of ``REWARDS``.
         episode_length: steps of an episode.
+        budget: evaluations allowed, in all copies together; None for all the evaluator has left.
 
     Raises:
         EnvError: an impossible number of copies or steps, or an impossible reference.
@@ -72,8 +73,10 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         reference: float | None = None,
         reward: str = "inverse",
         episode_length: int = 100,
+        budget: int | None = None,
     ) -> None:
         self.evaluator = evaluator
+        self._end = math.inf if budget is None else evaluator.used + budget
         self.num_envs = require_integer("num_envs", num_envs, EnvError, most=_MAX_COPIES)
         self.reference = None if reference is None else _require_reference(reference)
         self.episode_length = require_episode_length(episode_length)
@@ -90,9 +93,14 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         return self.evaluator.space
 
     @property
+    def remaining(self) -> float:
+        """Evaluations left; infinite without any budget."""
+        return min(self.evaluator.remaining, self._end - self.evaluator.used)
+
+    @property
     def exhausted(self) -> bool:
         """Whether the budget is spent."""
-        return self.evaluator.remaining == 0
+        return self.remaining <= 0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -129,8 +137,11 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
 
     def _evaluate(self, points: Points) -> Batch:
         """Evaluate what the budget covers, and fill the batch up to all copies."""
-        # With nothing left one is asked for all the same: the evaluator says what is wrong.
-        covered = int(max(1, min(self.num_envs, self.evaluator.remaining)))
+        if self.exhausted:
+            raise BudgetExceededError(
+                "a step of the environments asked for, but no evaluation remains"
+            )
+        covered = int(min(self.num_envs, self.remaining))
         batch = self.evaluator.evaluate(points[:covered])
         rest = (0, self.num_envs - covered)
         if rest == (0, 0):

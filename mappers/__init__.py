@@ -18,6 +18,8 @@ MAPPERS: Mapping[str, str] = MappingProxyType(
         "ga": "mappers.ga:GeneticMapper",
         "ga_log": "mappers.ga:LogGeneticMapper",
         "pbil": "mappers.pbil:PbilMapper",
+        "ppo": "mappers.ppo:PpoMapper",
+        "ppo_box": "mappers.ppo:BoxPpoMapper",
     }
 )
 """Name to ``module:class``; a module is imported when its mapper is made."""

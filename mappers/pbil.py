@@ -23,9 +23,9 @@ class PbilConfig:
     """Parameters of PBIL."""
 
     population: int = setting(50, "samples between two updates", least=1)
-    selected: int = setting(5, "best samples of a population an update moves towards", least=1)
-    learning_rate: float = setting(0.1, "weight of an update", least=0.001, most=1)
-    exploration: float = setting(0.05, "chance per parameter of a value from the start", most=1)
+    selected: int = setting(2, "best samples of a population an update moves towards", least=1)
+    learning_rate: float = setting(0.2, "weight of an update", least=0.001, most=1)
+    exploration: float = setting(0.2, "chance per parameter of a value from the start", most=1)
     draw: str = setting("uniform", "distribution of the start", allowed=DRAWS)
 
 

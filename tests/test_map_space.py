@@ -43,6 +43,19 @@ def divisors(extent: int) -> list[int]:
     return [size for size in range(1, extent + 1) if extent % size == 0]
 
 
+# --- Identities -----------------------------------------------------------------------------------
+
+
+@steady
+@given(spaces(), st.integers(0, 2**32))
+def test_identities_are_equal_where_mappings_are(space: MapSpace, seed: int) -> None:
+    drawn = space.sample(60, np.random.default_rng(seed))
+    identities = space.identities(drawn).tolist()
+    mappings = [space.decode(point) for point in drawn]
+    pairs = set(zip(identities, mappings, strict=True))
+    assert len(pairs) == len(set(identities)) == len(set(mappings))
+
+
 # --- Decoding -----------------------------------------------------------------------------------
 
 

@@ -226,6 +226,34 @@ def test_the_evaluator_without_a_budget_never_ends() -> None:
     assert len(evaluator.trace[0]) == 0
 
 
+def test_the_ledger_counts_different_mappings_not_vectors() -> None:
+    evaluator = Evaluator(problem(), find_objective("latency"), 700)
+    drawn = points(300)
+    # An L1 tile above its L2 tile stands for the L2 tile.
+    columns = [parameter.name for parameter in evaluator.space.parameters]
+    clipped = drawn[:100].copy()
+    clipped[:, columns.index("l2_tile_Y")] = 0
+    again = clipped.copy()
+    again[:, columns.index("l1_tile_Y")] = 5
+    for batch in (drawn, drawn[::-1].copy(), clipped):
+        evaluator.evaluate(batch)
+    mappings = {evaluator.space.decode(point) for point in np.concatenate([drawn, clipped])}
+    before = evaluator.unique
+    assert before == len(mappings) > 300
+    evaluator.evaluate(again[:0])
+    assert evaluator.unique == before
+    assert (evaluator.space.identities(clipped) == evaluator.space.identities(again)).all()
+
+
+def test_warming_up_is_counted_apart() -> None:
+    evaluator = Evaluator(problem(), find_objective("latency"), 10)
+    batch = evaluator.warm_up(points(40))
+    whole = Evaluator(problem(), find_objective("latency"), 40).evaluate(points(40))
+    np.testing.assert_array_equal(batch.values, whole.values)
+    assert (evaluator.used, evaluator.warmed_up, evaluator.remaining) == (0, 40, 10)
+    assert (evaluator.best, evaluator.unique, len(evaluator.trace[0])) == (None, 0, 0)
+
+
 @every_model
 def test_values_are_the_objective_of_valid_rows_and_infinite_elsewhere(model: str) -> None:
     batch = points(800)

@@ -174,9 +174,23 @@ def test_a_budget_is_spent_exactly() -> None:
     assert all(info[f"_{name}"].tolist() == covered for name in ("status", "objective"))
     assert (info["status"] == NOT_EVALUATED).tolist() == [not each for each in covered]
     assert np.isinf(info["objective"][5:]).all()
-    with pytest.raises(BudgetExceededError, match="0 of 25 remain"):
+    with pytest.raises(BudgetExceededError, match="no evaluation remains"):
         env.step(asked[0])
     assert evaluator.used == 25
+
+
+def test_a_share_of_the_budget_is_spent_exactly() -> None:
+    evaluator = Evaluator(make_problem(), LATENCY, budget=25)
+    env = MaestroVectorEnv(evaluator, 10, reference=1e6, budget=12)
+    env.action_space.seed(0)
+    for _ in range(2):
+        assert not env.exhausted
+        env.step(env.action_space.sample())
+    assert env.exhausted
+    assert (evaluator.used, evaluator.remaining) == (12, 13)
+    with pytest.raises(BudgetExceededError, match="no evaluation remains"):
+        env.step(env.action_space.sample())
+    assert evaluator.used == 12
 
 
 def test_without_a_reference_it_is_the_median_of_the_first_valid_step() -> None:

@@ -1,0 +1,118 @@
+"""Single-agent PPO of stable-baselines3, the paper's RL baseline."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from maestro_env.episode import REWARDS
+from maestro_env.errors import MissingExtraError
+from maestro_env.evaluator import Evaluator
+from maestro_env.vector import MaestroVectorEnv
+from mappers.base import Mapper, SearchResult
+from mappers.settings import setting
+
+try:
+    import torch
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    from maestro_env.sb3 import SB3VecEnv
+except ModuleNotFoundError as error:
+    raise MissingExtraError("mappers.ppo", str(error.name), "rl") from error
+
+
+@dataclass(frozen=True)
+class PpoConfig:
+    """Parameters of PPO: stable-baselines3's defaults, its 2,048 samples a rollout included."""
+
+    actions: str = setting("discrete", "MultiDiscrete or Box", allowed=("discrete", "box"))
+    environments: int = setting(8, "copies of the environment", least=1)
+    n_steps: int = setting(256, "steps of every copy in a rollout", least=2)
+    batch_size: int = setting(64, "samples of a gradient step", least=2)
+    n_epochs: int = setting(10, "passes over a rollout", least=1)
+    learning_rate: float = setting(3e-4, "of Adam", most=1)
+    entropy: float = setting(0.0, "weight of the entropy bonus", most=1)
+    reward: str = setting("inverse", "of a mapping", allowed=REWARDS)
+    episode_length: int = setting(1, "mappings of an episode", least=1)
+
+
+class PpoMapper(Mapper[PpoConfig]):
+    """One agent decides all parameters, from the last mapping's latency, power, energy and area.
+
+    With episodes of one mapping it sees the same first observation always. The reward is scaled by
+    the median objective of the first step that has a valid mapping, so no sample is free.
+    """
+
+    DEFAULT = PpoConfig()
+
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+        config = self.config
+        env = MaestroVectorEnv(
+            evaluator,
+            config.environments,
+            reward=config.reward,
+            episode_length=config.episode_length,
+            budget=budget,
+        )
+        began = evaluator.used
+        seed = int(rng.integers(2**31))
+        with _one_thread(), _global_streams_kept():
+            agent = PPO(
+                "MlpPolicy",
+                SB3VecEnv(env, continuous=config.actions == "box"),
+                n_steps=config.n_steps,
+                batch_size=config.batch_size,
+                n_epochs=config.n_epochs,
+                learning_rate=config.learning_rate,
+                ent_coef=config.entropy,
+                seed=seed,
+                device="cpu",
+            )
+            # More than can be spent: the callback ends it.
+            agent.learn(budget + config.environments, callback=_UntilExhausted(env))
+        return SearchResult(evaluator.best, evaluator.used - began)
+
+
+class BoxPpoMapper(PpoMapper):
+    """Continuous actions, each binned over the choices of its parameter: ArchGym's way."""
+
+    DEFAULT = PpoConfig(actions="box")
+
+
+class _UntilExhausted(BaseCallback):
+    """Ends learning at the step that spends the budget."""
+
+    def __init__(self, env: MaestroVectorEnv) -> None:
+        super().__init__()
+        self._env = env
+
+    def _on_step(self) -> bool:
+        return not self._env.exhausted
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch use one thread: two on a busy machine are slower, and results must not differ."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def _global_streams_kept() -> Iterator[None]:
+    """Restore the global random streams, which stable-baselines3 seeds and draws from."""
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002

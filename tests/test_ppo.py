@@ -1,0 +1,68 @@
+"""PPO: it learns, and leaves the process as it was."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from maestro_env.evaluator import Evaluator
+from maestro_env.hardware import PRESETS
+from maestro_env.map_space import MapSpace
+from maestro_env.objectives import find_objective
+from maestro_env.problem import Problem
+from maestro_env.workloads import find_layer
+from mappers import make_mapper
+
+PROBLEM = Problem(MapSpace(find_layer("resnet18_l2"), PRESETS["paper"]))
+
+
+def values(text: str, budget: int, seed: int = 0) -> np.ndarray:
+    evaluator = Evaluator(PROBLEM, find_objective("edp"), budget)
+    make_mapper(text).search(evaluator, budget, np.random.default_rng(seed))
+    return evaluator.trace[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["ppo_box:n_steps=32:learning_rate=1e-3", "ppo:n_steps=32:learning_rate=3e-3"]
+)
+def test_it_learns(name: str) -> None:
+    found = values(name, 5000)
+    assert np.median(found[-500:]) < 0.7 * np.median(found[:500])
+
+
+def seed_all(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    torch.manual_seed(seed)
+
+
+def draw_all() -> list[float]:
+    return [random.random(), np.random.random(), torch.rand(1).item()]  # noqa: NPY002
+
+
+def test_global_random_streams_and_threads_are_left_alone() -> None:
+    seed_all(5)
+    expected = draw_all()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    seed_all(5)
+    values("ppo_box:n_steps=8", 100)
+    try:
+        assert draw_all() == expected
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_longer_episodes_are_searched_too() -> None:
+    found = values("ppo_box:episode_length=100:n_steps=16", 300)
+    assert len(found) == 300
+    assert not np.array_equal(found, values("ppo_box:n_steps=16", 300))
+
+
+@pytest.mark.parametrize("budget", [1, 7, 64, 65])
+def test_the_budget_is_spent_exactly_whatever_the_rollout(budget: int) -> None:
+    assert len(values("ppo_box:n_steps=2:environments=8:batch_size=16", budget)) == budget
