@@ -27,7 +27,7 @@ LEGEND = (
     "bootstrap interval]; vs best mapper: its ratio to the least of all mappers, at the end; times "
     "lower bound: in multiples of what no mapping can beat, at the end; "
     f"{_ARRIVED}: of the best known, which is the least value of all searches in the table, median "
-    "over seeds (how many got there); P better: chance that a search ends better than one of "
+    "over seeds (how many got there); P(improvement): chance that a search ends better than one of "
     "another mapper, mean over the other mappers."
 )
 """What the columns of a problem's table mean."""
@@ -80,7 +80,7 @@ def _problem(comparison: Comparison, contest: Contest, at: Checkpoints) -> Sheet
         f"{contest.layer}, {contest.objective} ({prefix}{unit})",
         "",
         "mapper",
-        (*headers, "vs best mapper", "times lower bound", _ARRIVED, "P better"),
+        (*headers, "vs best mapper", "times lower bound", _ARRIVED, "P(improvement)"),
         [
             _problem_row(comparison, mapper, standing.get(mapper), scale, len(headers))
             for mapper in comparison.mappers
@@ -157,12 +157,12 @@ def _overall(comparison: Comparison, contests: Sequence[Contest], at: Checkpoint
         rows.append([mapper, *ratios, _chance(entry.improvement, entry.improvement_interval)])
     note = (
         "Best so far in multiples of the best known: interquartile mean over seeds, geometric mean "
-        "over problems [95 % bootstrap interval, seeds drawn within each problem]. P better: "
+        "over problems [95 % bootstrap interval, seeds drawn within each problem]. P(improvement): "
         "chance that a search ends better than one of another mapper, mean over problems and "
         "the other mappers. Of mappers that finished a search on every problem."
     )
     title = f"All {len(contests)} problems" if len(contests) > 1 else "Overall"
-    return Sheet(title, note, "mapper", (*headers, "P better"), rows)
+    return Sheet(title, note, "mapper", (*headers, "P(improvement)"), rows)
 
 
 def _chance(figure: float | None, interval: tuple[float, float] | None) -> str:

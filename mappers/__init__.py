@@ -17,10 +17,10 @@ MAPPERS: Mapping[str, str] = MappingProxyType(
         "random_log": "mappers.random:LogRandomMapper",
         "ga": "mappers.ga:GeneticMapper",
         "ga_log": "mappers.ga:LogGeneticMapper",
+        "gamma": "mappers.gamma:GammaMapper",
         "pbil": "mappers.pbil:PbilMapper",
         "ppo": "mappers.ppo:PpoMapper",
         "ppo_box": "mappers.ppo:BoxPpoMapper",
-        "gamma": "mappers.gamma:GammaMapper",
     }
 )
 """Name to ``module:class``; a module is imported when its mapper is made."""

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from run_helpers import contents, interrupt_after_import, load, run
 
-from experiments import bench, flags, speed
+from experiments import bench, compare, flags, speed
+from experiments.compare_config import CompareConfig
 from experiments.config import RunConfig
 from experiments.run import main
 from maestro_env import models
@@ -99,15 +100,19 @@ def test_existing_directories_are_never_overwritten(
     assert contents(out) == before
 
 
-def test_help_names_every_flag_once(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "config"), [("run", RunConfig), ("compare", CompareConfig)], ids=["run", "compare"]
+)
+def test_help_names_every_flag_once(
+    command: str, config: type, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["--help"])
+        {"run": main, "compare": compare.main}[command](["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("usage: python -m experiments.run [options]\n")
+    assert shown.startswith(f"usage: python -m experiments.{command} [options]\n")
     named = re.findall(r"^  (--[a-z-]+)", shown, re.MULTILINE)
-    expected = [flags._flag(field) for field in fields(RunConfig)]
-    assert named == expected
+    assert named == [flags._flag(field) for field in fields(config)]
     # A flag too long for its column would stand on a line of its own.
     assert re.findall(r"^  --\S+( \S+)?$", shown, re.MULTILINE) == []
 
@@ -162,7 +167,7 @@ def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
     assert load(out / "summary.json")["interrupted"] is True
 
 
-@pytest.mark.parametrize("command", ["run", "bench", "audit", "exploit", "gamma_parity"])
+@pytest.mark.parametrize("command", ["run", "compare", "bench", "audit", "exploit", "gamma_parity"])
 def test_commands_start_light(command: str) -> None:
     """Until a command answers Ctrl-C, it has imported nothing but the standard library."""
     script = f"import experiments.{command}, sys; print(*sys.modules)"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from odd_mappers import ODD
 from run_helpers import FILES, SAMPLES, contents, load, run, trace_rows
 
 import mappers
@@ -92,6 +93,46 @@ def test_strided_layers_are_warned_of(out: Path, capsys: pytest.CaptureFixture[s
     flags = ("--layer=resnet18_l0", "--model=maestro", "--mapper=random")
     assert run(out, *flags, samples=50) == 0
     assert "warning: maestro miscounts" in capsys.readouterr().err
+
+
+# Mappers that fail
+
+
+@pytest.mark.parametrize("name", ["failing", "greedy", "lazy"])
+def test_a_mapper_that_raises_loses_its_own_searches(
+    name: str, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
+    flags = [f"--mapper={name},random", "--seeds=2"]
+    assert run(out, *flags) == 1
+    shown = capsys.readouterr()
+    told = [line for line in shown.err.splitlines() if line.startswith("failed: ")]
+    errors = [out / f"error-{name}-{seed}.txt" for seed in range(2)]
+    for seed, (line, path) in enumerate(zip(told, errors, strict=True)):
+        assert line.startswith(f"failed: {name}, seed {seed}: ")
+        assert line.endswith(f"; traceback in {path}; --resume runs it again")
+        assert path.read_text().startswith("Traceback")
+    summary = load(out / "summary.json")
+    assert list(summary["mappers"]) == ["random"]
+    assert summary["interrupted"] is False
+
+    if name == "failing":
+        monkeypatch.setenv("MENDED", "1")
+        assert run(out, *flags, "--resume") == 0
+        assert {path.name for path in out.iterdir()} == FILES
+        assert {each.mapper for each in read_run(out).searches} == {"random", "failing"}
+
+
+def test_a_mapper_that_lacks_seeds_says_so(
+    out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("mappers.MAPPERS", ODD)
+    assert run(out, "--mapper=moody", "--seeds=6") == 1
+    shown = capsys.readouterr()
+    found = 6 - shown.err.count("failed: moody")
+    assert 0 < found < 6
+    assert f"moody ({found} of 6 seeds)" in shown.out
+    assert len(load(out / "summary.json")["mappers"]["moody"]["seeds"]) == found
 
 
 # Interruption

@@ -1,0 +1,257 @@
+"""What ``experiments.compare`` runs, keeps, refuses and shows."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compare_helpers import LAYER, LAYERS, cell, cells, compare, rows, tables
+from odd_mappers import ODD, SITE
+from run_helpers import load
+from run_helpers import run as run_one
+
+import mappers
+from experiments.compare import main
+from experiments.compare_config import CompareConfig, split_layers
+from experiments.records import read_run
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save the time that pictures take."""
+    monkeypatch.setattr("experiments.comparison.draw", lambda *_: [])
+
+
+@pytest.fixture
+def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register mappers that misbehave, here and in processes that start from now on."""
+    monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(SITE)
+    here, root = Path(__file__).parent, Path(__file__).parents[1]
+    monkeypatch.setenv("PYTHONPATH", f"{site}:{here}:{root}")
+
+
+def markdown_row(out: Path, section: str, mapper: str) -> list[str]:
+    text = (out / "table.md").read_text().split(f"## {section}", 1)[1].split("\n## ")[0]
+    line = next(line for line in text.splitlines() if line.startswith(f"| {mapper}"))
+    return [each.strip() for each in line.strip("|").split("|")]
+
+
+# --- Flags --------------------------------------------------------------------------------------
+
+
+def test_commas_inside_a_layer_do_not_separate() -> None:
+    text = "a_l1, conv:K=1,C=2,stride=2x1 ,gemm:M=1,N=2,K=3,nets/b.csv:3,a_l1"
+    parts = ("a_l1", "conv:K=1,C=2,stride=2x1", "gemm:M=1,N=2,K=3", "nets/b.csv:3")
+    assert split_layers(text) == parts
+
+
+BAD_INPUT = {
+    "layer": (["--layers=resnet18_l2,resnet18_l222"], "unknown layer 'resnet18_l222': did you"),
+    "lone dimension": (["--layers=K=3"], "unknown layer 'K=3'"),
+    "no layer": (["--layers=resnet18_l2,"], "unknown layer ''"),
+    "objective": (["--objectives=edp,epd"], "unknown objective 'epd'"),
+    "mapper": (["--mappers=random,gaa"], "did you mean ga?"),
+    "setting": (["--mappers=ga:population=1"], "population is 1; allowed: integers from 2"),
+    "all and more": (["--mappers=all,ga"], "--mappers all,ga: 'all' stands alone"),
+    "no samples": (["--samples=0"], "integers from 1"),
+    "no seeds": (["--seeds=0"], "integers from 1 to 10000"),
+    "no jobs": (["--jobs=0"], "'0'; allowed: integers from 1 to 1024"),
+    "hardware": (["--hardware=papre"], "did you mean paper?"),
+    "model": (["--model=maestor"], "allowed: exact, maestro"),
+    "energy": (["--energy=csv"], "allowed: --energy total or --model maestro"),
+    "flag of run": (["--layer=resnet18_l2"], "--layer=resnet18_l2"),
+    "resume without directory": (["--resume"], "--out DIR"),
+    "resume of nothing": (["--resume", "--out=nothing"], "nothing/comparison.json"),
+}
+
+
+@pytest.mark.parametrize(("flags", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
+def test_bad_input_is_one_line_and_nothing_is_done(
+    flags: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(flags) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert message in shown.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_default_mappers_and_layers_exist() -> None:
+    config = CompareConfig()
+    assert len(split_layers(config.layers)) == 4
+    assert config.mappers == "all"
+
+
+# --- What is run --------------------------------------------------------------------------------
+
+
+def test_cells_are_the_searches_of_the_main_job(tmp_path: Path, out: Path) -> None:
+    mapper = "ga:population=20:elites=2"
+    assert compare(out, f"--layers={LAYERS}", f"--mappers=random,{mapper}") == 0
+    assert len(cells(out)) == 2 * 2 * 2
+    flags = (f"--layer={LAYER}", "--objective=latency", f"--mapper={mapper}", "--seed=1")
+    run_one(tmp_path / "run", *flags, samples=300)
+    (search,) = read_run(tmp_path / "run").searches
+    (path,) = out.glob("cells/gemm-*/latency/ga-*/1.json")
+    entry = load(path)
+    bests = [np.inf, *np.minimum.accumulate(search.values)]
+    improved = [at for at in range(1, 301) if bests[at] < bests[at - 1]]
+    assert entry["improvements"] == [[at, bests[at]] for at in improved]
+    assert entry["best_point"] == list(search.best_point or ())
+    assert (entry["layer"], entry["mapper"]) == (LAYER, mapper)
+    for name in ("invalid", "unique", "warm_up"):
+        assert entry[name] == getattr(search, name)
+
+
+def test_any_number_of_jobs_leaves_the_same_files(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert compare(one) == 0
+    assert compare(two, "--jobs=2") == 0
+    assert tables(one) == tables(two)
+    untimed = {"seconds": 0, "model_seconds": 0}
+    for left, right in zip(cells(one), cells(two), strict=True):
+        assert load(left) | untimed == load(right) | untimed
+
+
+# --- Resuming -----------------------------------------------------------------------------------
+
+
+def test_a_comparison_can_be_extended_and_runs_nothing_twice(
+    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(out, "--mappers=random", seeds=1) == 0
+    before = {path: path.read_bytes() for path in cells(out)}
+    more = ("--layers=" + LAYERS, "--mappers=ga,random")
+    assert compare(out, "--resume", *more) == 0
+    assert {path: path.read_bytes() for path in before} == before
+    assert len(cells(out)) == 2 * 2 * 2
+    whole = tmp_path / "whole"
+    assert compare(whole, *more) == 0
+    assert tables(out) == tables(whole)
+    assert load(out / "comparison.json") == load(whole / "comparison.json")
+    # Less can be asked for, too.
+    capsys.readouterr()
+    assert compare(out, "--resume", "--mappers=ga", seeds=1) == 0
+    assert {row["mapper"] for row in rows(out / "table.csv")} == {"ga"}
+    assert "random" not in capsys.readouterr().out
+
+
+def test_a_comparison_that_was_killed_at_once_can_be_resumed(out: Path) -> None:
+    out.mkdir()
+    (out / ".comparison.json.tmp").write_text("{")
+    assert compare(out, "--resume", "--mappers=random", seeds=1, samples=20) == 0
+
+
+def test_searches_of_several_commits_are_told(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(out, "--mappers=random") == 0
+    assert "commits" not in capsys.readouterr().err
+    path = cell(out, "random", 0)
+    entry = load(path)
+    entry["versions"]["commit"] = "abc"
+    path.write_text(json.dumps(entry))
+    assert compare(out, "--mappers=random", "--resume") == 0
+    assert "the searches come from 2 commits: abc (1), " in capsys.readouterr().err
+
+
+REFUSED = {
+    "samples": (["--samples=301"], "samples = 300, asked for 301"),
+    "model": (["--model=maestro"], "model = 'exact', asked for 'maestro'"),
+    "schema": (["--schema=full17"], "schema = 'legal13', asked for 'full17'"),
+    "hardware": (["--hardware=edge"], "hardware = 'paper', asked for 'edge'"),
+    "guard": (["--no-guard"], "guard = True, asked for False"),
+}
+
+
+@pytest.mark.parametrize(("flags", "message"), REFUSED.values(), ids=REFUSED)
+def test_other_settings_are_refused(
+    flags: list[str], message: str, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(out, "--mappers=random", seeds=1) == 0
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert compare(out, "--mappers=random", "--resume", *flags, seeds=2) == 2
+    assert message in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_another_layer_of_the_same_name_is_refused(
+    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = tmp_path / "net.csv"
+    net.write_text("K,C,Y,X,R,S,T\n16,16,8,8,3,3,1\n")
+    flags = (f"--layers={net}", "--mappers=random")
+    assert compare(out, *flags, seeds=1) == 0
+    net.write_text("K,C,Y,X,R,S,T\n16,32,8,8,3,3,1\n")
+    capsys.readouterr()
+    assert compare(out, *flags, "--resume", seeds=1) == 2
+    assert re.search(r"goal\.json: the run was begun with layer extents", capsys.readouterr().err)
+
+
+def test_an_existing_directory_is_not_overwritten(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out.mkdir()
+    assert compare(out) == 2
+    assert f"{out} exists: give another --out, or --resume it" in capsys.readouterr().err
+    assert list(out.iterdir()) == []
+
+
+# --- Mappers that fail --------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("odd")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_mapper_that_raises_loses_its_own_cells(
+    jobs: int, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ("--mappers=random,failing,greedy,lazy", f"--jobs={jobs}")
+    assert compare(out, *flags) == 1
+    shown = capsys.readouterr()
+    failures = sorted(line for line in shown.err.splitlines() if line.startswith("failed: "))
+    assert len(failures) == 6
+    path = out / "cells"
+    (path,) = path.glob("*/latency/failing/1.error.txt")
+    told = f"failed: failing on {LAYER}, latency, seed 1: ArithmeticError: lost count; traceback in"
+    assert f"{told} {path}; --resume runs it again" in failures
+    assert "301 evaluations asked for, 300 of 300 remain" in " ".join(failures)
+    assert "lazy ended its search after 1 of 300 evaluations" in " ".join(failures)
+    assert path.read_text().startswith("Traceback")
+    assert {each.parent.name for each in cells(out)} == {"random"}
+    assert markdown_row(out, LAYER, "failing")[0] == "failing (0 of 2 seeds)"
+    assert {row["mapper"] for row in rows(out / "table.csv")} == {"random"}
+
+    monkeypatch.setenv("MENDED", "1")
+    assert compare(out, "--mappers=random,failing", "--resume") == 0
+    assert not path.exists()
+    assert len(cells(out)) == 4
+
+
+@pytest.mark.usefixtures("odd")
+def test_a_process_that_dies_does_not_take_the_tables(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(out, "--mappers=random", seeds=1) == 0
+    assert compare(out, "--mappers=random,dying", "--jobs=2", "--resume") == 1
+    assert "failed: a process died in the middle of its work" in capsys.readouterr().err
+    assert markdown_row(out, LAYER, "dying")[0] == "dying (0 of 2 seeds)"

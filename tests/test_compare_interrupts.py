@@ -1,0 +1,115 @@
+"""Comparisons that are killed or interrupted, and what is left of their processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from compare_helpers import LAYER, cells, compare, tables
+from run_helpers import interrupt_after_import
+
+from experiments.compare import main
+
+FLAGS = ("--mappers=random,ga,ga_log", "--jobs=2")
+SAMPLES, SEEDS = 3000, 12
+SEARCHES = 3 * SEEDS
+PATIENCE = 30
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> dict[str, bytes]:
+    """Tables of an uninterrupted comparison."""
+    out = tmp_path / "whole"
+    assert compare(out, *FLAGS[:1], samples=SAMPLES, seeds=SEEDS) == 0
+    return tables(out)
+
+
+def start(out: Path, *flags: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "experiments.compare", f"--out={out}", f"--layers={LAYER}"]
+    command += ["--objectives=latency", f"--samples={SAMPLES}", f"--seeds={SEEDS}", *FLAGS, *flags]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A job in the background ignores Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def session(leader: int) -> set[int]:
+    """Processes of a session that are alive."""
+    alive = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader and fields[0] != "Z":
+            alive.add(int(path.parent.name))
+    return alive
+
+
+def test_killed_three_times_and_resumed_the_tables_are_the_same(
+    tmp_path: Path, whole: dict[str, bytes]
+) -> None:
+    out = tmp_path / "out"
+    rng = random.Random(0)
+    kept: dict[Path, bytes] = {}
+    for number in range(3):
+        target = rng.randrange(SEARCHES * number // 4, SEARCHES * (number + 1) // 4) + 1
+        with start(out, *(["--resume"] if number else [])) as process:
+            wait_for(lambda target=target: len(cells(out)) >= target)
+            time.sleep(rng.random() * 0.05)
+            assert len(session(process.pid)) >= 3
+            process.kill()
+            wait_for(lambda pid=process.pid: not session(pid))
+        assert process.returncode == -signal.SIGKILL
+        assert {path: path.read_bytes() for path in kept} == kept
+        kept = {path: path.read_bytes() for path in cells(out)}
+        assert target <= len(kept) < SEARCHES
+    assert compare(out, *FLAGS[:1], "--resume", samples=SAMPLES, seeds=SEEDS) == 0
+    assert tables(out) == whole
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    out = tmp_path / "out"
+    with start(out) as process:
+        wait_for(lambda: len(cells(out)) >= 3)
+        # As a terminal does, which sends it to every process of a command.
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stderr is not None
+        lines = process.stderr.read().splitlines()
+    assert process.returncode == 130
+    wait_for(lambda: not session(process.pid))
+    assert "Traceback" not in "".join(lines)
+    assert lines[-1].startswith(f"interrupted: what is finished is in {out}; continue with: ")
+    assert set(tables(out)) == set(whole)
+    assert len(cells(out)) < SEARCHES
+    command = lines[-1].partition("python -m experiments.compare ")[2]
+    assert main(shlex.split(command)) == 0
+    assert tables(out) == whole
+
+
+@pytest.mark.parametrize("module", ["argparse", "matplotlib"])
+def test_ctrl_c_while_the_comparison_starts(module: str, tmp_path: Path) -> None:
+    ended = interrupt_after_import(module, "experiments.compare", f"--out={tmp_path / 'out'}")
+    assert ended == (130, ["interrupted\n"])
+    assert not (tmp_path / "out").exists()
