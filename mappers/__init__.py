@@ -17,6 +17,7 @@ MAPPERS: Mapping[str, str] = MappingProxyType(
         "random_log": "mappers.random:LogRandomMapper",
         "ga": "mappers.ga:GeneticMapper",
         "ga_log": "mappers.ga:LogGeneticMapper",
+        "bo": "mappers.bo:BayesianMapper",
     }
 )
 """Name to ``module:class``; a module is imported when its mapper is made."""
