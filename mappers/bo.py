@@ -15,7 +15,7 @@ from maestro_env.map_space import MapSpace, Points
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS
 from mappers.features import Features, features
-from mappers.operators import mutate
+from mappers.operators import mutate, uniform_crossover
 from mappers.settings import setting
 from mappers.surrogates import Forest, GaussianProcess, Surrogate
 
@@ -38,14 +38,15 @@ class BayesianConfig:
     """Parameters of Bayesian optimisation."""
 
     initial: int = setting(100, "random samples before the first fit", least=1)
-    batch: int = setting(20, "samples suggested at a time", least=1)
+    batch: int = setting(50, "samples suggested at a time", least=1)
     surrogate: str = setting("forest", "regression that predicts costs", allowed=SURROGATES)
     trees: int = setting(10, "trees of a forest", least=2)
     growth: float = setting(1.25, "samples of a fit by those of the fit before", least=1)
     candidates: int = setting(500, "random candidates of a batch", least=1)
-    local: int = setting(1000, "candidates of a batch that are mutations of the best points")
-    parents: int = setting(20, "best points that are mutated", least=1)
-    mutation_rate: float = setting(0.1, "chance per parameter of a change; one at least", most=1)
+    local: int = setting(2000, "candidates of a batch that are near the best points")
+    parents: int = setting(100, "best points that local candidates come from", least=1)
+    crossover_rate: float = setting(0.5, "chance that it mixes two of them", most=1)
+    mutation_rate: float = setting(0.2, "chance per parameter of a change; one at least", most=1)
     step_rate: float = setting(0.5, "share of size changes that are small steps", most=1)
     draw: str = setting("uniform", "distribution of random points", allowed=DRAWS)
 
@@ -103,11 +104,12 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         random = self._draw(self._space, config.candidates, self._rng)
         fresh = self._draw(self._space, config.local, self._rng)
         valid = self._parents[np.isfinite(self._parent_logs)]
-        parents = valid[self._rng.integers(len(valid), size=config.local)]
-        mutants = mutate(
-            parents, fresh, self._space, config.mutation_rate, config.step_rate, self._rng
+        mothers, fathers = (
+            valid[self._rng.integers(len(valid), size=config.local)] for _ in range(2)
         )
-        return np.concatenate([mutants, random])
+        mixed = uniform_crossover(mothers, fathers, config.crossover_rate, self._rng)
+        local = mutate(mixed, fresh, self._space, config.mutation_rate, config.step_rate, self._rng)
+        return np.concatenate([local, random])
 
     def _unseen(self, points: Points) -> Points:
         identities, first = np.unique(self._space.identities(points), return_index=True)
