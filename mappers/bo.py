@@ -29,9 +29,6 @@ SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surroga
 )
 """Surrogates by name."""
 
-# An invalid point counts as this many decades worse than the worst valid one.
-_INVALID_MARGIN = 1.0
-
 
 @dataclass(frozen=True)
 class BayesianConfig:
@@ -52,7 +49,11 @@ class BayesianConfig:
 
 
 class BayesianMapper(AskTellMapper[BayesianConfig]):
-    """Suggests the candidates of greatest expected improvement of the objective's logarithm."""
+    """Suggests the candidates of greatest expected improvement of the objective's logarithm.
+
+    Candidates are random points and offspring of the best ones. Fits get rarer as they get longer:
+    between two of them the candidates alone follow what is found.
+    """
 
     DEFAULT = BayesianConfig()
 
@@ -134,5 +135,9 @@ def _every_point(space: MapSpace) -> Points:
 
 
 def _finite(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Count invalid points as the worst valid one.
+
+    Were they worse, doubt whether a point is valid would pass for hope, and draw the search there.
+    """
     valid = np.isfinite(logs)
-    return np.where(valid, logs, logs[valid].max() + _INVALID_MARGIN)
+    return np.where(valid, logs, logs[valid].max())
