@@ -236,7 +236,7 @@ def test_a_layer_of_one_element_is_searched() -> None:
 )
 @pytest.mark.parametrize("surrogate", bo.SURROGATES)
 def test_every_kind_of_space_is_searched(surrogate: str, space: MapSpace) -> None:
-    values, _ = search(f"bo:initial=20:surrogate={surrogate}", space, 80).trace
+    values, _ = search(f"bo:initial=20:surrogate={surrogate}", space, 200, seed=3).trace
     assert values[20:].min() < values[:20].min()
 
 
