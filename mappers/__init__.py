@@ -15,6 +15,7 @@ MAPPERS: Mapping[str, str] = MappingProxyType(
     {
         "random": "mappers.random:RandomMapper",
         "random_log": "mappers.random:LogRandomMapper",
+        "bo": "mappers.bo:BayesianMapper",
         "ga": "mappers.ga:GeneticMapper",
         "ga_log": "mappers.ga:LogGeneticMapper",
         "gamma": "mappers.gamma:GammaMapper",

@@ -1,0 +1,143 @@
+"""Bayesian optimisation that can spend many thousands of samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from maestro_env.map_space import MapSpace, Points
+from mappers.base import AskTellMapper
+from mappers.draws import DRAWS
+from mappers.features import Features, features
+from mappers.operators import mutate, uniform_crossover
+from mappers.settings import setting
+from mappers.surrogates import Forest, GaussianProcess, Surrogate
+
+SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surrogate]] = (
+    MappingProxyType(
+        {
+            "forest": lambda config, rng: Forest(config.trees, rng),
+            "gp": lambda config, rng: GaussianProcess(),
+        }
+    )
+)
+"""Surrogates by name."""
+
+
+@dataclass(frozen=True)
+class BayesianConfig:
+    """Parameters of Bayesian optimisation."""
+
+    initial: int = setting(100, "random samples before the first fit", least=1)
+    batch: int = setting(50, "samples suggested at a time", least=1)
+    surrogate: str = setting("forest", "regression that predicts costs", allowed=SURROGATES)
+    trees: int = setting(10, "trees of a forest", least=2)
+    growth: float = setting(1.25, "samples of a fit by those of the fit before", least=1)
+    candidates: int = setting(500, "random candidates of a batch", least=1)
+    local: int = setting(2000, "candidates of a batch that are near the best points")
+    parents: int = setting(100, "best points that local candidates come from", least=1)
+    crossover_rate: float = setting(0.5, "chance that it mixes two of them", most=1)
+    mutation_rate: float = setting(0.2, "chance per parameter of a change; one at least", most=1)
+    step_rate: float = setting(0.5, "share of size changes that are small steps", most=1)
+    draw: str = setting("uniform", "distribution of random points", allowed=DRAWS)
+
+
+class BayesianMapper(AskTellMapper[BayesianConfig]):
+    """Suggests the candidates of greatest expected improvement of the objective's logarithm.
+
+    Candidates are random points and offspring of the best ones. Fits get rarer as they get longer:
+    between two of them the candidates alone follow what is found.
+    """
+
+    DEFAULT = BayesianConfig()
+
+    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+        self._space = space
+        self._rng = rng
+        self._draw = DRAWS[self.config.draw]
+        self._surrogate = SURROGATES[self.config.surrogate](self.config, rng)
+        self._seen: set[int] = set()
+        self._features: list[Features] = []
+        self._logs: list[NDArray[np.float64]] = []
+        self._refit_at = 0
+        self._parents: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
+        self._parent_logs = np.empty(0)
+
+    def ask(self, n: int) -> Points:
+        config = self.config
+        # Nothing to model yet.
+        if not np.isfinite(self._parent_logs).any():
+            return self._unseen(self._draw(self._space, config.initial, self._rng))[:n]
+        if len(self._seen) >= self._refit_at:
+            self._refit()
+        candidates = self._unseen(self._candidates())
+        mean, std = self._surrogate.predict(features(self._space, candidates))
+        gains = expected_improvement(mean, std, self._parent_logs[0])
+        best_first = np.lexsort((mean, -gains))
+        chosen: Points = candidates[best_first[: min(n, config.batch)]]
+        return chosen
+
+    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+        logs = np.log10(values)
+        self._seen.update(self._space.identities(points).tolist())
+        self._features.append(features(self._space, points))
+        self._logs.append(logs)
+        parents = np.concatenate([self._parents, points])
+        parent_logs = np.concatenate([self._parent_logs, logs])
+        best_first = np.argsort(parent_logs, kind="stable")[: self.config.parents]
+        self._parents, self._parent_logs = parents[best_first], parent_logs[best_first]
+
+    def _refit(self) -> None:
+        targets = _finite(np.concatenate(self._logs))
+        self._surrogate.fit(np.concatenate(self._features), targets)
+        self._refit_at = math.ceil(len(self._seen) * self.config.growth)
+
+    def _candidates(self) -> Points:
+        config = self.config
+        if self._space.size() <= config.candidates + config.local:
+            return _every_point(self._space)
+        random = self._draw(self._space, config.candidates, self._rng)
+        fresh = self._draw(self._space, config.local, self._rng)
+        valid = self._parents[np.isfinite(self._parent_logs)]
+        mothers, fathers = (
+            valid[self._rng.integers(len(valid), size=config.local)] for _ in range(2)
+        )
+        mixed = uniform_crossover(mothers, fathers, config.crossover_rate, self._rng)
+        local = mutate(mixed, fresh, self._space, config.mutation_rate, config.step_rate, self._rng)
+        return np.concatenate([local, random])
+
+    def _unseen(self, points: Points) -> Points:
+        identities, first = np.unique(self._space.identities(points), return_index=True)
+        new = [identity not in self._seen for identity in identities.tolist()]
+        # In a space that is used up, nothing is left but to repeat.
+        return points[np.sort(first[new])] if any(new) else points
+
+
+def expected_improvement(
+    mean: NDArray[np.float64], std: NDArray[np.float64], best: float
+) -> NDArray[np.float64]:
+    """Return E[max(0, best - X)] of normal X, float64[N]; a deviation of 0 is a certainty."""
+    below = best - mean
+    sure = std <= 0
+    z = below / np.where(sure, 1, std)
+    density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+    return np.where(sure, np.maximum(below, 0), below * ndtr(z) + std * density)
+
+
+def _every_point(space: MapSpace) -> Points:
+    return np.stack(np.unravel_index(np.arange(space.size()), space.sizes), axis=1).astype(np.int32)
+
+
+def _finite(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Count invalid points as the worst valid one.
+
+    Were they worse, doubt whether a point is valid would pass for hope, and draw the search there.
+    """
+    valid = np.isfinite(logs)
+    return np.where(valid, logs, logs[valid].max())

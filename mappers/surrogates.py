@@ -1,0 +1,94 @@
+"""Regressions that say how sure they are: what Bayesian optimisation asks instead of the model."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import Matern
+from threadpoolctl import ThreadpoolController
+
+from mappers.features import Features
+
+Floats = NDArray[np.float64]
+
+# A Gaussian process of n points costs n^3: it keeps this many of the best and of the latest.
+_KEPT = 200
+# Noise as a share of the variance of the targets: it also keeps rounding from negative variances.
+_NOISE = 1e-4
+# What deviates less is constant but for rounding.
+_CONSTANT = 1e-6
+
+
+class Surrogate(Protocol):
+    """A regression with uncertainty."""
+
+    def fit(self, features: Features, targets: Floats) -> None:
+        """Learn targets, float64[N], of float32[N, F] features, in the order they were told."""
+
+    def predict(self, features: Features) -> tuple[Floats, Floats]:
+        """Return mean and standard deviation, float64[N] each, at float32[N, F] features."""
+
+
+class Forest:
+    """A random forest, whose trees' disagreement is the uncertainty.
+
+    Args:
+        trees: how many.
+        rng: seeds every fit.
+    """
+
+    def __init__(self, trees: int, rng: np.random.Generator) -> None:
+        self._trees = trees
+        self._rng = rng
+
+    def fit(self, features: Features, targets: Floats) -> None:
+        self.forest = RandomForestRegressor(
+            self._trees,
+            random_state=int(self._rng.integers(2**31)),
+        ).fit(features, targets)
+
+    def predict(self, features: Features) -> tuple[Floats, Floats]:
+        # The trees themselves: the forest's own predict takes longer to start than to end.
+        means = np.array([tree.tree_.predict(features)[:, 0] for tree in self.forest.estimators_])
+        return means.mean(axis=0), means.std(axis=0)
+
+
+class GaussianProcess:
+    """A Gaussian process with a fixed kernel over standardised features, for small budgets."""
+
+    def __init__(self) -> None:
+        # Sums of several threads round differently, and the search would follow.
+        self._blas = ThreadpoolController()
+
+    def fit(self, features: Features, targets: Floats) -> None:
+        self._scale(features)
+        best = np.argsort(targets, kind="stable")[:_KEPT]
+        latest = np.arange(max(0, len(targets) - _KEPT), len(targets))
+        kept = np.union1d(best, latest)
+        # A fit of its length is slow, and may not converge. Points are about this far apart.
+        kernel = Matern(length_scale=math.sqrt(features.shape[1]), nu=2.5)
+        self._process = GaussianProcessRegressor(
+            kernel, alpha=_NOISE, optimizer=None, normalize_y=True
+        )
+        with self._blas.limit(limits=1):
+            self._process.fit(self._scaled(features[kept]), targets[kept])
+
+    def predict(self, features: Features) -> tuple[Floats, Floats]:
+        with self._blas.limit(limits=1):
+            mean, std = self._process.predict(self._scaled(features), return_std=True)
+        return mean, std
+
+    def _scale(self, features: Features) -> None:
+        """Take the scale of all points: the best and the latest may differ in few columns."""
+        self._mean = features.mean(axis=0, dtype=np.float64)
+        spread = features.std(axis=0, dtype=np.float64)
+        self._spread = np.where(spread > _CONSTANT, spread, 1)
+
+    def _scaled(self, features: Features) -> Floats:
+        scaled: Floats = (features - self._mean) / self._spread
+        return scaled
