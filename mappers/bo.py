@@ -34,14 +34,16 @@ SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surroga
 class BayesianConfig:
     """Parameters of Bayesian optimisation."""
 
-    initial: int = setting(100, "random samples before the first fit", least=1)
-    batch: int = setting(50, "samples suggested at a time", least=1)
+    initial: int = setting(100, "random samples before the first fit", least=1, most=100_000)
+    batch: int = setting(50, "samples suggested at a time", least=1, most=100_000)
     surrogate: str = setting("forest", "regression that predicts costs", allowed=SURROGATES)
-    trees: int = setting(10, "trees of a forest", least=2)
-    growth: float = setting(1.25, "samples of a fit by those of the fit before", least=1)
-    candidates: int = setting(500, "random candidates of a batch", least=1)
-    local: int = setting(2000, "candidates of a batch that are near the best points")
-    parents: int = setting(100, "best points that local candidates come from", least=1)
+    trees: int = setting(10, "trees of a forest", least=2, most=1000)
+    growth: float = setting(1.25, "samples of a fit by those of the fit before", least=1, most=1000)
+    candidates: int = setting(500, "random candidates of a batch", least=1, most=100_000)
+    local: int = setting(2000, "candidates of a batch that are near the best points", most=100_000)
+    parents: int = setting(
+        100, "best points that local candidates come from", least=1, most=100_000
+    )
     crossover_rate: float = setting(0.5, "chance that it mixes two of them", most=1)
     mutation_rate: float = setting(0.2, "chance per parameter of a change; one at least", most=1)
     step_rate: float = setting(0.5, "share of size changes that are small steps", most=1)

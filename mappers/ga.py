@@ -18,9 +18,9 @@ from mappers.settings import setting
 class GeneticConfig:
     """Parameters of the plain GA."""
 
-    population: int = setting(100, "individuals of a generation", least=2)
-    elites: int = setting(10, "best individuals that survive and are not evaluated again")
-    tournament: int = setting(3, "individuals drawn to choose one parent", least=1)
+    population: int = setting(100, "individuals of a generation", least=2, most=100_000)
+    elites: int = setting(10, "best individuals that survive, not evaluated again", most=100_000)
+    tournament: int = setting(3, "individuals drawn to choose one parent", least=1, most=1000)
     crossover_rate: float = setting(0.9, "chance that a child mixes two parents", most=1)
     mutation_rate: float = setting(0.1, "chance per parameter of a change; one at least", most=1)
     draw: str = setting("uniform", "distribution of new values", allowed=DRAWS)

@@ -18,7 +18,7 @@ from mappers.settings import setting
 class GammaConfig:
     """Parameters of GAMMA; the defaults are what its public program does by default."""
 
-    population: int = setting(100, "individuals of a generation", least=2)
+    population: int = setting(100, "individuals of a generation", least=2, most=100_000)
     elite_ratio: float = setting(0.05, "share that survives and is not evaluated again", most=1)
     parent_ratio: float = setting(0.4, "share that breeds", most=1)
     crossover_rate: float = setting(0.57, "chance that a pair exchanges a dimension", most=1)

@@ -22,8 +22,8 @@ _NEGLIGIBLE = 1e-12
 class PbilConfig:
     """Parameters of PBIL."""
 
-    population: int = setting(50, "samples between two updates", least=1)
-    selected: int = setting(2, "best samples of a population an update moves towards", least=1)
+    population: int = setting(50, "samples between two updates", least=1, most=100_000)
+    selected: int = setting(2, "best samples an update moves towards", least=1, most=100_000)
     learning_rate: float = setting(0.2, "weight of an update", least=0.001, most=1)
     exploration: float = setting(0.2, "chance per parameter of a value from the start", most=1)
     draw: str = setting("uniform", "distribution of the start", allowed=DRAWS)

@@ -31,10 +31,10 @@ class PpoConfig:
     """Parameters of PPO: stable-baselines3's defaults, its 2,048 samples a rollout included."""
 
     actions: str = setting("discrete", "MultiDiscrete or Box", allowed=("discrete", "box"))
-    environments: int = setting(8, "copies of the environment", least=1)
-    n_steps: int = setting(256, "steps of every copy in a rollout", least=2)
-    batch_size: int = setting(64, "samples of a gradient step", least=2)
-    n_epochs: int = setting(10, "passes over a rollout", least=1)
+    environments: int = setting(8, "copies of the environment", least=1, most=4096)
+    n_steps: int = setting(256, "steps of every copy in a rollout", least=2, most=10_000)
+    batch_size: int = setting(64, "samples of a gradient step", least=2, most=10**6)
+    n_epochs: int = setting(10, "passes over a rollout", least=1, most=1000)
     learning_rate: float = setting(3e-4, "of Adam", most=1)
     entropy: float = setting(0.0, "weight of the entropy bonus", most=1)
     reward: str = setting("inverse", "of a mapping", allowed=REWARDS)
