@@ -63,7 +63,7 @@ BAD_INPUT = {
     "lone dimension": (["--layers=K=3"], "unknown layer 'K=3'"),
     "no layer": (["--layers=resnet18_l2,"], "unknown layer ''"),
     "objective": (["--objectives=edp,epd"], "unknown objective 'epd'"),
-    "mapper": (["--mappers=random,gaa"], "did you mean ga?"),
+    "mapper": (["--mappers=random,gaa"], "unknown mapper 'gaa': did you mean ga"),
     "setting": (["--mappers=ga:population=1"], "population is 1; allowed: integers from 2"),
     "all and more": (["--mappers=all,ga"], "--mappers all,ga: 'all' stands alone"),
     "no samples": (["--samples=0"], "integers from 1"),
