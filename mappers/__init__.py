@@ -22,6 +22,7 @@ MAPPERS: Mapping[str, str] = MappingProxyType(
         "pbil": "mappers.pbil:PbilMapper",
         "ppo": "mappers.ppo:PpoMapper",
         "ppo_box": "mappers.ppo:BoxPpoMapper",
+        "ppo_tuned": "mappers.ppo:TunedPpoMapper",
     }
 )
 """Name to ``module:class``; a module is imported when its mapper is made."""

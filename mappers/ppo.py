@@ -84,6 +84,12 @@ class BoxPpoMapper(PpoMapper):
     DEFAULT = PpoConfig(actions="box")
 
 
+class TunedPpoMapper(PpoMapper):
+    """The best of twelve settings tried on the tuning layers (docs/mappers.md)."""
+
+    DEFAULT = PpoConfig(actions="box", n_steps=64, learning_rate=1e-3, entropy=0.01)
+
+
 class _UntilExhausted(BaseCallback):
     """Ends learning at the step that spends the budget."""
 

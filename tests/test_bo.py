@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from map_space_helpers import spaces_and_points, steady
+from mapper_helpers import Recorder, every_model
+from mapper_helpers import search as contract_search
 from numpy.typing import NDArray
 from scipy import integrate, stats
-from test_mapper_contract import Recorder, every_model
-from test_mapper_contract import search as contract_search
 from threadpoolctl import threadpool_limits
 
 from maestro_env.hardware import PRESETS, Hardware

@@ -1,4 +1,4 @@
-"""The tables of docs/models.md against what the models do."""
+"""The documents against what the code does."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from maestro_env.map_space import MapSpace
 from maestro_env.models import MODELS
 from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.workloads import find_layer
+from mappers import MAPPERS
 
 DOCS = Path(__file__).parents[1] / "docs"
 README = DOCS.parent / "README.md"
@@ -25,12 +26,16 @@ SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8")
 FILLED = {"x": True, "": False}
 
 
-def rows(heading: str) -> list[list[str]]:
-    """Cells of the table under a heading, without its header."""
-    text = (DOCS / "models.md").read_text(encoding="utf-8")
-    section = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+def cells(section: str) -> list[list[str]]:
+    """Cells of the first table of a section, without its header."""
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Cells of the table of docs/models.md under a heading."""
+    text = (DOCS / "models.md").read_text(encoding="utf-8")
+    return cells(text.split(f"\n## {heading}\n")[1].split("\n## ")[0])
 
 
 def names(heading: str) -> list[str]:
@@ -65,6 +70,14 @@ def test_every_status_is_listed_once_and_in_order() -> None:
 def test_every_model_is_introduced() -> None:
     text = (DOCS / "models.md").read_text(encoding="utf-8")
     assert all(f"`{model}`" in text for model in MODELS)
+
+
+def test_every_mapper_is_introduced_with_its_file() -> None:
+    text = (DOCS / "mappers.md").read_text(encoding="utf-8").split("\n## ")[0]
+    introduced = {row[0].strip("`"): row[1].strip("`") for row in cells(text)}
+    assert list(introduced) == list(MAPPERS)
+    for name, file in introduced.items():
+        assert MAPPERS[name].startswith(f"mappers.{file.removesuffix('.py')}:")
 
 
 def test_the_pictures_exist() -> None:
