@@ -16,7 +16,7 @@ from maestro_env.cost import Cost
 from maestro_env.episode import (
     episode_end,
     find_reward,
-    first_observations,
+    first_observation,
     observation,
     observation_space,
     require_episode_length,
@@ -41,7 +41,8 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
 
     ## Observation Space
     `Box(0, 1, (4,), float32)`: latency in cycles, power in mW, energy in nJ and area in um^2 of the
-    last mapping, each as log10(1 + x) / 20. All zero after a reset and where there is no result.
+    last mapping, each as log10(1 + x) / 20; zeros where there is no result. After a reset, the
+    least that latency, energy and area can be, and 0 for power.
 
     ## Rewards
     0 for an invalid mapping. Else, with r = reference / objective: r (`reward="inverse"`, the
@@ -134,7 +135,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         super().reset(seed=seed)
         self._steps = 0
-        return first_observations(1)[0], {}
+        return first_observation(self.problem.layer, self.problem.hardware), {}
 
     def step(
         self, action: NDArray[np.int64]

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from maestro_env._native import METRICS
 from maestro_env.checks import require_integer
 from maestro_env.errors import EnvError, UnknownNameError
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+from maestro_env.objectives import area_bound, energy_bound, latency_bound
 
 Observations = NDArray[np.float32]
 Reward = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-_OBSERVED = [
-    METRICS.index(name) for name in ("latency_cycles", "power_mw", "energy_nj", "area_um2")
-]
+_OBSERVED = ("latency_cycles", "power_mw", "energy_nj", "area_um2")
+_COLUMNS = [METRICS.index(name) for name in _OBSERVED]
 _DECADES = 20
 
 
@@ -64,13 +66,24 @@ def observation_space() -> spaces.Space[Observations]:
     return spaces.Box(0.0, 1.0, (len(_OBSERVED),), np.float32)
 
 
-def first_observations(copies: int) -> Observations:
-    """Return what is seen before the first step, float32[copies, 4]."""
-    return np.zeros((copies, len(_OBSERVED)), np.float32)
+def first_observation(layer: Layer, hardware: Hardware) -> Observations:
+    """Return what is seen before the first step, float32[4]: the least each figure can be.
+
+    All zeros would silence the layers of a network but for their biases.
+    """
+    latency, energy = latency_bound(layer, hardware), energy_bound(layer, hardware)
+    least = {
+        "latency_cycles": latency,
+        "energy_nj": energy,
+        "area_um2": area_bound(layer, hardware),
+    }
+    return _scaled(np.array([least.get(name, 0.0) for name in _OBSERVED]))
 
 
 def observation(metrics: NDArray[np.float64]) -> Observations:
     """Scale latency, power, energy and area of float64[N, M] rows to float32[N, 4] in [0, 1]."""
-    observed = np.maximum(np.nan_to_num(metrics[:, _OBSERVED]), 0.0)
-    scaled = np.minimum(np.log10(1.0 + observed) / _DECADES, 1.0)
-    return scaled.astype(np.float32)
+    return _scaled(np.maximum(np.nan_to_num(metrics[:, _COLUMNS]), 0.0))
+
+
+def _scaled(figures: NDArray[np.float64]) -> Observations:
+    return np.minimum(np.log10(1.0 + figures) / _DECADES, 1.0).astype(np.float32)

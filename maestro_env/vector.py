@@ -17,7 +17,7 @@ from maestro_env.episode import (
     Observations,
     episode_end,
     find_reward,
-    first_observations,
+    first_observation,
     observation,
     observation_space,
     require_episode_length,
@@ -82,6 +82,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         self.episode_length = require_episode_length(episode_length)
         self._reward = find_reward(reward)
         self._steps = 0
+        self._first = first_observation(self.space.layer, self.space.hardware)
         self.single_action_space = spaces.MultiDiscrete(self.space.sizes)
         self.single_observation_space = observation_space()
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -114,7 +115,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
             raise EnvError("reset_mask is not allowed: all copies are reset together")
         super().reset(seed=seed)
         self._steps = 0
-        return first_observations(self.num_envs), {}
+        return np.tile(self._first, (self.num_envs, 1)), {}
 
     def step(
         self, actions: NDArray[np.int64]

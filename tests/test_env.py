@@ -56,6 +56,22 @@ def test_the_id_is_registered_whichever_package_comes_first(first: str) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize("layer", LAYERS)
+@every_model
+def test_nothing_seen_is_below_the_first_observation(model: str, layer: str) -> None:
+    env = make(layer=layer, model=model)
+    first, _ = env.reset(seed=0)
+    roofline = env.unwrapped.problem.layer.macs / 1024
+    assert first[0] == pytest.approx(np.log10(1 + np.ceil(roofline)) / 20)
+    assert first[1] == 0
+    assert (first[2:] > 0).all()
+    env.action_space.seed(0)
+    for _ in range(100):
+        seen, _, _, _, info = env.step(env.action_space.sample())
+        if info["status"] == "ok":
+            assert (seen >= first).all()
+
+
 def test_episodes_are_truncated_after_their_length() -> None:
     env = make(episode_length=3)
     for _ in range(2):
