@@ -14,7 +14,7 @@ from experiments.config import Task
 from maestro_env.layer import Layer
 
 # Rows are for people and for grep: a pipe has no width to fold them to.
-_PIPE_COLUMNS = 200
+_PIPE_COLUMNS = 300
 
 _LEDGER = ("evaluations", "invalid", "unique", "warm_up")
 
