@@ -21,7 +21,7 @@ from experiments.compare import main
 FLAGS = ("--mappers=random,ga,ga_log", "--jobs=2")
 SAMPLES, SEEDS = 3000, 12
 SEARCHES = 3 * SEEDS
-PATIENCE = 30
+PATIENCE = 120
 
 
 @pytest.fixture
