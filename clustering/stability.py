@@ -10,20 +10,26 @@ from sklearn.metrics import adjusted_rand_score
 
 from clustering.algorithm import Clustering, cluster
 from clustering.errors import GroupingError
-from clustering.samples import Floats, Samples
+from clustering.samples import Floats, Integers, Samples
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Agreement of groupings of resampled data with that of all samples.
+    """Agreement of groupings of random halves of the samples.
+
+    Agreement is the mean adjusted Rand index: 1 for the same groups, 0 for agreement by chance.
+    One agent, or one per parameter, always has 1.
 
     Args:
-        rand_index: mean adjusted Rand index: 1 for the same groups, 0 for agreement by chance. One
-            agent, or one per parameter, always has 1.
-        together: float64[D, D], share of resamples in which two parameters share an agent.
+        with_whole: of halves with the grouping of all samples, which they are a part of: what the
+            bootstrap says, and more than new samples would agree.
+        of_halves: of two halves that share no sample: what new samples would agree, were they half
+            as many.
+        together: float64[D, D], share of halves in which two parameters share an agent.
     """
 
-    rand_index: float
+    with_whole: float
+    of_halves: float
     together: Floats
 
 
@@ -31,7 +37,7 @@ def stability(
     samples: Samples,
     rng: np.random.Generator,
     grouping: Callable[[Samples], Clustering] = cluster,
-    resamples: int = 100,
+    splits: int = 50,
 ) -> Stability:
     """Bootstrap a grouping by half samples.
 
@@ -42,21 +48,27 @@ def stability(
         samples: of a layer.
         rng: the only source of randomness.
         grouping: ``cluster`` with some arguments, such as by ``functools.partial``.
-        resamples: how many halves.
+        splits: how often samples are split into two halves.
 
     Raises:
-        GroupingError: fewer than one resample.
+        GroupingError: fewer than one split.
         SamplesError: a half says nothing on the parameters' dependence.
     """
-    if resamples < 1:
-        raise GroupingError(f"{resamples} resamples; allowed: 1 or more")
-    whole = grouping(samples).groups.indices(samples.names)
-    half = -(-len(samples) // 2)
-    scores = []
+    if splits < 1:
+        raise GroupingError(f"{splits} splits; allowed: 1 or more")
+
+    def agents(rows: Integers) -> Integers:
+        return grouping(samples.subset(rows)).groups.indices(samples.names)
+
+    whole = agents(np.arange(len(samples)))
+    half = len(samples) // 2
+    with_whole, of_halves = [], []
     together = np.zeros((len(whole), len(whole)))
-    for _ in range(resamples):
-        rows = rng.permutation(len(samples))[:half]
-        indices = grouping(samples.subset(rows)).groups.indices(samples.names)
-        scores.append(adjusted_rand_score(whole, indices))
-        together += indices[:, np.newaxis] == indices
-    return Stability(float(np.mean(scores)), together / resamples)
+    for _ in range(splits):
+        rows = rng.permutation(len(samples))
+        halves = agents(rows[:half]), agents(rows[half : 2 * half])
+        of_halves.append(adjusted_rand_score(*halves))
+        for each in halves:
+            with_whole.append(adjusted_rand_score(whole, each))
+            together += each[:, np.newaxis] == each
+    return Stability(float(np.mean(with_whole)), float(np.mean(of_halves)), together / (2 * splits))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram, fcluster
 
-from clustering import LINKAGES, MEASURES, Dependence, GroupingError, Samples, cluster
+from clustering import LINKAGES, MEASURES, Clustering, Dependence, GroupingError, Samples, cluster
 from clustering.cut import cut_at, cut_to_agents
 from clustering.grouping import agglomerate
 from clustering.stability import stability
@@ -256,31 +256,50 @@ def test_the_papers_thresholds_on_the_papers_layer(objective: str, schema: str) 
 
 
 def test_planted_groups_are_stable() -> None:
-    samples = planted().subset(slice(0, 6000))
-    found = stability(samples, np.random.default_rng(0), partial(cluster, agents=4), 20)
-    assert found.rand_index == 1
+    samples = planted().subset(np.arange(6000))
+    found = stability(samples, np.random.default_rng(0), partial(cluster, agents=4), 10)
+    assert found.with_whole == found.of_halves == 1
     expected = [[any({x, y} <= group for group in PLANTED) for y in "abcdefgh"] for x in "abcdefgh"]
     np.testing.assert_array_equal(found.together, np.array(expected, dtype=float))
 
 
 def test_groups_of_noise_are_not_stable() -> None:
-    found = stability(noise(), np.random.default_rng(0), partial(cluster, agents=5), 40)
-    assert found.rand_index < 0.3
+    found = stability(noise(), np.random.default_rng(0), partial(cluster, agents=5), 30)
+    assert found.with_whole < 0.3
+    assert abs(found.of_halves) < 0.1
     assert (np.diag(found.together) == 1).all()
     np.testing.assert_array_equal(found.together, found.together.T)
 
 
+def test_halves_share_no_sample() -> None:
+    seen: list[set[int]] = []
+
+    def grouping(samples: Samples) -> Clustering:
+        seen.append(set(samples.rewards.astype(int).tolist()))
+        return cluster(samples, 2)
+
+    points = np.random.default_rng(0).integers(0, 9, (101, 4))
+    numbered = sizes_samples(points, np.arange(1.0, 102.0))
+    stability(numbered, np.random.default_rng(0), grouping, 3)
+    whole, *halves = seen
+    assert whole == set(range(1, 102))
+    assert [len(half) for half in halves] == [50] * 6
+    assert not any(one & other for one, other in zip(halves[::2], halves[1::2], strict=True))
+    assert halves[0] != halves[2]
+
+
 @pytest.mark.parametrize("agents", [1, 12])
 def test_the_ends_are_always_stable(agents: int) -> None:
-    found = stability(noise(), np.random.default_rng(0), partial(cluster, agents=agents), 3)
-    assert found.rand_index == 1
+    found = stability(noise(), np.random.default_rng(0), partial(cluster, agents=agents), 2)
+    assert found.with_whole == found.of_halves == 1
 
 
 def test_stability_repeats_with_the_seed() -> None:
-    first, second = (stability(noise(), np.random.default_rng(5), resamples=3) for _ in range(2))
-    assert first.rand_index == second.rand_index
+    first, second = (stability(noise(), np.random.default_rng(5), splits=3) for _ in range(2))
+    assert (first.with_whole, first.of_halves) == (second.with_whole, second.of_halves)
+    np.testing.assert_array_equal(first.together, second.together)
 
 
-def test_stability_needs_a_resample() -> None:
-    with pytest.raises(GroupingError, match="0 resamples; allowed: 1 or more"):
-        stability(noise(), np.random.default_rng(0), resamples=0)
+def test_stability_needs_a_split() -> None:
+    with pytest.raises(GroupingError, match="0 splits; allowed: 1 or more"):
+        stability(noise(), np.random.default_rng(0), splits=0)
