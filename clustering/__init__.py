@@ -1,1 +1,26 @@
-"""Which parameters of a map space share an agent."""
+"""Which parameters of a map space share an agent (Algorithm 1 of the paper)."""
+
+from clustering.algorithm import AGENTS, Clustering, cluster
+from clustering.dependence import MEASURES, Dependence, measure_dependence
+from clustering.errors import ClusteringError, GroupingError, GroupsError, SamplesError
+from clustering.grouping import LINKAGES, Tree
+from clustering.groups import AgentGroups
+from clustering.samples import KINDS, Samples
+
+__all__ = [
+    "AGENTS",
+    "KINDS",
+    "LINKAGES",
+    "MEASURES",
+    "AgentGroups",
+    "Clustering",
+    "ClusteringError",
+    "Dependence",
+    "GroupingError",
+    "GroupsError",
+    "Samples",
+    "SamplesError",
+    "Tree",
+    "cluster",
+    "measure_dependence",
+]

@@ -1,0 +1,61 @@
+"""Algorithm 1 of the paper: from samples to agents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clustering.cut import cut_at, cut_to_agents
+from clustering.dependence import Dependence, measure_dependence
+from clustering.errors import GroupingError
+from clustering.grouping import Tree, agglomerate
+from clustering.groups import AgentGroups
+from clustering.samples import Samples
+
+AGENTS = 6
+"""Agents if nothing is said: the smaller of the paper's two best numbers (Fig. 6)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """A grouping and what it was made from."""
+
+    groups: AgentGroups
+    dependence: Dependence
+    tree: Tree
+
+
+def cluster(
+    samples: Samples,
+    agents: int | None = None,
+    threshold: float | None = None,
+    measure: str = "pearson",
+    linkage: str = "ward_rows",
+    fraction: float = 0.15,
+) -> Clustering:
+    """Give dependent parameters to the same agent.
+
+    Args:
+        samples: of a layer, from any policy.
+        agents: the budget B; if no threshold is given either, ``AGENTS``, or fewer if there are
+            fewer parameters.
+        threshold: height at which the tree is cut instead.
+        measure: a name of ``MEASURES``.
+        linkage: a name of ``LINKAGES``.
+        fraction: of samples that are the best ones.
+
+    Raises:
+        SamplesError: samples that say nothing on the parameters' dependence.
+        GroupingError: agents and a threshold, or one of the choices is not allowed.
+    """
+    if agents is not None and threshold is not None:
+        raise GroupingError(
+            f"agents {agents} and threshold {threshold} are given: give one of them"
+        )
+    dependence = measure_dependence(samples, measure, fraction)
+    tree = agglomerate(dependence, linkage)
+    if threshold is not None:
+        groups = cut_at(tree, samples.names, threshold)
+    else:
+        budget = min(AGENTS, len(samples.names)) if agents is None else agents
+        groups = cut_to_agents(tree, samples.names, budget)
+    return Clustering(groups, dependence, tree)

@@ -1,0 +1,147 @@
+"""Evaluated points: what a grouping is learnt from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustering.errors import SamplesError, unknown
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+
+KINDS = ("order", "parallel", "tile", "cluster")
+"""Rank of a permutation, a category, and two kinds of sizes in ascending order."""
+
+# Two points are always perfectly correlated.
+_LEAST = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Pairs of parameters and reward (Algorithm 1, step 2).
+
+    Args:
+        names: of the D parameters.
+        kinds: one of ``KINDS`` for each.
+        sizes: number of choices of each; n! for an order of n loops.
+        points: int64[N, D], choices from 0 on.
+        rewards: float64[N], such as the inverse of an objective; 0 for an invalid point.
+
+    Raises:
+        SamplesError: any of it contradicts the rest, or a reward is negative or not finite.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    sizes: tuple[int, ...]
+    points: Integers
+    rewards: Floats
+
+    def __post_init__(self) -> None:
+        if not self.names or len(set(self.names)) < len(self.names):
+            raise SamplesError(f"names of parameters are {self.names}: allowed: one or more, once")
+        if not len(self.names) == len(self.kinds) == len(self.sizes):
+            lengths = f"{len(self.names)}, {len(self.kinds)} and {len(self.sizes)}"
+            raise SamplesError(f"there are {lengths} names, kinds and sizes: give as many of each")
+        for name, kind, size in zip(self.names, self.kinds, self.sizes, strict=True):
+            _check_parameter(name, kind, size)
+        rewards, points = np.asarray(self.rewards), np.asarray(self.points)
+        _check_rewards(rewards)
+        self._check_points(points, len(rewards))
+        # What is handed in may change later; this may not.
+        for field, copy in (
+            ("points", points.astype(np.int64)),
+            ("rewards", rewards.astype(float)),
+        ):
+            copy.setflags(write=False)
+            object.__setattr__(self, field, copy)
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    @cached_property
+    def varying(self) -> Booleans:
+        """Whether a parameter has more than one value among the points, shape [D]."""
+        varying: Booleans = np.ptp(self.points, axis=0) > 0
+        return varying
+
+    def subset(self, rows: Sequence[int] | Integers | Booleans) -> Samples:
+        """Return some of the samples."""
+        return replace(self, points=self.points[rows], rewards=self.rewards[rows])
+
+    def top(self, fraction: float = 0.15) -> Samples:
+        """Return the best samples by reward.
+
+        They are ``fraction`` of all samples, more if several share the last place, and fewer if
+        fewer are valid: an invalid sample is never among them.
+
+        Raises:
+            SamplesError: an impossible fraction, or one that leaves fewer than three samples.
+        """
+        if not 0 < fraction <= 1:
+            raise SamplesError(f"top fraction is {fraction}; allowed: above 0, at most 1")
+        # The small term undoes the rounding of such as 0.1 x 30.
+        count = max(1, math.ceil(fraction * len(self) - 1e-9))
+        last = np.partition(self.rewards, -count)[-count]
+        rows = (self.rewards >= last) & (self.rewards > 0)
+        kept = int(np.count_nonzero(rows))
+        if kept < _LEAST:
+            valid = int(np.count_nonzero(self.rewards))
+            raise SamplesError(
+                f"top {fraction:.4g} of {len(self)} samples, {valid} of them valid, are {kept}; "
+                f"allowed: {_LEAST} or more; take more samples, or a policy that finds valid ones"
+            )
+        return self.subset(rows)
+
+    def _check_points(self, points: NDArray[Any], n: int) -> None:
+        shape = (n, len(self.names))
+        if points.shape != shape or points.dtype.kind not in "iu":
+            raise SamplesError(
+                f"points are {points.dtype} of shape {points.shape}: "
+                f"allowed: integers of shape {shape}"
+            )
+        outside = (points < 0) | (points >= np.array(self.sizes))
+        if outside.any():
+            row, column = np.argwhere(outside)[0]
+            raise SamplesError(
+                f"sample {row}: {self.names[column]} is {points[row, column]}; "
+                f"allowed: 0 to {self.sizes[column] - 1}"
+            )
+
+
+def loops_of(orders: int) -> int | None:
+    """Return n of n! orders, or None if there is no such n."""
+    loops = 1
+    while math.factorial(loops) < orders:
+        loops += 1
+    return loops if math.factorial(loops) == orders else None
+
+
+def _check_parameter(name: str, kind: str, size: int) -> None:
+    if kind not in KINDS:
+        raise SamplesError(f"{name}: {unknown('kind', kind, KINDS)}")
+    if size < 1 or (kind == "order" and loops_of(size) is None):
+        allowed = "1, 2, 6, 24, ... n!" if kind == "order" else "1 or more"
+        raise SamplesError(f"{name} has {size} choices; allowed for kind {kind}: {allowed}")
+
+
+def _check_rewards(rewards: NDArray[Any]) -> None:
+    if rewards.ndim != 1 or not len(rewards) or rewards.dtype.kind not in "iuf":
+        raise SamplesError(
+            f"rewards are {rewards.dtype} of shape {rewards.shape}; allowed: one number a sample"
+        )
+    wrong = ~(np.isfinite(rewards) & (rewards >= 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise SamplesError(
+            f"reward of sample {row} is {rewards[row]}; "
+            "allowed: finite numbers, positive ones for valid samples, 0 for invalid ones"
+        )

@@ -1,0 +1,74 @@
+"""How far a grouping is the samples' and how far the parameters'."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from clustering.algorithm import Clustering, cluster
+from clustering.errors import GroupingError
+from clustering.samples import Floats, Integers, Samples
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """Agreement of groupings of random halves of the samples.
+
+    Agreement is the mean adjusted Rand index: 1 for the same groups, 0 for agreement by chance.
+    One agent, or one per parameter, always has 1.
+
+    Args:
+        with_whole: of halves with the grouping of all samples, which they are a part of: what the
+            bootstrap says, and more than new samples would agree.
+        of_halves: of two halves that share no sample: what new samples would agree, were they half
+            as many.
+        together: float64[D, D], share of halves in which two parameters share an agent.
+    """
+
+    with_whole: float
+    of_halves: float
+    together: Floats
+
+
+def stability(
+    samples: Samples,
+    rng: np.random.Generator,
+    grouping: Callable[[Samples], Clustering] = cluster,
+    splits: int = 50,
+) -> Stability:
+    """Bootstrap a grouping by half samples.
+
+    Random halves without replacement vary as much as bootstrap samples do, but hold no sample
+    twice, which ``cramers_v`` and ``interaction`` would take for evidence.
+
+    Args:
+        samples: of a layer.
+        rng: the only source of randomness.
+        grouping: ``cluster`` with some arguments, such as by ``functools.partial``.
+        splits: how often samples are split into two halves.
+
+    Raises:
+        GroupingError: fewer than one split.
+        SamplesError: a half says nothing on the parameters' dependence.
+    """
+    if splits < 1:
+        raise GroupingError(f"{splits} splits; allowed: 1 or more")
+
+    def agents(rows: Integers) -> Integers:
+        return grouping(samples.subset(rows)).groups.indices(samples.names)
+
+    whole = agents(np.arange(len(samples)))
+    half = len(samples) // 2
+    with_whole, of_halves = [], []
+    together = np.zeros((len(whole), len(whole)))
+    for _ in range(splits):
+        rows = rng.permutation(len(samples))
+        halves = agents(rows[:half]), agents(rows[half : 2 * half])
+        of_halves.append(adjusted_rand_score(*halves))
+        for each in halves:
+            with_whole.append(adjusted_rand_score(whole, each))
+            together += each[:, np.newaxis] == each
+    return Stability(float(np.mean(with_whole)), float(np.mean(of_halves)), together / (2 * splits))

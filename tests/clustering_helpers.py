@@ -1,0 +1,39 @@
+"""Samples whose dependence is known, and samples of a layer."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clustering import AgentGroups, Samples
+from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer, find_objective
+
+
+def sizes_samples(
+    points: NDArray[np.int64], rewards: NDArray[np.float64] | None = None, size: int | None = None
+) -> Samples:
+    """Samples of tile sizes named a, b, c and so on; rewards are all 1 unless given."""
+    n, d = points.shape
+    names = tuple("abcdefghijklmnopqrstuvwxyz"[:d])
+    choices = int(points.max()) + 1 if size is None else size
+    given = np.ones(n) if rewards is None else rewards
+    return Samples(names, ("tile",) * d, (choices,) * d, points, given)
+
+
+def layer_samples(layer: str, objective: str, n: int = 20_000, schema: str = "legal13") -> Samples:
+    """Uniform samples of a layer's map space under the exact model, reward 1/objective."""
+    problem = Problem(MapSpace(find_layer(layer), find_hardware("paper"), schema))
+    evaluator = Evaluator(problem, find_objective(objective))
+    points = problem.space.sample(n, np.random.default_rng(0))
+    parameters = problem.space.parameters
+    return Samples(
+        tuple(parameter.name for parameter in parameters),
+        tuple(parameter.kind for parameter in parameters),
+        tuple(parameter.choices for parameter in parameters),
+        points,
+        1 / evaluator.warm_up(points).values,
+    )
+
+
+def partition(groups: AgentGroups) -> set[frozenset[str]]:
+    return {frozenset(names) for names in groups.values()}
