@@ -120,7 +120,7 @@ def run_search(evaluator: Evaluator, mapper: str, seed: int) -> Search:
     """
     began = time.perf_counter()
     assert evaluator.budget is not None
-    make_mapper(mapper).search(evaluator, evaluator.budget, _stream(mapper, seed))
+    make_mapper(mapper).search(evaluator, evaluator.budget, _stream(evaluator, mapper, seed))
     if evaluator.remaining:
         raise UnspentError(
             f"{mapper} ended its search after {evaluator.used} of {evaluator.budget} evaluations"
@@ -145,8 +145,20 @@ def best_search(searches: Sequence[Search]) -> Search | None:
     return min(found, key=lambda search: search.values.min(), default=None)
 
 
-def _stream(mapper: str, seed: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence([seed, crc32(mapper.encode())]))
+def _stream(evaluator: Evaluator, mapper: str, seed: int) -> np.random.Generator:
+    """Return the stream of a search, another one for every problem and objective too.
+
+    Searches of one seed that shared it would have their luck in common, and figures over problems
+    be less certain than their intervals say.
+    """
+    problem, objective = evaluator.problem, evaluator.objective
+    layer, space = problem.layer, problem.space
+    goal = (
+        f"{layer.operator} {layer.dimensions} {layer.stride} {problem.hardware} {space.schema} "
+        f"{space.tiles} {problem.model} {problem.guard} {objective.name}"
+    )
+    keys = [crc32(text.encode()) for text in (mapper, goal)]
+    return np.random.default_rng(np.random.SeedSequence([seed, *keys]))
 
 
 def _over_seeds(figure: str, seeds: list[dict[str, Any]]) -> float | None:
