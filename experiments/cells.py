@@ -128,7 +128,7 @@ def run_cell(work: Work) -> str | None:
     evaluator = Evaluator(work.goal.problem, work.goal.objective, work.samples)
     try:
         search = run_search(evaluator, cell.mapper, cell.seed)
-    except Exception as error:  # noqa: BLE001 (a mapper may raise anything; the others go on)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
         return record_failure(error_path, str(cell), error)
     write_json(path, _entry(cell, search, work.versions))
     error_path.unlink(missing_ok=True)

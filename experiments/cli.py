@@ -21,6 +21,7 @@ INTERRUPTED = 130
 FAILED = 1
 """Exit status after a mapper raised an exception; the searches of the others are there."""
 
+_BROKEN_PIPE = 141
 _MESSAGE = "interrupted"
 
 
@@ -46,12 +47,26 @@ def run(
         with undisturbed():
             print(_MESSAGE, file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has gone; what is left of it must not be flushed into nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
 
 
 def end(status: int) -> NoReturn:
     """End the process; all is said, so Ctrl-C has nothing left to interrupt."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(status)
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Answer Ctrl-C at the end of the block: in the middle, a callback might swallow it."""
+    pressed: list[object] = []
+    with _on_interrupt(lambda *_: pressed.append(None)):
+        yield
+    if pressed:
+        raise KeyboardInterrupt
 
 
 @contextmanager

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from experiments.cells import Cell
-from experiments.flags import option
+from experiments.flags import UsageError, option
 from experiments.goals import Goal, ProblemConfig, find_mappers, make_goal, unique
 from maestro_env.hardware import find_hardware
+from maestro_env.layer import Layer
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.workloads import find_layer
 from mappers import MAPPERS
@@ -108,11 +109,26 @@ def resolve(config: CompareConfig) -> Comparison:
     """
     hardware = find_hardware(config.hardware)
     goals = {
-        (name, objective): make_goal(config, find_layer(name), hardware, objective)
-        for name in split_layers(config.layers)
+        (name, objective): make_goal(config, layer, hardware, objective)
+        for name, layer in _find_layers(config.layers).items()
         for objective in unique(config.objectives.split(","))
     }
     return Comparison(config, goals, find_mappers("--mappers", config.mappers))
+
+
+def _find_layers(text: str) -> dict[str, Layer]:
+    """Return layers by the names they are called; one called twice would count twice.
+
+    Raises:
+        MaestroEnvError: a layer that does not exist, or one under two names.
+    """
+    layers = {name: find_layer(name) for name in split_layers(text)}
+    called: dict[tuple[object, ...], str] = {}
+    for name, layer in layers.items():
+        other = called.setdefault((layer.operator, layer.dimensions, layer.stride), name)
+        if other != name:
+            raise UsageError(f"--layers: {other} and {name} are the same problem: give one of them")
+    return layers
 
 
 def split_layers(text: str) -> tuple[str, ...]:

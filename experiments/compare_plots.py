@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments import cli
 from experiments.compare_config import Comparison
 from experiments.files import distinct_name
 from experiments.plots import GREY, STYLES, draw_bound, draw_curves, save, set_title, tidy
@@ -25,10 +26,12 @@ def draw(comparison: Comparison, contests: Sequence[Contest], directory: Path) -
     for contest in contests:
         if any(contest.searches.values()):
             name = f"convergence-{distinct_name(contest.layer)}-{contest.objective}.png"
-            save(_convergence(comparison, contest), directory / name)
+            with cli.deferred():
+                save(_convergence(comparison, contest), directory / name)
             yield directory / name
     path = directory / "profile.png"
-    save(_profile(comparison, contests), path)
+    with cli.deferred():
+        save(_profile(comparison, contests), path)
     yield path
 
 

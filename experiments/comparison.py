@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +82,29 @@ def _open(comparison: Comparison) -> Path:
 
 def _check_settings(comparison: Comparison, directory: Path) -> None:
     path = directory / _SETTINGS
-    check_same(path, read_json(path), _plain(comparison.settings()))
+    begun = read_json(path)
+    check_same(path, begun, _plain(comparison.settings()))
+    _check_none_is_lost(comparison, directory, begun)
     for (layer, objective), goal in comparison.goals.items():
         path = goal_directory(directory, layer, objective) / _GOAL
         if path.exists():
             check_same(path, read_json(path), _plain(_facts(goal)))
+
+
+def _check_none_is_lost(comparison: Comparison, directory: Path, begun: dict[str, Any]) -> None:
+    """Check that every finished search is asked for: a comparison may grow, not shrink."""
+    try:
+        cells = begun["cells"]
+        there = product(*(cells[f"{name}s"] for name in ("layer", "objective", "mapper", "seed")))
+        lost = {Cell(*each) for each in there} - set(comparison.cells())
+        kept = [str(cell) for cell in lost if cell.path(directory).exists()]
+    except (LookupError, TypeError, AttributeError) as error:
+        raise RecordError(f"{directory / _SETTINGS} does not say what was run: {error}") from None
+    if kept:
+        raise RecordError(
+            f"{directory} has {len(kept)} searches that are not asked for, such as {min(kept)}: "
+            f"name their layers, objectives, mappers and seeds too, or give another --out"
+        )
 
 
 def _write_settings(comparison: Comparison, directory: Path) -> None:
@@ -184,12 +203,13 @@ def _write_tables(comparison: Comparison, directory: Path, contests: Sequence[Co
     write_text(directory / "table.csv", table_csv(comparison, contests))
     write_text(directory / "ledger.csv", ledger_csv(comparison, contests))
     write_text(directory / "seconds.csv", seconds_csv(contests))
+    pictures = list(draw(comparison, contests, directory))
     for sheet in (*tables, seconds_sheet(comparison, contests)):
         print_table(sheet.table())
         print()
     print(LEGEND)
     print(f"tables: {directory / 'table.md'}")
-    for path in draw(comparison, contests, directory):
+    for path in pictures:
         print(f"plot: {path}")
 
 

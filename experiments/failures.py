@@ -8,7 +8,7 @@ from pathlib import Path
 from experiments.files import write_text
 
 
-def record_failure(path: Path, search: str, error: Exception) -> str:
+def record_failure(path: Path, search: str, error: BaseException) -> str:
     """Write the traceback of an exception; return the line that tells of it.
 
     Args:

@@ -100,8 +100,12 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
         raise UsageError(
             f"{flag} {text}: 'all' stands alone; allowed: all, or some of {', '.join(MAPPERS)}"
         )
+    made: dict[tuple[type, object], str] = {}
     for name in names:
-        make_mapper(name)
+        mapper = make_mapper(name)
+        other = made.setdefault((type(mapper), mapper.config), name)
+        if other != name:
+            raise UsageError(f"{flag} {text}: {other} and {name} are the same: give one of them")
     return names
 
 

@@ -86,7 +86,7 @@ def _search(task: Task, mapper: str, seed: int, writer: records.RunWriter, bar: 
         if evaluator.used:
             writer.add(Search.of(evaluator, mapper, seed, time.perf_counter() - began))
         raise
-    except Exception as error:  # noqa: BLE001 (a mapper may raise anything; the others go on)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
         print(record_failure(path, f"{mapper}, seed {seed}", error), file=sys.stderr)
         return False
     writer.add(search)

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from experiments import cli
 from experiments.files import replacing
 from experiments.records import Run, read_run
 from experiments.searches import Search
@@ -34,7 +35,8 @@ def draw(directory: Path) -> Path:
         RecordError: the directory cannot be read.
     """
     png = directory / "convergence.png"
-    save(_convergence(read_run(directory)), png)
+    with cli.deferred():
+        save(_convergence(read_run(directory)), png)
     return png
 
 

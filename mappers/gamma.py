@@ -16,7 +16,7 @@ from mappers.settings import setting
 
 @dataclass(frozen=True)
 class GammaConfig:
-    """Parameters of GAMMA; the defaults are what its public program does by default."""
+    """Parameters of GAMMA; the defaults are those of the ``run`` of its public program."""
 
     population: int = setting(100, "individuals of a generation", least=2, most=100_000)
     elite_ratio: float = setting(0.05, "share that survives and is not evaluated again", most=1)

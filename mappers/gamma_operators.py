@@ -1,8 +1,11 @@
 """GAMMA's operators: pure functions of a population, the genes of its space and a random stream.
 
 Kao and Krishna, *GAMMA: Automating the HW Mapping of DNN Models on Accelerators via Genetic
-Algorithm*, ICCAD 2020. Where the paper leaves details open, these do what its program does. Growth
-and ageing, which add and remove levels, have nothing to act on in a space of two levels.
+Algorithm*, ICCAD 2020. Where the paper leaves details open, these do what its program does, but
+for two things: a child's order is swapped once at most, where the program draws whom to swap with
+replacement; and mappings that were just evaluated are left out before they are paid for, where the
+program evaluates elites and duplicates again. Growth and ageing, which add and remove levels, have
+nothing to act on in a space of two levels.
 
 The operators choose among all genes, those a schema fixes too, and leave these as they are: so a
 rate is the same chance for a gene, whichever others vary.

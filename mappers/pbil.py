@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +22,8 @@ class PbilConfig:
     """Parameters of PBIL."""
 
     population: int = setting(50, "samples between two updates", least=1, most=100_000)
-    selected: int = setting(2, "best samples an update moves towards", least=1, most=100_000)
-    learning_rate: float = setting(0.2, "weight of an update", least=0.001, most=1)
+    selected: int = setting(2, "best samples an update moves towards", least=1, most=1000)
+    learning_rate: float = setting(0.2, "weight of an update", least=0.01, most=1)
     exploration: float = setting(0.2, "chance per parameter of a value from the start", most=1)
     draw: str = setting("uniform", "distribution of the start", allowed=DRAWS)
 
@@ -45,25 +44,32 @@ class PbilMapper(AskTellMapper[PbilConfig]):
         self._rng = rng
         rate = self.config.learning_rate
         remembered = 1 if rate == 1 else math.ceil(math.log(_NEGLIGIBLE) / math.log1p(-rate))
-        self._selected: deque[Points] = deque(maxlen=remembered)
+        shape = (remembered, self.config.selected, len(space.sizes))
+        # A ring: the samples selected by the last updates, the oldest overwritten by the newest.
+        self._selected: Points = np.empty(shape, dtype=np.int32)
+        self._updates = 0
 
     def ask(self, n: int) -> Points:
         n = min(n, self.config.population)
         points = DRAWS[self.config.draw](self._space, n, self._rng)
-        if not self._selected:
+        if not self._updates:
             return points
+        remembered, selected, _ = self._selected.shape
+        known = min(self._updates, remembered)
         ages = self._rng.geometric(self.config.learning_rate, size=points.shape) - 1
-        ages[self._rng.random(points.shape) < self.config.exploration] = len(self._selected)
-        rows, columns = np.nonzero(ages < len(self._selected))
-        memory = np.stack(self._selected)
-        samples = self._rng.integers(0, memory.shape[1], size=len(rows))
-        # The newest stand last.
-        points[rows, columns] = memory[-1 - ages[rows, columns], samples, columns]
+        ages[self._rng.random(points.shape) < self.config.exploration] = known
+        rows, columns = np.nonzero(ages < known)
+        updates = (self._updates - 1 - ages[rows, columns]) % remembered
+        samples = self._rng.integers(0, selected, size=len(rows))
+        points[rows, columns] = self._selected[updates, samples, columns]
         return points
 
     def tell(self, points: Points, values: NDArray[np.float64]) -> None:
         best_first = np.argsort(values, kind="stable")[: self.config.selected]
         chosen = points[best_first[np.isfinite(values[best_first])]]
         if len(chosen):
-            # Repeated to one number, so that generations stack.
-            self._selected.append(np.resize(chosen, (self.config.selected, points.shape[1])))
+            remembered, selected, parameters = self._selected.shape
+            # Fewer are repeated, which leaves their frequencies nearly as they are.
+            repeated = np.resize(chosen, (selected, parameters))
+            self._selected[self._updates % remembered] = repeated
+            self._updates += 1

@@ -37,6 +37,13 @@ class Lazy(Mapper):
         return SearchResult(evaluator.best, 1)
 
 
+class Leaving(Mapper):
+    """Asks its process to end."""
+
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+        raise SystemExit(0)
+
+
 class Dying(Mapper):
     """Takes its process with it."""
 
@@ -63,7 +70,7 @@ class Moody(Mapper):
         return SearchResult(evaluator.best, budget)
 
 
-_CLASSES = (Failing, Greedy, Lazy, Dying, Warming, Moody)
+_CLASSES = (Failing, Greedy, Lazy, Leaving, Dying, Warming, Moody)
 ODD = {each.__name__.lower(): f"{__name__}:{each.__name__}" for each in _CLASSES}
 
 

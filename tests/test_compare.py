@@ -72,6 +72,14 @@ BAD_INPUT = {
     "hardware": (["--hardware=papre"], "did you mean paper?"),
     "model": (["--model=maestor"], "allowed: exact, maestro"),
     "energy": (["--energy=csv"], "allowed: --energy total or --model maestro"),
+    "one layer twice": (
+        ["--layers=gemm:M=8,N=4,K=2,gemm:N=4,M=8,K=2"],
+        "gemm:M=8,N=4,K=2 and gemm:N=4,M=8,K=2 are the same problem: give one of them",
+    ),
+    "one mapper twice": (
+        ["--mappers=ga,ga:population=100"],
+        "ga and ga:population=100 are the same: give one of them",
+    ),
     "flag of run": (["--layer=resnet18_l2"], "--layer=resnet18_l2"),
     "resume without directory": (["--resume"], "--out DIR"),
     "resume of nothing": (["--resume", "--out=nothing"], "nothing/comparison.json"),
@@ -148,11 +156,12 @@ def test_a_comparison_can_be_extended_and_runs_nothing_twice(
     assert compare(whole, *more) == 0
     assert tables(out) == tables(whole)
     assert load(out / "comparison.json") == load(whole / "comparison.json")
-    # Less can be asked for, too.
+    # What is finished stays in the tables.
     capsys.readouterr()
-    assert compare(out, "--resume", "--mappers=ga", seeds=1) == 0
-    assert {row["mapper"] for row in rows(out / "table.csv")} == {"ga"}
-    assert "random" not in capsys.readouterr().out
+    for less in (["--mappers=ga"], ["--seed=1", "--seeds=1"], [f"--layers={LAYER}"]):
+        assert compare(out, "--resume", *more, *less) == 2
+        assert "searches that are not asked for, such as " in capsys.readouterr().err
+    assert tables(out) == tables(whole)
 
 
 def test_a_comparison_that_was_killed_at_once_can_be_resumed(out: Path) -> None:
@@ -225,16 +234,17 @@ def test_an_existing_directory_is_not_overwritten(
 def test_a_mapper_that_raises_loses_its_own_cells(
     jobs: int, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    flags = ("--mappers=random,failing,greedy,lazy", f"--jobs={jobs}")
+    flags = ("--mappers=random,failing,greedy,lazy,leaving", f"--jobs={jobs}")
     assert compare(out, *flags) == 1
     shown = capsys.readouterr()
     failures = sorted(line for line in shown.err.splitlines() if line.startswith("failed: "))
-    assert len(failures) == 6
+    assert len(failures) == 8
     path = out / "cells"
     (path,) = path.glob("*/latency/failing/1.error.txt")
     told = f"failed: failing on {LAYER}, latency, seed 1: ArithmeticError: lost count; traceback in"
     assert f"{told} {path}; --resume runs it again" in failures
     assert "301 evaluations asked for, 300 of 300 remain" in " ".join(failures)
+    assert "SystemExit: 0" in " ".join(failures)
     assert "lazy ended its search after 1 of 300 evaluations" in " ".join(failures)
     assert path.read_text().startswith("Traceback")
     assert {each.parent.name for each in cells(out)} == {"random"}

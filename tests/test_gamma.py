@@ -366,6 +366,20 @@ def test_the_best_40_breed_and_the_best_5_survive() -> None:
     assert len(mapper.ask(7)) == 7
 
 
+@pytest.mark.parametrize("mutations", [0, 1, 2])
+def test_a_child_mutates_as_often_as_the_settings_say(mutations: int) -> None:
+    mapper = make_mapper(
+        f"gamma:crossover_rate=0:order_rate=0:mutation_rate=1:mutations={mutations}:population=2000"
+    )
+    mapper.start(SPACE, np.random.default_rng(0))
+    lone = population(SPACE, 1, np.random.default_rng(1))
+    mapper.tell(lone, np.array([1.0]))
+    # With the inner parallel dimension the cluster size changes, too; tiles may clip inner ones.
+    free = [i for name, i in columns(SPACE).items() if name.startswith(("l2_tile", "l2_parallel"))]
+    changed = (mapper.ask(2000)[:, free] != lone[0, free]).sum(axis=1)
+    assert changed.max() == mutations
+
+
 def test_what_is_asked_for_needs_no_correction() -> None:
     mapper = make_mapper("gamma")
     mapper.start(SPACE, np.random.default_rng(0))

@@ -69,5 +69,6 @@ def test_invalid_samples_are_not_learnt_from() -> None:
 
 def test_forgotten_updates_weigh_nothing() -> None:
     mapper, generations = told(PbilConfig(learning_rate=0.5, population=3000), 200)
-    assert len(mapper._selected) < len(generations)
-    assert 0.5 ** len(mapper._selected) < 1e-12
+    remembered = len(mapper._selected)
+    assert remembered < len(generations)
+    assert 0.5**remembered < 1e-12

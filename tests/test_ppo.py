@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 
 import numpy as np
 import pytest
 import torch
+from stable_baselines3 import PPO
 
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import PRESETS
@@ -15,6 +17,7 @@ from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
+from mappers.ppo import PpoConfig
 
 PROBLEM = Problem(MapSpace(find_layer("resnet18_l2"), PRESETS["paper"]))
 
@@ -31,6 +34,41 @@ def values(text: str, budget: int, seed: int = 0) -> np.ndarray:
 def test_it_learns(name: str) -> None:
     found = values(name, 5000)
     assert np.median(found[-500:]) < 0.7 * np.median(found[:500])
+
+
+def test_by_default_stable_baselines_defaults_are_in_force() -> None:
+    defaults = inspect.signature(PPO.__init__).parameters
+    config = PpoConfig()
+    for name in ("n_epochs", "batch_size", "learning_rate"):
+        assert getattr(config, name) == defaults[name].default
+    assert config.entropy == defaults["ent_coef"].default
+    # Its one environment of 2,048 steps is eight of fewer here.
+    assert config.environments * config.n_steps == defaults["n_steps"].default
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("n_steps=16", "n_steps", 16),
+        ("batch_size=32", "batch_size", 32),
+        ("n_epochs=3", "n_epochs", 3),
+        ("learning_rate=0.002", "learning_rate", 0.002),
+        ("entropy=0.02", "ent_coef", 0.02),
+        ("environments=4", "n_envs", 4),
+    ],
+)
+def test_every_setting_reaches_the_agent(
+    text: str, name: str, expected: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents: list[PPO] = []
+    learn = PPO.learn
+    monkeypatch.setattr(
+        PPO,
+        "learn",
+        lambda agent, *rest, **more: agents.append(agent) or learn(agent, *rest, **more),
+    )
+    values(f"ppo_box:{text}", 10)
+    assert getattr(agents[0], name) == expected
 
 
 def seed_all(seed: int) -> None:

@@ -1,0 +1,48 @@
+"""Standings of searches that were made up."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.cells import Cell, Finished
+from experiments.goals import Goal, ProblemConfig, make_goal
+from experiments.standings import Contest, standings
+from maestro_env.hardware import PRESETS
+from maestro_env.workloads import find_layer
+
+
+def goal() -> Goal:
+    return make_goal(ProblemConfig(), find_layer("resnet18_l2"), PRESETS["paper"], "latency")
+
+
+def search(mapper: str, seed: int, improvements: dict[int, float]) -> Finished:
+    return Finished(
+        Cell("resnet18_l2", "latency", mapper, seed),
+        evaluations=100,
+        invalid=0,
+        unique=100,
+        warm_up=0,
+        at=np.array(list(improvements)),
+        values=np.array(list(improvements.values())),
+        best_point=(0,),
+        seconds=1.0,
+        model_seconds=0.5,
+        versions={},
+    )
+
+
+def test_a_search_arrives_at_5_percent_above_the_best_known_and_not_before() -> None:
+    searches = {
+        "best": [search("best", 0, {3: 2e6, 9: 1e6})],
+        "other": [
+            search("other", 0, {2: 3e6, 40: 1.05e6, 60: 1.02e6}),
+            search("other", 1, {2: 3e6, 40: 1.0501e6, 70: 1.04e6}),
+            search("other", 2, {2: 1.0501e6}),
+        ],
+    }
+    found = standings(Contest("resnet18_l2", "latency", goal(), searches), np.array([5, 100]))
+    assert found["best"].samples_to.tolist() == [9]
+    assert found["other"].samples_to.tolist() == [40, 70, np.inf]
+    np.testing.assert_allclose(found["other"].best, [(3e6 + 3e6 + 1.0501e6) / 3, 3.1101e6 / 3])
+    np.testing.assert_allclose(found["best"].to_best_mapper, [1, 1])
+    np.testing.assert_allclose(found["other"].improvement, [1 / 3, 0])
