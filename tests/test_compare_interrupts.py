@@ -19,7 +19,7 @@ from run_helpers import interrupt_after_import
 from experiments.compare import main
 
 FLAGS = ("--mappers=random,ga,ga_log", "--jobs=2")
-SAMPLES, SEEDS = 3000, 12
+SAMPLES, SEEDS = 6000, 16
 SEARCHES = 3 * SEEDS
 PATIENCE = 120
 
