@@ -24,7 +24,8 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 _LINES = ("-", "--", "-.")
 STYLES = tuple((colour, line) for line in _LINES for colour in _COLOURS)
 GREY = "#555555"
-_FEW_SEEDS = 10
+# More lines than these hide each other.
+_FEW_SEARCHES = 20
 _GRID = 500
 
 
@@ -74,11 +75,11 @@ def draw_curves(
         curves: float64[S, N], best so far of each search; infinite if nothing is valid yet.
         colour: of all lines.
         line: their style.
-        each: whether to draw every search too, unless there are many.
+        each: whether to draw every search too.
     """
     style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
     axes.plot(grid, _finite(iqm(curves)), label=mapper, linewidth=2, **style)
-    if each and 1 < len(curves) <= _FEW_SEEDS:
+    if each and len(curves) > 1:
         axes.plot(grid, _finite(curves).T, linewidth=0.6, alpha=0.5, **style)
     found = np.isfinite(curves).all(axis=0)
     if len(curves) > 1 and found.any():
@@ -115,10 +116,11 @@ def tidy(axes: Axes) -> None:
 def _convergence(run: Run) -> Figure:
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
+    few = len(run.searches) <= _FEW_SEARCHES
     for mapper, style in zip(run.summary["mappers"], cycle(STYLES)):
         curves = _curves([search for search in run.searches if search.mapper == mapper])
         grid = np.unique(np.geomspace(1, curves.shape[1], _GRID).astype(int))
-        draw_curves(axes, mapper, grid, curves[:, grid - 1], *style, each=True)
+        draw_curves(axes, mapper, grid, curves[:, grid - 1], *style, each=few)
     bound = run.summary["lower_bound"]
     draw_bound(axes, bound)
     _label(axes, run)
