@@ -373,7 +373,7 @@ def test_a_child_mutates_as_often_as_the_settings_say(mutations: int) -> None:
     )
     mapper.start(SPACE, np.random.default_rng(0))
     mapper.tell(lone := population(SPACE, 1, np.random.default_rng(1)), np.array([1.0]))
-    # Elsewhere a mutation may change two: inner tiles are clipped, cluster sizes follow a dimension.
+    # Others may change two at once: inner tiles are clipped, cluster sizes follow a dimension.
     free = [i for name, i in columns(SPACE).items() if name.startswith(("l2_tile", "l2_parallel"))]
     changed = (mapper.ask(2000)[:, free] != lone[0, free]).sum(axis=1)
     assert changed.max() == mutations
