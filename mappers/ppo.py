@@ -85,7 +85,7 @@ class BoxPpoMapper(PpoMapper):
 
 
 class TunedPpoMapper(PpoMapper):
-    """The best of fourteen settings tried on the tuning layers (docs/mappers.md)."""
+    """The setting chosen of fourteen on the tuning layers, as docs/mappers.md tells."""
 
     DEFAULT = PpoConfig(actions="box", n_steps=64, learning_rate=1e-3, entropy=0.01)
 
