@@ -8,12 +8,11 @@ from typing import Any
 
 from experiments.cells import Cell
 from experiments.flags import UsageError, option
-from experiments.goals import Goal, ProblemConfig, find_mappers, make_goal, unique
+from experiments.goals import MAPPERS_HELP, Goal, ProblemConfig, find_mappers, make_goal, unique
 from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.workloads import find_layer
-from mappers import MAPPERS
 
 
 @dataclass(frozen=True)
@@ -28,11 +27,7 @@ class _Searches:
         "latency,edp",
         f"what to minimise, some of these with commas between: {', '.join(OBJECTIVES)}",
     )
-    mappers: str = option(
-        "all",
-        "all, or some of these with commas between, settings behind a colon as in "
-        f"ga:population=50: {', '.join(MAPPERS)}",
-    )
+    mappers: str = option("all", MAPPERS_HELP)
     samples: int = option(20_000, "evaluations of one search", least=1)
     seeds: int = option(
         10, "searches per layer, objective and mapper, one a seed", least=1, most=10_000

@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from experiments.flags import option
-from experiments.goals import Goal, ProblemConfig, find_mappers, make_goal
+from experiments.goals import MAPPERS_HELP, Goal, ProblemConfig, find_mappers, make_goal
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.workloads import find_layer
-from mappers import MAPPERS
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class _Searches:
         "mobilenetv2_l2", "a name of --list-layers, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8"
     )
     objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
-    mapper: str = option("all", f"all, or some of these with commas between: {', '.join(MAPPERS)}")
+    mapper: str = option("all", MAPPERS_HELP)
     samples: int = option(20_000, "evaluations of one search", least=1)
     seeds: int = option(1, "searches per mapper, one a seed", least=1, most=10_000)
     seed: int = option(0, "the first seed; the others count up from it")

@@ -15,6 +15,11 @@ from maestro_env.objectives import ENERGIES, Objective, find_objective
 from maestro_env.problem import Problem
 from mappers import MAPPERS, make_mapper
 
+MAPPERS_HELP = (
+    "all, or some of these with commas between, settings behind a colon as in ga:population=50: "
+    + ", ".join(MAPPERS)
+)
+
 
 @dataclass(frozen=True)
 class ProblemConfig:

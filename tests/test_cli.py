@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import fields
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 from run_helpers import contents, interrupt_after_import, load, run
 
-from experiments import bench, compare, flags, speed
+from experiments import bench, cli, compare, flags, speed
 from experiments.compare_config import CompareConfig
 from experiments.config import RunConfig
 from experiments.run import main
@@ -178,3 +180,31 @@ def test_commands_start_light(command: str) -> None:
     ours = {f"experiments.{command}", "experiments.cli", "experiments"}
     assert {name for name in loaded if name.startswith("experiments")} == ours
     assert not {"argparse", "dataclasses", "maestro_env", "mappers", "numpy"} & loaded
+
+
+def test_ctrl_c_deferred_is_answered_at_the_end() -> None:
+    done = []
+
+    def pressed_in_the_middle() -> None:
+        with cli.deferred():
+            os.kill(os.getpid(), signal.SIGINT)
+            done.append("the rest of the block")
+
+    with pytest.raises(KeyboardInterrupt):
+        pressed_in_the_middle()
+    assert done
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_reader_that_goes_away_is_no_traceback(out: Path) -> None:
+    command = [sys.executable, "-m", "experiments.run", "--mapper=random", "--samples=50"]
+    with subprocess.Popen(
+        [*command, f"--out={out}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        complaints = process.stderr.read()
+    # Python's own way of ending, or the shell's for a broken pipe.
+    assert process.returncode in (1, 141)
+    assert "Traceback" not in complaints
