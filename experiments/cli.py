@@ -42,7 +42,9 @@ def run(
             from experiments import flags
 
             config_class, execute = load()
-        return flags.run(config_class, execute, module, argv)
+        status = flags.run(config_class, execute, module, argv)
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         with undisturbed():
             print(_MESSAGE, file=sys.stderr)
