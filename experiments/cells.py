@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,12 @@ from experiments.files import (
     read_json,
     write_json,
 )
+from experiments.goal_files import goal_directory
 from experiments.goals import Goal
 from experiments.readback import BRIEF, number, value, vector
 from experiments.searches import Search, run_search
 from experiments.stats import Floats, best_so_far
+from experiments.windows import WatchedEvaluator, Windows, from_entry, to_entry
 from maestro_env.evaluator import Evaluator
 
 Versions = dict[str, str | None]
@@ -67,6 +69,7 @@ class Finished:
         seconds: the search took.
         model_seconds: of these, in the cost model.
         versions: of what computed it, and the commit.
+        windows: what it did over its samples, if the search was watched.
     """
 
     cell: Cell
@@ -80,6 +83,7 @@ class Finished:
     seconds: float
     model_seconds: float
     versions: Versions
+    windows: Windows | None = None
 
     def best_after(self, evaluations: NDArray[np.int64]) -> Floats:
         """Return the best after each number of evaluations, shape [C] to [C]."""
@@ -102,6 +106,9 @@ class Work:
         samples: to spend.
         directory: of the comparison.
         versions: of what computes it.
+        made: the text to make the mapper of, where files are named by their place; None for the
+            cell's own.
+        watched: whether its file tells what it did over its samples too.
     """
 
     cell: Cell
@@ -109,11 +116,8 @@ class Work:
     samples: int
     directory: Path
     versions: Versions
-
-
-def goal_directory(directory: Path, layer: str, objective: str) -> Path:
-    """Return where a comparison's directory keeps the cells of a layer and an objective."""
-    return directory / "cells" / distinct_name(layer) / objective
+    made: str | None = None
+    watched: bool = False
 
 
 def run_cell(work: Work) -> str | None:
@@ -125,17 +129,20 @@ def run_cell(work: Work) -> str | None:
     cell, path = work.cell, work.cell.path(work.directory)
     error_path = path.with_suffix(".error.txt")
     ensure_directory(path.parent)
-    evaluator = Evaluator(work.goal.problem, work.goal.objective, work.samples)
+    evaluator = _evaluator(work)
     try:
-        search = run_search(evaluator, cell.mapper, cell.seed)
+        search = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
         return record_failure(error_path, str(cell), error)
-    write_json(path, _entry(cell, search, work.versions))
+    entry = _entry(cell, search, work.versions)
+    if isinstance(evaluator, WatchedEvaluator):
+        entry["windows"] = to_entry(evaluator.windows(), work.goal)
+    write_json(path, entry)
     error_path.unlink(missing_ok=True)
     return None
 
 
-def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int) -> Finished | None:
+def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str) -> Finished | None:
     """Read a cell of a comparison; None if its search has not ended yet.
 
     Args:
@@ -143,6 +150,7 @@ def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int) -> Finished
         cell: which.
         goal: that its layer and objective stand for.
         samples: it must have spent.
+        again: what runs the search again once its file is gone, for the message.
 
     Raises:
         RecordError: the file is damaged, or belongs to another search.
@@ -154,11 +162,19 @@ def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int) -> Finished
         entry = read_json(path)
         finished = _finished(cell, entry, samples)
         _check_best(finished, goal)
+        if "windows" in entry:
+            finished = replace(finished, windows=from_entry(entry["windows"], goal, samples))
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         raise RecordError(
-            f"{path} is no finished search: {error}; delete it, and --resume runs it again"
+            f"{path} is no finished search: {error}; delete it, and {again} runs it again"
         ) from None
     return finished
+
+
+def _evaluator(work: Work) -> Evaluator:
+    if work.watched:
+        return WatchedEvaluator(work.goal, work.samples)
+    return Evaluator(work.goal.problem, work.goal.objective, work.samples)
 
 
 def _entry(cell: Cell, search: Search, versions: Versions) -> dict[str, Any]:
@@ -191,7 +207,9 @@ def _finished(cell: Cell, entry: dict[str, Any], samples: int) -> Finished:
         raise ValueError(f"best_point is {best_point} after {len(at)} improvements")
     return Finished(
         cell,
-        **counts,
+        evaluations=counts["evaluations"],
+        invalid=counts["invalid"],
+        unique=counts["unique"],
         warm_up=number(entry, "warm_up", int),
         at=at,
         values=values,

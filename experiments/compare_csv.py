@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from experiments.compare_config import Comparison
 from experiments.compare_tables import LEDGER, ledger
+from experiments.csv_files import csv_text
 from experiments.standings import Checkpoints, Contest, Standing, checkpoints, standings
 
 _COLUMNS = (
@@ -39,13 +38,13 @@ def table_csv(comparison: Comparison, contests: Sequence[Contest]) -> str:
         for mapper, standing in standings(contest, at).items()
         for row in _rows(standing, at)
     )
-    return _text(_COLUMNS, rows)
+    return csv_text(_COLUMNS, rows)
 
 
 def ledger_csv(comparison: Comparison, contests: Sequence[Contest]) -> str:
     """Return one row per mapper."""
     rows = ((mapper, *ledger(contests, mapper).values()) for mapper in comparison.mappers)
-    return _text(("mapper", *LEDGER), rows)
+    return csv_text(("mapper", *LEDGER), rows)
 
 
 def seconds_csv(contests: Sequence[Contest]) -> str:
@@ -65,7 +64,7 @@ def seconds_csv(contests: Sequence[Contest]) -> str:
         for mapper, found in contest.searches.items()
         for each in found
     )
-    return _text(header, rows)
+    return csv_text(header, rows)
 
 
 def _rows(standing: Standing, at: Checkpoints) -> Iterator[list[object]]:
@@ -88,11 +87,3 @@ def _rows(standing: Standing, at: Checkpoints) -> Iterator[list[object]]:
 
 def _cell(figure: float) -> object:
     return figure if np.isfinite(figure) else ""
-
-
-def _text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return buffer.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections import Counter
@@ -13,29 +12,29 @@ from pathlib import Path
 from typing import Any
 
 from experiments import cli, flags
-from experiments.cells import Cell, Finished, Work, goal_directory, read_cell, run_cell
+from experiments.cell_pool import run_cells
+from experiments.cells import Cell, Finished, Work, read_cell
 from experiments.compare_config import CompareConfig, Comparison, resolve
 from experiments.compare_csv import ledger_csv, seconds_csv, table_csv
 from experiments.compare_plots import draw
 from experiments.compare_tables import LEGEND, markdown, seconds_sheet, sheets
 from experiments.files import (
     RecordError,
-    ensure_directory,
     is_empty,
     make_directory,
     read_json,
     write_json,
     write_text,
 )
+from experiments.goal_files import check_goal, write_goal
 from experiments.goals import Goal
 from experiments.machine import versions
-from experiments.pool import WorkerDiedError, run_all
-from experiments.progress import CellsBar
 from experiments.readback import check_same
 from experiments.standings import Contest
 from experiments.tables import print_table
 
-_SETTINGS, _GOAL = "comparison.json", "goal.json"
+_SETTINGS = "comparison.json"
+_AGAIN = "--resume"
 
 
 def execute(config: CompareConfig) -> int:
@@ -54,7 +53,7 @@ def execute(config: CompareConfig) -> int:
         for cell in comparison.cells()
         if cell not in finished
     ]
-    status = _report(comparison, directory, _run(config, works, len(finished)))
+    status = _report(comparison, directory, run_cells(works, len(finished), config.jobs, _AGAIN))
     if status == cli.INTERRUPTED:
         resuming = flags.to_flags(replace(config, out=str(directory), resume=True))
         with cli.undisturbed():
@@ -83,12 +82,10 @@ def _open(comparison: Comparison) -> Path:
 def _check_settings(comparison: Comparison, directory: Path) -> None:
     path = directory / _SETTINGS
     begun = read_json(path)
-    check_same(path, begun, _plain(comparison.settings()))
+    check_same(path, begun, comparison.settings())
     _check_none_is_lost(comparison, directory, begun)
     for (layer, objective), goal in comparison.goals.items():
-        path = goal_directory(directory, layer, objective) / _GOAL
-        if path.exists():
-            check_same(path, read_json(path), _plain(_facts(goal)))
+        check_goal(directory, layer, objective, goal)
 
 
 def _check_none_is_lost(comparison: Comparison, directory: Path, begun: dict[str, Any]) -> None:
@@ -111,21 +108,7 @@ def _write_settings(comparison: Comparison, directory: Path) -> None:
     # First, so that whatever lies in the directory belongs to these settings.
     write_json(directory / _SETTINGS, comparison.describe())
     for (layer, objective), goal in comparison.goals.items():
-        path = goal_directory(directory, layer, objective)
-        ensure_directory(path)
-        write_json(path / _GOAL, _facts(goal))
-
-
-def _facts(goal: Goal) -> dict[str, Any]:
-    """Return what decides the value of a mapping, which the lower bound does not."""
-    facts = goal.describe()
-    del facts["objective"]["lower_bound"]
-    return facts
-
-
-def _plain(value: object) -> Any:
-    """Return a value as it comes back from a JSON file."""
-    return json.loads(json.dumps(value))
+        write_goal(directory, layer, objective, goal)
 
 
 def _goal(comparison: Comparison, cell: Cell) -> Goal:
@@ -136,7 +119,7 @@ def _read(comparison: Comparison, directory: Path) -> dict[Cell, Finished]:
     """Return the finished cells among those asked for."""
     samples = comparison.config.samples
     read = {
-        cell: read_cell(directory, cell, _goal(comparison, cell), samples)
+        cell: read_cell(directory, cell, _goal(comparison, cell), samples, _AGAIN)
         for cell in comparison.cells()
     }
     return {cell: each for cell, each in read.items() if each is not None}
@@ -145,28 +128,6 @@ def _read(comparison: Comparison, directory: Path) -> dict[Cell, Finished]:
 def _warnings(comparison: Comparison) -> list[str]:
     warnings = (goal.problem.stride_warning() for goal in comparison.goals.values())
     return list(dict.fromkeys(each for each in warnings if each))
-
-
-def _run(config: CompareConfig, works: Sequence[Work], finished: int) -> int:
-    """Run cells; return the exit status of that."""
-    failed = 0
-    try:
-        with CellsBar(finished + len(works), finished) as bar:
-
-            def end(work: Work, failure: str | None) -> None:
-                nonlocal failed
-                bar.end(str(work.cell))
-                if failure:
-                    failed += 1
-                    print(failure, file=sys.stderr)
-
-            run_all(run_cell, works, config.jobs, lambda work: bar.begin(str(work.cell)), end)
-    except KeyboardInterrupt:
-        return cli.INTERRUPTED
-    except WorkerDiedError as error:
-        print(f"failed: {error}; --resume runs the rest", file=sys.stderr)
-        return cli.FAILED
-    return cli.FAILED if failed else 0
 
 
 def _report(comparison: Comparison, directory: Path, status: int) -> int:

@@ -21,4 +21,4 @@ def record_failure(path: Path, search: str, error: BaseException) -> str:
     """
     write_text(path, "".join(traceback.format_exception(error)))
     reason = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"failed: {search}: {reason}; traceback in {path}; --resume runs it again"
+    return f"failed: {search}: {reason}; traceback in {path}"

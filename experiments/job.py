@@ -87,7 +87,8 @@ def _search(task: Task, mapper: str, seed: int, writer: records.RunWriter, bar: 
             writer.add(Search.of(evaluator, mapper, seed, time.perf_counter() - began))
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-        print(record_failure(path, f"{mapper}, seed {seed}", error), file=sys.stderr)
+        failure = record_failure(path, f"{mapper}, seed {seed}", error)
+        print(f"{failure}; --resume runs it again", file=sys.stderr)
         return False
     writer.add(search)
     bar.finish(search)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import reprlib
 from pathlib import Path
@@ -67,12 +68,12 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
     Args:
         path: of the file.
         begun: what it holds: JSON objects by section.
-        asked: what it should hold; the file may hold more.
+        asked: what it should hold, as JSON would hold it; the file may hold more.
 
     Raises:
         RecordError: it holds something else.
     """
-    for section, values in asked.items():
+    for section, values in json.loads(json.dumps(asked)).items():
         recorded = begun.get(section)
         if not isinstance(recorded, dict):
             raise RecordError(f"{path}: {section!r} is not a JSON object")

@@ -6,7 +6,6 @@ a run is killed at, the searches of the summary can be read and the others be ru
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +136,7 @@ def resume(task: Task) -> RunWriter:
         raise RecordError("--resume needs the directory of the run to continue: --out DIR")
     directory = Path(task.config.out)
     run = read_run(directory)
-    check_same(directory / _CONFIG, run.config, json.loads(json.dumps(task.describe())))
+    check_same(directory / _CONFIG, run.config, task.describe())
     for search in run.searches:
         _check_best(directory / _SUMMARY, task, search)
     kept = [search for search in run.searches if len(search.values) == task.config.samples]

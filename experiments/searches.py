@@ -106,13 +106,15 @@ class UnspentError(RuntimeError):
     """A mapper ended its search before its budget was spent."""
 
 
-def run_search(evaluator: Evaluator, mapper: str, seed: int) -> Search:
+def run_search(evaluator: Evaluator, mapper: str, seed: int, made: str | None = None) -> Search:
     """Let a mapper spend all the budget of a new evaluator.
 
     Args:
         evaluator: knows what is searched, and the budget.
         mapper: its name, and changes of its settings if need be.
         seed: the same one makes the same search, whichever other searches are run.
+        made: the text to make the mapper of, where files are named by their place; None for
+            ``mapper``, which decides the random stream.
 
     Raises:
         UnspentError: the mapper did not spend it.
@@ -120,7 +122,8 @@ def run_search(evaluator: Evaluator, mapper: str, seed: int) -> Search:
     """
     began = time.perf_counter()
     assert evaluator.budget is not None
-    make_mapper(mapper).search(evaluator, evaluator.budget, _stream(evaluator, mapper, seed))
+    stream = _stream(evaluator, mapper, seed)
+    make_mapper(made or mapper).search(evaluator, evaluator.budget, stream)
     if evaluator.remaining:
         raise UnspentError(
             f"{mapper} ended its search after {evaluator.used} of {evaluator.budget} evaluations"

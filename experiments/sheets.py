@@ -36,12 +36,13 @@ class Sheet:
             table.add_row(*row)
         return table
 
-    def markdown(self) -> str:
-        """Return it as a section of a Markdown file."""
+    def markdown(self, level: int = 2) -> str:
+        """Return it as a section of a Markdown file, its heading of the given level."""
         rules = ["---", *("---:" for _ in self.right)]
         lines = [(self.left, *self.right), rules, *self.rows]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        return "\n\n".join(part for part in (f"## {self.title}", table, self.note) if part) + "\n"
+        parts = (f"{'#' * level} {self.title}", table, self.note)
+        return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def significant(value: float, digits: int = 4) -> str:

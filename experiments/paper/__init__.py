@@ -1,0 +1,1 @@
+"""``python -m experiments.paper``: the tables and figures of the paper, one file each."""

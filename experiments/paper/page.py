@@ -1,0 +1,66 @@
+"""The page of results, made of the result files alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from experiments.files import ensure_directory, write_text
+from experiments.paper.about import provenance, read_about
+from experiments.paper.config import Plan
+from experiments.paper.item import Claim, Section
+from experiments.paper.items import ITEMS
+
+_HOUR = 3600
+_OPENING = (
+    "The tables and figures of the paper (Krishnan et al., *Multi-Agent Reinforcement Learning for "
+    "Sample-Efficient Deep Neural Network Mapping*), made anew. "
+    "`python -m experiments.paper --all` runs every search and writes the files in "
+    "`experiments/results`; without a flag it makes this page of those files alone, its sentences "
+    "included."
+)
+_VERDICTS = {True: "Holds", False: "Does not hold", None: "Not decided"}
+
+
+def write_page(plan: Plan) -> None:
+    """Write the page.
+
+    Raises:
+        RecordError: a result file cannot be read, or the page not be written.
+    """
+    ensure_directory(plan.page.parent)
+    write_text(plan.page, "\n\n".join(_parts(plan)) + "\n")
+
+
+def _parts(plan: Plan) -> Iterator[str]:
+    claims: list[Claim] = []
+    bodies: list[str] = []
+    seconds = 0
+    for item in ITEMS.values():
+        places = plan.places(item)
+        about = read_about(places.results)
+        if about is None:
+            section, source = Section((), "Not run yet."), None
+        else:
+            ensure_directory(places.images)
+            section, source = item.section(places), provenance(about)
+            seconds += about["seconds"]
+        claims += section.claims
+        bodies += [f"## {item.title}", *([source] if source else []), section.body.strip()]
+    yield "# Results"
+    yield _OPENING
+    yield "## Where the paper's claims hold"
+    yield _summary(claims)
+    yield f"All searches behind this page together took {seconds / _HOUR:.2f} core-hours."
+    yield from bodies
+
+
+def _summary(claims: Sequence[Claim]) -> str:
+    if not claims:
+        return "Nothing has been run yet."
+    lines = (
+        f"- **{_VERDICTS[claim.holds]}.** The paper: {claim.paper} Here: {claim.found}"
+        for claim in claims
+    )
+    held = sum(claim.holds is True for claim in claims)
+    decided = sum(claim.holds is not None for claim in claims)
+    return "\n".join([f"{held} of {decided} claims that were decided hold.", "", *lines])

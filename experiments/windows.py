@@ -1,0 +1,130 @@
+"""What a search did over its samples, window by window: its mean return and its choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.goals import Goal
+from experiments.stats import Floats
+from maestro_env.evaluator import Batch, Evaluator
+from maestro_env.map_space import Points
+
+_WINDOWS = 100
+_DIGITS = 5
+_PER_MILLE = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """What a search did in each of W windows of equal width.
+
+    Args:
+        ends: int64[W], evaluations up to and including each window.
+        returns: float64[W], mean reward: the objective of a typical random mapping divided by that
+            of a sample, 0 for an invalid one.
+        choices: float64[W, D], mean choice of every parameter: 0 is its first, 1 its last.
+        spreads: float64[W, D], standard deviation of the same.
+    """
+
+    ends: NDArray[np.int64]
+    returns: Floats
+    choices: Floats
+    spreads: Floats
+
+
+class WatchedEvaluator(Evaluator):
+    """An evaluator that keeps the points of its samples too."""
+
+    def __init__(self, goal: Goal, budget: int) -> None:
+        super().__init__(goal.problem, goal.objective, budget)
+        self._goal = goal
+        self._points = np.empty((budget, len(self.space.sizes)), dtype=np.int32)
+
+    def evaluate(self, points: Points) -> Batch:
+        began = self.used
+        batch = super().evaluate(points)
+        self._points[began : self.used] = points
+        return batch
+
+    def windows(self) -> Windows:
+        """Return what the search did so far, which must have begun."""
+        rewards = reference(self._goal) / self.trace[0]
+        last = np.maximum(self.space.sizes - 1, 1)
+        choices = self._points[: self.used] / last
+        ends = window_ends(self.used)
+        means = window_means(choices, ends)
+        variances = window_means(choices**2, ends) - means**2
+        spreads = np.sqrt(np.maximum(variances, 0.0))
+        return Windows(ends, window_means(rewards, ends), means, spreads)
+
+
+def reference(goal: Goal) -> float:
+    """Return the objective that earns 1, the same as that of ``MaestroEnv``."""
+    problem, bound = goal.problem, goal.objective.bound
+    typical = problem.typical(goal.objective)
+    if typical is not None:
+        return typical
+    assert bound is not None
+    return bound(problem.layer, problem.hardware)
+
+
+def window_ends(samples: int) -> NDArray[np.int64]:
+    """Return where windows end, int64[W]: as many as there are samples, at most a hundred."""
+    windows = min(_WINDOWS, samples)
+    return np.arange(1, windows + 1) * samples // windows
+
+
+def window_means(values: Floats, ends: NDArray[np.int64]) -> Floats:
+    """Return the mean in each window, shape [N, ...] to [W, ...]."""
+    starts = np.append(0, ends[:-1])
+    widths = (ends - starts).reshape(-1, *(1 for _ in values.shape[1:]))
+    means: Floats = np.add.reduceat(values, starts, axis=0) / widths
+    return means
+
+
+def to_entry(windows: Windows, goal: Goal) -> dict[str, Any]:
+    """Return windows as a cell's file holds them: a line of numbers each, choices per mille."""
+    names = [parameter.name for parameter in goal.problem.space.parameters]
+
+    def lines(columns: Floats) -> dict[str, str]:
+        whole = np.rint(columns * _PER_MILLE).astype(int)
+        return {
+            name: " ".join(map(str, column))
+            for name, column in zip(names, whole.T.tolist(), strict=True)
+        }
+
+    returns = " ".join(f"{each:.{_DIGITS}g}" for each in windows.returns.tolist())
+    return {
+        "returns": returns,
+        "choices": lines(windows.choices),
+        "spreads": lines(windows.spreads),
+    }
+
+
+def from_entry(entry: dict[str, Any], goal: Goal, samples: int) -> Windows:
+    """Return the windows that a cell's file holds.
+
+    Raises:
+        LookupError, TypeError, ValueError: it holds something else.
+    """
+    ends = window_ends(samples)
+    names = [parameter.name for parameter in goal.problem.space.parameters]
+
+    def columns(section: str) -> Floats:
+        return np.stack([_numbers(entry[section][name], ends) for name in names], 1) / _PER_MILLE
+
+    returns = _numbers(entry["returns"], ends)
+    return Windows(ends, returns, columns("choices"), columns("spreads"))
+
+
+def _numbers(text: object, ends: NDArray[np.int64]) -> Floats:
+    if not isinstance(text, str):
+        raise TypeError("windows are no lines of numbers")
+    numbers = np.array([float(each) for each in text.split()])
+    if numbers.shape != ends.shape or not np.isfinite(numbers).all():
+        raise ValueError(f"windows: {len(numbers)} numbers, allowed: {len(ends)} finite ones")
+    return numbers
