@@ -6,7 +6,13 @@ import math
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from experiments.searches import Search
 from maestro_env.evaluator import Evaluator
@@ -55,7 +61,7 @@ class Bar:
 
 
 class CellsBar:
-    """The bar of a comparison, and the names of the cells under way.
+    """The bar of a comparison, the time left, and the names of the cells under way.
 
     Args:
         cells: all of them.
@@ -67,6 +73,7 @@ class CellsBar:
             TextColumn("searches"),
             BarColumn(),
             MofNCompleteColumn(),
+            TimeRemainingColumn(),
             TextColumn("{task.description}"),
             console=Console(stderr=True),
         )

@@ -50,7 +50,10 @@ def _parts(plan: Plan) -> Iterator[str]:
     yield _OPENING
     yield "## Where the paper's claims hold"
     yield _summary(claims)
-    yield f"All searches behind this page together took {seconds / _HOUR:.2f} core-hours."
+    yield (
+        f"The searches of all sections together took {seconds:,} seconds of one core "
+        f"({seconds / _HOUR:.2f} core-hours), those that two sections share counted in both."
+    )
     yield from bodies
 
 

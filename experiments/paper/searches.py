@@ -31,15 +31,24 @@ def in_turn(runs: Iterable[Run]) -> list[Run]:
 def open_directory(out: Path, runs: Sequence[Run]) -> None:
     """Check that what a directory holds is of the same settings, and write them.
 
+    Those of the mappers are among them: defaults may have changed since a search was run.
+
     Raises:
         RecordError: it holds other searches under the same names, or cannot be read or written.
         MaestroEnvError: a run names what does not exist.
     """
-    ensure_directory(out)
-    _open_mappers(out / _MAPPERS, dict.fromkeys(run.mapper for run in runs))
+    # Everything is looked up and checked before anything is written.
+    mappers = {
+        name: asdict(make_mapper(name).config) for name in sorted({run.mapper for run in runs})
+    }
     goals = {(out / run.setting, run.layer, run.objective): goal(run) for run in runs}
+    path = out / _MAPPERS
+    begun = read_json(path) if path.exists() else {}
+    check_same(path, begun, {name: mappers[name] for name in mappers if name in begun})
     for place, found in goals.items():
         check_goal(*place, found)
+    ensure_directory(out)
+    write_json(path, begun | mappers)
     for place, found in goals.items():
         write_goal(*place, found)
 
@@ -89,11 +98,3 @@ def goal(run: Run) -> Goal:
 def _goal(layer: str, objective: str, hardware: str, model: str, schema: str) -> Goal:
     config = ProblemConfig(hardware=hardware, model=model, schema=schema)
     return make_goal(config, find_layer(layer), find_hardware(hardware), objective)
-
-
-def _open_mappers(path: Path, mappers: Iterable[str]) -> None:
-    """Keep every mapper's settings: searches under other ones must not be taken for theirs."""
-    asked = {mapper: asdict(make_mapper(mapper).config) for mapper in mappers}
-    begun = read_json(path) if path.exists() else {}
-    check_same(path, begun, {mapper: asked[mapper] for mapper in asked if mapper in begun})
-    write_json(path, begun | asked)
