@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import fields
-from itertools import product
+from itertools import accumulate, product
 from pathlib import Path
 
 import pytest
@@ -169,7 +169,9 @@ def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
     assert load(out / "summary.json")["interrupted"] is True
 
 
-@pytest.mark.parametrize("command", ["run", "compare", "bench", "audit", "exploit", "gamma_parity"])
+@pytest.mark.parametrize(
+    "command", ["run", "compare", "bench", "audit", "exploit", "gamma_parity", "paper.__main__"]
+)
 def test_commands_start_light(command: str) -> None:
     """Until a command answers Ctrl-C, it has imported nothing but the standard library."""
     script = f"import experiments.{command}, sys; print(*sys.modules)"
@@ -177,7 +179,8 @@ def test_commands_start_light(command: str) -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     loaded = set(ended.stdout.split())
-    ours = {f"experiments.{command}", "experiments.cli", "experiments"}
+    path = accumulate(["experiments", *command.split(".")], lambda *names: ".".join(names))
+    ours = {"experiments.cli", *path}
     assert {name for name in loaded if name.startswith("experiments")} == ours
     assert not {"argparse", "dataclasses", "maestro_env", "mappers", "numpy"} & loaded
 

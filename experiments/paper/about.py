@@ -46,7 +46,7 @@ def write_about(
             "budgets": sorted({run.samples for run in asked}),
             "evaluations": sum(each.evaluations for each in found),
             "warm_up": sum(each.warm_up for each in found),
-            "seconds": round(sum(each.seconds for each in found)),
+            "seconds": round(sum(each.seconds for each in found), 3),
             **{name: _counts(found, name) for name in ("commit", "processor", "date")},
         },
     )

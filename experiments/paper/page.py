@@ -34,7 +34,7 @@ def write_page(plan: Plan) -> None:
 def _parts(plan: Plan) -> Iterator[str]:
     claims: list[Claim] = []
     bodies: list[str] = []
-    seconds = 0
+    seconds = 0.0
     for item in ITEMS.values():
         places = plan.places(item)
         about = read_about(places.results)
@@ -51,7 +51,7 @@ def _parts(plan: Plan) -> Iterator[str]:
     yield "## Where the paper's claims hold"
     yield _summary(claims)
     yield (
-        f"The searches of all sections together took {seconds:,} seconds of one core "
+        f"The searches of all sections together took {seconds:,.0f} seconds of one core "
         f"({seconds / _HOUR:.2f} core-hours), those that two sections share counted in both."
     )
     yield from bodies

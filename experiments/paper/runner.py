@@ -53,10 +53,10 @@ def _here() -> Versions:
 
 def _make(plan: Plan, here: Versions) -> int:
     """Run and write all items asked for; return the exit status."""
-    for item in plan.items:
-        item.prepare(plan.scale, plan.places(item))
     runs = in_turn(chain.from_iterable(item.runs(plan.scale) for item in plan.items))
     open_directory(plan.out, runs)
+    for item in plan.items:
+        item.prepare(plan.scale, plan.places(item))
     there = read(plan.out, runs)
     status = run_rest(plan.out, runs, there, plan.jobs, here) if len(there) < len(runs) else 0
     _write(plan, read(plan.out, runs))

@@ -57,13 +57,17 @@ def _table(sums: Rows) -> Iterator[Claim]:
 
 
 def _soon(ratios: Rows) -> Iterator[Claim]:
-    found = [row for row in ratios if row["group"] == "exact" and row["mapper"] in PAPERS]
+    found = [
+        row
+        for row in ratios
+        if row["group"] == "exact" and row["mapper"] in PAPERS and row["of"] != "0"
+    ]
     if not found:
         return
     ahead = [row for row in found if _ahead(row)]
     shown = "; ".join(
         f"{mapper} " + ", ".join(_shown(row) for row in found if row["mapper"] == mapper)
-        for mapper in PAPERS
+        for mapper in dict.fromkeys(row["mapper"] for row in found)
     )
     samples = ", ".join(dict.fromkeys(f"{int(row['samples']):,}" for row in found))
     yield Claim(

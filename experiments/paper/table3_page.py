@@ -12,7 +12,7 @@ from experiments.paper.arena import WARMED
 from experiments.paper.item import Section
 from experiments.paper.table3_claims import claims
 from experiments.paper.table3_rows import PERCENTS
-from experiments.sheets import Sheet, bracketed, significant
+from experiments.sheets import Sheet, significant
 
 Rows = Sequence[dict[str, str]]
 
@@ -68,7 +68,7 @@ def _network_sheets(rows: Rows) -> Iterator[Sheet]:
             maestro = found.get(("maestro", mapper, ""))
             table.append(
                 [
-                    mapper,
+                    _label(mapper, row["of"], len(layers)),
                     *(_ratio(found["exact", mapper, layer]) for layer in layers),
                     f"**{_ratio(row)}**",
                     _MISSING if maestro is None else _ratio(maestro),
@@ -94,8 +94,7 @@ def _ratio_sheets(rows: Rows) -> Iterator[Sheet]:
         table = []
         for mapper in _unique(row["mapper"] for row in here):
             found = [row for row in here if row["mapper"] == mapper]
-            label = mapper if found[0]["of"] == cells else f"{mapper} ({found[0]['of']} of {cells})"
-            table.append([label, *map(_ratio, found)])
+            table.append([_label(mapper, found[0]["of"], cells), *map(_ratio, found)])
         yield Sheet(
             f"Cost after so many samples: {group} ({cells} cells)",
             "Ratios after so many samples.",
@@ -206,10 +205,19 @@ def _key(row: dict[str, str]) -> tuple[str, str, str]:
 def _ratio(row: dict[str, str]) -> str:
     parts = []
     if row["ratio"]:
-        ends = (float(row["low"]), float(row["high"])) if row["low"] and row["high"] else None
-        parts.append(bracketed(significant(float(row["ratio"]), _DIGITS), ends, _DIGITS))
+        ends = [_figure(row[name]) for name in ("low", "high") if row[name]]
+        interval = f" [{', '.join(ends)}]" if len(ends) == 2 else ""
+        parts.append(_figure(row["ratio"]) + interval)
     parts += [f"{word} in {row[name]}" for name, word in _ELSEWHERE.items() if row[name] != "0"]
     return ", ".join(parts) or _MISSING
+
+
+def _figure(text: str) -> str:
+    return text if text == "inf" else significant(float(text), _DIGITS)
+
+
+def _label(mapper: str, of: str, cells: int | str) -> str:
+    return mapper if of == str(cells) else f"{mapper} ({of} of {cells})"
 
 
 def _arrival(row: dict[str, str]) -> str:
@@ -235,9 +243,9 @@ def _times_best(row: dict[str, str] | None, figure: str) -> str:
 
 def _least(found: dict[str, dict[str, str]], figure: str) -> str:
     rows = [found[mapper] for mapper in PAPERS if mapper in found]
-    if not rows:
+    best = min(rows, key=lambda row: float(row[figure]), default=None)
+    if best is None or best[figure] == "inf":
         return _MISSING
-    best = min(rows, key=lambda row: float(row[figure]))
     return f"{_times_best(best, figure)} ({best['mapper']})"
 
 
