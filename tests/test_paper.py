@@ -6,7 +6,7 @@ import csv
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from experiments.csv_files import read_csv, write_csv
 from experiments.paper.__main__ import main
 from experiments.paper.item import QUICK, Claim, Item, Places, Run, Scale, Section
 from experiments.paper.items import ITEMS
-from experiments.paper.searches import in_turn
+from experiments.paper.searches import in_turn, run_rest
 from experiments.paper.table2 import Table2, typical_extent
 
 LAYER = "gemm:M=64,N=64,K=64"
@@ -127,6 +127,24 @@ def test_runs_are_taken_once_and_seed_by_seed() -> None:
 
     asked = [run("ga", 1), run("ga", 0), run("bo", 1), run("bo", 0), run("ga", 0)]
     assert in_turn(asked) == [run("ga", 0), run("bo", 0), run("ga", 1), run("bo", 1)]
+
+
+def test_a_file_of_groups_lies_with_the_runs_and_its_place_changes_no_search(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Work] = []
+
+    def run(works: Sequence[Work], *_: object) -> int:
+        given.extend(works)
+        return 0
+
+    monkeypatch.setattr("experiments.paper.searches.run_cells", run)
+    mapper = "marl_clustered:groups=overhead/groups.json:agents=3"
+    run_rest(out, [Run(LAYER, "latency", mapper, 0, 60)], {}, 1, {})
+    (work,) = given
+    assert work.made == f"marl_clustered:groups={out}/overhead/groups.json:agents=3"
+    # The cell's own text decides the random stream.
+    assert work.cell.mapper == mapper
 
 
 @pytest.mark.usefixtures("bests")

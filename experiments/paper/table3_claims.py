@@ -42,7 +42,7 @@ def _table(sums: Rows) -> Iterator[Claim]:
         "MobileNetV2 and VGG16 (Table III).",
         len(above) == len(sums),
         f"{len(above)} of {len(sums)} geometric-mean ratios to MARL are above 1 with their whole "
-        f"interval; {len(near)} are within {_WITHIN:.0%} of 1"
+        f"interval; {len(near)} lie within {_WITHIN:.0%} of it"
         + (f"; not so against {', '.join(others)}." if others else "."),
     )
     large = [row for row in sums if float(row["ratio"]) >= float(row["recomputed"])]

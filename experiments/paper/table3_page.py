@@ -16,10 +16,11 @@ from experiments.sheets import Sheet, significant
 
 Rows = Sequence[dict[str, str]]
 
+_ROUNDING = 0.01
 _PRINTED = ("printed", "recomputed")
 _MISSING = "-"
 _NEVER = "never"
-_DIGITS = 3
+_DIGITS = 4
 _ELSEWHERE = {"without": "none", "alone": "alone"}
 _LEGEND = (
     "A cell is a layer, an objective and a hardware. Ratios are costs in multiples of MARL's "
@@ -51,8 +52,24 @@ def section(results: Path) -> Section:
         _leads_sheet(leads),
         _cells_sheet(cells, fewer),
     ]
-    body = "\n".join([f"{_LEGEND}\n", *(sheet.markdown(level=3) for sheet in sheets)])
+    texts = (_LEGEND, _misprints(networks))
+    body = "\n".join([*(f"{text}\n" for text in texts), *(s.markdown(level=3) for s in sheets)])
     return Section(claims(networks, ratios, lines), body)
+
+
+def _misprints(rows: Rows) -> str:
+    """Say which ratios of the paper are not those of the values it prints."""
+    sums = (row for row in rows if row["printed"] and not row["layer"] and row["model"] == "exact")
+    wrong = [
+        f"{row['network']}, {row['objective']}, {row['mapper']}: {float(row['printed']):.2f} "
+        f"instead of {float(row['recomputed']):.2f}"
+        for row in sums
+        if abs(float(row["printed"]) / float(row["recomputed"]) - 1) > _ROUNDING
+    ]
+    return (
+        f"More than {_ROUNDING:.0%} from the ratio of the values it prints are these ratios of the "
+        f"paper: {'; '.join(wrong) or 'none'}."
+    )
 
 
 def _network_sheets(rows: Rows) -> Iterator[Sheet]:
@@ -236,17 +253,16 @@ def _times(figure: str | None) -> str:
 
 
 def _times_best(row: dict[str, str] | None, figure: str) -> str:
-    if row is None:
+    if row is None or row[figure] == "inf":
         return _MISSING
-    return significant(float(row[figure]) / float(row["best_known"]), _DIGITS + 1)
+    return significant(float(row[figure]) / float(row["best_known"]), _DIGITS)
 
 
 def _least(found: dict[str, dict[str, str]], figure: str) -> str:
     rows = [found[mapper] for mapper in PAPERS if mapper in found]
     best = min(rows, key=lambda row: float(row[figure]), default=None)
-    if best is None or best[figure] == "inf":
-        return _MISSING
-    return f"{_times_best(best, figure)} ({best['mapper']})"
+    shown = _times_best(best, figure)
+    return shown if best is None or shown == _MISSING else f"{shown} ({best['mapper']})"
 
 
 def _unique(names: Iterator[str]) -> tuple[str, ...]:
