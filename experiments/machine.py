@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import subprocess
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _PACKAGES = ("maestro-env", "numpy", "scipy", "gymnasium")
+# What decides which points a search from a seed looks at, and their values.
+_OURS = ("clustering", "maestro_env", "mappers", "experiments/searches.py")
+_OTHERS = ("numpy", "scipy", "scikit-learn", "stable-baselines3", "torch")
 
 
 def versions() -> dict[str, str | None]:
@@ -24,6 +28,27 @@ def processor() -> str:
         return platform.processor() or platform.machine()
     models = [line for line in text.splitlines() if line.startswith("model name")]
     return models[0].partition(":")[2].strip() if models else platform.machine()
+
+
+def code_digest() -> str:
+    """Return a digest of all code that decides a search, the compiled core and packages included.
+
+    It takes no commit to change it, nor does anything change it that no search depends on.
+    """
+    digest = hashlib.sha256(" ".join(str(_installed(name)) for name in _OTHERS).encode())
+    root = Path(__file__).parents[1]
+    for name in _OURS:
+        below = [path for path in (root / name).rglob("*") if "__pycache__" not in path.parts]
+        for path in sorted(path for path in (root / name, *below) if path.is_file()):
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _commit() -> str | None:
