@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from maestro_env.checks import plain_integer
+from maestro_env.checks import plain_integer, plain_number
 from maestro_env.errors import MaestroEnvError
 
 if TYPE_CHECKING:
@@ -26,18 +26,30 @@ class UsageError(MaestroEnvError, ValueError):
 
 
 def option(
-    default: Any, text: str, least: int = 0, most: int = 10**9, value: str | None = None
+    default: Any,
+    text: str,
+    least: float = 0,
+    most: float = 10**9,
+    value: str | None = None,
+    kind: type[int | float | str] = str,
 ) -> Any:
     """Declare a field of a config, which is a flag.
 
     Args:
         default: its type is the flag's: a bool makes a switch, named ``--no-...`` if it is on.
         text: what ``--help`` says.
-        least: smallest integer allowed.
-        most: largest integer allowed.
+        least: smallest number allowed.
+        most: largest number allowed.
         value: what ``--help`` calls the flag's value; None for the field's name.
+        kind: type of a flag whose default is None.
     """
-    metadata = {"text": text, "least": least, "most": most, "value": value}
+    metadata = {
+        "text": text,
+        "least": least,
+        "most": most,
+        "value": value,
+        "kind": kind if default is None else type(default),
+    }
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -120,8 +132,8 @@ def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> None
         return
     shown = text if default is None else f"{text} (default: {default})"
     name = field.metadata["value"] or field.name
-    metavar = "N" if isinstance(default, int) else name.upper()
-    kind = _integer(field) if isinstance(default, int) else partial(_text, name)
+    metavar = name.upper() if field.metadata["kind"] is str else "N"
+    kind = partial(_text, name) if field.metadata["kind"] is str else _number(field)
     parser.add_argument(_flag(field), default=default, type=kind, metavar=metavar, help=shown)
 
 
@@ -131,13 +143,15 @@ def _text(name: str, text: str) -> str:
     return text
 
 
-def _integer(field: dataclasses.Field[Any]) -> Callable[[str], int]:
+def _number(field: dataclasses.Field[Any]) -> Callable[[str], float]:
     least, most = field.metadata["least"], field.metadata["most"]
+    integral = field.metadata["kind"] is int
 
-    def convert(text: str) -> int:
-        value = plain_integer(text)
+    def convert(text: str) -> float:
+        value = plain_integer(text) if integral else plain_number(text)
         if value is None or not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{text!r}; allowed: integers from {least} to {most}")
+            what = "integers" if integral else "numbers"
+            raise argparse.ArgumentTypeError(f"{text!r}; allowed: {what} from {least} to {most}")
         return value
 
     return convert

@@ -8,11 +8,14 @@ import sys
 from dataclasses import fields
 from itertools import accumulate, product
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from run_helpers import contents, interrupt_after_import, load, run
 
-from experiments import bench, cli, compare, flags, speed
+from experiments import bench, cli, cluster, compare, flags, speed
+from experiments import run as run_command
+from experiments.cluster_job import ClusterConfig
 from experiments.compare_config import CompareConfig
 from experiments.config import RunConfig
 from experiments.run import main
@@ -103,16 +106,17 @@ def test_existing_directories_are_never_overwritten(
 
 
 @pytest.mark.parametrize(
-    ("command", "config"), [("run", RunConfig), ("compare", CompareConfig)], ids=["run", "compare"]
+    ("module", "config"),
+    [(run_command, RunConfig), (compare, CompareConfig), (cluster, ClusterConfig)],
 )
 def test_help_names_every_flag_once(
-    command: str, config: type, capsys: pytest.CaptureFixture[str]
+    module: ModuleType, config: type, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        {"run": main, "compare": compare.main}[command](["--help"])
+        module.main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert shown.startswith(f"usage: python -m experiments.{command} [options]\n")
+    assert shown.startswith(f"usage: python -m {module.__name__} [options]\n")
     named = re.findall(r"^  (--[a-z-]+)", shown, re.MULTILINE)
     assert named == [flags._flag(field) for field in fields(config)]
     # A flag too long for its column would stand on a line of its own.
@@ -170,7 +174,8 @@ def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "compare", "bench", "audit", "exploit", "gamma_parity", "paper.__main__"]
+    "command",
+    ["run", "compare", "cluster", "bench", "audit", "exploit", "gamma_parity", "paper.__main__"],
 )
 def test_commands_start_light(command: str) -> None:
     """Until a command answers Ctrl-C, it has imported nothing but the standard library."""

@@ -1,0 +1,103 @@
+"""Fig. 4 of the paper: the dependence between parameters, and the tree that groups them."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.cluster import hierarchy
+
+from clustering import Clustering
+from experiments.plots import GREY, STYLES, save
+
+# Dependences at least this strong are written white on dark.
+_DARK = 0.6
+_HEADROOM = 1.1
+
+
+def draw_clustering(clustering: Clustering, path: Path, title: str) -> None:
+    """Draw the matrix and the tree side by side, a row a parameter and a colour an agent.
+
+    Args:
+        clustering: what is drawn.
+        path: of the PNG file; an SVG file is written beside it.
+        title: above both.
+
+    Raises:
+        RecordError: the files cannot be written.
+    """
+    order = row_order(clustering)
+    figure = Figure(figsize=(10, 0.32 * len(order) + 1.6), layout="constrained")
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    left, right = figure.subplots(1, 2, sharey=True)
+    _draw_matrix(left, clustering, order)
+    _draw_tree(right, clustering, order)
+    save(figure, path)
+
+
+def row_order(clustering: Clustering) -> list[str]:
+    """Return parameters as they stand in the picture: as leaves, then those without variance."""
+    tree = clustering.tree
+    # A tree of one leaf has no merge, which scipy refuses.
+    leaves = hierarchy.leaves_list(tree.merges).tolist() if len(tree.merges) else [0]
+    names = [tree.leaves[leaf] for leaf in leaves]
+    return names + [name for name in clustering.dependence.names if name not in names]
+
+
+def cut_height(clustering: Clustering) -> float:
+    """Return a height at which the tree falls into the agents' groups: halfway between merges."""
+    tree, heights = clustering.tree, clustering.tree.merges[:, 2]
+    merged = _merged(clustering)
+    below = heights[merged - 1] if merged else 0.0
+    above = heights[merged] if merged < len(heights) else max(_HEADROOM * below, tree.apart)
+    return float(below + above) / 2
+
+
+def _merged(clustering: Clustering) -> int:
+    """Return how many merges the cut has left."""
+    leaves = set(clustering.tree.leaves)
+    return len(leaves) - sum(not leaves.isdisjoint(group) for group in clustering.groups.values())
+
+
+def _draw_matrix(axes: Axes, clustering: Clustering, order: list[str]) -> None:
+    dependence = clustering.dependence
+    rows = [dependence.names.index(name) for name in order]
+    matrix = dependence.matrix[np.ix_(rows, rows)]
+    axes.imshow(matrix, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
+    for (row, column), value in np.ndenumerate(matrix):
+        colour = "white" if abs(value) > _DARK else "black"
+        axes.text(column, row, f"{value:z.2f}", color=colour, fontsize=6, ha="center", va="center")
+    axes.set_xticks(range(len(order)), order, rotation=90)
+    axes.set_yticks(range(len(order)), order)
+    axes.tick_params(length=0, labelsize=8)
+    axes.spines[:].set_visible(False)
+    axes.set_title(f"dependence: {dependence.measure}", loc="left", fontsize=9, color=GREY)
+
+
+def _draw_tree(axes: Axes, clustering: Clustering, order: list[str]) -> None:
+    """Draw every merge as three lines: two branches, and what joins them."""
+    merges, leaves = clustering.tree.merges, clustering.tree.leaves
+    merged, height = _merged(clustering), cut_height(clustering)
+    colours = {
+        name: colour
+        for group, (colour, _) in zip(clustering.groups.values(), cycle(STYLES))
+        for name in group
+    }
+    # Of every node so far: its row, its height, and the colour of its first leaf's agent.
+    nodes = [(float(order.index(name)), 0.0, colours[name]) for name in leaves]
+    for index, (left, right, top, _) in enumerate(merges):
+        (one, start, colour), (other, begin, _) = nodes[int(left)], nodes[int(right)]
+        line = colour if index < merged else GREY
+        axes.plot([start, top, top, begin], [one, one, other, other], color=line, linewidth=1.5)
+        nodes.append(((one + other) / 2, float(top), colour))
+    axes.axvline(height, color="black", linestyle=(0, (4, 3)), linewidth=1)
+    rows = range(len(order))
+    axes.scatter([0] * len(order), rows, s=25, c=[colours[name] for name in order], clip_on=False)
+    axes.set_xlim(left=0, right=_HEADROOM * max(height, merges[:, 2].max(initial=0)))
+    axes.set_xlabel("height of the merge (broken line: the cut into agents)")
+    axes.tick_params(left=False, labelleft=False)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.set_title(f"agents: {len(clustering.groups)}", loc="left", fontsize=9, color=GREY)
