@@ -81,11 +81,7 @@ def _draw_tree(axes: Axes, clustering: Clustering, order: list[str]) -> None:
     """Draw every merge as three lines: two branches, and what joins them."""
     merges, leaves = clustering.tree.merges, clustering.tree.leaves
     merged, height = _merged(clustering), cut_height(clustering)
-    colours = {
-        name: colour
-        for group, (colour, _) in zip(clustering.groups.values(), cycle(STYLES))
-        for name in group
-    }
+    colours = _colours(clustering, order)
     # Of every node so far: its row, its height, and the colour of its first leaf's agent.
     nodes = [(float(order.index(name)), 0.0, colours[name]) for name in leaves]
     for index, (left, right, top, _) in enumerate(merges):
@@ -101,3 +97,11 @@ def _draw_tree(axes: Axes, clustering: Clustering, order: list[str]) -> None:
     axes.tick_params(left=False, labelleft=False)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_title(f"agents: {len(clustering.groups)}", loc="left", fontsize=9, color=GREY)
+
+
+def _colours(clustering: Clustering, order: list[str]) -> dict[str, str]:
+    """Return the colour of every parameter's agent; agents that stand together differ."""
+    agents = {name: agent for agent, group in clustering.groups.items() for name in group}
+    in_rows = dict.fromkeys(agents[name] for name in order)
+    colours = {agent: colour for agent, (colour, _) in zip(in_rows, cycle(STYLES))}
+    return {name: colours[agents[name]] for name in order}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,6 @@ from clustering import AgentGroups, Clustering, cluster
 from experiments.cluster import main
 from experiments.cluster_plots import cut_height, draw_clustering, row_order
 from experiments.goals import Goal
-from maestro_env.workloads import find_layer
 from mappers.grouping import read_groups
 
 LAYER = "resnet18_l2"
@@ -243,12 +243,14 @@ def test_a_tree_of_one_leaf_is_drawn(tmp_path: Path) -> None:
     assert is_png(tmp_path / "picture.png")
 
 
-def test_the_matrix_shown_is_pearsons(tmp_path: Path) -> None:
+def test_the_matrix_shown_is_pearsons_with_its_rows_named(tmp_path: Path) -> None:
     samples = layer_samples(LAYER, "latency", 600)
     found = cluster(samples, 4)
-    draw_clustering(found, tmp_path / "picture.png", find_layer(LAYER).name)
+    draw_clustering(found, tmp_path / "picture.png", LAYER)
+    shown = re.findall(r"<!-- (\S+) -->", (tmp_path / "picture.svg").read_text())
+    order = row_order(found)
+    rows = [samples.names.index(name) for name in order]
     best = np.argsort(-samples.rewards)[:90]
-    r = np.corrcoef(samples.points[best], rowvar=False)
-    svg = (tmp_path / "picture.svg").read_text()
-    for value in r[np.triu_indices(len(r), 1)]:
-        assert f"<!-- {value:z.2f} -->" in svg
+    r = np.corrcoef(samples.points[best][:, rows], rowvar=False)
+    assert [name for name in shown if name in order] == order * 2
+    assert " ".join(f"{value:z.2f}" for value in r.flat) in " ".join(shown)
