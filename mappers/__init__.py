@@ -20,6 +20,8 @@ MAPPERS: Mapping[str, str] = MappingProxyType(
         "ga_log": "mappers.ga:LogGeneticMapper",
         "gamma": "mappers.gamma:GammaMapper",
         "pbil": "mappers.pbil:PbilMapper",
+        "marl": "mappers.marl:MarlMapper",
+        "marl_clustered": "mappers.marl:ClusteredMarlMapper",
         "ppo": "mappers.ppo:PpoMapper",
         "ppo_box": "mappers.ppo:BoxPpoMapper",
         "ppo_tuned": "mappers.ppo:TunedPpoMapper",

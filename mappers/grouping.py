@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from clustering import AgentGroups, ClusteringError, Samples, cluster
+from clustering import AgentGroups, ClusteringError, Samples, SamplesError, cluster
 from clustering.controls import random_groups, reversed_groups
 from maestro_env.errors import MaestroEnvError, UnknownNameError
 from maestro_env.evaluator import Evaluator
@@ -37,6 +37,8 @@ def group_parameters(
 ) -> AgentGroups:
     """Give every parameter of a space to an agent.
 
+    Groups are random, too, if the warm-up's valid samples say nothing on the parameters.
+
     Args:
         evaluator: of a search that has not begun; it is charged with the warm-up.
         agents: how many; 0 for one per parameter.
@@ -48,8 +50,7 @@ def group_parameters(
         rng: the only source of randomness.
 
     Raises:
-        AgentsError: too many agents, a file without groups of the space's parameters, or samples
-            that say nothing on their dependence.
+        AgentsError: too many agents, or a file without groups of the space's parameters.
         UnknownNameError: no such grouping.
     """
     space = evaluator.space
@@ -68,8 +69,11 @@ def group_parameters(
     points = space.sample(warm_up, rng)
     batches = np.array_split(points, len(points) // _BATCH + 1)
     values = np.concatenate([evaluator.warm_up(batch).values for batch in batches])
-    with refusing(f"no groups from {warm_up} warm-up samples of {space.layer}"):
+    try:
         found = cluster(samples_of(space, points, values), agents, None, measure, linkage)
+    except SamplesError:
+        # Hardly a valid mapping among them: the search goes on with groups as good as any.
+        return random_groups(names, agents, rng)
     if grouping == "reversed":
         return reversed_groups(found.groups, found.dependence)
     return found.groups

@@ -22,6 +22,7 @@ try:
     from stable_baselines3.common.callbacks import BaseCallback
 
     from maestro_env.sb3 import SB3VecEnv
+    from mappers.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.ppo", str(error.name), "rl") from error
 
@@ -61,7 +62,7 @@ class PpoMapper(Mapper[PpoConfig]):
         )
         began = evaluator.used
         seed = int(rng.integers(2**31))
-        with _one_thread(), _global_streams_kept():
+        with one_thread(), _global_streams_kept():
             agent = PPO(
                 "MlpPolicy",
                 SB3VecEnv(env, continuous=config.actions == "box"),
@@ -99,17 +100,6 @@ class _UntilExhausted(BaseCallback):
 
     def _on_step(self) -> bool:
         return not self._env.exhausted
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch use one thread: two on a busy machine are slower, and results must not differ."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def setting(
         text: what it means.
         least: smallest number allowed.
         most: largest number allowed.
-        allowed: texts allowed.
+        allowed: texts allowed; none for any.
     """
     metadata = {"text": text, "least": least, "most": most, "allowed": tuple(allowed)}
     return dataclasses.field(default=default, metadata=metadata)
@@ -78,8 +78,9 @@ def _parse(field: dataclasses.Field[Any], text: str) -> object:
 
 def _check(field: dataclasses.Field[Any], value: object) -> None:
     if isinstance(field.default, str):
-        if value not in field.metadata["allowed"]:
-            raise UnknownNameError(field.name, value, field.metadata["allowed"])
+        allowed = field.metadata["allowed"]
+        if allowed and value not in allowed:
+            raise UnknownNameError(field.name, value, allowed)
         return
     least, most = field.metadata["least"], field.metadata["most"]
     integral = isinstance(field.default, int)

@@ -1,0 +1,172 @@
+"""Clustered decentralised multi-agent reinforcement learning, the paper's mapper (section IV)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from clustering import AGENTS, LINKAGES, MEASURES
+from maestro_env.episode import REWARDS, first_observation, observation
+from maestro_env.evaluator import Evaluator
+from mappers.agents import Agents, Learning
+from mappers.base import Mapper, SearchResult
+from mappers.elites import Elites
+from mappers.exploration import explore
+from mappers.grouping import GROUPINGS, group_parameters
+from mappers.heads import STARTS, Floats, Heads, Integers
+from mappers.settings import setting
+from mappers.stateless import StatelessAgents
+
+_POLICIES = ("stateless", "mlp")
+# A relative gain below which a team has found nothing better.
+_GAIN = 1e-3
+
+
+@dataclass(frozen=True)
+class MarlConfig:
+    """Parameters of the agents, and of who they are."""
+
+    agents: int = setting(0, "number of agents; 0 is one per parameter", most=1000)
+    grouping: str = setting("clustered", "which parameters share an agent", allowed=GROUPINGS)
+    groups: str = setting("", "JSON file of groups to use instead")
+    warm_up: int = setting(20_000, "random samples groups are learnt from", least=1)
+    measure: str = setting("pearson", "of parameters' dependence", allowed=MEASURES)
+    linkage: str = setting("ward_rows", "of parameters into groups", allowed=LINKAGES)
+    policy: str = setting("stateless", "of every agent", allowed=_POLICIES)
+    batch: int = setting(16, "samples between two updates", least=1, most=100_000)
+    epochs: int = setting(8, "gradient steps of an update", least=1, most=1000)
+    rate: float = setting(0.1, "of Adam", most=10)
+    clip: float = setting(0.2, "of PPO's ratio", most=10)
+    entropy: float = setting(0.03, "weight of the entropy bonus", most=100)
+    exploration: float = setting(0.15, "chance per parameter of an action off the policy", most=1)
+    local: float = setting(0.5, "share of these that are small steps, for a size", most=1)
+    imitation: float = setting(0.6, "weight of the pull towards the best samples", most=100)
+    memory: int = setting(16, "best samples an agent remembers", least=1, most=10_000)
+    reward: str = setting("log", "of a mapping", allowed=REWARDS)
+    draw: str = setting("log", "distribution of the start", allowed=STARTS)
+    patience: int = setting(700, "samples without gain before agents start anew; 0 is never")
+    growth: float = setting(2.0, "of batch and patience at a new start", least=1, most=100)
+
+
+class MarlMapper(Mapper[MarlConfig]):
+    """Agents that each decide their own parameters, and learn alone from one shared reward.
+
+    Nothing passes between agents but the outcome of the mapping they make together: no weights, no
+    messages, no critic of all. Every batch, each agent draws its parameters' values, all see
+    latency, power, energy, area and reward of the mappings, and each updates its policy by PPO.
+
+    Groups learnt in the search cost ``warm_up`` samples beside the budget, which the ledger keeps
+    apart; groups from a file cost nothing.
+    """
+
+    DEFAULT: ClassVar[MarlConfig] = MarlConfig()
+
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+        config, space = self.config, evaluator.space
+        groups = group_parameters(
+            evaluator,
+            config.agents,
+            config.grouping,
+            config.groups,
+            config.warm_up,
+            config.measure,
+            config.linkage,
+            rng,
+        )
+        names = [parameter.name for parameter in space.parameters]
+        search = _Search(config, Heads(space, config.draw), groups.indices(names), evaluator, rng)
+        while search.spent < budget:
+            search.step(budget - search.spent)
+        return SearchResult(evaluator.best, budget)
+
+
+class ClusteredMarlMapper(MarlMapper):
+    """Six agents, whose parameters depend on each other more than on others' (Algorithm 1)."""
+
+    DEFAULT: ClassVar[MarlConfig] = MarlConfig(agents=AGENTS)
+
+
+class _Search:
+    """A search under way.
+
+    A team of agents that finds nothing better for a while has settled, and another one starts from
+    nothing, with larger batches and more patience (as Auger and Hansen, 2005, restart CMA-ES). So
+    the first team is fast, and later ones are thorough.
+    """
+
+    def __init__(
+        self,
+        config: MarlConfig,
+        heads: Heads,
+        agents: Integers,
+        evaluator: Evaluator,
+        rng: np.random.Generator,
+    ) -> None:
+        self.spent = 0
+        self._config = config
+        self._heads = heads
+        self._agents = agents
+        self._evaluator = evaluator
+        self._rng = rng
+        self._reference: float | None = None
+        self._batch, self._patience = float(config.batch), float(config.patience)
+        problem = evaluator.problem
+        self._seen = first_observation(problem.layer, problem.hardware)[np.newaxis]
+        self._start_team()
+
+    def step(self, most: int) -> None:
+        """Draw, evaluate and learn from one batch of at most ``most`` samples."""
+        config, rng = self._config, self._rng
+        n = min(int(self._batch), most)
+        # Where a batch grows, observations are seen more than once.
+        seen = np.resize(self._seen, (n, self._seen.shape[1]))
+        actions = self._team.draw(rng.random((n, len(self._agents))), seen)
+        actions = explore(actions, self._heads, config.exploration, config.local, rng)
+        batch = self._evaluator.evaluate(self._heads.points(actions))
+        self.spent += n
+        self._seen = observation(batch.metrics)
+        self._elites.add(actions, batch.values)
+        self._team.learn(actions, self._rewards(batch.values), self._elites.actions)
+        self._judge(batch.values.min())
+
+    def _start_team(self) -> None:
+        config = self._config
+        learning = Learning(
+            config.epochs, config.rate, config.clip, config.entropy, config.imitation
+        )
+        self._team = _make_team(config.policy, self._heads, self._agents, learning, self._rng)
+        self._elites = Elites(config.memory, len(self._agents))
+        self._best = math.inf
+        self._last_gain = self.spent
+
+    def _rewards(self, values: Floats) -> Floats:
+        """Return rewards; their reference is the median of the first batch with a valid mapping."""
+        valid = np.isfinite(values)
+        if self._reference is None:
+            if not valid.any():
+                return np.zeros(len(values))
+            self._reference = float(np.median(values[valid]))
+        return REWARDS[self._config.reward](self._reference / values)
+
+    def _judge(self, value: float) -> None:
+        """Start another team if this one has settled."""
+        if value < self._best * (1 - _GAIN):
+            self._best, self._last_gain = value, self.spent
+        elif self._patience and self.spent - self._last_gain >= self._patience:
+            self._batch *= self._config.growth
+            self._patience *= self._config.growth
+            self._start_team()
+
+
+def _make_team(
+    policy: str, heads: Heads, agents: Integers, learning: Learning, rng: np.random.Generator
+) -> Agents:
+    if policy == "stateless":
+        return StatelessAgents(heads, agents, learning)
+    # Here, so that agents without networks need no torch.
+    from mappers.networks import NetworkAgents
+
+    return NetworkAgents(heads, agents, learning, rng)

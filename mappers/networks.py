@@ -1,0 +1,160 @@
+"""PPO agents with a network each: what the paper describes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maestro_env.episode import Observations
+from maestro_env.errors import MissingExtraError
+from mappers.agents import Learning, normalised
+from mappers.heads import Floats, Heads, Integers
+
+try:
+    import torch
+    from torch import Tensor
+
+    from mappers.threads import one_thread
+except ModuleNotFoundError as error:
+    raise MissingExtraError("mappers.networks", str(error.name), "rl") from error
+
+_HIDDEN = 64
+# A first policy should not prefer what its random weights happen to: CleanRL's scale.
+_OUTPUT_SCALE = 0.01
+
+
+class NetworkAgents:
+    """Agents (``Agents``) that look at the last mapping's latency, power, energy and area.
+
+    Each has two hidden layers of 64 tanh units for its policy and two more for its critic, whose
+    value is taken from the reward for an advantage. The logits of its heads are their fixed start
+    plus the outputs of the policy network.
+
+    Args:
+        heads: of all parameters.
+        agents: int64[D], the agent that owns each parameter, from 0 on.
+        learning: of every agent.
+        rng: draws the first weights.
+        dtype: of weights and arithmetic.
+    """
+
+    def __init__(
+        self,
+        heads: Heads,
+        agents: Integers,
+        learning: Learning,
+        rng: np.random.Generator,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        self._agents = agents
+        self._learning = learning
+        self._counts = heads.counts.tolist()
+        self._bias = torch.split(torch.as_tensor(heads.bias, dtype=dtype), self._counts)
+        self._policy = _hidden_layers(int(agents.max()) + 1, rng, dtype)
+        self._critic = _hidden_layers(int(agents.max()) + 1, rng, dtype)
+        self._heads = [_outputs((_HIDDEN, count), rng, dtype) for count in self._counts]
+        self._value = _outputs((int(agents.max()) + 1, _HIDDEN, 1), rng, dtype)
+        weights = [*self._policy, *self._critic, *self._heads, self._value]
+        self._optimiser = torch.optim.Adam(weights, learning.rate, foreach=True)
+        self._dtype = dtype
+        self._seen = torch.empty(0)
+
+    @one_thread()
+    def draw(self, uniform: Floats, observations: Observations) -> Integers:
+        self._seen = torch.as_tensor(observations, dtype=self._dtype)
+        with torch.no_grad():
+            policies = self._log_probabilities()
+        columns = zip(policies, uniform.T, strict=True)
+        return np.stack([_invert(policy.exp().numpy(), u) for policy, u in columns], axis=1)
+
+    @one_thread()
+    def learn(self, actions: Integers, rewards: Floats, best: Integers) -> None:
+        taken, imitated = torch.as_tensor(actions), self._frequencies(best)
+        returns = torch.as_tensor(rewards, dtype=self._dtype)
+        with torch.no_grad():
+            before = self._of_agents(_chosen(self._log_probabilities(), taken))
+            values = self._values().numpy()
+        advantages = torch.as_tensor(normalised(rewards[:, np.newaxis] - values)).to(self._dtype)
+        for _ in range(self._learning.epochs):
+            policies = self._log_probabilities()
+            ratio = (self._of_agents(_chosen(policies, taken)) - before).exp()
+            loss = -self._surrogate(ratio, advantages) - self._bonuses(policies, imitated)
+            loss = loss + 0.5 * ((self._values() - returns[:, None]) ** 2).mean(dim=0).sum()
+            self._optimiser.zero_grad()
+            torch.autograd.backward(loss)
+            self._optimiser.step()
+
+    def _log_probabilities(self) -> list[Tensor]:
+        """Return every head's policy for the observations seen last, D tensors [N, choices]."""
+        hidden = _forward(self._policy, self._seen)
+        made = zip(self._agents, self._heads, self._bias, strict=True)
+        return [torch.log_softmax(bias + hidden[i] @ head, dim=1) for i, head, bias in made]
+
+    def _values(self) -> Tensor:
+        """Return every critic's value of the observations seen last, [N, B]."""
+        return (_forward(self._critic, self._seen) @ self._value).squeeze(2).T
+
+    def _of_agents(self, of_heads: Tensor) -> Tensor:
+        """Sum [N, D] over the heads of each agent to [N, B]."""
+        sums = of_heads.new_zeros(len(of_heads), int(self._agents.max()) + 1)
+        return sums.index_add(1, torch.as_tensor(self._agents), of_heads)
+
+    def _surrogate(self, ratio: Tensor, advantages: Tensor) -> Tensor:
+        """Return the sum over agents of the clipped surrogate of [N, B] ratios."""
+        clip = self._learning.clip
+        clipped = ratio.clamp(1 - clip, 1 + clip)
+        return torch.minimum(ratio * advantages, clipped * advantages).mean(dim=0).sum()
+
+    def _bonuses(self, policies: list[Tensor], imitated: list[Tensor]) -> Tensor:
+        """Return the sum over heads of weighted entropy and imitation."""
+        entropy = torch.stack([-(each.exp() * each).sum(dim=1).mean() for each in policies]).sum()
+        bonus = self._learning.entropy * entropy
+        for policy, frequencies in zip(policies, imitated, strict=False):
+            bonus = bonus + self._learning.imitation * (frequencies * policy.mean(dim=0)).sum()
+        return bonus
+
+    def _frequencies(self, best: Integers) -> list[Tensor]:
+        """Return how often each choice is among the best samples; nothing without any."""
+        if not len(best) or not self._learning.imitation:
+            return []
+        columns = zip(best.T, self._counts, strict=True)
+        counted = (np.bincount(column, minlength=count) / len(best) for column, count in columns)
+        return [torch.as_tensor(each, dtype=self._dtype) for each in counted]
+
+
+def _hidden_layers(agents: int, rng: np.random.Generator, dtype: torch.dtype) -> list[Tensor]:
+    """Return weights and biases of two layers, stacked: [B, inputs, outputs] and [B, 1, outputs].
+
+    Weights are uniform as torch's own linear layers' are, biases zero.
+    """
+    layers = []
+    for inputs in (4, _HIDDEN):
+        bound = 1 / np.sqrt(inputs)
+        weights = rng.uniform(-bound, bound, (agents, inputs, _HIDDEN))
+        layers += [weights, np.zeros((agents, 1, _HIDDEN))]
+    return [torch.tensor(layer, dtype=dtype, requires_grad=True) for layer in layers]
+
+
+def _outputs(shape: tuple[int, ...], rng: np.random.Generator, dtype: torch.dtype) -> Tensor:
+    weights = rng.normal(0, _OUTPUT_SCALE / np.sqrt(_HIDDEN), shape)
+    return torch.tensor(weights, dtype=dtype, requires_grad=True)
+
+
+def _forward(layers: list[Tensor], observations: Tensor) -> Tensor:
+    """Return the last hidden layer of every agent, [B, N, 64], of observations [N, 4]."""
+    first, first_bias, second, second_bias = layers
+    hidden = torch.tanh(observations @ first + first_bias)
+    return torch.tanh(hidden @ second + second_bias)
+
+
+def _chosen(policies: list[Tensor], actions: Tensor) -> Tensor:
+    """Return the log-probability of every action, [N, D]."""
+    columns = zip(policies, actions.T, strict=True)
+    return torch.stack([policy.gather(1, a[:, None])[:, 0] for policy, a in columns], dim=1)
+
+
+def _invert(probabilities: Floats, uniform: Floats) -> Integers:
+    """Return the first choice at which the cumulated probability exceeds a uniform number, [N]."""
+    cumulated = np.cumsum(probabilities, axis=1, dtype=np.float64)
+    reached = uniform * cumulated[:, -1]
+    found: Integers = (cumulated <= reached[:, np.newaxis]).sum(axis=1)
+    return found.clip(0, probabilities.shape[1] - 1)
