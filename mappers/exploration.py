@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mappers.heads import Heads, Integers
+from mappers.heads import Floats, Heads, Integers
 
-# The largest small step is this share of a head's choices.
-_STEP_SHARE = 16
+# How far a size moves, in octaves: from too little to see, which is one choice, to a factor of two.
+_LEAST_STEP, _MOST_STEP = 2.0**-5, 2.0**0
 
 
 def explore(
@@ -19,15 +19,23 @@ def explore(
         actions: int64[N, D], drawn from the policies.
         heads: they are actions of.
         chance: that an action is replaced.
-        local: chance that a size that is replaced moves a few choices up or down, instead of
-            being drawn uniformly as everything else is.
+        local: chance that a size that is replaced moves by a step, instead of being drawn
+            uniformly as everything else is.
         rng: the only source of randomness.
     """
-    shape, counts = actions.shape, heads.counts
+    shape = actions.shape
     replaced = rng.random(shape) < chance
     moves = heads.are_sizes & (rng.random(shape) < local)
-    widest = np.maximum(1, counts // _STEP_SHARE)
-    by = rng.integers(1, widest + 1, size=shape) * rng.choice((-1, 1), size=shape)
-    moved = (actions + by).clip(0, counts - 1)
-    other = np.where(moves, moved, rng.integers(0, counts, size=shape))
+    other = np.where(
+        moves,
+        heads.scaled(actions, np.arange(shape[1]), steps(shape, rng)),
+        rng.integers(0, heads.counts, size=shape),
+    )
     return np.where(replaced, other, actions)
+
+
+def steps(shape: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Draw steps of sizes in octaves, up or down, small ones as likely as large ones."""
+    lengths = np.exp2(rng.uniform(np.log2(_LEAST_STEP), np.log2(_MOST_STEP), size=shape))
+    drawn: Floats = lengths * rng.choice((-1, 1), size=shape)
+    return drawn

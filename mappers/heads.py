@@ -21,6 +21,9 @@ MOST_LOGITS = 8192
 All of 7! orders fit. Sizes are spread geometrically, so that small ones are all there.
 """
 
+# Octaves, more than a size and a step from it can have.
+_FAR = 100.0
+
 STARTS = ("log", "uniform")
 """Distributions a head can start from: of sizes in proportion to 1 / size, or uniform."""
 
@@ -88,6 +91,40 @@ class Heads:
         """Return what int64[N, D] indices of logits within their heads stand for, int32[N, D]."""
         columns = [offered[taken] for offered, taken in zip(self.choices, actions.T, strict=True)]
         return np.stack(columns, axis=1).astype(np.int32)
+
+    def scaled(self, actions: Integers, heads: Integers, octaves: Floats) -> Integers:
+        """Scale sizes, each to the choice nearest to it, and by one choice at least.
+
+        Args:
+            actions: int64[...], indices of logits within their heads.
+            heads: int64[...], whose choices are sizes; for others the result means nothing.
+            octaves: float64[...], base-2 logarithms of the factors.
+
+        Returns:
+            int64[...], where the head ends, its last or first choice.
+        """
+        first, last = self.starts[heads], self.starts[heads] + self.counts[heads] - 1
+        now = first + actions
+        target = self._places[now] + octaves
+        above = np.searchsorted(self._places, target).clip(first, last)
+        below = (above - 1).clip(first)
+        nearer_below = target - self._places[below] < self._places[above] - target
+        nearest = np.where(nearer_below, below, above)
+        step = np.where(octaves > 0, 1, -1)
+        reached: Integers = np.where(nearest == now, now + step, nearest).clip(first, last) - first
+        return reached
+
+    @cached_property
+    def _places(self) -> Floats:
+        """Logarithms of sizes on one ascending line, far apart from head to head, float64[L]."""
+        logs = [
+            np.log2(_sizes(parameter, offered))
+            if parameter.is_size
+            else np.arange(len(offered)) / len(offered)
+            for parameter, offered in zip(self.space.parameters, self.choices, strict=True)
+        ]
+        places: Floats = np.concatenate(logs) + _FAR * self.owner
+        return places
 
     def _bias(self, head: int) -> Floats:
         parameter, offered = self.space.parameters[head], self.choices[head]

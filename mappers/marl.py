@@ -17,6 +17,7 @@ from mappers.elites import Elites
 from mappers.exploration import explore
 from mappers.grouping import GROUPINGS, group_parameters
 from mappers.heads import STARTS, Floats, Heads, Integers
+from mappers.refinement import refine
 from mappers.settings import setting
 from mappers.stateless import StatelessAgents
 
@@ -45,6 +46,8 @@ class MarlConfig:
     local: float = setting(0.5, "share of these that are small steps, for a size", most=1)
     imitation: float = setting(0.6, "weight of the pull towards the best samples", most=100)
     memory: int = setting(16, "best samples an agent remembers", least=1, most=10_000)
+    refinement: float = setting(0.4, "share of samples that are variants of these", most=0.95)
+    pairs: float = setting(0.6, "share of variants in which two sizes move", most=1)
     reward: str = setting("log", "of a mapping", allowed=REWARDS)
     draw: str = setting("log", "distribution of the start", allowed=STARTS)
     patience: int = setting(700, "samples without gain before agents start anew; 0 is never")
@@ -118,19 +121,37 @@ class _Search:
         self._start_team()
 
     def step(self, most: int) -> None:
-        """Draw, evaluate and learn from one batch of at most ``most`` samples."""
-        config, rng = self._config, self._rng
+        """Evaluate and learn from one batch of at most ``most`` samples."""
+        self._replace_settled_team()
         n = min(int(self._batch), most)
-        # Where a batch grows, observations are seen more than once.
-        seen = np.resize(self._seen, (n, self._seen.shape[1]))
-        actions = self._team.draw(rng.random((n, len(self._agents))), seen)
-        actions = explore(actions, self._heads, config.exploration, config.local, rng)
+        refined = int(n * self._config.refinement) if len(self._elites.actions) else 0
+        drawn = self._draw(n - refined)
+        actions = np.concatenate([drawn, self._refine(drawn, refined)])
         batch = self._evaluator.evaluate(self._heads.points(actions))
         self.spent += n
-        self._seen = observation(batch.metrics)
         self._elites.add(actions, batch.values)
-        self._team.learn(actions, self._rewards(batch.values), self._elites.actions)
-        self._judge(batch.values.min())
+        self._note(batch.values.min())
+        self._seen = observation(batch.metrics[: len(drawn)])
+        rewards = self._rewards(batch.values)[: len(drawn)]
+        self._team.learn(drawn, rewards, self._elites.actions)
+
+    def _replace_settled_team(self) -> None:
+        if self._patience and self.spent - self._last_gain >= self._patience:
+            self._batch *= self._config.growth
+            self._patience *= self._config.growth
+            self._start_team()
+
+    def _draw(self, n: int) -> Integers:
+        config, rng = self._config, self._rng
+        # Where there are more samples than observations, these are seen more than once.
+        seen = np.resize(self._seen, (n, self._seen.shape[1]))
+        actions = self._team.draw(rng.random((n, len(self._agents))), seen)
+        return explore(actions, self._heads, config.exploration, config.local, rng)
+
+    def _refine(self, drawn: Integers, n: int) -> Integers:
+        rows = self._rng.integers(len(drawn), size=n)
+        best, pairs = self._elites.actions, self._config.pairs
+        return refine(best, drawn[rows], self._heads, pairs, self._rng) if n else drawn[:0]
 
     def _start_team(self) -> None:
         config = self._config
@@ -151,14 +172,10 @@ class _Search:
             self._reference = float(np.median(values[valid]))
         return REWARDS[self._config.reward](self._reference / values)
 
-    def _judge(self, value: float) -> None:
-        """Start another team if this one has settled."""
+    def _note(self, value: float) -> None:
+        """Note whether a batch has gained, by its best value."""
         if value < self._best * (1 - _GAIN):
             self._best, self._last_gain = value, self.spent
-        elif self._patience and self.spent - self._last_gain >= self._patience:
-            self._batch *= self._config.growth
-            self._patience *= self._config.growth
-            self._start_team()
 
 
 def _make_team(
