@@ -35,7 +35,7 @@ def refine(
     """
     n, rows = len(drawn), np.arange(len(drawn))
     ranks = rng.integers(len(best), size=(2, n)).min(axis=0)
-    variants = best[ranks]
+    variants: Integers = best[ranks]
     octaves = steps(n, rng)
     first, second = _two_sizes(heads, n, rng)
     two = rng.random(n) < pairs
