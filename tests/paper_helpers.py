@@ -1,0 +1,45 @@
+"""Finished searches made up by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from experiments.cells import Finished
+from experiments.paper.item import Run
+from experiments.windows import Windows
+
+
+def made_up(
+    run: Run,
+    improvements: Sequence[tuple[int, float]],
+    returns: Sequence[float] = (),
+    choices: Sequence[Sequence[float]] = (),
+    spreads: Sequence[Sequence[float]] = (),
+    warm_up: int = 0,
+) -> Finished:
+    """A search that found these bests at these evaluations, and did this in equal windows."""
+    windows = None
+    if returns:
+        wide = np.zeros((len(returns), 1))
+        windows = Windows(
+            np.arange(1, len(returns) + 1) * run.samples // len(returns),
+            np.array(returns, dtype=np.float64),
+            np.array(choices) if choices else wide,
+            np.array(spreads) if spreads else wide,
+        )
+    return Finished(
+        run.cell,
+        evaluations=run.samples,
+        invalid=0,
+        unique=run.samples,
+        warm_up=warm_up,
+        at=np.array([at for at, _ in improvements], dtype=np.int64),
+        values=np.array([value for _, value in improvements], dtype=np.float64),
+        best_point=(0,) if improvements else None,
+        seconds=1.0,
+        model_seconds=0.5,
+        versions={"commit": "0"},
+        windows=windows,
+    )
