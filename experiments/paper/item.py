@@ -27,6 +27,7 @@ class Scale:
         checkpoints: numbers of samples that tables have columns for, five; the last is ``samples``.
         long_samples: of the long searches that only say what the best known is.
         single_agent_samples: of the single agents of Fig. 5.
+        agents: numbers of agents of Fig. 6, without one and all.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Scale:
     checkpoints: tuple[int, ...]
     long_samples: int
     single_agent_samples: int
+    agents: tuple[int, ...]
 
 
 FULL = Scale(
@@ -61,6 +63,7 @@ FULL = Scale(
     checkpoints=(500, 1_000, 2_000, 5_000, 20_000),
     long_samples=300_000,
     single_agent_samples=200_000,
+    agents=(2, 3, 6, 9, 10),
 )
 
 QUICK = Scale(
@@ -74,6 +77,7 @@ QUICK = Scale(
     checkpoints=(16, 32, 64, 128, 256),
     long_samples=1_024,
     single_agent_samples=512,
+    agents=(6,),
 )
 
 

@@ -108,8 +108,22 @@ def converged(values: Floats) -> Floats:
 
 
 def converged_return(searches: Sequence[Finished]) -> float:
-    """Return the median over watched searches of the mean return they converged to."""
-    return float(np.median([converged(windows_of(each).returns) for each in searches]))
+    """Return the median over watched searches of the mean return they converged to.
+
+    Of an even number of searches it is the lesser of the two in the middle, so that more than half
+    of them have reached it themselves.
+    """
+    returns = [converged(windows_of(each).returns) for each in searches]
+    return float(np.quantile(returns, 0.5, method="lower"))
+
+
+def median_best(searches: Sequence[Finished], samples: int) -> float:
+    """Return the median over searches of the least cost after so many samples.
+
+    Of an even number of searches it is the greater of the two in the middle, as above.
+    """
+    bests = [each.best_after(np.array([samples]))[0] for each in searches]
+    return float(np.quantile(bests, 0.5, method="higher"))
 
 
 def windows_of(search: Finished) -> Windows:

@@ -1,0 +1,101 @@
+"""Fig. 6: numbers of agents, and clustered against random and reversed grouping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+
+import numpy as np
+
+from experiments.cells import Finished
+from experiments.csv_files import write_csv
+from experiments.paper.arena import Arena, make_arenas
+from experiments.paper.curves import log_spaced
+from experiments.paper.fig5 import LAYERS
+from experiments.paper.fig6_section import CURVES, DUELS, NUMBERS, make_section
+from experiments.paper.item import Item, Places, Run, Scale, Section
+from experiments.paper.ratios import cost_ratio
+from experiments.paper.reach import windows_of
+from experiments.paper.variants import ALL, Variant, duels, variants
+from experiments.stats import Floats
+from experiments.windows import reference
+
+_RATIO = ("arenas", "samples", "ratio", "low", "high")
+
+
+class Fig6(Item):
+    """The final learner with other agents."""
+
+    name = "fig6"
+    title = "Fig. 6: how many agents, and which parameters share one"
+
+    def runs(self, scale: Scale) -> Iterable[Run]:
+        problems = product(LAYERS, scale.objectives, scale.hardware)
+        for (layer, objective, hardware), variant in product(problems, variants(scale.agents)):
+            for seed in range(scale.seeds):
+                yield Run(layer, objective, variant.mapper, seed, scale.samples, hardware)
+
+    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
+        arenas = make_arenas(finished, scale.samples)
+        at = np.array(scale.checkpoints)
+        made = variants(scale.agents)
+        write_csv(
+            places.results / NUMBERS,
+            (*Variant.header(), *_RATIO),
+            (
+                (*variant.row(), *row)
+                for variant in made
+                for row in _ratios(arenas, variant, ALL, at)
+            ),
+        )
+        write_csv(
+            places.results / DUELS,
+            (*Variant.header(), *_RATIO),
+            (
+                (*variant.row(), *row)
+                for variant, random in duels(scale.agents)
+                for row in _ratios(arenas, variant, random, at)
+            ),
+        )
+        write_csv(
+            places.results / CURVES,
+            (*Variant.header(), "warm_up", "samples", "share"),
+            (row for variant in made for row in _curve(arenas, variant)),
+        )
+
+    def section(self, places: Places) -> Section:
+        return make_section(places)
+
+
+def _ratios(
+    arenas: Sequence[Arena], variant: Variant, base: Variant, at: np.ndarray
+) -> Iterator[list[object]]:
+    found = cost_ratio(arenas, variant.mapper, base.mapper, at)
+    if not found.arenas:
+        return
+    low, high = found.interval or (np.full(len(at), np.nan),) * 2
+    for index, samples in enumerate(at.tolist()):
+        figures = (f"{each[index]:.4f}" for each in (found.figure, low, high))
+        yield [found.arenas, samples, *figures]
+
+
+def _curve(arenas: Sequence[Arena], variant: Variant) -> Iterator[list[object]]:
+    """Yield the mean return in each window as a share of the best known's, mean over arenas."""
+    there = [arena for arena in arenas if arena.has(variant.mapper)]
+    if not there:
+        return
+    searches = [each for arena in there for each in arena.contest.searches[variant.mapper]]
+    shares = np.mean([mean_share(arena, variant.mapper) for arena in there], axis=0)
+    ends = windows_of(searches[0]).ends
+    warm_up = max(each.warm_up for each in searches)
+    for index in log_spaced(len(ends)):
+        yield [*variant.row(), warm_up, ends[index], f"{shares[index]:.4f}"]
+
+
+def mean_share(arena: Arena, mapper: str) -> Floats:
+    """Return the mean return in each window as a share of the best known's, mean over seeds."""
+    contest = arena.contest
+    best = reference(contest.goal) / contest.best_known
+    returns = [windows_of(each).returns for each in contest.searches[mapper]]
+    shares: Floats = np.mean(returns, axis=0) / best
+    return shares
