@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, fields
 from itertools import product
 
 import numpy as np
@@ -14,13 +15,13 @@ from experiments.paper.curves import log_spaced
 from experiments.paper.fig5 import LAYERS
 from experiments.paper.fig6_section import CURVES, DUELS, NUMBERS, make_section
 from experiments.paper.item import Item, Places, Run, Scale, Section
-from experiments.paper.ratios import cost_ratio
+from experiments.paper.ratio_rows import RatioRow, ratio_rows
 from experiments.paper.reach import windows_of
 from experiments.paper.variants import ALL, Variant, duels, variants
 from experiments.stats import Floats
 from experiments.windows import reference
 
-_RATIO = ("arenas", "samples", "ratio", "low", "high")
+_RATIO = tuple(field.name for field in fields(RatioRow))
 
 
 class Fig6(Item):
@@ -37,24 +38,23 @@ class Fig6(Item):
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
         arenas = make_arenas(finished, scale.samples)
-        at = np.array(scale.checkpoints)
         made = variants(scale.agents)
         write_csv(
             places.results / NUMBERS,
             (*Variant.header(), *_RATIO),
             (
-                (*variant.row(), *row)
+                (*variant.row(), *astuple(row))
                 for variant in made
-                for row in _ratios(arenas, variant, ALL, at)
+                for row in ratio_rows(arenas, variant.mapper, ALL.mapper, scale.checkpoints)
             ),
         )
         write_csv(
             places.results / DUELS,
             (*Variant.header(), *_RATIO),
             (
-                (*variant.row(), *row)
+                (*variant.row(), *astuple(row))
                 for variant, random in duels(scale.agents)
-                for row in _ratios(arenas, variant, random, at)
+                for row in ratio_rows(arenas, variant.mapper, random.mapper, scale.checkpoints)
             ),
         )
         write_csv(
@@ -65,18 +65,6 @@ class Fig6(Item):
 
     def section(self, places: Places) -> Section:
         return make_section(places)
-
-
-def _ratios(
-    arenas: Sequence[Arena], variant: Variant, base: Variant, at: np.ndarray
-) -> Iterator[list[object]]:
-    found = cost_ratio(arenas, variant.mapper, base.mapper, at)
-    if not found.arenas:
-        return
-    low, high = found.interval or (np.full(len(at), np.nan),) * 2
-    for index, samples in enumerate(at.tolist()):
-        figures = (f"{each[index]:.4f}" for each in (found.figure, low, high))
-        yield [found.arenas, samples, *figures]
 
 
 def _curve(arenas: Sequence[Arena], variant: Variant) -> Iterator[list[object]]:

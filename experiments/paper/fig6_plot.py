@@ -52,7 +52,7 @@ def _draw(axes: Axes, curves: Mapping[Variant, Sequence[tuple[float, ...]]], cha
         line = _LINES.get((variant.grouping, variant.measure))
         if line is not None:
             samples, shares, warm_ups = np.array(points).T
-            label = f"{variant.agents or 'one per parameter'}{variant.grouping and ', '}{variant.grouping}"
+            label = str(Variant(variant.agents, variant.grouping))
             axes.plot(
                 samples + charged * warm_ups,
                 shares,

@@ -11,6 +11,7 @@ import numpy as np
 from experiments.cells import Finished
 from experiments.csv_files import read_csv, write_csv
 from experiments.paper.arena import Arena, make_arenas
+from experiments.paper.curves import log_spaced
 from experiments.paper.fig7_plot import draw_trajectories
 from experiments.paper.item import Claim, Item, Places, Run, Scale, Section
 from experiments.paper.reach import Reach, converged, windows_of
@@ -90,8 +91,9 @@ def _trajectory(mapper: str, arena: Arena) -> Iterator[list[object]]:
         np.mean([getattr(each, name) for each in windows], axis=0)
         for name in ("choices", "spreads")
     )
-    for end, *figures in zip(windows[0].ends, means, spreads, strict=True):
-        yield [mapper, end, *(f"{each:.3f}" for each in np.concatenate(figures))]
+    for index in log_spaced(len(means)):
+        figures = np.concatenate((means[index], spreads[index]))
+        yield [mapper, windows[0].ends[index], *(f"{each:.3f}" for each in figures)]
 
 
 def _settling(mapper: str, arena: Arena) -> Iterator[list[object]]:

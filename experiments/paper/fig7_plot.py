@@ -50,7 +50,7 @@ def draw_trajectories(rows: Sequence[Mapping[str, str]], path: Path) -> None:
         axes.set_visible(False)
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=2, frameon=False, labelcolor=GREY
+        handles, labels, loc="outside upper center", ncols=2, frameon=False, labelcolor=GREY
     )
     figure.supxlabel("samples")
     figure.supylabel("choice (0 first, 1 last)")
