@@ -18,10 +18,10 @@ from experiments.sheets import Sheet
 _FILE = "samples.csv"
 _REACH = tuple(field.name for field in fields(Reach))
 _OBJECTIVES = ("latency", "edp")
-# PPO as it is without what was added to it: networks, uniform draws, no exploration, no imitation.
+# PPO as the paper has it, and nothing that was added to it.
 _PLAIN = (
-    "policy=mlp:batch=64:epochs=4:rate=0.003:clip=0.2:entropy=0.01:exploration=0:imitation=0:"
-    "draw=uniform"
+    "policy=mlp:batch=64:epochs=4:rate=0.003:entropy=0.01:exploration=0:imitation=0:reward=inverse:"
+    "draw=uniform:patience=0"
 )
 _DEFAULT = "ppo"
 _STEPS = {
@@ -96,7 +96,7 @@ def _sheet(samples: Samples) -> Sheet:
         "before a factor what that leaves of it. Times fewer: geometric mean over problems, "
         "against the line above and against `ppo`. The second and third line are "
         f"`marl:agents=1:{_PLAIN}` and the same with `agents=0`; the last line adds tables for "
-        "networks, log-uniform draws, exploration and imitation of the best."
+        "networks, log-uniform draws, exploration, imitation of the best, and new starts."
     )
     headers = (*problems, "fewer than the line above", "fewer than `ppo`")
     return Sheet("Samples to the end of single-agent PPO", note, "learner", headers, rows)

@@ -20,7 +20,8 @@ from experiments.sheets import Sheet
 
 _TRAJECTORIES, _SETTLING = "trajectories.csv", "settling.csv"
 _LAYER, _OBJECTIVE = "mobilenetv2_l2", "latency"
-_SINGLE, _MULTI = "ppo", "marl"
+# Without new starts: a trajectory is that of one team of agents.
+_SINGLE, _MULTI = "ppo", "marl:patience=0"
 _REACH = tuple(field.name for field in fields(Reach))
 # Ends that differ by no more are similar: twice what a settled parameter may move.
 _SIMILAR = 2 * NEAR
