@@ -78,8 +78,8 @@ _NOTES = {
         "Converged: the mean return of the last tenth of the single agent's samples, median over "
         "seeds. Samples: up to the end of the first window (a hundredth of a search) with that "
         "mean return, median over seeds (searches that got there / all); > is the whole budget, "
-        "and < or > before a factor what that leaves of it. MARL keeps exploring to its last "
-        "sample, so its mean return stays below what it knows."
+        "and < or > before a factor what that leaves of it. MARL explores to its last sample, and "
+        "begins anew once it has settled, so its mean return stays below what it knows, and falls."
     ),
     BEST: (
         "Best: the median over seeds of the least cost the single agent has found after as many "

@@ -13,15 +13,24 @@ from experiments.csv_files import write_csv
 from experiments.paper.arena import Arena, make_arenas
 from experiments.paper.curves import log_spaced
 from experiments.paper.fig5 import LAYERS
-from experiments.paper.fig6_section import CURVES, DUELS, NUMBERS, make_section
+from experiments.paper.fig6_section import (
+    CURVES,
+    DUELS,
+    EVERY,
+    NUMBERS,
+    VALID,
+    make_section,
+)
 from experiments.paper.item import Item, Places, Run, Scale, Section
 from experiments.paper.ratio_rows import RatioRow, ratio_rows
 from experiments.paper.reach import windows_of
+from experiments.paper.searches import goal
 from experiments.paper.variants import ALL, Variant, duels, variants
 from experiments.stats import Floats
 from experiments.windows import reference
+from maestro_env.problem import OK
 
-_RATIO = tuple(field.name for field in fields(RatioRow))
+_WARM_UP = 20_000
 
 
 class Fig6(Item):
@@ -39,24 +48,14 @@ class Fig6(Item):
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
         arenas = make_arenas(finished, scale.samples)
         made = variants(scale.agents)
-        write_csv(
-            places.results / NUMBERS,
-            (*Variant.header(), *_RATIO),
-            (
-                (*variant.row(), *astuple(row))
-                for variant in made
-                for row in ratio_rows(arenas, variant.mapper, ALL.mapper, scale.checkpoints)
-            ),
-        )
-        write_csv(
-            places.results / DUELS,
-            (*Variant.header(), *_RATIO),
-            (
-                (*variant.row(), *astuple(row))
-                for variant, random in duels(scale.agents)
-                for row in ratio_rows(arenas, variant.mapper, random.mapper, scale.checkpoints)
-            ),
-        )
+        header = ("hardware", *Variant.header(), *(field.name for field in fields(RatioRow)))
+        for name, pairs in (
+            (NUMBERS, [(variant, ALL) for variant in made]),
+            (DUELS, duels(scale.agents)),
+        ):
+            rows = (row for pair in pairs for row in _ratios(arenas, *pair, scale))
+            write_csv(places.results / name, header, rows)
+        write_csv(places.results / VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
         write_csv(
             places.results / CURVES,
             (*Variant.header(), "warm_up", "samples", "share"),
@@ -65,6 +64,24 @@ class Fig6(Item):
 
     def section(self, places: Places) -> Section:
         return make_section(places)
+
+
+def _ratios(
+    arenas: Sequence[Arena], variant: Variant, base: Variant, scale: Scale
+) -> Iterator[list[object]]:
+    for hardware in (EVERY, *scale.hardware):
+        here = [arena for arena in arenas if hardware in (EVERY, arena.hardware)]
+        for row in ratio_rows(here, variant.mapper, base.mapper, scale.checkpoints):
+            yield [hardware, *variant.row(), *astuple(row)]
+
+
+def _valid(scale: Scale) -> Iterator[list[object]]:
+    """Yield how many of such random mappings as groups are learnt from are valid."""
+    for layer, hardware in product(LAYERS, scale.hardware):
+        problem = goal(Run(layer, scale.objectives[0], ALL.mapper, 0, 1, hardware)).problem
+        points = problem.space.sample(_WARM_UP, np.random.default_rng(0))
+        valid = np.count_nonzero(problem.evaluate(points).status == OK)
+        yield [layer, hardware, valid, _WARM_UP]
 
 
 def _curve(arenas: Sequence[Arena], variant: Variant) -> Iterator[list[object]]:

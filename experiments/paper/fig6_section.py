@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from experiments.csv_files import read_csv
@@ -12,10 +12,10 @@ from experiments.paper.ratio_rows import RatioRow, tally
 from experiments.paper.variants import ALL, INTERACTION, ONE, PEARSON, Variant
 from experiments.sheets import Sheet
 
-NUMBERS, DUELS, CURVES = "numbers.csv", "duels.csv", "curves.csv"
+NUMBERS, DUELS, CURVES, VALID = "numbers.csv", "duels.csv", "curves.csv", "valid.csv"
+EVERY = "all hardware"
 # The paper's best numbers of agents, and how much cost still counts as the same.
 _PRINTED, _LEVEL = (9, 6), 1.01
-
 
 Ratios = Mapping[Variant, Mapping[int, RatioRow]]
 """By variant and number of samples."""
@@ -23,21 +23,41 @@ Ratios = Mapping[Variant, Mapping[int, RatioRow]]
 
 def make_section(places: Places) -> Section:
     """Make the section and its picture."""
-    numbers = _read(places.results / NUMBERS)
+    numbers = _read(places.results / NUMBERS).get(EVERY, {})
     duels = _read(places.results / DUELS)
+    duels.pop(EVERY, None)
     draw_shares(read_csv(places.results / CURVES), places.images / "fig6.png")
-    picture = f"![Mean return against samples]({places.link}/fig6.png)"
-    sheets = (_numbers_sheet(numbers), _duels_sheet(duels))
-    parts = (picture, *(sheet.markdown(level=3) for sheet in sheets), _verdict(duels))
+    parts = (
+        f"![Mean return against samples]({places.link}/fig6.png)",
+        "Means over problems and seeds. A search begins anew once its agents have settled, hence "
+        "the falls.",
+        _numbers_sheet(numbers).markdown(level=3),
+        _few_valid(read_csv(places.results / VALID)),
+        *(_duels_sheet(hardware, found).markdown(level=3) for hardware, found in duels.items()),
+        *(_verdict(hardware, found) for hardware, found in duels.items()),
+    )
     return Section(list(_claims(numbers, duels)), "\n\n".join(parts))
 
 
-def _read(path: Path) -> dict[Variant, dict[int, RatioRow]]:
-    ratios: dict[Variant, dict[int, RatioRow]] = {}
+def _read(path: Path) -> dict[str, dict[Variant, dict[int, RatioRow]]]:
+    """Return the ratios of a file by hardware."""
+    ratios: dict[str, dict[Variant, dict[int, RatioRow]]] = {}
     for row in read_csv(path):
         ratio = RatioRow.of(row)
-        ratios.setdefault(Variant.of(row), {})[ratio.samples] = ratio
+        found = ratios.setdefault(row["hardware"], {}).setdefault(Variant.of(row), {})
+        found[ratio.samples] = ratio
     return ratios
+
+
+def _few_valid(rows: Sequence[Mapping[str, str]]) -> str:
+    counts = ", ".join(
+        f"{int(row['valid']):,} on {row['layer']}, {row['hardware']}" for row in rows
+    )
+    return (
+        f"Groups are learnt from {int(rows[0]['of']):,} uniform random mappings, of which few may "
+        f"be valid: {counts} (of as many from another seed). With fewer than three valid ones "
+        "clustered groups are random ones."
+    )
 
 
 def _numbers_sheet(ratios: Ratios) -> Sheet:
@@ -45,23 +65,21 @@ def _numbers_sheet(ratios: Ratios) -> Sheet:
         f"Cost in multiples of that of one agent per parameter (`{ALL.mapper}`) after so many "
         "samples: geometric mean over problems of the ratio of interquartile means over seeds "
         "[95 % stratified bootstrap interval]; *none in 2*: on so many of these it has no valid "
-        "mapping yet, and they are left out. Few random mappings are valid under `edge` hardware: "
-        "a warm-up with too few of them makes no groups, and no search. The warm-up of clustered "
-        "and reversed groups is not counted; with it they have only just begun when the budget of "
-        "the others ends. One agent per parameter is where the paper has 10 agents; our map space "
-        "has 13 parameters."
+        "mapping yet, and they are left out. The warm-up of clustered and reversed groups is not "
+        "counted; with it they have only just begun when the budget of the others ends. One agent "
+        "per parameter is where the paper has 10 agents; our map space has 13 parameters."
     )
     return _sheet("Numbers of agents", note, ratios)
 
 
-def _duels_sheet(ratios: Ratios) -> Sheet:
+def _duels_sheet(hardware: str, ratios: Ratios) -> Sheet:
     note = (
         "Cost in multiples of that of random groups for as many agents, otherwise as above. Below "
         "1 the grouping is better than chance. Random groups are as equally large as can be; "
         "clustered ones are what the tree leaves, and reversed ones as large as these, with the "
         "most dependent parameters kept apart."
     )
-    return _sheet("Clustered against random grouping", note, ratios)
+    return _sheet(f"Clustered against random grouping: {hardware}", note, ratios)
 
 
 def _sheet(title: str, note: str, ratios: Ratios) -> Sheet:
@@ -77,8 +95,8 @@ def _sheet(title: str, note: str, ratios: Ratios) -> Sheet:
     return Sheet(title, note, "agents", ["problems", *(f"{each:,}" for each in samples)], rows)
 
 
-def _verdict(duels: Ratios) -> str:
-    """Say in words what the second table shows."""
+def _verdict(hardware: str, duels: Ratios) -> str:
+    """Say in words what a table shows."""
     lines = []
     for grouping, measure in (
         ("clustered", PEARSON),
@@ -94,7 +112,7 @@ def _verdict(duels: Ratios) -> str:
                 f"told apart in {even}; from {min(each.ratio for each in found):.3f} to "
                 f"{max(each.ratio for each in found):.3f} times their cost."
             )
-    return "\n".join(("What this shows:", "", *lines))
+    return "\n".join((f"What this shows on `{hardware}` hardware:", "", *lines))
 
 
 def _ratios_of(duels: Ratios, grouping: str, measure: str) -> Iterator[RatioRow]:
@@ -103,7 +121,7 @@ def _ratios_of(duels: Ratios, grouping: str, measure: str) -> Iterator[RatioRow]
             yield from found.values()
 
 
-def _claims(numbers: Ratios, duels: Ratios) -> Iterator[Claim]:
+def _claims(numbers: Ratios, duels: Mapping[str, Ratios]) -> Iterator[Claim]:
     clustered = {
         variant.agents: found
         for variant, found in numbers.items()
@@ -111,7 +129,7 @@ def _claims(numbers: Ratios, duels: Ratios) -> Iterator[Claim]:
     }
     if {ONE.agents, ALL.agents} <= clustered.keys() and len(clustered) > 2:
         yield from _claims_on_numbers(clustered)
-    found = list(_ratios_of(duels, "clustered", PEARSON))
+    found = [row for each in duels.values() for row in _ratios_of(each, "clustered", PEARSON)]
     if found:
         better, worse, even = tally(found)
         yield Claim(
