@@ -25,21 +25,31 @@ def test_uniform_spread_is_the_deviation_of_evenly_spaced_numbers(choices: int) 
     assert uniform_spread(1) == 0
 
 
-def test_a_parameter_settles_after_the_last_window_in_which_it_moves() -> None:
+def test_a_parameter_settles_with_the_first_window_from_which_on_it_stays() -> None:
     still = [0.1] * 6
     assert settles([0.5, 0.9, 0.7, 0.3, 0.3, 0.3], still) == 40
     assert settles([0.3] * 6, still) == 10
     # Its mean stands still, but it narrows down.
-    assert settles([0.3] * 6, [0.28, 0.2, 0.1, 0.1, 0.1, 0.1]) == 30
+    assert settles([0.3] * 6, [0.28, 0.25, 0.1, 0.1, 0.1, 0.1]) == 30
     # It comes by where it ends, and leaves again.
     assert settles([0.5, 0.3, 0.9, 0.9, 0.3, 0.3], still) == 50
     # A little moving about is none.
-    assert settles([0.5, 0.34, 0.26, 0.33, 0.3, 0.3], still) == 20
+    assert settles([0.5, 0.39, 0.21, 0.38, 0.3, 0.3], still) == 20
 
 
-def test_a_parameter_that_moves_to_the_end_settles_with_its_last_tenth_at_most() -> None:
+def test_single_windows_may_be_off_by_chance() -> None:
+    once = [0.9, *[0.3] * 5, 0.9, *[0.3] * 13]
+    # Of the 19 windows from the second one on, one is off.
+    assert settles(once, [0.1] * 20) == 20
+    # Two of 19 are more than a tenth; of the 13 behind the first of them, one is less.
+    twice = [0.9, *[0.3] * 5, 0.9, *[0.3] * 5, 0.9, *[0.3] * 7]
+    assert settles(twice, [0.1] * 20) == 80
+
+
+def test_a_parameter_that_moves_to_the_end_settles_near_it() -> None:
+    # The last four of forty windows have the mean 37.5 / 39; 34 / 39 is within 0.1 of it.
     drifting = np.linspace(0, 1, 40).tolist()
-    assert settles(drifting, [0.05] * 40) == 370
+    assert settles(drifting, [0.05] * 40) == 350
     jumping = [0.0, 1.0] * 20
     assert settles(jumping, [0.05] * 40) == math.inf
 

@@ -15,7 +15,7 @@ from experiments.paper.curves import log_spaced
 from experiments.paper.fig7_plot import draw_trajectories
 from experiments.paper.item import Claim, Item, Places, Run, Scale, Section
 from experiments.paper.reach import Reach, converged, windows_of
-from experiments.paper.settling import NEAR, UNDECIDED, settled
+from experiments.paper.settling import MOSTLY, NEAR, UNDECIDED, settled
 from experiments.sheets import Sheet
 
 _TRAJECTORIES, _SETTLING = "trajectories.csv", "settling.csv"
@@ -23,8 +23,6 @@ _LAYER, _OBJECTIVE = "mobilenetv2_l2", "latency"
 # Without new starts: a trajectory is that of one team of agents.
 _SINGLE, _MULTI = "ppo", "marl:patience=0"
 _REACH = tuple(field.name for field in fields(Reach))
-# Ends that differ by no more are similar: twice what a settled parameter may move.
-_SIMILAR = 2 * NEAR
 
 
 @dataclass(frozen=True)
@@ -122,11 +120,12 @@ def _sheet(found: Found) -> Sheet:
         for name in names
     ]
     note = (
-        f"`{_LAYER}`, least {_OBJECTIVE}. Settled: from the first window (a hundredth of a search) "
-        f"from which on mean and standard deviation of the parameter's choices stay within {NEAR} "
-        "of those of the last tenth of the search; 0 is a parameter's first choice, 1 its last. "
-        "Never, if it ends spread more widely than "
-        f"{UNDECIDED:.0%} of a uniform draw: nothing was decided. Median over seeds (searches in "
+        f"`{_LAYER}`, least {_OBJECTIVE}. Settled: at the end of the first window (a hundredth of "
+        f"a search) from which on {MOSTLY:.0%} of windows have a mean and a standard deviation of "
+        f"the parameter's choices within {NEAR} of those of the last tenth of the search; 0 is a "
+        "parameter's first choice, 1 its last. Never, if it ends spread more widely than "
+        f"{UNDECIDED:.0%} of a uniform draw: nothing was decided. `marl` begins with sizes drawn "
+        "log-uniformly: one that ends small may settle at once. Median over seeds (searches in "
         "which it settled / all); > is the whole budget. Ends: mean choice of the last tenth, "
         "median over seeds. In the picture a line is the mean over seeds and a band the standard "
         "deviation. The choice of an order is the rank of a permutation, whose distances mean "
@@ -146,12 +145,12 @@ def _claims(found: Found) -> Iterator[Claim]:
         if not (single[name].samples.censored or multi[name].samples.censored)
     ]
     apart = [abs(single[name].end - multi[name].end) for name in both]
-    similar = sum(each <= _SIMILAR for each in apart)
+    similar = sum(each <= NEAR for each in apart)
     yield Claim(
         "both approaches eventually reach similar parameter values (VI-D, Fig. 7).",
         2 * similar > len(both) if both else None,
         f"{len(both)} of {len(single)} parameters settle in both; {similar} of these end within "
-        f"{_SIMILAR} of each other.",
+        f"{NEAR} of each other.",
     )
     sooner = sum(multi[name].samples.median < single[name].samples.median for name in single)
     yield Claim(

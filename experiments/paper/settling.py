@@ -11,8 +11,11 @@ from experiments.paper.reach import converged
 from experiments.stats import Floats
 from experiments.windows import Windows
 
-NEAR = 0.05
-"""A parameter has settled once mean and spread stay this near to where they end."""
+NEAR = 0.1
+"""A window is near where a search ends if mean and spread of the choices differ by no more."""
+
+MOSTLY = 0.9
+"""A parameter has settled once such a share of windows is near: single ones are off by chance."""
 
 UNDECIDED = 0.8
 """A parameter is undecided if its choices end spread as widely as this share of uniform ones."""
@@ -26,19 +29,20 @@ def uniform_spread(choices: int) -> float:
 def settled(windows: Windows, choices: tuple[int, ...]) -> Floats:
     """Return the evaluations after which each parameter stays as it ends, float64[D].
 
-    They are those up to the end of the first window from which on both its mean choice and its
-    spread stay within ``NEAR`` of their means over the last tenth of windows. Infinite for a
-    parameter that does not, or that ends undecided; and for one without a choice.
+    They are those up to the end of the first window near where the search ends, the last tenth of
+    its windows, from which on most windows are. Infinite for a parameter that ends undecided, and
+    for one without a choice.
 
     Args:
         windows: of a search.
         choices: number of every parameter's.
     """
-    moving = _away(windows.choices) | _away(windows.spreads)
-    # The window after the last one in which it still moves; past the end if that is the last.
-    first = np.where(moving.any(axis=0), len(moving) - np.argmax(moving[::-1], axis=0), 0)
-    samples = np.append(windows.ends.astype(np.float64), np.inf)[first]
-    return np.where(decided(windows, choices), samples, np.inf)
+    near = _near(windows.choices) & _near(windows.spreads)
+    left = np.arange(len(near), 0, -1)[:, np.newaxis]
+    share = np.cumsum(near[::-1], axis=0)[::-1] / left
+    stays = near & (share >= MOSTLY)
+    samples = windows.ends[np.argmax(stays, axis=0)].astype(np.float64)
+    return np.where(stays.any(axis=0) & decided(windows, choices), samples, np.inf)
 
 
 def decided(windows: Windows, choices: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -47,5 +51,5 @@ def decided(windows: Windows, choices: tuple[int, ...]) -> NDArray[np.bool_]:
     return converged(windows.spreads) < UNDECIDED * uniform
 
 
-def _away(values: Floats) -> NDArray[np.bool_]:
-    return np.abs(values - converged(values)) > NEAR
+def _near(values: Floats) -> NDArray[np.bool_]:
+    return np.abs(values - converged(values)) <= NEAR
