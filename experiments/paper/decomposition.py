@@ -95,8 +95,9 @@ def _sheet(samples: Samples) -> Sheet:
         "median over seeds (searches that got there / all); > is the whole budget, and < or > "
         "before a factor what that leaves of it. Times fewer: geometric mean over problems, "
         "against the line above and against `ppo`. The second and third line are "
-        f"`marl:agents=1:{_PLAIN}` and the same with `agents=0`; the last line adds tables for "
-        "networks, log-uniform draws, exploration, imitation of the best, and new starts."
+        f"`marl:agents=1:{_PLAIN}` and the same with `agents=0`, its rate chosen on resnet18_l2; "
+        "the last line has tables in the place of networks, log-uniform draws, exploration, "
+        "imitation of the best, and new starts."
     )
     headers = (*problems, "fewer than the line above", "fewer than `ppo`")
     return Sheet("Samples to the end of single-agent PPO", note, "learner", headers, rows)
