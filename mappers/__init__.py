@@ -22,6 +22,7 @@ MAPPERS: Mapping[str, str] = MappingProxyType(
         "pbil": "mappers.pbil:PbilMapper",
         "marl": "mappers.marl:MarlMapper",
         "marl_clustered": "mappers.marl:ClusteredMarlMapper",
+        "marl_mlp": "mappers.marl:NetworkMarlMapper",
         "ppo": "mappers.ppo:PpoMapper",
         "ppo_box": "mappers.ppo:BoxPpoMapper",
         "ppo_tuned": "mappers.ppo:TunedPpoMapper",

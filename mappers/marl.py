@@ -92,6 +92,15 @@ class ClusteredMarlMapper(MarlMapper):
     DEFAULT: ClassVar[MarlConfig] = MarlConfig(agents=AGENTS)
 
 
+class NetworkMarlMapper(MarlMapper):
+    """An agent per parameter that looks at the last mapping through a network, as the paper has it.
+
+    Networks need smaller steps than logits.
+    """
+
+    DEFAULT: ClassVar[MarlConfig] = MarlConfig(policy="mlp", batch=32, epochs=4, rate=0.003)
+
+
 class _Search:
     """A search under way.
 

@@ -331,7 +331,7 @@ def test_the_full_scale_has_the_reporting_cells_and_seeds() -> None:
         mapper: len([r for r in exact if r.mapper == mapper and r.samples == 20_000])
         for mapper in MAPPERS
     }
-    costly = {"bo", "marl:policy=mlp"}
+    costly = {"bo", "marl_mlp"}
     assert counts == {mapper: 96 if mapper in costly else 320 for mapper in MAPPERS}
     maestro = [run for run in runs if run.model == "maestro"]
     assert {run.hardware for run in maestro} == {"paper"}

@@ -21,7 +21,7 @@ _OBJECTIVES = ("latency", "edp")
 # PPO as the paper has it, and nothing that was added to it.
 _PLAIN = (
     "policy=mlp:batch=64:epochs=4:rate=0.003:entropy=0.01:exploration=0:imitation=0:reward=inverse:"
-    "draw=uniform:patience=0"
+    "refinement=0:draw=uniform:patience=0"
 )
 _DEFAULT = "ppo"
 _STEPS = {
@@ -97,7 +97,7 @@ def _sheet(samples: Samples) -> Sheet:
         "against the line above and against `ppo`. The second and third line are "
         f"`marl:agents=1:{_PLAIN}` and the same with `agents=0`, its rate chosen on resnet18_l2; "
         "the last line has tables in the place of networks, log-uniform draws, exploration, "
-        "imitation of the best, and new starts."
+        "imitation and refinement of the best, and new starts."
     )
     headers = (*problems, "fewer than the line above", "fewer than `ppo`")
     return Sheet("Samples to the end of single-agent PPO", note, "learner", headers, rows)

@@ -13,14 +13,14 @@ from experiments.paper.arena import make_arenas
 from experiments.paper.item import Item, Places, Run, Scale, Section
 
 _CLUSTERED = "marl_clustered"
-_COSTLY = ("bo", "marl:policy=mlp")
+_COSTLY = ("bo", "marl_mlp")
 MAPPERS = (
     *PAPERS,
     *CONTROLS,
     "ppo_box",
     "ppo_tuned",
     "marl_clustered:agents=6:grouping=random",
-    "marl:policy=mlp",
+    "marl_mlp",
     MARL,
     _CLUSTERED,
 )
