@@ -1,0 +1,254 @@
+"""Heads, elites and exploration against brute force."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, permutations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+from team_helpers import LARGE, SMALL, actions_of
+
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace, Parameter
+from mappers.elites import Elites
+from mappers.exploration import explore
+from mappers.heads import MOST_LOGITS, Heads
+
+HUGE = MapSpace(Layer("GEMM", {"M": 10**6, "N": 9000, "K": 8192}), Hardware(num_pes=20_000))
+# A batch of convolutions has seven loops, whose orders a head offers all.
+SEVEN = MapSpace(
+    Layer("CONV", {"N": 2, "K": 4, "C": 4, "Y": 6, "X": 6, "R": 3, "S": 3}), Hardware(num_pes=4)
+)
+
+
+def orders_of_eight() -> Heads:
+    """A head of more orders than any layer has."""
+    parameter = Parameter("l2_order", "order", range(math.factorial(8)))
+    return Heads(SimpleNamespace(parameters=(parameter,), extents=dict.fromkeys("ABCDEFGH", 2)))
+
+
+# Choices
+
+
+@pytest.mark.parametrize("heads", [Heads(HUGE), Heads(SEVEN), orders_of_eight(), LARGE])
+def test_choices_are_few_ascending_and_reach_both_ends(heads: Heads) -> None:
+    for offered, parameter in zip(heads.choices, heads.space.parameters, strict=True):
+        assert len(offered) <= MOST_LOGITS
+        assert (np.diff(offered) > 0).all()
+        assert (offered[0], offered[-1]) == (0, parameter.choices - 1)
+        if parameter.choices <= MOST_LOGITS:
+            assert len(offered) == parameter.choices
+
+
+def test_of_too_many_choices_sizes_are_spread_by_ratio_and_orders_evenly() -> None:
+    heads = Heads(HUGE)
+    for offered, parameter in zip(heads.choices, HUGE.parameters, strict=True):
+        if parameter.is_size:
+            sizes = offered + 1
+            assert (sizes[1:] <= np.maximum(sizes[:-1] + 1, sizes[:-1] * 1.01)).all()
+    (orders,) = orders_of_eight().choices
+    assert set(np.diff(orders)) <= {4, 5}
+
+
+@pytest.mark.parametrize("space", [HUGE, SEVEN, LARGE.space], ids=["huge", "seven", "large"])
+def test_points_are_in_the_space(space: MapSpace) -> None:
+    heads = Heads(space)
+    actions = actions_of(heads, 50, np.random.default_rng(0))
+    actions[0], actions[1] = 0, heads.counts - 1
+    points = heads.points(actions)
+    assert points.dtype == np.int32
+    np.testing.assert_array_equal(points[0], 0)
+    np.testing.assert_array_equal(points[1], space.sizes - 1)
+    for row, point in zip(actions, points, strict=True):
+        assert point.tolist() == [heads.choices[head][i] for head, i in enumerate(row)]
+        np.testing.assert_array_equal(space.encode(space.decode(point)), clipped(space, point))
+
+
+def clipped(space: MapSpace, point: np.ndarray) -> np.ndarray:
+    """The point with L1 tiles of at most the L2 tile."""
+    names = [each.name for each in space.parameters]
+    result = point.copy()
+    for column, name in enumerate(names):
+        if name.startswith("l1_tile"):
+            result[column] = min(point[column], point[names.index(f"l2{name[2:]}")])
+    return result
+
+
+# Starts
+
+
+@pytest.mark.parametrize("tiles", ["integers", "divisors"])
+def test_sizes_start_with_the_share_of_their_inverse(tiles: str) -> None:
+    layer = Layer("GEMM", {"M": 360, "N": 97, "K": 1})
+    heads = Heads(MapSpace(layer, Hardware(num_pes=48), tiles=tiles))
+    for parameter, share in zip(heads.space.parameters, starts_of(heads), strict=True):
+        sizes = np.array(parameter.values) if parameter.is_size else np.ones(parameter.choices)
+        np.testing.assert_allclose(share, 1 / sizes / (1 / sizes).sum(), rtol=1e-12)
+
+
+def test_a_size_starts_with_the_share_of_those_it_stands_for() -> None:
+    heads = Heads(HUGE)
+    for head, parameter in enumerate(HUGE.parameters):
+        if parameter.choices > MOST_LOGITS:
+            inverse = 1 / np.arange(1, parameter.choices + 1)
+            expected = np.add.reduceat(inverse, heads.choices[head]) / inverse.sum()
+            np.testing.assert_allclose(starts_of(heads)[head], expected, rtol=2e-3)
+
+
+def test_a_uniform_start_prefers_nothing() -> None:
+    assert not Heads(HUGE, "uniform").bias.any()
+
+
+def starts_of(heads: Heads) -> list[np.ndarray]:
+    """Probabilities of every head before anything is learnt."""
+    weights = [np.exp(bias) for bias in np.split(heads.bias, heads.starts[1:])]
+    return [each / each.sum() for each in weights]
+
+
+# Features
+
+
+def features_of(heads: Heads, head: int) -> list[tuple[int, ...]]:
+    """Every feature of a head as the choices that have it, sorted."""
+    rows = slice(heads.starts[head], heads.starts[head] + heads.counts[head])
+    table = heads.features[rows].toarray()
+    assert set(np.unique(table)) <= {0, 1}
+    return sorted(tuple(np.flatnonzero(column)) for column in table.T if column.any())
+
+
+@pytest.mark.parametrize("space", [SMALL.space, LARGE.space], ids=["3 loops", "6 loops"])
+def test_features_of_orders_are_places_and_precedences(space: MapSpace) -> None:
+    heads, loops = Heads(space), len(space.extents)
+    orders = list(permutations(range(loops)))
+    expected = [
+        tuple(rank for rank, order in enumerate(orders) if order[place] == loop)
+        for loop in range(loops)
+        for place in range(loops)
+    ]
+    expected += [
+        tuple(i for i, order in enumerate(orders) if order.index(first) < order.index(second))
+        for first, second in combinations(range(loops), 2)
+    ]
+    for head, parameter in enumerate(space.parameters):
+        if parameter.kind == "order":
+            assert features_of(heads, head) == sorted(expected)
+
+
+def test_orders_that_are_left_out_have_no_features() -> None:
+    heads = orders_of_eight()
+    ((offered,), table) = heads.choices, heads.features.toarray()
+    orders = list(permutations(range(8)))
+    for row in range(0, len(offered), 1000):
+        order = orders[offered[row]]
+        assert sum(table[row]) == 8 + sum(a < b for a, b in combinations(order, 2))
+
+
+@pytest.mark.parametrize("space", [SMALL.space, HUGE], ids=["small", "huge"])
+def test_features_of_sizes_are_octaves(space: MapSpace) -> None:
+    heads = Heads(space)
+    for head, parameter in enumerate(space.parameters):
+        if parameter.is_size:
+            octaves: dict[int, list[int]] = {}
+            for row, choice in enumerate(heads.choices[head]):
+                octaves.setdefault(int(choice + 1).bit_length(), []).append(row)
+            assert features_of(heads, head) == sorted(map(tuple, octaves.values()))
+        elif parameter.kind == "parallel":
+            assert features_of(heads, head) == []
+
+
+def test_no_feature_is_of_two_heads() -> None:
+    table = LARGE.features.tocsc()
+    for column in range(table.shape[1]):
+        assert len(set(LARGE.owner[table[:, column].nonzero()[0]])) == 1
+
+
+# Elites
+
+
+VALUES = st.one_of(st.integers(1, 12).map(float), st.just(math.inf))
+
+
+@given(st.lists(st.lists(VALUES, min_size=1, max_size=8), max_size=6), st.integers(1, 6))
+def test_elites_are_the_first_samples_of_the_least_distinct_values(
+    batches: list[list[float]], capacity: int
+) -> None:
+    elites = Elites(capacity, 2)
+    seen: dict[float, int] = {}
+    number = 0
+    for batch in batches:
+        numbers = np.arange(number, number + len(batch))
+        elites.add(np.stack([numbers, -numbers], axis=1), np.array(batch))
+        for value in batch:
+            seen.setdefault(value, number)
+            number += 1
+        best = [seen[value] for value in sorted(seen) if value < math.inf][:capacity]
+        assert elites.actions.tolist() == [[each, -each] for each in best]
+
+
+# Exploration
+
+
+N = 20_000
+
+
+def explored(chance: float, local: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Uniform actions, and what exploration made of them."""
+    rng = np.random.default_rng(seed)
+    actions = actions_of(LARGE, N, rng)
+    kept = actions.copy()
+    after = explore(actions, LARGE, chance, local, rng)
+    np.testing.assert_array_equal(actions, kept)
+    assert ((after >= 0) & (after < LARGE.counts)).all()
+    return actions, after
+
+
+@pytest.mark.parametrize("local", [0.0, 0.5, 1.0])
+def test_without_a_chance_nothing_changes(local: float) -> None:
+    np.testing.assert_array_equal(*explored(0.0, local))
+
+
+def test_small_steps_are_small_and_go_both_ways() -> None:
+    before, after = explored(1.0, 1.0)
+    for head in np.flatnonzero(LARGE.are_sizes):
+        count = LARGE.counts[head]
+        by, was = after[:, head] - before[:, head], before[:, head]
+        assert abs(by).max() <= max(1, count / 16)
+        # Only an end can stop a step.
+        assert np.isin(was[by == 0], (0, count - 1)).all()
+        inside = by[(was > count / 8) & (was < count * 7 / 8)]
+        assert abs((inside > 0).mean() - 0.5) < 0.02
+
+
+@pytest.mark.parametrize("local", [0.0, 1.0])
+def test_what_is_no_small_step_is_uniform_whatever_was_drawn(local: float) -> None:
+    rng = np.random.default_rng(1)
+    drawn = np.tile(actions_of(LARGE, 1, rng), (N, 1))
+    after = explore(drawn, LARGE, 1.0, local, rng)
+    for head, count in enumerate(LARGE.counts):
+        if not (LARGE.are_sizes[head] and local):
+            found = np.bincount(after[:, head], minlength=count)
+            assert chisquare(found).pvalue > 1e-4
+
+
+def test_each_action_is_replaced_with_its_own_chance() -> None:
+    before, after = explored(0.3, 0.0)
+    changed = before != after
+    # A uniform draw is what was there once in as many times as there are choices.
+    expected = 0.3 * (1 - 1 / LARGE.counts)
+    np.testing.assert_allclose(changed.mean(axis=0), expected, atol=0.015)
+    correlation = np.corrcoef(changed.T) - np.eye(changed.shape[1])
+    assert abs(correlation).max() < 0.03
+
+
+def test_a_parameter_of_one_choice_keeps_it() -> None:
+    heads = Heads(MapSpace(Layer("GEMM", {"M": 1, "N": 4, "K": 1}), Hardware(num_pes=1)))
+    rng = np.random.default_rng(0)
+    after = explore(actions_of(heads, 200, rng), heads, 1.0, 0.5, rng)
+    assert (after[:, heads.counts == 1] == 0).all()
+    assert (heads.counts == 1).sum() == 5
