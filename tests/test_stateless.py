@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -28,8 +29,15 @@ from maestro_env.map_space import MapSpace
 from mappers.agents import Learning
 from mappers.heads import Floats, Heads, Integers
 from mappers.stateless import StatelessAgents
+from mappers.threads import one_thread
 
 UNSEEN = np.zeros((0, 4), np.float32)
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    with one_thread():
+        yield
 
 
 class LoneAgent:
