@@ -1,0 +1,93 @@
+"""Agents learn from one reward, and those that depend on each other learn better as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+import numpy as np
+import pytest
+from team_helpers import SMALL, actions_of, shared_out
+
+from mappers.agents import Agents, Learning
+from mappers.heads import Heads
+from mappers.networks import NetworkAgents
+from mappers.stateless import StatelessAgents
+from mappers.threads import one_thread
+
+UNIFORM = Heads(SMALL.space, "uniform")
+NAMES = [each.name for each in UNIFORM.space.parameters]
+ONE_SIGHT = np.full((1, 4), 0.5, np.float32)
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    with one_thread():
+        yield
+
+
+def chances(team: Agents) -> list[np.ndarray]:
+    """Probabilities of every head."""
+    if isinstance(team, NetworkAgents):
+        return [policy[0].exp().detach().numpy() for policy in team._log_probabilities()]
+    return np.split(np.exp(team._log_probabilities()), UNIFORM.starts[1:])
+
+
+@pytest.mark.parametrize("agents", [1, 11])
+@pytest.mark.parametrize("kind", ["stateless", "mlp"])
+def test_agents_learn_the_optimum_of_a_separable_reward(kind: str, agents: int) -> None:
+    owners, rng = shared_out(UNIFORM, agents), np.random.default_rng(0)
+    team: Agents
+    if kind == "stateless":
+        team = StatelessAgents(UNIFORM, owners, Learning(8, 0.1, 0.2, 0.0, 0.0))
+    else:
+        team = NetworkAgents(UNIFORM, owners, Learning(4, 0.01, 0.2, 0.0, 0.0), rng)
+    (optimum,) = actions_of(UNIFORM, 1, rng)
+    for _ in range(25):
+        actions = team.draw(rng.random((32, len(owners))), np.repeat(ONE_SIGHT, 32, axis=0))
+        team.learn(actions, (actions == optimum).mean(axis=1), actions[:0])
+    found = [each[best] for each, best in zip(chances(team), optimum, strict=True)]
+    assert min(found) > 0.9
+
+
+PAIRS = [[NAMES.index(f"{level}_tile_{loop}") for level in ("l2", "l1")] for loop in "MNK"]
+
+
+def agreement(groups: list[list[int]], seed: int) -> float:
+    """Let agents learn that two sizes of a loop should be equal; return how often they are.
+
+    No size is better than another: what is good follows from what the other one becomes. An agent
+    of both knows, as its ratio weighs samples by what both have become since they were drawn;
+    agents of one each do not, nor does an agent that weighs by what has nothing to do with it.
+    That takes steps far from what was drawn: many, and not clipped.
+    """
+    owners = np.full(len(NAMES), len(groups))
+    for agent, owned in enumerate(groups):
+        owners[owned] = agent
+    team = StatelessAgents(UNIFORM, owners, Learning(30, 0.1, 10.0, 0.0, 0.0))
+    rng = np.random.default_rng(seed)
+    for _ in range(3):
+        actions = team.draw(rng.random((256, len(NAMES))), np.repeat(ONE_SIGHT, 256, axis=0))
+        equal = np.mean([actions[:, a] == actions[:, b] for a, b in PAIRS], axis=0)
+        team.learn(actions, equal, actions[:0])
+    found = chances(team)
+    return float(np.mean([found[a] @ found[b] for a, b in PAIRS]))
+
+
+def test_the_right_grouping_beats_the_wrong_ones() -> None:
+    others = [column for column in range(len(NAMES)) if not any(column in pair for pair in PAIRS)]
+    groupings = {
+        "right": PAIRS,
+        "apart": [[PAIRS[i][0], PAIRS[(i + 1) % 3][1]] for i in range(3)],
+        "alone": [[column] for pair in PAIRS for column in pair],
+        "with all": [[*chain(*PAIRS), *others]],
+    }
+    found = {
+        name: np.array([agreement(groups, seed) for seed in range(10)])
+        for name, groups in groupings.items()
+    }
+    right = found.pop("right")
+    assert right.min() > 0.95
+    for wrong in found.values():
+        assert wrong.mean() < 0.9
+        assert (right > wrong).sum() >= 7
