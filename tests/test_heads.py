@@ -19,6 +19,7 @@ from maestro_env.map_space import MapSpace, Parameter
 from mappers.elites import Elites
 from mappers.exploration import explore
 from mappers.heads import MOST_LOGITS, Heads
+from mappers.refinement import refine
 
 HUGE = MapSpace(Layer("GEMM", {"M": 10**6, "N": 9000, "K": 8192}), Hardware(num_pes=20_000))
 # A batch of convolutions has seven loops, whose orders a head offers all.
@@ -213,16 +214,96 @@ def test_without_a_chance_nothing_changes(local: float) -> None:
     np.testing.assert_array_equal(*explored(0.0, local))
 
 
-def test_small_steps_are_small_and_go_both_ways() -> None:
+def test_small_steps_are_a_choice_or_a_factor_of_two_at_most_and_go_both_ways() -> None:
     before, after = explored(1.0, 1.0)
     for head in np.flatnonzero(LARGE.are_sizes):
-        count = LARGE.counts[head]
-        by, was = after[:, head] - before[:, head], before[:, head]
-        assert abs(by).max() <= max(1, count / 16)
+        last = LARGE.counts[head] - 1
+        was, by = before[:, head], after[:, head] - before[:, head]
+        # All choices are offered: choice c is size c + 1.
+        factors = (after[:, head] + 1) / (was + 1)
+        assert (((factors >= 0.49) & (factors <= 2.01)) | (abs(by) == 1)).all()
         # Only an end can stop a step.
-        assert np.isin(was[by == 0], (0, count - 1)).all()
-        inside = by[(was > count / 8) & (was < count * 7 / 8)]
-        assert abs((inside > 0).mean() - 0.5) < 0.02
+        assert np.isin(was[by == 0], (0, last)).all()
+        inside = by[(was > last / 8) & (was < last / 2)]
+        assert abs((inside > 0).mean() - 0.5) < 0.03
+
+
+def nearest(head: int, was: int, octaves: float) -> int:
+    """The choice whose logarithm is nearest to that of a scaled size, by trying them all."""
+    logs = np.log2(np.arange(1, LARGE.counts[head] + 1))
+    return int(np.argmin(abs(logs - logs[was] - octaves)))
+
+
+@given(st.data())
+def test_sizes_are_scaled_to_the_nearest_choice_but_by_one_at_least(data: st.DataObject) -> None:
+    head = data.draw(st.sampled_from(np.flatnonzero(LARGE.are_sizes).tolist()))
+    last = int(LARGE.counts[head]) - 1
+    was = data.draw(st.integers(0, last))
+    octaves = data.draw(st.floats(-3, 3).filter(bool))
+    (reached,) = LARGE.scaled(np.array([was]), np.array([head]), np.array([octaves]))
+    best = nearest(head, was, octaves)
+    if best == was:
+        best = min(max(was + (1 if octaves > 0 else -1), 0), last)
+    assert abs(reached - best) <= (0 if best == was else 1)
+    logs = np.log2([reached + 1, best + 1]) - np.log2(was + 1) - octaves
+    assert best in (0, last) or abs(best - was) == 1 or abs(logs[0]) <= abs(logs[1]) + 1e-9
+
+
+# Refinement
+
+
+BEST = actions_of(LARGE, 4, np.random.default_rng(5))
+
+
+def refined(pairs: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Drawn actions, the variants, and how many parameters of its sample each changes."""
+    rng = np.random.default_rng(0)
+    drawn = actions_of(LARGE, N, rng)
+    variants = refine(BEST, drawn, LARGE, pairs, rng)
+    assert ((variants >= 0) & (variants < LARGE.counts)).all()
+    changes = (variants[:, np.newaxis] != BEST).sum(axis=2)
+    return drawn, variants, changes
+
+
+def test_a_variant_changes_one_parameter_to_what_was_drawn_or_by_a_step() -> None:
+    drawn, variants, changes = refined(pairs=0.0)
+    assert (changes.min(axis=1) <= 1).all()
+    of = BEST[changes.argmin(axis=1)]
+    rows, heads = np.nonzero(variants != of)
+    stepped = variants[rows, heads] != drawn[rows, heads]
+    assert LARGE.are_sizes[heads[stepped]].all()
+    factors = (variants[rows, heads] + 1) / (of[rows, heads] + 1)
+    by = abs(variants[rows, heads] - of[rows, heads])
+    assert (((factors > 0.49) & (factors < 2.01)) | (by == 1))[stepped].all()
+    # Everyone has a turn.
+    assert set(heads.tolist()) == set(range(len(LARGE.counts)))
+
+
+def test_variants_of_two_sizes_keep_their_product_or_their_quotient() -> None:
+    _, variants, changes = refined(pairs=1.0)
+    assert (changes.min(axis=1) <= 2).all()
+    of = BEST[changes.argmin(axis=1)]
+    moved = variants != of
+    assert LARGE.are_sizes[np.nonzero(moved)[1]].all()
+    both = moved.sum(axis=1) == 2
+    assert both.mean() > 0.8
+    logs = np.log2((variants + 1) / (of + 1))[both]
+    steps = logs[moved[both]].reshape(-1, 2)
+    # Where neither is small or at an end, rounding to whole sizes changes little.
+    sizes = (of + 1)[both][moved[both]].reshape(-1, 2).min(axis=1)
+    ends = (variants == LARGE.counts - 1)[both][moved[both]].reshape(-1, 2).any(axis=1)
+    smooth = steps[(sizes > 20) & ~ends & (abs(steps).max(axis=1) > 0.2)]
+    assert len(smooth) > 100
+    ratio = smooth[:, 0] / smooth[:, 1]
+    assert (abs(abs(ratio) - 1) < 0.5).all()
+    assert 0.4 < (ratio > 0).mean() < 0.6
+
+
+def test_better_samples_have_more_variants() -> None:
+    _, _, changes = refined(pairs=1.0)
+    counts = np.bincount(changes.argmin(axis=1), minlength=len(BEST))
+    # The lesser of two ranks drawn from four: 7, 5, 3 and 1 of 16.
+    np.testing.assert_allclose(counts / N, np.array([7, 5, 3, 1]) / 16, atol=0.02)
 
 
 @pytest.mark.parametrize("local", [0.0, 1.0])

@@ -148,7 +148,7 @@ def test_a_new_team_knows_nothing_of_earlier_samples(
         learn(team, actions, rewards, best)
 
     monkeypatch.setattr(StatelessAgents, "learn", watched)
-    searched("marl:patience=30:batch=10:growth=1", Separable(planted().space), 500)
+    searched("marl:patience=30:batch=10:growth=1:refinement=0", Separable(planted().space), 1000)
     assert len(lessons) > 2
     for of_team in lessons.values():
         known: set[tuple[int, ...]] = set()
