@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MOST_LOGITS = 8192
-"""Logits of a head at most: a parameter with more choices offers this many of them, spread out.
+"""Logits of a head at most: a parameter with more choices offers some of them, spread out.
 
 All of 7! orders fit. Sizes are spread geometrically, so that small ones are all there.
 """

@@ -34,9 +34,13 @@ class Reach:
 
     @classmethod
     def of(cls, samples: Sequence[float], budget: int) -> Reach:
-        """Sum up the samples of one search or more, infinite for never."""
+        """Sum up the samples of one search or more, infinite for never.
+
+        Of an even number of searches the median is the greater of the two in the middle: if that
+        one did not arrive, it is beyond the budget for certain.
+        """
         arrived = int(np.count_nonzero(np.isfinite(samples)))
-        return cls(float(np.median(samples)), arrived, len(samples), budget)
+        return cls(float(sorted(samples)[len(samples) // 2]), arrived, len(samples), budget)
 
     @property
     def censored(self) -> bool:
