@@ -145,7 +145,7 @@ def test_steps_are_measured_to_the_end_of_the_default_learner() -> None:
     (arena,) = make_arenas(finished, SHORT)
     found = dict(samples_to_default(arena))
     # Two in the middle end at 20 and 30; three searches have 30, after 60, 70 and 80.
-    assert found["ppo"] == Reach(75, 3, 4, SHORT)
+    assert found["ppo"] == Reach(80, 3, 4, SHORT)
     assert found["marl"] == Reach(8, 1, 1, SHORT)
 
 
