@@ -36,7 +36,7 @@ from maestro_env.hardware import find_hardware
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.workloads import find_layer
 from mappers import MAPPERS
-from mappers.grouping import refusing, require_agents
+from mappers.agents.grouping import refusing, require_agents
 
 
 @dataclass(frozen=True)

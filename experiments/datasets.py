@@ -19,7 +19,7 @@ from experiments.machine import code_digest
 from experiments.searches import run_search
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import Points
-from mappers.grouping import refusing, samples_of
+from mappers.agents.grouping import refusing, samples_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,15 @@ import numpy as np
 from clustering import AGENTS, LINKAGES, MEASURES
 from maestro_env.episode import REWARDS, first_observation, observation
 from maestro_env.evaluator import Evaluator
-from mappers.agents import Agents, Learning
+from mappers.agents.elites import Elites
+from mappers.agents.exploration import explore
+from mappers.agents.grouping import GROUPINGS, group_parameters
+from mappers.agents.heads import STARTS, Floats, Heads, Integers
+from mappers.agents.refinement import refine
+from mappers.agents.stateless import StatelessAgents
+from mappers.agents.team import Agents, Learning
 from mappers.base import Mapper, SearchResult
-from mappers.elites import Elites
-from mappers.exploration import explore
-from mappers.grouping import GROUPINGS, group_parameters
-from mappers.heads import STARTS, Floats, Heads, Integers
-from mappers.refinement import refine
 from mappers.settings import setting
-from mappers.stateless import StatelessAgents
 
 _POLICIES = ("stateless", "mlp")
 # A relative gain below which a team has found nothing better.
@@ -193,6 +193,6 @@ def _make_team(
     if policy == "stateless":
         return StatelessAgents(heads, agents, learning)
     # Here, so that agents without networks need no torch.
-    from mappers.networks import NetworkAgents
+    from mappers.agents.networks import NetworkAgents
 
     return NetworkAgents(heads, agents, learning, rng)

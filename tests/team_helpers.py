@@ -9,8 +9,8 @@ from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.workloads import find_layer
-from mappers.agents import Agents, Learning
-from mappers.heads import Heads, Integers
+from mappers.agents.heads import Heads, Integers
+from mappers.agents.team import Agents, Learning
 
 SMALL = Heads(MapSpace(Layer("GEMM", {"M": 8, "N": 8, "K": 8}), Hardware(num_pes=8)))
 LARGE = Heads(MapSpace(find_layer("resnet18_l2"), find_hardware("paper")))

@@ -19,7 +19,7 @@ from clustering import AgentGroups, Clustering, cluster
 from experiments.cluster import main
 from experiments.cluster_plots import cut_height, draw_clustering, row_order
 from experiments.goals import Goal
-from mappers.grouping import read_groups
+from mappers.agents.grouping import read_groups
 
 LAYER = "resnet18_l2"
 

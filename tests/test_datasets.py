@@ -23,7 +23,7 @@ from experiments.files import RecordError
 from experiments.goals import Goal
 from experiments.searches import run_search
 from maestro_env.evaluator import Evaluator
-from mappers.grouping import AgentsError
+from mappers.agents.grouping import AgentsError
 
 SAMPLES = 40
 RESNET = "conv:K=64,C=64,Y=58,X=58,R=3,S=3"

@@ -16,10 +16,10 @@ from team_helpers import LARGE, SMALL, actions_of
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Parameter
-from mappers.elites import Elites
-from mappers.exploration import explore
-from mappers.heads import MOST_LOGITS, Heads
-from mappers.refinement import refine
+from mappers.agents.elites import Elites
+from mappers.agents.exploration import explore
+from mappers.agents.heads import MOST_LOGITS, Heads
+from mappers.agents.refinement import refine
 
 HUGE = MapSpace(Layer("GEMM", {"M": 10**6, "N": 9000, "K": 8192}), Hardware(num_pes=20_000))
 # A batch of convolutions has seven loops, whose orders a head offers all.

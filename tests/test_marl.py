@@ -16,8 +16,8 @@ from maestro_env._native import METRICS
 from maestro_env.map_space import Points
 from maestro_env.problem import STATUSES, Problem, Rows
 from mappers import make_mapper
-from mappers.heads import Floats, Integers
-from mappers.stateless import StatelessAgents
+from mappers.agents.heads import Floats, Integers
+from mappers.agents.stateless import StatelessAgents
 
 # The search
 

@@ -24,9 +24,9 @@ from team_helpers import (
 from torch import nn
 
 from maestro_env.episode import Observations
-from mappers.agents import Learning
-from mappers.heads import Floats, Heads, Integers
-from mappers.networks import NetworkAgents
+from mappers.agents.heads import Floats, Heads, Integers
+from mappers.agents.networks import NetworkAgents
+from mappers.agents.team import Learning
 from mappers.threads import one_thread
 
 # Seven parameters.

@@ -26,9 +26,9 @@ from team_helpers import (
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
-from mappers.agents import Learning
-from mappers.heads import Floats, Heads, Integers
-from mappers.stateless import StatelessAgents
+from mappers.agents.heads import Floats, Heads, Integers
+from mappers.agents.stateless import StatelessAgents
+from mappers.agents.team import Learning
 from mappers.threads import one_thread
 
 UNSEEN = np.zeros((0, 4), np.float32)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from team_helpers import SMALL, actions_of, shared_out
 
-from mappers.agents import Agents, Learning
-from mappers.heads import Heads
-from mappers.networks import NetworkAgents
-from mappers.stateless import StatelessAgents
+from mappers.agents.heads import Heads
+from mappers.agents.networks import NetworkAgents
+from mappers.agents.stateless import StatelessAgents
+from mappers.agents.team import Agents, Learning
 from mappers.threads import one_thread
 
 UNIFORM = Heads(SMALL.space, "uniform")

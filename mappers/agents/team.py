@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from maestro_env.episode import Observations
-from mappers.heads import Floats, Integers
+from mappers.agents.heads import Floats, Integers
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from maestro_env.episode import Observations
-from mappers.agents import Learning, normalised
-from mappers.heads import Floats, Heads, Integers
+from mappers.agents.heads import Floats, Heads, Integers
+from mappers.agents.team import Learning, normalised
 
 
 class Adam:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mappers.exploration import steps
-from mappers.heads import Heads, Integers
+from mappers.agents.exploration import steps
+from mappers.agents.heads import Heads, Integers
 
 # Of single changes to a size.
 _STEP_SHARE = 0.7

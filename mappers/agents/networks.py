@@ -6,8 +6,8 @@ import numpy as np
 
 from maestro_env.episode import Observations
 from maestro_env.errors import MissingExtraError
-from mappers.agents import Learning, normalised
-from mappers.heads import Floats, Heads, Integers
+from mappers.agents.heads import Floats, Heads, Integers
+from mappers.agents.team import Learning, normalised
 
 try:
     import torch
@@ -15,7 +15,7 @@ try:
 
     from mappers.threads import one_thread
 except ModuleNotFoundError as error:
-    raise MissingExtraError("mappers.networks", str(error.name), "rl") from error
+    raise MissingExtraError("mappers.agents.networks", str(error.name), "rl") from error
 
 _HIDDEN = 64
 # A first policy should not prefer what its random weights happen to: CleanRL's scale.

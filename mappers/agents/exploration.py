@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mappers.heads import Floats, Heads, Integers
+from mappers.agents.heads import Floats, Heads, Integers
 
 # How far a size moves, in octaves: from too little to see, which is one choice, to a factor of two.
 _LEAST_STEP, _MOST_STEP = 2.0**-5, 2.0**0

@@ -1,0 +1,1 @@
+"""What ``mappers.marl`` is made of: who decides what, how agents draw, learn and remember."""
