@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 
 from experiments.cells import Cell, Finished
-from experiments.paper.acceptance import PAPERS, Count, acceptance, gaps, leads, soonest
+from experiments.paper.acceptance import (
+    PAPERS,
+    Count,
+    acceptance,
+    gaps,
+    leads,
+    median_samples,
+    soonest,
+)
 from experiments.paper.arena import WARMED, Arena, make_arenas
 from experiments.paper.item import FULL, Run
 from experiments.paper.printed import TABLE_3
-from experiments.paper.ratios import arrival, cost_ratio, found_after, samples_to, times_fewer
+from experiments.paper.ratios import (
+    arrival,
+    cost_ratio,
+    expected_samples,
+    found_after,
+    samples_to,
+    times_fewer,
+)
 from experiments.paper.searches import goal
 from experiments.paper.table3 import MAPPERS, Table3
 from experiments.paper.table3_claims import claims
@@ -197,17 +213,32 @@ def test_gaps_name_the_best_mapper() -> None:
     assert (second.best, second.percent) == ("marl", 0)
 
 
-def test_the_soonest_is_judged_by_medians_and_must_arrive() -> None:
-    def cell(marl: list[Found], ga: list[Found]) -> Arena:
-        others = {mapper: [{}] for mapper in PAPERS}
-        return arena({**others, "ga": ga, "marl": marl, "long": ends(100)})
+def against_ga(marl: list[Found], ga: list[Found]) -> Arena:
+    others = {mapper: [{}] for mapper in PAPERS}
+    return arena({**others, "ga": ga, "marl": marl, "long": ends(100)})
 
+
+def test_the_soonest_by_medians_must_arrive() -> None:
     arenas = [
-        cell(marl=[{5: 101.0}, {9: 102.0}, {}], ga=[{10: 100.0}]),  # 9 against 10
-        cell(marl=[{10: 101.0}], ga=[{9: 100.0}]),
-        cell(marl=[{}], ga=[{}]),  # neither arrives
+        against_ga(marl=[{5: 101.0}, {9: 102.0}, {}], ga=[{10: 100.0}]),  # 9 against 10
+        against_ga(marl=[{10: 101.0}], ga=[{9: 100.0}]),
+        against_ga(marl=[{}], ga=[{}]),  # neither arrives
+        against_ga(marl=[{5: 101.0}, {}, {}], ga=[{}]),  # too few arrive
     ]
-    assert soonest(arenas, cells=3) == Count(yes=1, counted=3, cells=3)
+    assert soonest(arenas, median_samples, cells=4) == Count(yes=1, counted=4, cells=4)
+
+
+def test_the_soonest_by_expected_samples_counts_those_spent_in_vain() -> None:
+    cell = against_ga(marl=[{5: 101.0}, {9: 102.0}, {}], ga=[{60: 100.0}, {70: 100.0}])
+    assert expected_samples(cell, "marl", 2) == (5 + 9 + SAMPLES) / 2
+    assert expected_samples(cell, "ga", 2) == 65
+    assert expected_samples(cell, "bo", 2) == math.inf
+    arenas = [
+        cell,
+        against_ga(marl=[{5: 101.0}, {}], ga=[{60: 103.0}]),  # one arrives, none of the other's
+        against_ga(marl=[{}], ga=[{}]),
+    ]
+    assert soonest(arenas, expected_samples, cells=3) == Count(yes=2, counted=3, cells=3)
 
 
 def test_the_lines_of_acceptance_are_those_computed_by_hand() -> None:
@@ -249,6 +280,7 @@ def test_the_lines_of_acceptance_are_those_computed_by_hand() -> None:
         ("all 2", "1 of 2", False),  # 10 / 9.9 is 1.01 % too much
         ("", "1 of 2", None),
         ("at least 2", "2 of 2", True),  # 2 against 50 and more
+        ("", "2 of 2", None),
         ("at least 30", "75.0", True),  # 100 / 1 and 100 / 2
         ("", "100.0", None),
     ]

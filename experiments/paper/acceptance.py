@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from experiments.paper.arena import Arena
-from experiments.paper.ratios import Ratio, cost_ratio, found_after, samples_to_within, times_fewer
+from experiments.paper.ratios import (
+    Ratio,
+    cost_ratio,
+    expected_samples,
+    found_after,
+    samples_to_within,
+    times_fewer,
+)
 from experiments.stats import bootstrap_interval, iqm
 
 MARL = "marl"
@@ -92,18 +99,24 @@ def _leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
     return bool(own <= bootstrap_interval(best)[1])
 
 
-def soonest(arenas: Sequence[Arena], cells: int) -> Count:
+Effort = Callable[[Arena, str, float], float]
+"""Samples a mapper needs in an arena to within some per cent of the best known."""
+
+
+def median_samples(arena: Arena, mapper: str, percent: float) -> float:
+    """Return the median over searches, infinite if half of them or more never arrive."""
+    return float(np.median(samples_to_within(arena, mapper, percent)))
+
+
+def soonest(arenas: Sequence[Arena], effort: Effort, cells: int) -> Count:
     """Count where no other mapper of the paper needs fewer samples to near the best known.
 
-    Medians over seeds; a cell where MARL's is infinite does not count.
+    A cell where MARL's are infinite does not count.
     """
     judged = []
     for arena in arenas:
         if arena.has(MARL, *PAPERS):
-            own, *rivals = (
-                float(np.median(samples_to_within(arena, mapper, _NEAR_PERCENT)))
-                for mapper in (MARL, *PAPERS)
-            )
+            own, *rivals = (effort(arena, mapper, _NEAR_PERCENT) for mapper in (MARL, *PAPERS))
             judged.append(np.isfinite(own) and own <= min(rivals))
     return Count(sum(judged), len(judged), cells)
 
@@ -165,18 +178,26 @@ def acceptance(
     yield _ratio_line(arenas, "gamma", late, 1.02, "")
     yield _ratio_line(edge, "gamma", early, 1.10, " under edge")
     yield _ratio_line(arenas, "ga", early, 1.10, "")
+    others = [mapper for mapper in mappers if not mapper.startswith(MARL)]
     yield _gap_line(gaps(arenas, mappers), end, cells, "best mapper", required=True)
-    yield _gap_line(gaps(arenas, PAPERS), end, cells, "best of the paper's", required=False)
-    count, needed = soonest(arenas, cells), _share(_SOONEST, cells)
-    yield Line(
-        f"cells where none of the paper's mappers needs fewer samples to within {_NEAR_PERCENT} % "
-        "of the best known",
-        f"at least {needed}",
-        str(count),
-        count.reaches(needed),
-    )
+    yield _gap_line(gaps(arenas, others), end, cells, "best other learner", required=False)
+    yield _soonest_line(arenas, expected_samples, "samples for each search that gets", cells, True)
+    yield _soonest_line(arenas, median_samples, "samples of the median search", cells, False)
     yield _fewer_line(arenas, "ppo", cells, required=True)
     yield _fewer_line(arenas, "ppo_box", cells, required=False)
+
+
+def _soonest_line(
+    arenas: Sequence[Arena], effort: Effort, figure: str, cells: int, required: bool
+) -> Line:
+    count, needed = soonest(arenas, effort, cells), _share(_SOONEST, cells)
+    return Line(
+        f"cells where none of the paper's mappers needs fewer {figure} to within "
+        f"{_NEAR_PERCENT} % of the best known",
+        f"at least {needed}" if required else "",
+        str(count),
+        count.reaches(needed) if required else None,
+    )
 
 
 def _share(of_all: int, cells: int) -> int:

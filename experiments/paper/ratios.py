@@ -103,6 +103,19 @@ def samples_to_within(arena: Arena, mapper: str, percent: float) -> Floats:
     return samples_to(arena, mapper, (1 + percent / 100) * arena.contest.best_known)
 
 
+def expected_samples(arena: Arena, mapper: str, percent: float) -> float:
+    """Return what it costs to search until within some per cent of the best known.
+
+    The samples of all searches, of those that arrive until they do, for each one that arrives: the
+    expected running time of Hansen et al., *COCO: a platform for comparing continuous optimizers in
+    a black-box setting*, 2021. Infinite if none arrives.
+    """
+    needed = samples_to_within(arena, mapper, percent)
+    spent = np.minimum(needed, arena.samples).sum()
+    arrived = np.count_nonzero(np.isfinite(needed))
+    return float(spent / arrived) if arrived else np.inf
+
+
 @dataclass(frozen=True)
 class Arrival:
     """How soon searches get somewhere.
