@@ -51,7 +51,8 @@ class MarlConfig:
     reward: str = setting("log", "of a mapping", allowed=REWARDS)
     draw: str = setting("log", "distribution of the start", allowed=STARTS)
     patience: int = setting(500, "samples without gain before agents start anew; 0 is never")
-    growth: float = setting(1.5, "of batch and patience at a new start", least=1, most=100)
+
+    keep: float = setting(0.5, "chance that an agent then begins with its part of the best", most=1)
 
 
 class MarlMapper(Mapper[MarlConfig]):
@@ -104,9 +105,9 @@ class NetworkMarlMapper(MarlMapper):
 class _Search:
     """A search under way.
 
-    A team of agents that finds nothing better for a while has settled, and another one starts from
-    nothing, with larger batches and more patience (as Auger and Hansen, 2005, restart CMA-ES). So
-    the first team is fast, and later ones are thorough.
+    A team of agents that finds nothing better for a while has settled, and another one starts. Each
+    of its agents begins with its part of the best mapping so far, or from nothing, by its own
+    chance: a kick, as iterated local search has it (Lourenco, Martin and Stuetzle, 2003).
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class _Search:
         self._evaluator = evaluator
         self._rng = rng
         self._reference: float | None = None
-        self._batch, self._patience = float(config.batch), float(config.patience)
+        self._champion = Elites(1, len(agents))
         problem = evaluator.problem
         self._seen = first_observation(problem.layer, problem.hardware)[np.newaxis]
         self._start_team()
@@ -132,22 +133,22 @@ class _Search:
     def step(self, most: int) -> None:
         """Evaluate and learn from one batch of at most ``most`` samples."""
         self._replace_settled_team()
-        n = min(int(self._batch), most)
+        n = min(self._config.batch, most)
         refined = int(n * self._config.refinement) if len(self._elites.actions) else 0
         drawn = self._draw(n - refined)
         actions = np.concatenate([drawn, self._refine(drawn, refined)])
         batch = self._evaluator.evaluate(self._heads.points(actions))
         self.spent += n
-        self._elites.add(actions, batch.values)
+        for memory in (self._elites, self._champion):
+            memory.add(actions, batch.values)
         self._note(batch.values.min())
         self._seen = observation(batch.metrics[: len(drawn)])
         rewards = self._rewards(batch.values)[: len(drawn)]
         self._team.learn(drawn, rewards, self._elites.actions)
 
     def _replace_settled_team(self) -> None:
-        if self._patience and self.spent - self._last_gain >= self._patience:
-            self._batch *= self._config.growth
-            self._patience *= self._config.growth
+        patience = self._config.patience
+        if patience and self.spent - self._last_gain >= patience:
             self._start_team()
 
     def _draw(self, n: int) -> Integers:
@@ -167,10 +168,17 @@ class _Search:
         learning = Learning(
             config.epochs, config.rate, config.clip, config.entropy, config.imitation
         )
-        self._team = _make_team(config.policy, self._heads, self._agents, learning, self._rng)
+        bias = self._first_bias()
+        self._team = _make_team(config.policy, self._heads, bias, self._agents, learning, self._rng)
         self._elites = Elites(config.memory, len(self._agents))
         self._best = math.inf
         self._last_gain = self.spent
+
+    def _first_bias(self) -> Floats:
+        if not len(self._champion.actions):
+            return self._heads.bias
+        kept = self._rng.random(self._agents.max() + 1) < self._config.keep
+        return self._heads.favouring(self._champion.actions[0], kept[self._agents])
 
     def _rewards(self, values: Floats) -> Floats:
         """Return rewards; their reference is the median of the first batch with a valid mapping."""
@@ -188,11 +196,16 @@ class _Search:
 
 
 def _make_team(
-    policy: str, heads: Heads, agents: Integers, learning: Learning, rng: np.random.Generator
+    policy: str,
+    heads: Heads,
+    bias: Floats,
+    agents: Integers,
+    learning: Learning,
+    rng: np.random.Generator,
 ) -> Agents:
     if policy == "stateless":
-        return StatelessAgents(heads, agents, learning)
+        return StatelessAgents(heads, agents, learning, bias)
     # Here, so that agents without networks need no torch.
     from mappers.agents.networks import NetworkAgents
 
-    return NetworkAgents(heads, agents, learning, rng)
+    return NetworkAgents(heads, agents, learning, rng, bias=bias)

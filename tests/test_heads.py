@@ -249,6 +249,22 @@ def test_sizes_are_scaled_to_the_nearest_choice_but_by_one_at_least(data: st.Dat
     assert best in (0, last) or abs(best - was) == 1 or abs(logs[0]) <= abs(logs[1]) + 1e-9
 
 
+@given(st.data())
+def test_a_favoured_choice_has_seven_chances_in_ten_and_others_their_proportions(
+    data: st.DataObject,
+) -> None:
+    count = len(SMALL.counts)
+    favoured = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
+    (actions,) = actions_of(SMALL, 1, np.random.default_rng(data.draw(st.integers(0, 99))))
+    raised = SMALL.favouring(actions, favoured)
+    for head, (start, size) in enumerate(zip(SMALL.starts, SMALL.counts, strict=True)):
+        old, new = (np.exp(bias[start : start + size]) for bias in (SMALL.bias, raised))
+        was, now = (each[actions[head]] / each.sum() for each in (old, new))
+        assert now == pytest.approx(max(was, 0.7) if favoured[head] else was)
+        rest = np.arange(size) != actions[head]
+        np.testing.assert_array_equal(old[rest], new[rest])
+
+
 # Refinement
 
 

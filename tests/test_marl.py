@@ -16,7 +16,7 @@ from maestro_env._native import METRICS
 from maestro_env.map_space import Points
 from maestro_env.problem import STATUSES, Problem, Rows
 from mappers import make_mapper
-from mappers.agents.heads import Floats, Integers
+from mappers.agents.heads import Floats, Heads, Integers
 from mappers.agents.stateless import StatelessAgents
 
 # The search
@@ -111,16 +111,27 @@ def test_without_patience_there_is_one_team(teams: list[StatelessAgents]) -> Non
     assert {len(points) for points in found.points} == {10}
 
 
-def test_a_team_that_has_settled_gives_way_to_a_larger_one(teams: list[StatelessAgents]) -> None:
-    found = searched("marl:patience=100:batch=10:growth=2", Flat(planted().space), 1000)
-    # A team's first batch is a gain. So 10 samples and 100 in vain, 20 and 200, 40 and 400, and
-    # what is left of the budget.
-    assert [len(points) for points in found.points] == [10] * 11 + [20] * 11 + [40] * 11 + [
-        80,
-        80,
-        70,
-    ]
-    assert len(teams) == 4
+def test_a_team_that_has_settled_gives_way_to_another(teams: list[StatelessAgents]) -> None:
+    found = searched("marl:patience=100:batch=10", Flat(planted().space), 1000)
+    # A team's first batch is a gain. So 10 samples and 100 in vain each, and what is left.
+    assert [len(points) for points in found.points] == [10] * 100
+    assert len(teams) == 10
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+def test_agents_of_a_new_team_begin_with_the_best_or_from_nothing(
+    teams: list[StatelessAgents], keep: int
+) -> None:
+    space = planted().space
+    found = searched(f"marl:patience=60:batch=10:keep={keep}", Flat(space), 200)
+    heads = Heads(space)
+    if keep:
+        # Of equals, the first is the best.
+        actions = heads.starts + found.points[0][0]
+        sums = np.logaddexp.reduceat(teams[1]._bias, heads.starts)
+        assert (np.exp(teams[1]._bias[actions] - sums) > 0.69).all()
+    else:
+        np.testing.assert_array_equal(teams[1]._bias, heads.bias)
 
 
 def test_a_team_that_still_gains_goes_on(teams: list[StatelessAgents]) -> None:
@@ -148,7 +159,7 @@ def test_a_new_team_knows_nothing_of_earlier_samples(
         learn(team, actions, rewards, best)
 
     monkeypatch.setattr(StatelessAgents, "learn", watched)
-    searched("marl:patience=30:batch=10:growth=1:refinement=0", Separable(planted().space), 1000)
+    searched("marl:patience=30:batch=10:refinement=0:keep=0", Separable(planted().space), 1000)
     assert len(lessons) > 2
     for of_team in lessons.values():
         known: set[tuple[int, ...]] = set()

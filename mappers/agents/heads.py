@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +21,9 @@ MOST_LOGITS = 8192
 
 All of 7! orders fit. Sizes are spread geometrically, so that small ones are all there.
 """
+
+# Chance of a choice that its head favours.
+_FAVOUR = 0.7
 
 # Octaves, more than a size and a step from it can have.
 _FAR = 100.0
@@ -91,6 +95,22 @@ class Heads:
         """Return what int64[N, D] indices of logits within their heads stand for, int32[N, D]."""
         columns = [offered[taken] for offered, taken in zip(self.choices, actions.T, strict=True)]
         return np.stack(columns, axis=1).astype(np.int32)
+
+    def favouring(self, actions: Integers, favoured: NDArray[np.bool_]) -> Floats:
+        """Return the bias, raised so that some heads begin with one choice at chance 0.7 or more.
+
+        Args:
+            actions: int64[D], indices of logits within their heads.
+            favoured: bool[D], the heads.
+        """
+        raised = self.bias.copy()
+        for head in np.flatnonzero(favoured):
+            logits = raised[self.starts[head] : self.starts[head] + self.counts[head]]
+            others = np.delete(logits, actions[head])
+            if len(others):
+                least = np.logaddexp.reduce(others) + math.log(_FAVOUR / (1 - _FAVOUR))
+                logits[actions[head]] = max(logits[actions[head]], least)
+        return raised
 
     def scaled(self, actions: Integers, heads: Integers, octaves: Floats) -> Integers:
         """Scale sizes, each to the choice nearest to it, and by one choice at least.

@@ -35,6 +35,7 @@ class NetworkAgents:
         learning: of every agent.
         rng: draws the first weights.
         dtype: of weights and arithmetic.
+        bias: float64[L], what is added to the networks' outputs; None for the heads' own.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class NetworkAgents:
         learning: Learning,
         rng: np.random.Generator,
         dtype: torch.dtype = torch.float32,
+        bias: Floats | None = None,
     ) -> None:
         self._agents = agents
         self._learning = learning
         self._counts = heads.counts.tolist()
-        self._bias = torch.split(torch.as_tensor(heads.bias, dtype=dtype), self._counts)
+        first = torch.as_tensor(heads.bias if bias is None else bias, dtype=dtype)
+        self._bias = torch.split(first, self._counts)
         self._policy = _hidden_layers(int(agents.max()) + 1, rng, dtype)
         self._critic = _hidden_layers(int(agents.max()) + 1, rng, dtype)
         self._heads = [_outputs((_HIDDEN, count), rng, dtype) for count in self._counts]

@@ -39,10 +39,14 @@ class StatelessAgents:
         heads: of all parameters.
         agents: int64[D], the agent that owns each parameter, from 0 on.
         learning: of every agent.
+        bias: float64[L], what logits begin with; None for the heads' own.
     """
 
-    def __init__(self, heads: Heads, agents: Integers, learning: Learning) -> None:
+    def __init__(
+        self, heads: Heads, agents: Integers, learning: Learning, bias: Floats | None = None
+    ) -> None:
         self._heads = heads
+        self._bias = heads.bias if bias is None else bias
         self._learning = learning
         self._agents = agents
         # Whether a head is an agent's, [D, B]: sums over an agent's heads are products with it.
@@ -77,8 +81,8 @@ class StatelessAgents:
     def _log_probabilities(self) -> Floats:
         """Return the logarithm of every choice's probability within its head, float64[L]."""
         heads = self._heads
-        own, common = np.split(self._optimiser.weights, [len(heads.bias)])
-        logits = heads.bias + own + heads.features @ common
+        own, common = np.split(self._optimiser.weights, [len(self._bias)])
+        logits = self._bias + own + heads.features @ common
         logits -= np.maximum.reduceat(logits, heads.starts)[heads.owner]
         sums = np.add.reduceat(np.exp(logits), heads.starts)
         log_probabilities: Floats = logits - np.log(sums)[heads.owner]
