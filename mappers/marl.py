@@ -38,7 +38,7 @@ class MarlConfig:
     linkage: str = setting("ward_rows", "of parameters into groups", allowed=LINKAGES)
     policy: str = setting("stateless", "of every agent", allowed=_POLICIES)
     batch: int = setting(16, "samples between two updates", least=1, most=100_000)
-    epochs: int = setting(8, "gradient steps of an update", least=1, most=1000)
+    epochs: int = setting(4, "gradient steps of an update", least=1, most=1000)
     rate: float = setting(0.1, "of Adam", most=10)
     clip: float = setting(0.4, "of PPO's ratio", most=10)
     entropy: float = setting(0.01, "weight of the entropy bonus", most=100)
@@ -99,7 +99,7 @@ class NetworkMarlMapper(MarlMapper):
     Networks need smaller steps than logits.
     """
 
-    DEFAULT: ClassVar[MarlConfig] = MarlConfig(policy="mlp", batch=32, epochs=4, rate=0.003)
+    DEFAULT: ClassVar[MarlConfig] = MarlConfig(policy="mlp", batch=32, rate=0.003)
 
 
 class _Search:
