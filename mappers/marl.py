@@ -51,7 +51,6 @@ class MarlConfig:
     reward: str = setting("log", "of a mapping", allowed=REWARDS)
     draw: str = setting("log", "distribution of the start", allowed=STARTS)
     patience: int = setting(500, "samples without gain before agents start anew; 0 is never")
-
     keep: float = setting(0.5, "chance that an agent then begins with its part of the best", most=1)
 
 
