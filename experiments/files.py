@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +28,8 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         RecordError: it cannot be written.
     """
-    temporary = path.parent / f".{path.name}{_UNFINISHED}"
+    # Another process may be writing the same file.
+    temporary = path.parent / f".{path.name}.{os.getpid()}{_UNFINISHED}"
     try:
         yield temporary
         temporary.replace(path)

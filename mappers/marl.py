@@ -39,7 +39,7 @@ class MarlConfig:
     policy: str = setting("stateless", "of every agent", allowed=_POLICIES)
     batch: int = setting(16, "samples between two updates", least=1, most=100_000)
     epochs: int = setting(4, "gradient steps of an update", least=1, most=1000)
-    rate: float = setting(0.1, "of Adam", most=10)
+    rate: float = setting(0.1, "of Adam", most=1)
     clip: float = setting(0.4, "of PPO's ratio", most=10)
     entropy: float = setting(0.0, "weight of the entropy bonus", most=100)
     exploration: float = setting(0.1, "chance per parameter of an action off the policy", most=1)

@@ -7,7 +7,7 @@ import numpy as np
 from maestro_env.episode import Observations
 from maestro_env.errors import MissingExtraError
 from mappers.agents.heads import Floats, Heads, Integers
-from mappers.agents.team import Learning, normalised
+from mappers.agents.team import MOST_CHANGE, Learning, normalised
 
 try:
     import torch
@@ -79,7 +79,8 @@ class NetworkAgents:
         advantages = torch.as_tensor(normalised(rewards[:, np.newaxis] - values)).to(self._dtype)
         for _ in range(self._learning.epochs):
             policies = self._log_probabilities()
-            ratio = (self._of_agents(_chosen(policies, taken)) - before).exp()
+            change = self._of_agents(_chosen(policies, taken)) - before
+            ratio = change.clamp(max=MOST_CHANGE).exp()
             loss = -self._surrogate(ratio, advantages) - self._bonuses(policies, imitated)
             loss = loss + 0.5 * ((self._values() - returns[:, None]) ** 2).mean(dim=0).sum()
             self._optimiser.zero_grad()

@@ -6,7 +6,7 @@ import numpy as np
 
 from maestro_env.episode import Observations
 from mappers.agents.heads import Floats, Heads, Integers
-from mappers.agents.team import Learning, normalised
+from mappers.agents.team import MOST_CHANGE, Learning, normalised
 
 
 class Adam:
@@ -55,15 +55,9 @@ class StatelessAgents:
         self._optimiser = Adam(len(heads.bias) + heads.features.shape[1], learning.rate)
 
     def draw(self, uniform: Floats, observations: Observations) -> Integers:
-        starts, counts = self._heads.starts, self._heads.counts
-        cumulated = np.cumsum(np.exp(self._log_probabilities()))
-        ends = cumulated[starts + counts - 1]
-        begins = np.append(0.0, ends[:-1])
-        reached = begins + uniform * (ends - begins)
-        found = np.searchsorted(cumulated, reached.ravel(), side="right").reshape(reached.shape)
-        # Rounding may step over either end of a head.
-        actions: Integers = (found - starts).clip(0, counts - 1)
-        return actions
+        policies = np.split(np.exp(self._log_probabilities()), self._heads.starts[1:])
+        columns = zip(policies, uniform.T, strict=True)
+        return np.stack([_invert(policy, u) for policy, u in columns], axis=1)
 
     def learn(self, actions: Integers, rewards: Floats, best: Integers) -> None:
         advantages = normalised(rewards)
@@ -99,7 +93,8 @@ class StatelessAgents:
             change: float64[N, B], logarithm of every agent's ratio.
             log_probabilities: float64[L].
         """
-        ratio, advantage = np.exp(change), advantages[:, np.newaxis]
+        ratio = np.exp(np.minimum(change, MOST_CHANGE))
+        advantage = advantages[:, np.newaxis]
         clip = self._learning.clip
         free = np.where(advantage >= 0, ratio < 1 + clip, ratio > 1 - clip)
         pull = (advantage * ratio * free / len(logits))[:, self._agents]
@@ -125,3 +120,11 @@ class StatelessAgents:
             return None
         taken = (best + self._heads.starts).ravel()
         return np.bincount(taken, minlength=len(self._heads.bias)) / len(best)
+
+
+def _invert(probabilities: Floats, uniform: Floats) -> Integers:
+    """Return the first choice at which the cumulated probability exceeds a uniform number, [N]."""
+    cumulated = np.cumsum(probabilities)
+    found: Integers = np.searchsorted(cumulated, uniform * cumulated[-1], side="right")
+    # Rounding may step over the last one.
+    return found.clip(0, len(probabilities) - 1)

@@ -8,6 +8,9 @@ from typing import Protocol
 from maestro_env.episode import Observations
 from mappers.agents.heads import Floats, Integers
 
+MOST_CHANGE = 20.0
+"""Logarithm of a ratio at most: beyond it, what PPO does not clip would grow past all numbers."""
+
 
 @dataclass(frozen=True)
 class Learning:
