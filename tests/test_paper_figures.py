@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from paper_helpers import made_up
 
 from clustering import Samples, cluster
 from experiments.cells import Finished
@@ -30,7 +31,6 @@ from experiments.paper.searches import goal
 from experiments.paper.variants import Variant, duels, variants
 from experiments.windows import reference
 from mappers import make_mapper
-from tests.paper_helpers import made_up
 
 LONG, SHORT = 1000, 100
 PPO = Run("vgg16_l2", "latency", "ppo", 0, LONG)

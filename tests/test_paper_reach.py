@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paper_helpers import made_up
 
 from experiments.paper.item import Run
 from experiments.paper.reach import (
@@ -18,7 +19,6 @@ from experiments.paper.reach import (
     samples_to_cost,
     samples_to_return,
 )
-from tests.paper_helpers import made_up
 
 RUN = Run("vgg16_l2", "latency", "marl", 0, 100)
 
