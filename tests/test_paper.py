@@ -15,10 +15,11 @@ from odd_mappers import ODD
 
 import mappers
 from experiments.cells import Finished, Work, run_cell
-from experiments.csv_files import read_csv, write_csv
+from experiments.csv_files import write_csv
 from experiments.paper.__main__ import main
 from experiments.paper.item import QUICK, Claim, Item, Places, Run, Scale, Section
 from experiments.paper.items import ITEMS
+from experiments.paper.rows import read_rows
 from experiments.paper.searches import in_turn, run_rest
 from experiments.paper.table2 import Table2, typical_extent
 
@@ -55,9 +56,11 @@ class Bests(Item):
         write_csv(places.results / "bests.csv", ("mapper", "seed", "best"), rows)
 
     def section(self, places: Places) -> Section:
-        rows = read_csv(places.results / "bests.csv")
+        rows = read_rows(places.results / "bests.csv")
+        best = min((float(row["best"]) for row in rows), default=math.inf)
         return Section(
-            [Claim("one is best.", len(rows) > 3, f"{len(rows)} are.")], f"{len(rows)} searches"
+            [Claim("one is best.", len(rows) > 3, f"{len(rows)} are.")],
+            f"{len(rows)} searches, {best}",
         )
 
 
@@ -199,7 +202,9 @@ def test_missing_searches_are_told_and_run_by_the_same_command(
     assert (about(out)["asked"], about(out)["finished"]) == (4, 2)
     page = (out / "results.md").read_text()
     assert "**2 of 4 searches** (missing: 2 of `failing`)" in page
-    assert "- **Does not hold.** The paper: one is best. Here: 2 are." in page
+    line = "The paper: one is best. Here: 2 are. Not decided yet (2 of 4 searches)."
+    assert f"- **Not decided.** {line}" in page
+    assert "0 of 0 claims that were decided hold." in page
     monkeypatch.setitem(os.environ, "MENDED", "1")
     assert make(out) == 0
     page = (out / "results.md").read_text()
@@ -252,6 +257,63 @@ def test_a_damaged_search_is_named(out: Path, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.usefixtures("bests")
+@pytest.mark.parametrize("cut", [1, 5, 1000])
+def test_a_result_file_that_was_cut_off_is_named(
+    out: Path, cut: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(out) == 0
+    path = out / "results/bests/bests.csv"
+    path.write_text(path.read_text()[:-cut])
+    assert_refused(out, str(path), capsys)
+
+
+@pytest.mark.usefixtures("bests")
+@pytest.mark.parametrize("row", ["ga,0,best", "ga,0,1.0,2.0", "ga"])
+def test_a_result_file_of_something_else_is_refused(
+    out: Path, row: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(out) == 0
+    path = out / "results/bests/bests.csv"
+    path.write_text(f"{path.read_text()}{row}\n")
+    assert_refused(out, str(path.parent), capsys)
+
+
+@pytest.mark.usefixtures("bests")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"asked": "4"},
+        {"finished": None},
+        {"seconds": "long"},
+        {"seeds": []},
+        {"budgets": ["60"]},
+        {"missing": ["ga"]},
+        {"commit": {"a": "b"}},
+        {"command": 1},
+    ],
+)
+def test_provenance_of_something_else_is_refused(
+    out: Path, wrong: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(out) == 0
+    path = out / "results/bests/about.json"
+    path.write_text(json.dumps(about(out) | wrong))
+    assert_refused(out, str(path), capsys)
+    path.write_text("{}")
+    assert_refused(out, str(path), capsys)
+
+
+def assert_refused(out: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Make the page of results alone, which names what is wrong in one line."""
+    capsys.readouterr()
+    assert main([f"--results={out / 'results'}", f"--page={out / 'again.md'}"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert name in error
+    assert not (out / "again.md").exists()
+
+
+@pytest.mark.usefixtures("bests")
 def test_ctrl_c_writes_what_is_finished_and_says_how_to_go_on(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -294,6 +356,8 @@ def test_provenance_is_that_of_the_searches(out: Path) -> None:
 BAD_INPUT = {
     "item": (["--only=table3,table9"], "unknown item 'table9': did you mean"),
     "all and some": (["--all", "--only=table2"], "--all and --only table2 do not go together"),
+    "colon": (["--all", "--quick", "--out=a:b"], "--out a:b: settings of mappers name files in it"),
+    "comma": (["--out=a,b"], "cannot hold a colon or a comma; give a directory without"),
     "no jobs": (["--all", "--jobs=0"], "'0'; allowed: integers from 1 to 1024"),
     "flag of compare": (["--resume"], "--resume"),
 }

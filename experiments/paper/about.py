@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from experiments.cells import Finished
-from experiments.files import read_json, write_json
+from experiments.files import RecordError, read_json, write_json
 from experiments.paper.item import Item, Run, Scale
 
 _FILE = "about.json"
@@ -56,10 +56,47 @@ def read_about(results: Path) -> dict[str, Any] | None:
     """Return what is kept beside an item's results; None if there are none.
 
     Raises:
-        RecordError: it cannot be read.
+        RecordError: it cannot be read, or is something else.
     """
     path = results / _FILE
-    return read_json(path) if path.exists() else None
+    if not path.exists():
+        return None
+    about = read_json(path)
+    wrong = [name for name, is_so in _ENTRIES.items() if not is_so(about.get(name))]
+    if about.get("asked") and not about.get("seeds"):
+        wrong.append("seeds")
+    if wrong:
+        raise RecordError(
+            f"cannot read {path}: no valid {', '.join(wrong)}; the command that made it writes it "
+            "anew"
+        )
+    return about
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _are_counts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_count, value))
+
+
+def _is_tally(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_count, value.values()))
+
+
+_ENTRIES: Mapping[str, Callable[[object], bool]] = {
+    "command": lambda value: isinstance(value, str),
+    **dict.fromkeys(("asked", "finished", "evaluations", "warm_up"), _is_count),
+    "seconds": _is_number,
+    **dict.fromkeys(("seeds", "budgets"), _are_counts),
+    **dict.fromkeys(("missing", "commit", "processor", "date"), _is_tally),
+}
+"""What the page needs of it."""
 
 
 def provenance(about: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from experiments.paper.items import ITEMS
 from maestro_env.errors import UnknownNameError
 
 _IMAGES = Path("images") / "paper"
+_SEPARATORS = ":,"
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,11 @@ def resolve(config: PaperConfig) -> Plan:
     if config.all and config.only is not None:
         raise UsageError(f"--all and --only {config.only} do not go together: give one of them")
     out = Path(config.out or ("runs/paper-quick" if config.quick else "runs/paper"))
+    if set(str(out)) & set(_SEPARATORS):
+        raise UsageError(
+            f"--out {out}: settings of mappers name files in it, and cannot hold a colon or a "
+            "comma; give a directory without"
+        )
     results, page = (
         (out / "results", out / "results.md")
         if config.quick

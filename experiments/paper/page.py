@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from experiments.files import ensure_directory, write_text
+from experiments.files import RecordError, ensure_directory, write_text
 from experiments.paper.about import provenance, read_about
 from experiments.paper.config import Plan
-from experiments.paper.item import Claim, Section
+from experiments.paper.item import Claim, Item, Places, Section
 from experiments.paper.items import ITEMS
 
 _HOUR = 3600
@@ -42,7 +44,7 @@ def _parts(plan: Plan) -> Iterator[str]:
             section, source = Section((), "Not run yet."), None
         else:
             ensure_directory(places.images)
-            section, source = item.section(places), provenance(about)
+            section, source = _section(item, places, about), provenance(about)
             seconds += about["seconds"]
         claims += section.claims
         bodies += [f"## {item.title}", *([source] if source else []), section.body.strip()]
@@ -57,6 +59,28 @@ def _parts(plan: Plan) -> Iterator[str]:
     yield from bodies
 
 
+def _section(item: Item, places: Places, about: Mapping[str, Any]) -> Section:
+    """Make an item's section, its claims not decided as long as searches are missing.
+
+    Raises:
+        RecordError: its results cannot be read.
+    """
+    try:
+        section = item.section(places)
+    except RecordError:
+        raise
+    except (LookupError, TypeError, ValueError) as error:
+        raise RecordError(
+            f"cannot read the results in {places.results}: {error}; `{about['command']}` writes "
+            "them anew"
+        ) from None
+    if about["finished"] == about["asked"]:
+        return section
+    missing = f" Not decided yet ({about['finished']:,} of {about['asked']:,} searches)."
+    claims = [replace(each, holds=None, found=each.found + missing) for each in section.claims]
+    return replace(section, claims=claims)
+
+
 def _summary(claims: Sequence[Claim]) -> str:
     if not claims:
         return "Nothing has been run yet."
@@ -66,4 +90,8 @@ def _summary(claims: Sequence[Claim]) -> str:
     )
     held = sum(claim.holds is True for claim in claims)
     decided = sum(claim.holds is not None for claim in claims)
-    return "\n".join([f"{held} of {decided} claims that were decided hold.", "", *lines])
+    opening = (
+        f"{held} of {decided} claims that were decided hold. Not decided are those that intervals "
+        "do not tell apart, and those of searches of which some are missing."
+    )
+    return "\n".join([opening, "", *lines])

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from experiments.cells import Finished
-from experiments.csv_files import read_csv, write_csv
+from experiments.csv_files import write_csv
 from experiments.paper.item import Claim, Item, Places, Run, Scale, Section
+from experiments.paper.rows import read_rows
 from experiments.sheets import Sheet
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace, equation_1
@@ -55,7 +56,7 @@ class Table2(Item):
         write_csv(places.results / _FILE, _HEADER, _rows())
 
     def section(self, places: Places) -> Section:
-        rows = read_csv(places.results / _FILE)
+        rows = read_rows(places.results / _FILE)
         return Section(_claims(rows), _sheet(rows).markdown(level=3))
 
 
@@ -109,7 +110,10 @@ def _power(size: str) -> str:
 
 
 def _claims(rows: list[dict[str, str]]) -> list[Claim]:
-    """Compare the least of one type with the most of another, as the paper's ranges overlap."""
+    """Compare the largest space of each type.
+
+    The paper's ranges overlap: not every CNN's is said to be larger than every other layer's.
+    """
     powers = {
         kind.name: [math.log10(int(row["legal13"])) for row in rows if row["kind"] == kind.name]
         for kind in _KINDS
@@ -124,7 +128,7 @@ def _claims(rows: list[dict[str, str]]) -> list[Claim]:
         Claim(
             "CNNs have the largest search spaces of the three (Table II).",
             max(powers["CNN"]) > others,
-            f"the exact counts of schema legal13 are {ranges}.",
+            f"the exact counts of schema legal13 are {ranges}; the upper ends are compared.",
         ),
         Claim(
             "equation 1 gives the ranges of Table II.",
