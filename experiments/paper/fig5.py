@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -11,14 +12,16 @@ from experiments.cells import Finished
 from experiments.csv_files import write_csv
 from experiments.paper.arena import Arena, make_arenas
 from experiments.paper.curves import log_spaced
-from experiments.paper.fig5_rows import BEST, CONVERGED, MULTI, SINGLE, Comparison
+from experiments.paper.fig5_rows import BEST, CONVERGED, LAST, MULTI, SINGLE, Comparison
 from experiments.paper.fig5_section import ENDS, RETURNS, SAMPLES, make_section
 from experiments.paper.item import Item, Places, Run, Scale, Section
 from experiments.paper.reach import (
+    bests,
     converged_return,
     median_best,
     samples_to_cost,
     samples_to_return,
+    width_of,
     windows_of,
 )
 
@@ -50,7 +53,7 @@ class Fig5(Item):
         )
         write_csv(
             places.results / ENDS,
-            ("layer", "objective", "mapper", "samples", "searches", "converged_return", "best"),
+            ("layer", "objective", "mapper", "samples", "converged_return", "bests"),
             (row for pair in pairs for row in _ends(*pair)),
         )
         write_csv(
@@ -75,17 +78,18 @@ def compare(long: Arena, short: Arena) -> Iterator[Comparison]:
         if not (long.has(single) and short.has(multi)):
             continue
         slow, fast = long.contest.searches[single], contest.searches[multi]
+        width = width_of(slow[0])
         mean_return = converged_return(slow)
-        best = median_best(slow, short.samples)
-        for target, value, count in (
-            (CONVERGED, mean_return, samples_to_return),
-            (BEST, best, samples_to_cost),
-        ):
+        by_return = partial(samples_to_return, mean_return=mean_return, width=width)
+        reaches = {CONVERGED: (mean_return, by_return(slow), by_return(fast))}
+        for target, samples in ((BEST, short.samples), (LAST, long.samples)):
+            best = median_best(slow, samples)
+            reaches[target] = (best, samples_to_cost(slow, best), samples_to_cost(fast, best))
+        warm_up = max(each.warm_up for each in fast)
+        layer, objective = contest.layer, contest.objective
+        for target, (value, needed, sooner) in reaches.items():
             yield Comparison(
-                *(contest.layer, contest.objective, single, target, multi, value),
-                slow=count(slow, value),
-                fast=count(fast, value),
-                warm_up=max(each.warm_up for each in fast),
+                *(layer, objective, single, target, multi), value, needed, sooner, warm_up
             )
 
 
@@ -110,9 +114,6 @@ def _ends(long: Arena, short: Arena) -> Iterator[list[object]]:
     for mapper, arena in _searches(long, short):
         contest = arena.contest
         searches = contest.searches[mapper]
-        best = median_best(searches, arena.samples)
-        counts = arena.samples, len(searches)
-        yield [
-            *(contest.layer, contest.objective, mapper, *counts),
-            *(converged_return(searches), best),
-        ]
+        ends = " ".join(f"{each!r}" for each in bests(searches, arena.samples).tolist())
+        names = contest.layer, contest.objective, mapper
+        yield [*names, arena.samples, converged_return(searches), ends]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from experiments.paper.reach import Factor, Reach, factor
 
 SINGLE = ("ppo", "ppo_box")
 MULTI = ("marl", "marl_clustered")
-CONVERGED, BEST = "converged return", "best"
-"""Where to get: what the single agent converged to, or the best it had found by MARL's budget."""
+CONVERGED, BEST, LAST = "converged return", "best", "last best"
+"""Where to get: what the single agent converged to, the best it had found by MARL's budget, or by
+the end of its own."""
 
 _KEYS = ("layer", "objective", "single", "target", "multi")
-_REACHES = ("slow", "fast")
-_REACH = tuple(field.name for field in fields(Reach))
+_SLOW, _FAST = "slow_", "fast_"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Comparison:
         layer: of the problem.
         objective: of the problem.
         single: the single agent.
-        target: ``CONVERGED`` or ``BEST``.
+        target: ``CONVERGED``, ``BEST`` or ``LAST``.
         multi: form of MARL.
         value: the mean return, or the cost.
         slow: what the single agent needed.
@@ -46,39 +46,20 @@ class Comparison:
     @staticmethod
     def header() -> list[str]:
         """Return the columns of the file."""
-        return [
-            *_KEYS,
-            "value",
-            *(f"{who}_{each}" for who in _REACHES for each in _REACH),
-            "warm_up",
-        ]
+        return [*_KEYS, "value", *Reach.header(_SLOW), *Reach.header(_FAST), "warm_up"]
 
     def row(self) -> list[object]:
         """Return it as a row of the file."""
-        reaches = [getattr(each, name) for each in (self.slow, self.fast) for name in _REACH]
-        return [*(getattr(self, key) for key in _KEYS), self.value, *reaches, self.warm_up]
+        keys = (getattr(self, key) for key in _KEYS)
+        return [*keys, self.value, *self.slow.row(), *self.fast.row(), self.warm_up]
 
     @classmethod
     def of(cls, row: Mapping[str, str]) -> Comparison:
         """Read a row of the file."""
-        slow, fast = (
-            Reach(
-                float(row[f"{who}_median"]),
-                *(int(row[f"{who}_{each}"]) for each in _REACH[1:]),
-            )
-            for who in _REACHES
-        )
-        return cls(
-            layer=row["layer"],
-            objective=row["objective"],
-            single=row["single"],
-            target=row["target"],
-            multi=row["multi"],
-            value=float(row["value"]),
-            slow=slow,
-            fast=fast,
-            warm_up=int(row["warm_up"]),
-        )
+        layer, objective, single, target, multi = (row[key] for key in _KEYS)
+        slow, fast = (Reach.of(row, who) for who in (_SLOW, _FAST))
+        value, warm_up = float(row["value"]), int(row["warm_up"])
+        return cls(layer, objective, single, target, multi, value, slow, fast, warm_up)
 
     @property
     def factor(self) -> Factor:
@@ -88,4 +69,9 @@ class Comparison:
     @property
     def charged(self) -> Factor:
         """The same with the warm-up counted."""
-        return factor(self.slow, self.fast.after(self.warm_up))
+        return factor(self.slow, self.fast_charged)
+
+    @property
+    def fast_charged(self) -> Reach:
+        """What MARL needed, with its warm-up."""
+        return self.fast.after(self.warm_up)

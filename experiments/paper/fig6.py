@@ -18,6 +18,8 @@ from experiments.paper.fig6_section import (
     DUELS,
     EVERY,
     NUMBERS,
+    PRINTED,
+    RIVALS,
     VALID,
     make_section,
 )
@@ -25,7 +27,7 @@ from experiments.paper.item import Item, Places, Run, Scale, Section
 from experiments.paper.ratio_rows import RatioRow, ratio_rows
 from experiments.paper.reach import windows_of
 from experiments.paper.searches import goal
-from experiments.paper.variants import ALL, Variant, duels, variants
+from experiments.paper.variants import ALL, Variant, duels, rivals, variants
 from experiments.stats import Floats
 from experiments.windows import reference
 from maestro_env.problem import OK
@@ -55,6 +57,12 @@ class Fig6(Item):
         ):
             rows = (row for pair in pairs for row in _ratios(arenas, *pair, scale))
             write_csv(places.results / name, header, rows)
+        rivalry = (
+            [base.agents, *variant.row(), *astuple(row)]
+            for variant, base in rivals(scale.agents, PRINTED)
+            for row in ratio_rows(arenas, variant.mapper, base.mapper, scale.checkpoints)
+        )
+        write_csv(places.results / RIVALS, ("to", *header[1:]), rivalry)
         write_csv(places.results / VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
         write_csv(
             places.results / CURVES,

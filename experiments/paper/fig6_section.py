@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from experiments.csv_files import read_csv
 from experiments.paper.fig6_plot import draw_shares
 from experiments.paper.item import Claim, Places, Section
-from experiments.paper.ratio_rows import RatioRow, tally
+from experiments.paper.judging import at_least, everywhere, mostly
+from experiments.paper.ratio_rows import LEFT_OUT, RatioRow, tally
+from experiments.paper.rows import read_rows
 from experiments.paper.variants import ALL, INTERACTION, ONE, PEARSON, Variant
 from experiments.sheets import Sheet
 
-NUMBERS, DUELS, CURVES, VALID = "numbers.csv", "duels.csv", "curves.csv", "valid.csv"
+NUMBERS, DUELS, RIVALS = "numbers.csv", "duels.csv", "rivals.csv"
+CURVES, VALID = "curves.csv", "valid.csv"
 EVERY = "all hardware"
-# The paper's best numbers of agents, and how much cost still counts as the same.
-_PRINTED, _LEVEL = (9, 6), 1.01
+PRINTED = (9, 6)
+"""The paper's best numbers of agents."""
+# How much cost still counts as the same.
+_LEVEL = 1.01
 
 Ratios = Mapping[Variant, Mapping[int, RatioRow]]
 """By variant and number of samples."""
@@ -26,23 +31,30 @@ def make_section(places: Places) -> Section:
     numbers = _read(places.results / NUMBERS).get(EVERY, {})
     duels = _read(places.results / DUELS)
     duels.pop(EVERY, None)
-    draw_shares(read_csv(places.results / CURVES), places.images / "fig6.png")
+    rivals: dict[int, dict[int, list[RatioRow]]] = {}
+    for row in read_rows(places.results / RIVALS):
+        found = rivals.setdefault(int(row["to"]), {})
+        found.setdefault(int(row["agents"]), []).append(RatioRow.of(row))
+    draw_shares(read_rows(places.results / CURVES), places.images / "fig6.png")
     parts = (
         f"![Mean return against samples]({places.link}/fig6.png)",
         "Means over problems and seeds. A search begins anew once its agents have settled, hence "
         "the falls.",
+        "An agent's policy is a product of its heads, one a parameter, that share nothing. So with "
+        "this learner a grouping acts only through PPO's ratio, which is that of all an agent's "
+        "heads together, and through which agents begin anew.",
         _numbers_sheet(numbers).markdown(level=3),
-        _few_valid(read_csv(places.results / VALID)),
+        _few_valid(read_rows(places.results / VALID)),
         *(_duels_sheet(hardware, found).markdown(level=3) for hardware, found in duels.items()),
         *(_verdict(hardware, found) for hardware, found in duels.items()),
     )
-    return Section(list(_claims(numbers, duels)), "\n\n".join(parts))
+    return Section(list(_claims(numbers, duels, rivals)), "\n\n".join(parts))
 
 
 def _read(path: Path) -> dict[str, dict[Variant, dict[int, RatioRow]]]:
     """Return the ratios of a file by hardware."""
     ratios: dict[str, dict[Variant, dict[int, RatioRow]]] = {}
-    for row in read_csv(path):
+    for row in read_rows(path):
         ratio = RatioRow.of(row)
         found = ratios.setdefault(row["hardware"], {}).setdefault(Variant.of(row), {})
         found[ratio.samples] = ratio
@@ -64,10 +76,10 @@ def _numbers_sheet(ratios: Ratios) -> Sheet:
     note = (
         f"Cost in multiples of that of one agent per parameter (`{ALL.mapper}`) after so many "
         "samples: geometric mean over problems of the ratio of interquartile means over seeds "
-        "[95 % stratified bootstrap interval]; *none in 2*: on so many of these it has no valid "
-        "mapping yet, and they are left out. The warm-up of clustered and reversed groups is not "
-        "counted; with it they have only just begun when the budget of the others ends. One agent "
-        "per parameter is where the paper has 10 agents; our map space has 13 parameters."
+        f"[95 % stratified bootstrap interval]; {LEFT_OUT} The warm-up of clustered and "
+        "reversed groups is not counted; with it they have only just begun when the budget of the "
+        "others ends. One agent per parameter is where the paper has 10 agents; our map space has "
+        "13 parameters."
     )
     return _sheet("Numbers of agents", note, ratios)
 
@@ -109,10 +121,17 @@ def _verdict(hardware: str, duels: Ratios) -> str:
             lines.append(
                 f"- {grouping} by {measure}: better than random groups in {better} of {len(found)} "
                 f"comparisons (numbers of agents times numbers of samples), worse in {worse}, not "
-                f"told apart in {even}; from {min(each.ratio for each in found):.3f} to "
-                f"{max(each.ratio for each in found):.3f} times their cost."
+                f"told apart in {even}; {_range(found)}."
             )
     return "\n".join((f"What this shows on `{hardware}` hardware:", "", *lines))
+
+
+def _range(rows: Sequence[RatioRow]) -> str:
+    ratios = [row.ratio for row in rows if not math.isnan(row.ratio)]
+    apart = sum(row.without + row.alone for row in rows)
+    shown = f"from {min(ratios):.3f} to {max(ratios):.3f} times their cost" if ratios else ""
+    alone = f"in {apart} cells of these comparisons only one of both is finite" if apart else ""
+    return ", and ".join(part for part in (shown, alone) if part)
 
 
 def _ratios_of(duels: Ratios, grouping: str, measure: str) -> Iterator[RatioRow]:
@@ -121,61 +140,106 @@ def _ratios_of(duels: Ratios, grouping: str, measure: str) -> Iterator[RatioRow]
             yield from found.values()
 
 
-def _claims(numbers: Ratios, duels: Mapping[str, Ratios]) -> Iterator[Claim]:
-    clustered = {
-        variant.agents: found
+def _claims(
+    numbers: Ratios,
+    duels: Mapping[str, Ratios],
+    rivals: Mapping[int, Mapping[int, Sequence[RatioRow]]],
+) -> Iterator[Claim]:
+    if ONE.agents in rivals:
+        yield _one_agent(rivals[ONE.agents])
+    best = {base: found for base, found in rivals.items() if base in PRINTED}
+    if best:
+        yield _optimal(best)
+    few = {
+        variant.agents: found[max(found)]
         for variant, found in numbers.items()
-        if variant in (ONE, ALL) or (variant.grouping, variant.measure) == ("clustered", PEARSON)
+        if variant.agents in PRINTED
+        and (variant.grouping, variant.measure) == ("clustered", PEARSON)
     }
-    if {ONE.agents, ALL.agents} <= clustered.keys() and len(clustered) > 2:
-        yield from _claims_on_numbers(clustered)
+    if few:
+        yield Claim(
+            "few agents grouped by similarity are competitive with one per parameter (VI-C).",
+            everywhere(map(_level, few.values())),
+            "cost in multiples of that of one agent per parameter: "
+            + "; ".join(f"{n} agents {row} after {row.samples:,} samples" for n, row in few.items())
+            + f", beside their warm-up; up to {_LEVEL} is competitive.",
+        )
     found = [row for each in duels.values() for row in _ratios_of(each, "clustered", PEARSON)]
     if found:
         better, worse, even = tally(found)
         yield Claim(
             "the efficacy of the clustering algorithm is evident in the results (VI-C).",
-            2 * better > len(found),
+            mostly(better, worse, len(found)),
             f"groups by Pearson's r cost less than random ones in {better} of {len(found)} "
             f"comparisons, more in {worse}, and are not told apart in {even}.",
         )
 
 
-def _claims_on_numbers(clustered: Mapping[int, Mapping[int, RatioRow]]) -> Iterator[Claim]:
-    one = clustered[ONE.agents]
-    several = {agents: found for agents, found in clustered.items() if agents != ONE.agents}
-    shared = sorted(set.intersection(*(set(found) for found in clustered.values())))
-    if not shared:
-        return
-    first, last = shared[0], shared[-1]
-    ahead = [
-        found[samples].ratio < one[samples].ratio
-        for found in several.values()
-        for samples in shared
-    ]
-    yield Claim(
+def _one_agent(several: Mapping[int, Sequence[RatioRow]]) -> Claim:
+    rows = [row for found in several.values() for row in found]
+    better, worse, even = tally(rows)
+    every = several.get(ALL.agents, ())
+    shown = "; ".join(f"{row} after {row.samples:,} samples" for row in every)
+    return Claim(
         "MARL consistently outperforms a single agent, with two agents already (VI-C, Fig. 6).",
-        all(ahead),
-        f"the same learner as one agent costs {one[first].ratio:.3f} times what one agent per "
-        f"parameter costs after {first:,} samples, {one[last].ratio:.3f} times after "
-        f"{last:,}; other numbers of agents are ahead of it in {sum(ahead)} of {len(ahead)} "
-        "comparisons.",
+        everywhere(_told(row) for row in rows),
+        f"several agents cost less than the same learner as one agent in {better} of {len(rows)} "
+        f"comparisons (numbers of agents times numbers of samples), more in {worse}, and are not "
+        f"told apart in {even}"
+        + (f"; one per parameter costs, in multiples of one agent: {shown}." if shown else "."),
     )
-    best = {samples: min(several, key=lambda n: several[n][samples].ratio) for samples in shared}
-    yield Claim(
+
+
+def _optimal(best: Mapping[int, Mapping[int, Sequence[RatioRow]]]) -> Claim:
+    """Decide whether no other number of agents beats all of the paper's, and one beats all others.
+
+    Args:
+        best: by one of these and another number of agents, what the other costs in multiples.
+    """
+    samples = sorted(
+        {row.samples for found in best.values() for rows in found.values() for row in rows}
+    )
+    verdicts = {at: optimal(best, at) for at in samples}
+    told = {True: "yes", False: "no", None: "not told apart"}
+    return Claim(
         "performance is optimal with 9 or 6 agents (VI-C).",
-        all(agents in _PRINTED for agents in best.values()),
-        "the least cost has "
-        + ", ".join(f"{_name(n)} after {samples:,}" for samples, n in best.items())
-        + " samples, warm-up not counted.",
-    )
-    few = {n: several[n][last].ratio for n in _PRINTED if n in several}
-    yield Claim(
-        "few agents grouped by similarity are competitive with one per parameter (VI-C).",
-        all(each <= _LEVEL for each in few.values()) if few else None,
-        "; ".join(f"{n} agents cost {each:.3f} times as much" for n, each in few.items())
-        + f" after {last:,} samples, beside their warm-up.",
+        everywhere(verdicts.values()),
+        "whether one of these costs less than every other number of agents, with its whole "
+        "interval: "
+        + "; ".join(f"{told[verdict]} after {at:,} samples" for at, verdict in verdicts.items())
+        + ", warm-up not counted.",
     )
 
 
-def _name(agents: int) -> str:
-    return f"{agents} agents" if agents else "one per parameter"
+def optimal(best: Mapping[int, Mapping[int, Sequence[RatioRow]]], samples: int) -> bool | None:
+    """Say whether one of some numbers of agents beats every other number after some samples.
+
+    Args:
+        best: rows of what other numbers cost in multiples of these, by these and the other number.
+        samples: how many.
+
+    Returns:
+        False if another number beats each of them, None if neither is for certain.
+    """
+    others: dict[int, dict[int, RatioRow]] = {}
+    for base, found in best.items():
+        for agents in found.keys() - best.keys():
+            for row in found[agents]:
+                if row.samples == samples:
+                    others.setdefault(agents, {})[base] = row
+    if any(all(row.better for row in rows.values()) for rows in others.values()):
+        return False
+    wins = any(all(base in rows and rows[base].worse for rows in others.values()) for base in best)
+    return True if wins and others else None
+
+
+def _told(row: RatioRow) -> bool | None:
+    return True if row.better else False if row.worse else None
+
+
+def _level(row: RatioRow) -> bool | None:
+    """Say whether a cost is competitive; None if its interval or cells left out leave it open."""
+    verdict = at_least(-row.high, -row.low, -_LEVEL)
+    if math.isnan(row.low):
+        return None
+    return None if verdict is not None and (row.without if verdict else row.alone) else verdict

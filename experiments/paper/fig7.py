@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from experiments.cells import Finished
-from experiments.csv_files import read_csv, write_csv
+from experiments.csv_files import write_csv
 from experiments.paper.arena import Arena, make_arenas
 from experiments.paper.curves import log_spaced
 from experiments.paper.fig7_plot import draw_trajectories
 from experiments.paper.item import Claim, Item, Places, Run, Scale, Section
-from experiments.paper.reach import Reach, converged, windows_of
+from experiments.paper.judging import mostly
+from experiments.paper.reach import Reach, converged, factor, windows_of
+from experiments.paper.rows import read_rows
 from experiments.paper.settling import MOSTLY, NEAR, UNDECIDED, settled
 from experiments.sheets import Sheet
 
@@ -22,7 +24,6 @@ _TRAJECTORIES, _SETTLING = "trajectories.csv", "settling.csv"
 _LAYER, _OBJECTIVE = "mobilenetv2_l2", "latency"
 # Without new starts: a trajectory is that of one team of agents.
 _SINGLE, _MULTI = "ppo", "marl:patience=0"
-_REACH = tuple(field.name for field in fields(Reach))
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,16 @@ class Settling:
 
     Args:
         samples: until it settled.
-        end: the choice it ended with, 0 for the first and 1 for the last, median over seeds.
+        ends: the choice each search ended with, 0 for the first and 1 for the last.
     """
 
     samples: Reach
-    end: float
+    ends: tuple[float, ...]
+
+    def alike(self, other: Settling) -> bool | None:
+        """Say whether they end near each other; None if some searches do and some do not."""
+        near = [abs(own - its) <= NEAR for own, its in product(self.ends, other.ends)]
+        return all(near) if all(near) or not any(near) else None
 
 
 Found = Mapping[str, Mapping[str, Settling]]
@@ -43,41 +49,39 @@ Found = Mapping[str, Mapping[str, Settling]]
 
 
 class Fig7(Item):
-    """The searches of Fig. 5, looked at parameter by parameter."""
+    """Searches of one budget, whose windows are as wide, looked at parameter by parameter."""
 
     name = "fig7"
     title = "Fig. 7: trajectories of the control parameters"
 
     def runs(self, scale: Scale) -> Iterable[Run]:
         for seed in range(scale.few_seeds):
-            yield Run(_LAYER, _OBJECTIVE, _SINGLE, seed, scale.single_agent_samples)
-            yield Run(_LAYER, _OBJECTIVE, _MULTI, seed, scale.samples)
+            for mapper in (_SINGLE, _MULTI):
+                yield Run(_LAYER, _OBJECTIVE, mapper, seed, scale.single_agent_samples)
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
-        budgets = {_SINGLE: scale.single_agent_samples, _MULTI: scale.samples}
-        arenas = {name: make_arenas(finished, budget)[0] for name, budget in budgets.items()}
-        there = {name: arena for name, arena in arenas.items() if arena.has(name)}
-        parameters = next(iter(arenas.values())).contest.goal.problem.space.parameters
+        (arena,) = make_arenas(finished, scale.single_agent_samples)
+        there = [name for name in (_SINGLE, _MULTI) if arena.has(name)]
+        parameters = arena.contest.goal.problem.space.parameters
         names = [each.name for each in parameters]
         columns = [f"{kind}_{name}" for kind, name in product(("mean", "spread"), names)]
         write_csv(
             places.results / _TRAJECTORIES,
             ("mapper", "samples", *columns),
-            (row for name, arena in there.items() for row in _trajectory(name, arena)),
+            (row for name in there for row in _trajectory(name, arena)),
         )
         write_csv(
             places.results / _SETTLING,
-            ("mapper", "parameter", *_REACH, "end"),
-            (row for name, arena in there.items() for row in _settling(name, arena)),
+            ("mapper", "parameter", *Reach.header(), "ends"),
+            (row for name in there for row in _settling(name, arena)),
         )
 
     def section(self, places: Places) -> Section:
         found: dict[str, dict[str, Settling]] = {}
-        for row in read_csv(places.results / _SETTLING):
-            reach = Reach(float(row["median"]), *(int(row[name]) for name in _REACH[1:]))
-            settling = Settling(reach, float(row["end"]))
+        for row in read_rows(places.results / _SETTLING):
+            settling = Settling(Reach.of(row), tuple(map(float, row["ends"].split())))
             found.setdefault(row["mapper"], {})[row["parameter"]] = settling
-        draw_trajectories(read_csv(places.results / _TRAJECTORIES), places.images / "fig7.png")
+        draw_trajectories(read_rows(places.results / _TRAJECTORIES), places.images / "fig7.png")
         picture = f"![Choices of every parameter against samples]({places.link}/fig7.png)"
         body = "\n\n".join((picture, _sheet(found).markdown(level=3)))
         return Section(list(_claims(found)), body)
@@ -99,11 +103,12 @@ def _settling(mapper: str, arena: Arena) -> Iterator[list[object]]:
     parameters = arena.contest.goal.problem.space.parameters
     choices = tuple(each.choices for each in parameters)
     windows = [windows_of(each) for each in arena.contest.searches[mapper]]
+    window = int(windows[0].ends[0])
     samples = np.stack([settled(each, choices) for each in windows])
-    ends = np.median([converged(each.choices) for each in windows], axis=0)
-    for parameter, column, end in zip(parameters, samples.T, ends, strict=True):
-        reach = Reach.of(column, arena.samples)
-        yield [mapper, parameter.name, *astuple(reach), f"{end:.3f}"]
+    ends = np.stack([converged(each.choices) for each in windows])
+    for parameter, column, last in zip(parameters, samples.T, ends.T, strict=True):
+        reach = Reach(tuple(column.tolist()), arena.samples, window)
+        yield [mapper, parameter.name, *reach.row(), " ".join(f"{each:.3f}" for each in last)]
 
 
 def _sheet(found: Found) -> Sheet:
@@ -114,15 +119,16 @@ def _sheet(found: Found) -> Sheet:
             *(
                 text
                 for each in found.values()
-                for text in (str(each[name].samples), f"{each[name].end:.2f}")
+                for text in (str(each[name].samples), f"{np.median(each[name].ends):.2f}")
             ),
         ]
         for name in names
     ]
     note = (
-        f"`{_LAYER}`, least {_OBJECTIVE}. Settled: at the end of the first window (a hundredth of "
-        f"a search) from which on {MOSTLY:.0%} of windows have a mean and a standard deviation of "
-        f"the parameter's choices within {NEAR} of those of the last tenth of the search; 0 is a "
+        f"`{_LAYER}`, least {_OBJECTIVE}, both with the same budget. Settled: at the end of the "
+        f"first window (a hundredth of a search) from which on {MOSTLY:.0%} of windows have a mean "
+        f"and a standard deviation of the parameter's choices within {NEAR} of those of the last "
+        "tenth of the search; 0 is a "
         "parameter's first choice, 1 its last. Never, if it ends spread more widely than "
         f"{UNDECIDED:.0%} of a uniform draw: nothing was decided. `marl` begins with sizes drawn "
         "log-uniformly: one that ends small may settle at once. Median over seeds (searches in "
@@ -144,20 +150,23 @@ def _claims(found: Found) -> Iterator[Claim]:
         for name in single
         if not (single[name].samples.censored or multi[name].samples.censored)
     ]
-    apart = [abs(single[name].end - multi[name].end) for name in both]
-    similar = sum(each <= NEAR for each in apart)
+    alike = [name for name in both if single[name].alike(multi[name])]
+    apart = sum(single[name].alike(multi[name]) is False for name in both)
+    enough = 2 * len(both) > len(single)
     yield Claim(
         "both approaches eventually reach similar parameter values (VI-D, Fig. 7).",
-        2 * similar > len(both) if both else None,
-        f"{len(both)} of {len(single)} parameters settle in both; {similar} of these end within "
-        f"{NEAR} of each other.",
+        mostly(len(alike), apart, len(both)) if enough else None,
+        f"{len(both)} of {len(single)} parameters settle in both; {len(alike)} of these end within "
+        f"{NEAR} of each other in all searches, {apart} in none.",
     )
-    sooner = sum(multi[name].samples.median < single[name].samples.median for name in single)
+    times = [factor(single[name].samples, multi[name].samples) for name in alike]
+    sooner, later = sum(each.low > 1 for each in times), sum(each.high < 1 for each in times)
     yield Claim(
         "MARL reaches them significantly faster (VI-D, Fig. 7).",
-        2 * sooner > len(single),
-        f"{sooner} of {len(single)} parameters settle sooner with `{_MULTI}`; "
-        f"{_tell(_MULTI, multi)}, {_tell(_SINGLE, single)}.",
+        mostly(sooner, later, len(times)) if 2 * len(times) > len(single) else None,
+        f"of {len(alike)} parameters that settle in both and end alike {sooner} settle sooner with "
+        f"`{_MULTI}`, with the whole interval, {later} later; {_tell(_MULTI, multi)}, "
+        f"{_tell(_SINGLE, single)}. With less than half of all {len(single)} nothing is decided.",
     )
 
 

@@ -59,7 +59,7 @@ class Overhead(Item):
         arenas = make_arenas(finished, scale.samples)
         write_csv(
             places.results / SAMPLES,
-            ("objective", "layer", "groups", *(field.name for field in fields(Reach)), "warm_up"),
+            ("objective", "layer", "groups", *Reach.header(), "warm_up"),
             (row for arena in arenas for row in _samples(arena)),
         )
         for name in map(_groups_file, scale.objectives):
@@ -105,7 +105,7 @@ def _samples(arena: Arena) -> Iterator[list[object]]:
             searches = contest.searches[mapper]
             reach = samples_to_cost(searches, target)
             warm_up = max(each.warm_up for each in searches)
-            yield [contest.objective, contest.layer, groups, *astuple(reach), warm_up]
+            yield [contest.objective, contest.layer, groups, *reach.row(), warm_up]
 
 
 def _ratios(arenas: list[Arena], objective: str, scale: Scale) -> Iterator[list[object]]:

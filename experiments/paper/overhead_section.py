@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.csv_files import read_csv
 from experiments.paper.item import Claim, Places, Section
-from experiments.paper.ratio_rows import RatioRow, tally
-from experiments.paper.reach import Reach
+from experiments.paper.judging import at_least, everywhere, mostly
+from experiments.paper.ratio_rows import LEFT_OUT, RatioRow, tally
+from experiments.paper.reach import Reach, middle
+from experiments.paper.rows import read_rows
 from experiments.sheets import Sheet
+from experiments.stats import Floats, stratified_interval
 
 SAMPLES, RATIOS = "samples.csv", "ratios.csv"
 SOURCE = "resnet18_l2"
@@ -19,7 +21,6 @@ PERCENT = 2
 OWN, REUSED, RANDOM, NONE = "own", f"of {SOURCE}", "random", "one agent per parameter"
 _LAYERS = (1, 2, 4, 8)
 _NEGLIGIBLE = 0.1
-_REACH = tuple(field.name for field in fields(Reach))
 _NEVER, _ONCE, _ALWAYS = "never", "once", "every time"
 _LINES = (
     (OWN, _ALWAYS),
@@ -65,15 +66,38 @@ def total(reaches: Sequence[Reach], layers: int, warm_up: int, counted: str) -> 
     return Total(layers * mean + times * warm_up, any(each.censored for each in reaches))
 
 
+def mean_interval(reaches: Sequence[Reach]) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval over seeds of the mean of medians over layers.
+
+    A median beyond its budget counts with that at the lower end, as infinite at the upper one; a
+    layer with one seed tells no spread, and leaves anything open.
+    """
+    if any(len(each.samples) < 2 for each in reaches):
+        return 0.0, np.inf
+    budgets = [each.budget for each in reaches]
+
+    def least(drawn: Sequence[Floats]) -> Floats:
+        medians = (
+            np.minimum(middle(each), most) for each, most in zip(drawn, budgets, strict=True)
+        )
+        return np.asarray(np.mean(list(medians), axis=0))
+
+    def most(drawn: Sequence[Floats]) -> Floats:
+        return np.asarray(np.mean([middle(each) for each in drawn], axis=0))
+
+    strata = [np.array(each.samples) for each in reaches]
+    return float(stratified_interval(strata, least)[0]), float(stratified_interval(strata, most)[1])
+
+
 def make_section(places: Places) -> Section:
     """Make the section."""
     found: dict[str, dict[str, list[Reach]]] = {}
     warm_up = 0
-    for row in read_csv(places.results / SAMPLES):
-        reach = Reach(float(row["median"]), *(int(row[name]) for name in _REACH[1:]))
-        found.setdefault(row["objective"], {}).setdefault(row["groups"], []).append(reach)
+    for row in read_rows(places.results / SAMPLES):
+        groups = found.setdefault(row["objective"], {})
+        groups.setdefault(row["groups"], []).append(Reach.of(row))
         warm_up = max(warm_up, int(row["warm_up"]))
-    rows = read_csv(places.results / RATIOS)
+    rows = read_rows(places.results / RATIOS)
     ratios: dict[tuple[str, str, str], list[RatioRow]] = {}
     for row in rows:
         key = row["groups"], row["to"], row["objective"]
@@ -120,7 +144,7 @@ def _ratios_sheet(ratios: Mapping[tuple[str, str, str], Sequence[RatioRow]]) -> 
     note = (
         "Cost with the first groups in multiples of that with the second, warm-up not counted: "
         "geometric mean over layers of the ratio of interquartile means over seeds [95 % "
-        "stratified bootstrap interval]."
+        f"stratified bootstrap interval]. {LEFT_OUT}"
     )
     headers = [f"{each:,}" for each in samples]
     return Sheet("Cost with reused, own and random groups", note, "groups", headers, table)
@@ -132,14 +156,14 @@ def _claims(
     reused = [row for key, rows in ratios.items() if key[:2] == (REUSED, OWN) for row in rows]
     chance = [row for key, rows in ratios.items() if key[:2] == (REUSED, RANDOM) for row in rows]
     if reused and chance:
-        worse, better = tally(reused)[1], tally(chance)[0]
+        worse, (better, worst, _) = tally(reused)[1], tally(chance)
         yield Claim(
             "learned correlations and agent assignments can be generalised to similar DNN "
             "architectures (VI-E).",
-            2 * worse <= len(reused) and 2 * better > len(chance),
+            everywhere((2 * worse <= len(reused), mostly(better, worst, len(chance)))),
             f"groups of {SOURCE} cost more than a layer's own in {worse} of {len(reused)} "
-            "comparisons (objectives times numbers of samples), but less than random groups in "
-            f"only {better} of {len(chance)}.",
+            "comparisons (objectives times numbers of samples), less than random groups in "
+            f"{better} of {len(chance)} and more in {worst}; the rest is not told apart.",
         )
     for objective, groups in found.items():
         if {REUSED, NONE} <= groups.keys():
@@ -150,12 +174,15 @@ def _amortisation(objective: str, groups: Mapping[str, Sequence[Reach]], warm_up
     most = max(_LAYERS)
     charged = total(groups[REUSED], most, warm_up, _ONCE)
     share = warm_up / charged.samples
+    low, high = (
+        warm_up / (warm_up + most * each) for each in reversed(mean_interval(groups[REUSED]))
+    )
     without = total(groups[NONE], most, warm_up, _NEVER)
     return Claim(
         "reuse quickly renders the initial cost of clustering negligible, "
         f"for least {objective} (VI-E).",
-        None if charged.least and share > _NEGLIGIBLE else share <= _NEGLIGIBLE,
+        at_least(-high, -low, -_NEGLIGIBLE),
         f"the warm-up is {'at most ' if charged.least else ''}{share:.0%} of the {charged} samples "
-        f"that {most} layers take with groups of {SOURCE}; with one agent per parameter, and no "
-        f"warm-up, they take {without}.",
+        f"that {most} layers take with groups of {SOURCE} [{low:.1%}, {high:.1%}]; with one agent "
+        f"per parameter, and no warm-up, they take {without}.",
     )

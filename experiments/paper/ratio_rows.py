@@ -13,6 +13,12 @@ from experiments.paper.ratios import cost_ratio
 from experiments.sheets import bracketed
 
 _DIGITS = 4
+LEFT_OUT = (
+    "*none in 2*: in so many of these its interquartile mean is infinite, as too few of its "
+    "searches have a valid mapping yet, and that of what it is compared with is not; *alone in 2*: "
+    "the other way round; both are left out."
+)
+"""Explains what rows leave out."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +28,12 @@ class RatioRow:
     Args:
         problems: that both finished searches on.
         samples: how many.
-        ratio: geometric mean over problems on which both have found something valid.
+        ratio: geometric mean over problems where the interquartile means of both are finite; NaN if
+            they are nowhere.
         low: lower end of its interval, NaN if it has none.
         high: upper end.
-        without: problems on which only the other has found something valid.
-        alone: problems on which only this one has.
+        without: problems where only the other's is finite.
+        alone: problems where only this one's is.
     """
 
     problems: int
@@ -50,11 +57,24 @@ class RatioRow:
             alone=int(row["alone"]),
         )
 
+    @property
+    def better(self) -> bool:
+        """Whether it costs less for certain, and is nowhere without what the other has."""
+        less = self.alone > 0 if math.isnan(self.ratio) else self.high < 1
+        return less and not self.without
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is the other way round."""
+        more = self.without > 0 if math.isnan(self.ratio) else self.low > 1
+        return more and not self.alone
+
     def __str__(self) -> str:
         interval = None if math.isnan(self.low) else (self.low, self.high)
-        text = bracketed(f"{self.ratio:.{_DIGITS - 1}f}", interval, _DIGITS)
+        figure = f"{self.ratio:.{_DIGITS - 1}f}"
+        shown = [] if math.isnan(self.ratio) else [bracketed(figure, interval, _DIGITS)]
         left_out = {"none": self.without, "alone": self.alone}
-        return "; ".join((text, *(f"{how} in {n}" for how, n in left_out.items() if n)))
+        return "; ".join([*shown, *(f"{how} in {n}" for how, n in left_out.items() if n)])
 
 
 def ratio_rows(
@@ -71,16 +91,15 @@ def ratio_rows(
     found = cost_ratio(arenas, mapper, base, np.array(checkpoints))
     low, high = found.interval or (np.full(len(checkpoints), np.nan),) * 2
     for index, samples in enumerate(checkpoints):
-        if not math.isnan(found.figure[index]):
+        without, alone = int(found.without[index]), int(found.alone[index])
+        if without or alone or not math.isnan(found.figure[index]):
             ratio, *ends = (
                 round(float(each[index]), _DIGITS) for each in (found.figure, low, high)
             )
-            without, alone = int(found.without[index]), int(found.alone[index])
             yield RatioRow(found.arenas, samples, ratio, ends[0], ends[1], without, alone)
 
 
 def tally(rows: Sequence[RatioRow]) -> tuple[int, int, int]:
-    """Return how many ratios are below 1, above 1, and neither, with their whole interval."""
-    better = sum(row.high < 1 for row in rows)
-    worse = sum(row.low > 1 for row in rows)
+    """Return how many are better, worse, and not told apart."""
+    better, worse = sum(row.better for row in rows), sum(row.worse for row in rows)
     return better, worse, len(rows) - better - worse

@@ -78,3 +78,16 @@ def duels(agents: Iterable[int]) -> list[tuple[Variant, Variant]]:
         for variant in variants(agents)
         if variant.grouping not in ("", "random")
     ]
+
+
+def rivals(agents: Iterable[int], best: Iterable[int]) -> list[tuple[Variant, Variant]]:
+    """Return pairs of numbers of agents, clustered by Pearson's r, that claims compare.
+
+    Args:
+        agents: numbers of them, without one and all.
+        best: those that every other number is compared with, as with one agent.
+    """
+    learnt = {each: Variant(each, "clustered", PEARSON) for each in agents}
+    several = [*learnt.values(), ALL]
+    bases = [ONE, *(learnt[each] for each in best if each in learnt)]
+    return [(each, base) for base in bases for each in several if each != base]
