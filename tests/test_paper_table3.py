@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from experiments.paper.acceptance import (
     acceptance,
     gaps,
     leads,
+    median_reaches,
     median_samples,
     soonest,
 )
@@ -37,6 +39,7 @@ from experiments.standings import Contest
 
 LAYER = "mobilenetv2_l2"
 SAMPLES = 100
+CELLS = {"paper": 1, "edge": 1}
 Found = dict[int, float]
 
 
@@ -157,9 +160,14 @@ def test_times_fewer_counts_to_the_median_of_the_ends() -> None:
     assert times_fewer(found, "marl", "ppo") == SAMPLES / 10
     assert found_after(found, "ppo") == 70
     assert times_fewer(arena({"ppo": ends(1), "marl": ends(2)}), "marl", "ppo") == 0
-    # Whatever is valid is better than nothing.
+    # Of two ends in the middle the greater one, 20; of the samples to it likewise.
+    even = arena({"ppo": ends(10, 20), "marl": [{5: 20.0}, {8: 20.0}]})
+    assert times_fewer(even, "marl", "ppo") == SAMPLES / 8
+    # Where half of its searches find nothing valid there is nothing to get to.
+    half = arena({"ppo": [{1: 9.0}, {}], "marl": [{4: 2.0}]})
+    assert times_fewer(half, "marl", "ppo") is None
     nothing = arena({"ppo": [{}], "marl": [{4: 2.0}]})
-    assert times_fewer(nothing, "marl", "ppo") == SAMPLES / 4
+    assert times_fewer(nothing, "marl", "ppo") is None
     assert found_after(nothing, "ppo") == SAMPLES
 
 
@@ -184,6 +192,77 @@ def test_marl_leads_up_to_the_upper_end_of_the_interval_of_the_best() -> None:
     assert leads(arenas, ("bo",), SAMPLES, cells=4) == Count(yes=3, counted=3, cells=4)
 
 
+def test_without_a_finite_mean_marl_does_not_lead() -> None:
+    def cell(marl: list[Found], ga: list[Found]) -> Arena:
+        return arena({"marl": marl, "ga": ga})
+
+    nothing: list[Found] = [{}, {}]
+    # A resample of these in which more than a quarter have nothing is likely.
+    mostly: list[Found] = [*ends(*[10] * 6), {}, {}]
+    arenas = [
+        cell(nothing, nothing),
+        cell(nothing, ends(9, 9)),
+        cell(ends(9, 9), nothing),
+        cell(ends(9, 9), mostly),
+        cell(ends(11, 11), mostly),
+    ]
+    judged = [leads([each], ("ga",), SAMPLES, cells=1).yes for each in arenas]
+    assert judged == [0, 0, 1, 1, 0]
+
+
+def test_a_cell_that_lacks_a_search_decides_nothing() -> None:
+    cell = arena(papers(marl=(14, 14), best=(15, 15)))
+    lacking = replace(cell, lacking=frozenset({"ga"}))
+    assert leads([cell, lacking], PAPERS, SAMPLES, cells=2) == Count(1, 1, 2)
+    assert leads([lacking], ("bo",), SAMPLES, cells=1) == Count(1, 1, 1)
+    assert soonest([cell, lacking], median_samples, cells=2).counted == 1
+    assert len(gaps([cell, lacking], ("ga",))) == 1
+    lines = list(acceptance([cell, lacking], PAPERS, (1, 2, 5, 10, SAMPLES), {"paper": 2}))
+    ratio = next(line for line in lines if line.what.startswith("geometric-mean cost ratio ga/"))
+    assert (ratio.measured, ratio.holds) == ("1.071 [1.071, 1.071]", None)
+    assert ratio.note == "2 cells; not decided yet (1 of 2 cells)"
+
+
+def test_runs_that_were_asked_for_and_have_not_ended_are_lacking() -> None:
+    run = Run(LAYER, "latency", "ga", 0, SAMPLES)
+    long = replace(run, samples=3 * SAMPLES)
+    asked = [run, replace(run, seed=1), long, replace(run, mapper="marl")]
+    found = {run: search("ga", 0, {1: 7.0}), asked[3]: search("marl", 0, {1: 8.0})}
+    (cell,) = make_arenas(found, SAMPLES, asked)
+    assert cell.lacking == {"ga", "ga, 300 samples"}
+    assert (cell.has("ga", "marl"), cell.has_all("ga", "marl")) == (True, False)
+    assert cell.has_all("marl")
+
+
+@pytest.mark.parametrize(
+    ("factors", "missing", "verdict"),
+    [
+        ([40, 50, 60], 0, True),
+        ([40, 50, 60], 2, True),
+        ([40, 50, 60], 3, None),
+        ([1, 2, 3], 2, False),
+        ([1, 50, 60], 1, None),
+    ],
+)
+def test_missing_cells_leave_a_median_undecided_only_if_they_decide(
+    factors: list[float], missing: int, verdict: bool | None
+) -> None:
+    assert median_reaches(factors, missing, 30) is verdict
+
+
+def test_cells_in_which_ppo_finds_nothing_are_not_counted() -> None:
+    arenas = [
+        arena({"ppo": ends(20), "marl": [{2: 20.0}]}),
+        arena({"ppo": [{}], "marl": [{1: 9.0}]}),
+        arena({"ppo": ends(20), "marl": ends(21)}),
+    ]
+    lines = acceptance(arenas, (), (1, 2, 5, 10, SAMPLES), {"paper": 3})
+    line = next(line for line in lines if line.threshold == "at least 30")
+    assert (line.measured, line.holds) == ("25.0", False)
+    assert "not counted: 1 cells where ppo's median search finds nothing valid" in line.note
+    assert "0 for 1 cells where MARL's median search never gets there" in line.note
+
+
 @pytest.mark.parametrize(
     ("count", "verdict", "shown"),
     [
@@ -204,7 +283,8 @@ def test_missing_cells_leave_a_count_undecided_only_if_they_decide(
 def test_gaps_name_the_best_mapper() -> None:
     arenas = [
         arena({"marl": ends(101), "ga": ends(100), "pbil": ends(200)}),
-        arena({"marl": ends(100), "ga": ends(101)}, "edge"),
+        arena({"marl": ends(100), "ga": ends(101), "pbil": ends(200)}, "edge"),
+        arena({"marl": ends(100), "ga": ends(101)}),
         arena({"ga": ends(1)}),
     ]
     first, second = gaps(arenas, ("ga", "pbil"))
@@ -267,7 +347,7 @@ def test_the_lines_of_acceptance_are_those_computed_by_hand() -> None:
         ),
     ]
     mappers = ("random", "bo", "ga", "gamma", "ppo", "ppo_box")
-    lines = {line.what: line for line in acceptance(arenas, mappers, at, cells=2)}
+    lines = {line.what: line for line in acceptance(arenas, mappers, at, CELLS)}
     found = [(line.threshold, line.measured, line.holds) for line in lines.values()]
     assert found == [
         ("at least 2", "2 of 2", True),  # 10 against 30 and 30
@@ -293,7 +373,7 @@ def test_the_lines_of_acceptance_are_those_computed_by_hand() -> None:
 
 
 def test_without_searches_nothing_is_decided() -> None:
-    lines = list(acceptance([], MAPPERS, FULL.checkpoints, cells=32))
+    lines = list(acceptance([], MAPPERS, FULL.checkpoints, {"paper": 16, "edge": 16}))
     assert {line.holds for line in lines} == {None}
     assert "0 of 0 (32 missing)" in {line.measured for line in lines}
     assert "at least 26" in {line.threshold for line in lines}
@@ -374,12 +454,13 @@ def test_the_full_scale_has_the_reporting_cells_and_seeds() -> None:
     assert {run.mapper for run in long} == {"ga"}
 
 
-def network_row(mapper: str, ratio: str, low: str, recomputed: str) -> dict[str, str]:
+def network_row(mapper: str, ratio: str, low: str, high: str, recomputed: str) -> dict[str, str]:
     row = {"model": "exact", "network": "vgg16", "objective": "edp", "mapper": mapper, "layer": ""}
     return {
         **row,
         "ratio": ratio,
         "low": low,
+        "high": high,
         "without": "0",
         "alone": "0",
         "printed": recomputed,
@@ -388,15 +469,33 @@ def network_row(mapper: str, ratio: str, low: str, recomputed: str) -> dict[str,
 
 
 def test_claims_are_decided_by_the_rows() -> None:
-    ahead = network_row("ppo", "40", "30", "16.39")
-    behind = network_row("gamma", "1.2", "0.99", "1.16")
-    lead, size = claims([ahead], [], [])
+    ahead = network_row("ppo", "40", "30", "50", "16.39")
+    even = network_row("gamma", "1.2", "0.99", "1.3", "1.16")
+    behind = network_row("ga", "0.9", "0.8", "0.95", "1.16")
+    lead, size = claims([ahead], [], [], [])
     assert (lead.holds, size.holds) == (True, True)
-    lead, size = claims([ahead, behind], [], [])
-    assert (lead.holds, size.holds) == (False, True)
+    lead, size = claims([ahead, even], [], [], [])
+    assert (lead.holds, size.holds) == (None, None)
     assert lead.found.startswith("1 of 2 geometric-mean ratios")
     assert "gamma" in lead.found
-    _, size = claims([network_row("ga", "1.1", "1.05", "1.22")], [], [])
-    assert size.holds is False
-    assert "0 of 1 ratios" in size.found
-    assert claims([], [], []) == []
+    lead, size = claims([ahead, even, behind], [], [], [])
+    assert (lead.holds, size.holds) == (False, False)
+    assert "1 of 3 ratios" in size.found
+    # One seed tells no spread.
+    assert claims([network_row("ga", "40", "", "", "1.22")], [], [], [])[0].holds is None
+    assert claims([], [], [], []) == []
+
+
+def test_the_claim_of_fewer_samples_is_decided_over_cells() -> None:
+    line = {"what": "times fewer samples than ppo spends", "measured": "50", "note": "cells"}
+
+    def holds(*times: float) -> bool | None:
+        rows = [{"single_agent": "ppo", "times": str(each)} for each in times]
+        left_out = [{"single_agent": "ppo", "times": ""}, {"single_agent": "x", "times": "1"}]
+        (claim,) = claims([], [], [line], [*rows, *left_out])
+        return claim.holds
+
+    assert holds(*[50] * 8) is True
+    assert holds(*[5] * 8) is False
+    assert holds(1, 1, 1, 50, 50, 50, 50) is None
+    assert holds(50) is None

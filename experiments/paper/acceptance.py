@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,7 @@ _CELLS, _LEADS, _SOONEST = 32, 26, 20
 _NEAR_PERCENT = 2
 _CLOSE_PERCENT = 0.5
 _FEWER = 30
+_EDGE = "edge"
 
 
 @dataclass(frozen=True)
@@ -79,15 +80,17 @@ def leads(arenas: Sequence[Arena], others: Sequence[str], samples: int, cells: i
     """Count where MARL is best, or within the interval of the best, of it and some others.
 
     That is where its interquartile mean is at most the upper end of the 95 % bootstrap interval of
-    the interquartile mean of the best other.
+    the interquartile mean of the best other. Where that end is infinite, as resamples lose what the
+    seeds have found, it bounds nothing, and MARL's must be at most the other's mean itself. MARL
+    does not lead where its own mean is infinite.
 
     Args:
-        arenas: that there are.
+        arenas: that there are; those that lack a search of one of them count as missing.
         others: mappers.
         samples: at which they are compared.
         cells: that there should be.
     """
-    judged = [_leads(arena, others, samples) for arena in arenas if arena.has(MARL, *others)]
+    judged = [_leads(arena, others, samples) for arena in arenas if arena.has_all(MARL, *others)]
     return Count(sum(judged), len(judged), cells)
 
 
@@ -95,8 +98,9 @@ def _leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
     at = np.array([samples])
     rivals = [arena.contest.bests(other, at)[:, 0] for other in others]
     best = min(rivals, key=lambda found: float(iqm(found)))
-    own = iqm(arena.contest.bests(MARL, at)[:, 0])
-    return bool(own <= bootstrap_interval(best)[1])
+    own = float(iqm(arena.contest.bests(MARL, at)[:, 0]))
+    end = float(bootstrap_interval(best)[1])
+    return bool(np.isfinite(own)) and own <= (end if np.isfinite(end) else float(iqm(best)))
 
 
 Effort = Callable[[Arena, str, float], float]
@@ -111,11 +115,12 @@ def median_samples(arena: Arena, mapper: str, percent: float) -> float:
 def soonest(arenas: Sequence[Arena], effort: Effort, cells: int) -> Count:
     """Count where no other mapper of the paper needs fewer samples to near the best known.
 
-    A cell where MARL's are infinite does not count.
+    A cell where MARL's are infinite does not count. One that lacks any search is missing: its best
+    known may change.
     """
     judged = []
     for arena in arenas:
-        if arena.has(MARL, *PAPERS):
+        if arena.has(MARL, *PAPERS) and not arena.lacking:
             own, *rivals = (effort(arena, mapper, _NEAR_PERCENT) for mapper in (MARL, *PAPERS))
             judged.append(np.isfinite(own) and own <= min(rivals))
     return Count(sum(judged), len(judged), cells)
@@ -137,21 +142,22 @@ class Gap:
 
 
 def gaps(arenas: Sequence[Arena], mappers: Sequence[str]) -> list[Gap]:
-    """Return MARL's gap in each arena it finished a search in.
+    """Return MARL's gap in each arena that lacks no search of these mappers.
+
+    It is infinite where MARL's interquartile mean is, unless the best one's is too.
 
     Args:
         arenas: that there are.
-        mappers: it is compared with, as far as they finished a search.
+        mappers: it is compared with.
     """
     made = []
     for arena in arenas:
-        if not arena.has(MARL):
+        if not arena.has_all(MARL, *mappers):
             continue
         end = np.array([arena.samples])
         ends = {
             mapper: float(iqm(arena.contest.bests(mapper, end)[:, 0]))
             for mapper in (MARL, *mappers)
-            if arena.has(mapper)
         }
         best = min(ends, key=ends.__getitem__)
         percent = 100 * (ends[MARL] / ends[best] - 1) if np.isfinite(ends[best]) else 0.0
@@ -160,7 +166,10 @@ def gaps(arenas: Sequence[Arena], mappers: Sequence[str]) -> list[Gap]:
 
 
 def acceptance(
-    arenas: Sequence[Arena], mappers: Sequence[str], at: Sequence[int], cells: int
+    arenas: Sequence[Arena],
+    mappers: Sequence[str],
+    at: Sequence[int],
+    cells_of: Mapping[str, int],
 ) -> Iterator[Line]:
     """Yield every line.
 
@@ -168,16 +177,17 @@ def acceptance(
         arenas: reporting cells under ``exact``.
         mappers: of the tables, beside MARL.
         at: five numbers of samples.
-        cells: how many there should be.
+        cells_of: how many there should be, by hardware.
     """
+    cells = sum(cells_of.values())
     _, early, middle, late, end = at
     for samples in (early, middle, late):
         yield _lead_line(arenas, samples, cells)
-    edge = [arena for arena in arenas if arena.hardware == "edge"]
-    yield _ratio_line(arenas, "gamma", early, 1.05, "")
-    yield _ratio_line(arenas, "gamma", late, 1.02, "")
-    yield _ratio_line(edge, "gamma", early, 1.10, " under edge")
-    yield _ratio_line(arenas, "ga", early, 1.10, "")
+    edge = [arena for arena in arenas if arena.hardware == _EDGE]
+    yield _ratio_line(arenas, "gamma", early, 1.05, cells)
+    yield _ratio_line(arenas, "gamma", late, 1.02, cells)
+    yield _ratio_line(edge, "gamma", early, 1.10, cells_of.get(_EDGE, 0), f" under {_EDGE}")
+    yield _ratio_line(arenas, "ga", early, 1.10, cells)
     others = [mapper for mapper in mappers if not mapper.startswith(MARL)]
     yield _gap_line(gaps(arenas, mappers), end, cells, "best mapper", required=True)
     yield _gap_line(gaps(arenas, others), end, cells, "best other learner", required=False)
@@ -216,25 +226,24 @@ def _lead_line(arenas: Sequence[Arena], samples: int, cells: int) -> Line:
 
 
 def _ratio_line(
-    arenas: Sequence[Arena], mapper: str, samples: int, least: float, where: str
+    arenas: Sequence[Arena], mapper: str, samples: int, least: float, cells: int, where: str = ""
 ) -> Line:
     ratio = cost_ratio(arenas, mapper, MARL, np.array([samples]))
     what = f"geometric-mean cost ratio {mapper}/MARL at {samples:,}{where}"
+    threshold = f"at least {least:.2f}"
     if np.isnan(ratio.figure[0]):
-        return Line(what, f"at least {least:.2f}", "-", None)
-    interval = (
-        ""
-        if ratio.interval is None
-        else " [{:.3f}, {:.3f}]".format(*(float(end[0]) for end in ratio.interval))
-    )
+        return Line(what, threshold, "-", None)
+    ends = None if ratio.interval is None else [float(end[0]) for end in ratio.interval]
+    interval = "" if ends is None else " [{:.3f}, {:.3f}]".format(*ends)
     figure = float(ratio.figure[0])
-    return Line(
-        what,
-        f"at least {least:.2f}",
-        f"{figure:.3f}{interval}",
-        figure >= least,
-        _where_it_is(ratio),
-    )
+    whole = sum(arena.has_all(mapper, MARL) for arena in arenas)
+    note = _where_it_is(ratio) + ("" if whole == cells else f"; {_not_yet(whole, cells)}")
+    holds = figure >= least if whole == cells else None
+    return Line(what, threshold, f"{figure:.3f}{interval}", holds, note)
+
+
+def _not_yet(whole: int, cells: int) -> str:
+    return f"not decided yet ({whole} of {cells} cells)"
 
 
 def _where_it_is(ratio: Ratio) -> str:
@@ -242,9 +251,9 @@ def _where_it_is(ratio: Ratio) -> str:
     without, alone = int(ratio.without[0]), int(ratio.alone[0])
     parts = [f"{ratio.arenas} cells"]
     if without:
-        parts.append(f"not counted: {without} where it has no valid mapping yet")
+        parts.append(f"not counted: {without} where its interquartile mean is infinite")
     if alone:
-        parts.append(f"not counted: {alone} where MARL has no valid mapping yet")
+        parts.append(f"not counted: {alone} where MARL's is infinite")
     return "; ".join(parts)
 
 
@@ -262,23 +271,36 @@ def _gap_line(found: Sequence[Gap], samples: int, cells: int, whom: str, *, requ
 
 
 def _fewer_line(arenas: Sequence[Arena], slow: str, cells: int, *, required: bool) -> Line:
-    shared = [arena for arena in arenas if arena.has(MARL, slow)]
+    shared = [arena for arena in arenas if arena.has_all(MARL, slow)]
     what = f"times fewer samples than {slow} spends to its median best, median over cells"
     threshold = f"at least {_FEWER}" if required else ""
-    if not shared:
+    found = [(arena, times_fewer(arena, MARL, slow)) for arena in shared]
+    counted = [(arena, factor) for arena, factor in found if factor is not None]
+    if not counted:
         return Line(what, threshold, "-", None)
-    factors = [times_fewer(arena, MARL, slow) for arena in shared]
-    median = float(np.median(factors))
-    stricter = float(
-        np.median(
-            [
-                factor * found_after(arena, slow) / arena.samples
-                for factor, arena in zip(factors, shared, strict=True)
-            ]
+    factors = [factor for _, factor in counted]
+    stricter = [factor * found_after(arena, slow) / arena.samples for arena, factor in counted]
+    missing = cells - len(shared)
+    parts = [
+        f"{len(counted)} of {cells} cells, {min(factors):.1f} to {max(factors):.1f}",
+        f"counted to the sample at which {slow} found its best instead of all it spends: "
+        f"{np.median(stricter):.1f}",
+    ]
+    if len(counted) < len(shared):
+        parts.append(
+            f"not counted: {len(shared) - len(counted)} cells where {slow}'s median search finds "
+            "nothing valid"
         )
-    )
-    note = (
-        f"{len(shared)} of {cells} cells, {min(factors):.1f} to {max(factors):.1f}; counted to the "
-        f"sample at which {slow} found its best instead of all it spends: {stricter:.1f}"
-    )
-    return Line(what, threshold, f"{median:.1f}", median >= _FEWER if required else None, note)
+    if 0 in factors:
+        parts.append(f"0 for {factors.count(0)} cells where MARL's median search never gets there")
+    holds = median_reaches(factors, missing, _FEWER)
+    if holds is None:
+        parts.append(_not_yet(len(shared), cells))
+    shown = f"{np.median(factors):.1f}"
+    return Line(what, threshold, shown, holds if required else None, "; ".join(parts))
+
+
+def median_reaches(factors: Sequence[float], missing: int, least: float) -> bool | None:
+    """Say whether the median of some factors and missing ones is enough; None if these decide."""
+    worst, best = (np.median([*factors, *[each] * missing]) >= least for each in (0.0, np.inf))
+    return bool(best) if best == worst else None

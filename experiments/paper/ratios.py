@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.paper.arena import Arena
+from experiments.paper.reach import middle
 from experiments.standings import Checkpoints
 from experiments.stats import Floats, iqm, stratified_interval
 
@@ -23,7 +24,8 @@ class Ratio:
             seeds, where both are finite; NaN if they are nowhere.
         interval: of it, float64[C] each; None if a mapper finished one search in an arena, or is
             compared with itself.
-        without: int64[C], arenas where the base has found something valid and the mapper has not.
+        without: int64[C], arenas where the base's interquartile mean is finite and the mapper's is
+            infinite: too few of its searches have found something valid.
         alone: int64[C], arenas where it is the other way round.
     """
 
@@ -146,15 +148,21 @@ def arrival(arenas: Sequence[Arena], mapper: str, percent: float) -> Arrival | N
     return Arrival(len(pooled), float(np.median(pooled)), float(np.mean(np.isfinite(pooled))))
 
 
-def times_fewer(arena: Arena, mapper: str, slow: str) -> float:
+def times_fewer(arena: Arena, mapper: str, slow: str) -> float | None:
     """Return how many times fewer samples a mapper needs to what another has at its end.
 
-    That is the median best of the other's searches at their end; the samples are the median over
-    the mapper's searches. 0 if it is never reached.
+    That is the median best of the other's searches at their end, the greater of two in the middle;
+    the samples are the median over the mapper's searches, likewise. If that one never arrives, the
+    factor is less than the ratio of the budgets, which is 1, and counts as 0.
+
+    Returns:
+        None where the other's median search finds nothing valid: there is no target.
     """
-    ends = arena.contest.bests(slow, np.array([arena.samples]))
-    target = float(np.median(ends))
-    return arena.samples / float(np.median(samples_to(arena, mapper, target)))
+    ends = arena.contest.bests(slow, np.array([arena.samples]))[:, 0]
+    target = float(middle(ends))
+    if np.isinf(target):
+        return None
+    return arena.samples / float(middle(samples_to(arena, mapper, target)))
 
 
 def found_after(arena: Arena, mapper: str) -> float:

@@ -49,8 +49,8 @@ class Table3(Item):
             yield Run(layer, objective, _LONG, 0, scale.long_samples, **place)
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
-        arenas = make_arenas(finished, scale.samples)
-        cells = len(scale.hardware) * len(scale.layers) * len(scale.objectives)
+        arenas = make_arenas(finished, scale.samples, self.runs(scale))
+        cells = dict.fromkeys(scale.hardware, len(scale.layers) * len(scale.objectives))
         for name, header, rows in table3_rows.tables(arenas, MAPPERS, scale.checkpoints, cells):
             write_csv(places.results / name, header, rows)
 

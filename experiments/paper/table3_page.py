@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from experiments.csv_files import read_csv
 from experiments.paper.acceptance import MARL, PAPERS
 from experiments.paper.arena import WARMED
 from experiments.paper.item import Section
+from experiments.paper.rows import read_rows
 from experiments.paper.table3_claims import claims
 from experiments.paper.table3_rows import PERCENTS
 from experiments.sheets import Sheet, significant
@@ -26,8 +26,9 @@ _LEGEND = (
     "A cell is a layer, an objective and a hardware. Ratios are costs in multiples of MARL's "
     "(mapper `marl`: one agent per parameter), above 1 where MARL is better: interquartile means "
     "over seeds, geometric mean over cells [95 % bootstrap interval, seeds drawn within each "
-    "cell]. *none in 3*: in so many cells it has no valid mapping yet, and these are left out; "
-    "*alone in 3*: in so many MARL has none yet, likewise. Samples to near the best known are "
+    "cell]. *none in 3*: in so many cells its interquartile mean is infinite, as too few of its "
+    "searches have a valid mapping yet, and these are left out; *alone in 3*: in so many "
+    "MARL's is, likewise. Samples to near the best known are "
     "medians over searches, those that never arrive counted as infinite. The best known of a cell "
     "is the least value of all its searches, one long search of `ga` among them. "
     f"*{WARMED}*: the same searches as `marl_clustered`, begun only after their warm-up."
@@ -41,7 +42,7 @@ def section(results: Path) -> Section:
         RecordError: a file cannot be read.
     """
     networks, ratios, arrivals, leads, lines, cells, fewer = (
-        read_csv(results / f"{name}.csv")
+        read_rows(results / f"{name}.csv")
         for name in ("networks", "ratios", "arrivals", "leads", "acceptance", "cells", "fewer")
     )
     sheets = [
@@ -54,7 +55,7 @@ def section(results: Path) -> Section:
     ]
     texts = (_LEGEND, _misprints(networks))
     body = "\n".join([*(f"{text}\n" for text in texts), *(s.markdown(level=3) for s in sheets)])
-    return Section(claims(networks, ratios, lines), body)
+    return Section(claims(networks, ratios, lines, fewer), body)
 
 
 def _misprints(rows: Rows) -> str:
@@ -151,8 +152,11 @@ def _acceptance_sheet(rows: Rows) -> Sheet:
     ]
     note = (
         "Reporting cells under `exact`. Within the interval of the best: MARL's interquartile mean "
-        "is at most the upper end of the 95 % bootstrap interval of that of the best other mapper. "
-        "Samples are medians over seeds."
+        "is finite and at most the upper end of the 95 % bootstrap interval of that of the best "
+        "other mapper; where that end is infinite, at most that mean itself. Samples for each "
+        "search that gets there: those of all searches, until they do or end, for each one that "
+        "does; samples of the median search: medians over seeds. Cells that lack a search that the "
+        "line needs count as missing."
     )
     headers = ("threshold", "measured", "holds", "note")
     return Sheet("What MARL was to reach", note, "what", headers, table)
@@ -209,7 +213,8 @@ def _cells_sheet(cells: Rows, fewer: Rows) -> Sheet:
     ]
     note = (
         "Interquartile means in multiples of the best known; medians of samples. Times fewer than "
-        "ppo: samples of a search of ppo divided by MARL's to the median of ppo's bests. All "
+        "ppo: samples of a search of ppo divided by MARL's to the median of ppo's bests; none "
+        "where that median is infinite, and 0 where MARL's median search never gets there. All "
         "mappers are in `cells.csv`."
     )
     return Sheet("Every reporting cell", note, "cell", headers, table)
@@ -249,7 +254,7 @@ def _samples(figures: Sequence[float]) -> str:
 
 
 def _times(figure: str | None) -> str:
-    return _MISSING if figure is None else f"{float(figure):.1f}"
+    return f"{float(figure):.1f}" if figure else _MISSING
 
 
 def _times_best(row: dict[str, str] | None, figure: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -30,7 +30,10 @@ Table = tuple[str, Sequence[str], list[Row]]
 
 
 def tables(
-    arenas: Sequence[Arena], mappers: Sequence[str], at: Sequence[int], cells: int
+    arenas: Sequence[Arena],
+    mappers: Sequence[str],
+    at: Sequence[int],
+    cells_of: Mapping[str, int],
 ) -> Iterator[Table]:
     """Yield name, header and rows of every file.
 
@@ -38,7 +41,7 @@ def tables(
         arenas: that there are.
         mappers: of the tables, MARL among them.
         at: five numbers of samples.
-        cells: reporting cells that there should be under ``exact``.
+        cells_of: reporting cells that there should be under ``exact``, by hardware.
     """
     shown = (*mappers, WARMED)
     exact = [arena for arena in arenas if arena.model == "exact"]
@@ -47,11 +50,11 @@ def tables(
     yield _networks(arenas, mappers)
     yield _ratios(arenas, shown, at)
     yield _arrivals(arenas, shown)
-    yield _leads(exact, mappers, at, cells)
+    yield _leads(exact, mappers, at, sum(cells_of.values()))
     header = ("what", "threshold", "measured", "holds", "note")
     rows: list[Row] = [
         (line.what, line.threshold, line.measured, _verdict(line.holds), line.note)
-        for line in acceptance(exact, [m for m in mappers if m != MARL], at, cells)
+        for line in acceptance(exact, [m for m in mappers if m != MARL], at, cells_of)
     ]
     yield "acceptance.csv", header, rows
 
@@ -106,11 +109,12 @@ def _fewer(arenas: Sequence[Arena]) -> Table:
         (
             *_keys(arena),
             slow,
-            _number(times_fewer(arena, MARL, slow)),
+            "" if times is None else _number(times),
             _number(found_after(arena, slow)),
         )
         for arena, slow in product(arenas, _SINGLE_AGENTS)
         if arena.has(MARL, slow)
+        for times in [times_fewer(arena, MARL, slow)]
     ]
     return "fewer.csv", header, rows
 
