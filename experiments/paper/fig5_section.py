@@ -12,7 +12,7 @@ from experiments.paper.item import Claim, Places, Section
 from experiments.paper.judging import at_least, everywhere
 from experiments.paper.reach import Factor, mean_factor, middle
 from experiments.paper.rows import read_rows
-from experiments.sheets import Sheet, bracketed, significant
+from experiments.sheets import Sheet, significant
 from experiments.stats import Floats, stratified_interval
 
 RETURNS, ENDS, SAMPLES = "returns.csv", "ends.csv", "samples.csv"
@@ -183,7 +183,7 @@ def _final(ends: Sequence[Mapping[str, str]]) -> Iterator[Claim]:
         if {(*problem, SINGLE[0]), (*problem, MULTI[0])} <= bests.keys()
     ]
     if found:
-        ratios = "; ".join(bracketed(f"{ratio:.3f}", (low, high)) for ratio, low, high in found)
+        ratios = "; ".join(f"{ratio:.3f} [{low:.3f}, {high:.3f}]" for ratio, low, high in found)
         yield Claim(
             "MARL matches or surpasses the final performance of single-agent RL (VI-B).",
             everywhere(at_least(low, high, 1 - _MATCH) for _, low, high in found),

@@ -191,7 +191,7 @@ def _one_agent(several: Mapping[int, Sequence[RatioRow]]) -> Claim:
 
 
 def _optimal(best: Mapping[int, Mapping[int, Sequence[RatioRow]]]) -> Claim:
-    """Decide whether no other number of agents beats all of the paper's, and one beats all others.
+    """Decide by most numbers of samples: at one alone chance may have it.
 
     Args:
         best: by one of these and another number of agents, what the other costs in multiples.
@@ -200,10 +200,11 @@ def _optimal(best: Mapping[int, Mapping[int, Sequence[RatioRow]]]) -> Claim:
         {row.samples for found in best.values() for rows in found.values() for row in rows}
     )
     verdicts = {at: optimal(best, at) for at in samples}
+    found = list(verdicts.values())
     told = {True: "yes", False: "no", None: "not told apart"}
     return Claim(
         "performance is optimal with 9 or 6 agents (VI-C).",
-        everywhere(verdicts.values()),
+        mostly(found.count(True), found.count(False), len(found)),
         "whether one of these costs less than every other number of agents, with its whole "
         "interval: "
         + "; ".join(f"{told[verdict]} after {at:,} samples" for at, verdict in verdicts.items())
