@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from experiments.cells import Finished
-from experiments.paper.item import Run
+from experiments.files import ensure_directory
+from experiments.paper.item import Places, Run
 from experiments.windows import Windows
 
 
@@ -43,3 +45,11 @@ def made_up(
         versions={"commit": "0"},
         windows=windows,
     )
+
+
+def places_in(directory: Path) -> Places:
+    """Directories of an item's files, made."""
+    made = Places(directory / "work", directory / "results", directory / "images", "images")
+    for each in (made.work, made.results, made.images):
+        ensure_directory(each)
+    return made
