@@ -7,13 +7,12 @@ from itertools import cycle
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import cli
 from experiments.compare_config import Comparison
 from experiments.files import distinct_name
-from experiments.plots import GREY, STYLES, draw_bound, draw_curves, save, set_title, tidy
+from experiments.plots import STYLES, add_legend, draw_bound, draw_curves, save, set_title, tidy
 from experiments.standings import Contest, profiles
 
 _GRID = 100
@@ -54,7 +53,7 @@ def _convergence(comparison: Comparison, contest: Contest) -> Figure:
     )
     axes.set_xlim(1, max(2, samples))
     tidy(axes)
-    _legend(axes)
+    add_legend(axes)
     return figure
 
 
@@ -87,7 +86,7 @@ def _profile(comparison: Comparison, contests: Sequence[Contest]) -> Figure:
     axes.set_xlim(1, _PROFILE_TO)
     axes.set_ylim(0, 1)
     tidy(axes)
-    _legend(axes)
+    add_legend(axes)
     return figure
 
 
@@ -95,9 +94,3 @@ def _facts(comparison: Comparison) -> str:
     config, seeds = comparison.config, len(comparison.seeds)
     several = f", 95 % bootstrap interval of {seeds} seeds" if seeds > 1 else ""
     return f"model {config.model}, {config.samples:,} samples a search{several}"
-
-
-def _legend(axes: Axes) -> None:
-    """Put the legend beside the axes, where it hides nothing however many mappers there are."""
-    if axes.lines:
-        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), labelcolor=GREY)

@@ -113,6 +113,12 @@ def tidy(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
+def add_legend(axes: Axes) -> None:
+    """Put the legend beside the axes, where it hides nothing however many mappers there are."""
+    if axes.lines:
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), labelcolor=GREY)
+
+
 def _convergence(run: Run) -> Figure:
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
@@ -160,5 +166,4 @@ def _label(axes: Axes, run: Run) -> None:
     )
     axes.set_xlim(1, max(2, flags["samples"]))
     tidy(axes)
-    if axes.lines:
-        axes.legend(frameon=False)
+    add_legend(axes)
