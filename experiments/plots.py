@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
@@ -27,6 +28,7 @@ GREY = "#555555"
 # More lines than these hide each other.
 _FEW_SEARCHES = 20
 _GRID = 500
+_LABEL_WIDTH = 28
 
 
 def draw(directory: Path) -> Path:
@@ -116,7 +118,11 @@ def tidy(axes: Axes) -> None:
 def add_legend(axes: Axes) -> None:
     """Put the legend beside the axes, where it hides nothing however many mappers there are."""
     if axes.lines:
-        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), labelcolor=GREY)
+        handles, names = axes.get_legend_handles_labels()
+        # Settings make names long, which would leave the axes no room.
+        labels = ["\n".join(wrap(name, _LABEL_WIDTH)) for name in names]
+        place = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+        axes.legend(handles, labels, frameon=False, labelcolor=GREY, **place)
 
 
 def _convergence(run: Run) -> Figure:
