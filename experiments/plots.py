@@ -121,8 +121,14 @@ def add_legend(axes: Axes) -> None:
         handles, names = axes.get_legend_handles_labels()
         # Settings make names long, which would leave the axes no room.
         labels = ["\n".join(wrap(name, _LABEL_WIDTH)) for name in names]
-        place = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
-        axes.legend(handles, labels, frameon=False, labelcolor=GREY, **place)
+        axes.legend(
+            handles,
+            labels,
+            frameon=False,
+            loc="upper left",
+            bbox_to_anchor=(1, 1),
+            labelcolor=GREY,
+        )
 
 
 def _convergence(run: Run) -> Figure:
