@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,10 @@ from experiments.cells import Finished
 from experiments.files import ensure_directory
 from experiments.paper.item import Places, Run
 from experiments.windows import Windows
+
+LONG, SHORT = 1000, 100
+PPO = Run("vgg16_l2", "latency", "ppo", 0, LONG)
+MARL = replace(PPO, mapper="marl", samples=SHORT)
 
 
 def made_up(

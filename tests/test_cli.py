@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from itertools import accumulate, product
 from pathlib import Path
@@ -67,19 +68,9 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize(("flags", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
 def test_bad_input_is_one_line_and_nothing_is_done(
-    flags: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    flags: list[str], message: str, assert_refused: Callable[..., None]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(flags) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1
-    assert message in shown.err
-    assert list(tmp_path.iterdir()) == []
+    assert_refused(main, flags, message)
 
 
 def test_csv_energy_needs_a_model_that_has_it(

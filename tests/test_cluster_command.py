@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -139,21 +140,11 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize(("flags", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
+@pytest.mark.usefixtures("cache")
 def test_bad_input_is_one_line_and_nothing_is_spent(
-    flags: list[str],
-    message: str,
-    cache: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    flags: list[str], message: str, assert_refused: Callable[..., None]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main([f"--layer={LAYER}", *flags]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1
-    assert message in shown.err
-    assert list(tmp_path.iterdir()) == []
+    assert_refused(main, [f"--layer={LAYER}", *flags], message)
 
 
 @pytest.mark.parametrize("taken", ["groups.json", "groups.png", "groups.svg"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -88,19 +89,9 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize(("flags", "message"), BAD_INPUT.values(), ids=BAD_INPUT)
 def test_bad_input_is_one_line_and_nothing_is_done(
-    flags: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    flags: list[str], message: str, assert_refused: Callable[..., None]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(flags) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1
-    assert message in shown.err
-    assert list(tmp_path.iterdir()) == []
+    assert_refused(main, flags, message)
 
 
 def test_the_default_mappers_and_layers_exist() -> None:

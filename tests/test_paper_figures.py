@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_helpers import made_up, places_in
+from paper_helpers import LONG, MARL, PPO, SHORT, made_up
 
 from clustering import Samples, cluster
 from experiments.cells import Finished
@@ -31,16 +30,6 @@ from experiments.paper.fig5_section import ratio_of_medians
 from experiments.paper.item import QUICK, Places, Run
 from experiments.paper.judging import at_least, everywhere, mostly
 from experiments.paper.reach import Factor, Reach
-
-LONG, SHORT = 1000, 100
-PPO = Run("vgg16_l2", "latency", "ppo", 0, LONG)
-MARL = replace(PPO, mapper="marl", samples=SHORT)
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return places_in(tmp_path)
-
 
 # --- Fig. 4 -------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_helpers import made_up, places_in
+from paper_helpers import MARL, SHORT, made_up, places_in
 
 from experiments.cells import Finished
 from experiments.paper.arena import make_arenas
@@ -24,16 +24,6 @@ from experiments.paper.searches import goal
 from experiments.paper.variants import Variant, duels, rivals, variants
 from experiments.windows import reference
 from mappers import make_mapper
-
-LONG, SHORT = 1000, 100
-PPO = Run("vgg16_l2", "latency", "ppo", 0, LONG)
-MARL = replace(PPO, mapper="marl", samples=SHORT)
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return places_in(tmp_path)
-
 
 # --- Fig. 6 -------------------------------------------------------------------------------------
 
