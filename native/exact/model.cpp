@@ -119,8 +119,9 @@ ExactModel::ExactModel(const Layer& layer, const Hardware& hardware)
       checked_(countable_nest(layer)),
       nest_(checked_.value_or(LoopNest{})),
       tiler_(nest_, layer.op),
-      boxes_(nest_, hardware_),
-      traffic_(nest_) {}
+      partition_(nest_),
+      timer_(nest_, hardware_, partition_),
+      traffic_(nest_, partition_) {}
 
 Status ExactModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   problem_ = -1;
@@ -132,10 +133,11 @@ Status ExactModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   if (!countable(nest_, tiling_.levels, hardware_.noc_latency)) {
     return Status::overflow;
   }
-  findings_.onchip_cycles = boxes_.run(tiling_, findings_.profile);
+  partition_.cut(tiling_);
+  findings_.onchip_cycles = timer_.run(tiling_, findings_.profile);
   traffic_.count(tiling_, findings_.words);
   findings_.busy_pe_cycles =
-      hardware_.simd_lanes == 1 ? nest_.macs() : traffic_.busy_pe_cycles(hardware_.simd_lanes);
+      hardware_.simd_lanes == 1 ? nest_.macs() : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
   write_report(nest_, tiling_, hardware_, findings_, report_);
   fill(report_, hardware_, metrics);
   return Status::ok;

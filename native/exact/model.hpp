@@ -5,6 +5,7 @@
 
 #include "../model.hpp"
 #include "report.hpp"
+#include "timer.hpp"
 
 namespace gym::exact {
 
@@ -31,7 +32,8 @@ class ExactModel final : public Model {
   LoopNest nest_;
   Tiler tiler_;
   Tiling tiling_;
-  BoxTimer boxes_;
+  Partition partition_;
+  Timer timer_;
   Traffic traffic_;
   Findings findings_;
   Report report_;

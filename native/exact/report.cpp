@@ -13,25 +13,15 @@ namespace {
 
 using namespace constants;
 
-std::int64_t tile_words(const LoopNest& nest, const Extents& tile) {
-  const std::int64_t y = rows({tile[kLoopP], tile[kLoopR]}, nest.stride_y);
-  const std::int64_t x = rows({tile[kLoopQ], tile[kLoopS]}, nest.stride_x);
-  const std::int64_t input = tile[kLoopN] * tile[kLoopG] * tile[kLoopC] * y * x;
-  const std::int64_t filter =
-      tile[kLoopG] * tile[kLoopK] * tile[kLoopC] * tile[kLoopR] * tile[kLoopS];
-  const std::int64_t output =
-      tile[kLoopN] * tile[kLoopG] * tile[kLoopK] * tile[kLoopP] * tile[kLoopQ];
-  return input + filter + output;
-}
-
 // Sizes of the buffers: those of clusters are pooled from the L1s of their PEs.
 void size_buffers(const LoopNest& nest, const Tiling& tiling, Report& report) {
   Extents tile = nest.extent;
   report.l1_share = 0;
   for (int j = 0; j < tiling.levels; ++j) {
     const TiledLevel& level = tiling.level[j];
-    for (int i = 0; i < level.count; ++i) tile[level.loops[i].id] = level.loops[i].tile;
-    const std::int64_t size = 2 * tile_words(nest, tile);
+    for (int i = 0; i < level.count; ++i) tile[level.order[i]] = level.tile[level.order[i]];
+    const TileWords words = tile_words(nest, tile);
+    const std::int64_t size = 2 * (words.fetched() + words.output);
     if (j + 1 == tiling.levels) {
       report.l1_size = size;
       return;

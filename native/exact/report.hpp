@@ -4,8 +4,9 @@
 #include <array>
 #include <cstdint>
 
-#include "box.hpp"
+#include "../hardware.hpp"
 #include "offchip.hpp"
+#include "profile.hpp"
 #include "traffic.hpp"
 
 namespace gym::exact {

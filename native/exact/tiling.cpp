@@ -85,17 +85,14 @@ Status Tiler::tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling,
   if (status != Status::ok) return status;
   std::array<std::int64_t, kLoops> extent = nest_.extent;
   TiledLevel* level = &tiling.level[0];
-  level->count = 0;
-  level->spatial = kLoops;
+  level->clear();
   const auto end = static_cast<int>(mapping.size());
   for (problem = 0; problem <= end; ++problem) {
     const bool closes = problem == end || mapping[problem].kind == Kind::cluster;
     if (closes) {
       if (level->spatial == kLoops) return Status::bad_spatial;
       if (problem == end) break;
-      ++level;
-      level->count = 0;
-      level->spatial = kLoops;
+      (++level)->clear();
       continue;
     }
     const Directive& directive = mapping[problem];
@@ -108,7 +105,7 @@ Status Tiler::tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling,
       level->spatial = id;
     }
     // A loop of one chunk cuts nothing.
-    if (*size < extent[id]) level->loops[level->count++] = {id, *size};
+    if (*size < extent[id]) level->cut(id, *size);
     extent[id] = *size;
   }
   problem = -1;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "../loop_nest.hpp"
@@ -13,16 +14,27 @@ namespace gym::exact {
 
 inline constexpr int kMaxLevels = 4;
 
-struct TiledLoop {
-  LoopId id;
-  std::int64_t tile;
-};
-
 struct TiledLevel {
+  // The tile of a loop the level does not cut: larger than any extent.
+  static constexpr std::int64_t kUncut = std::numeric_limits<std::int32_t>::max();
+
   std::int64_t units = 1;  // clusters, or PEs at the last level
   int count = 0;
-  std::array<TiledLoop, kLoops> loops{};  // that cut something, outermost first
+  std::array<LoopId, kLoops> order{};  // loops that cut something, outermost first
+  std::array<std::int64_t, kLoops> tile{};
   LoopId spatial = kLoops;
+
+  void clear() {
+    count = 0;
+    tile.fill(kUncut);
+    spatial = kLoops;
+  }
+  void cut(LoopId id, std::int64_t size) {
+    order[count++] = id;
+    tile[id] = size;
+  }
+  bool cuts(LoopId id) const { return tile[id] != kUncut; }
+  std::int64_t units_of(LoopId id) const { return id == spatial ? units : 1; }
 };
 
 struct Tiling {

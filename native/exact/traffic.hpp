@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cut.hpp"
-#include "overlap.hpp"
-#include "tiling.hpp"
+#include "partition.hpp"
+#include "sliding.hpp"
 
 namespace gym::exact {
 
@@ -22,78 +21,44 @@ struct LevelWords {
 
 class Traffic {
  public:
-  explicit Traffic(const LoopNest& nest);
+  Traffic(const LoopNest& nest, const Partition& partition);
 
-  // Buffers are kept between calls.
   void count(const Tiling& tiling, std::array<LevelWords, kMaxLevels>& words);
 
-  // Cycles all PEs compute, `simd_lanes` MACs a cycle; needs the counts of the same tiling.
-  std::int64_t busy_pe_cycles(std::int64_t simd_lanes) const;
+  // Cycles all PEs compute, `simd_lanes` MACs a cycle.
+  std::int64_t busy_pe_cycles(const Tiling& tiling, std::int64_t simd_lanes) const;
 
  private:
-  // A loop's place in a level as one mover advances: outside it (or uncut), itself, or inside it.
-  enum class Role : std::uint8_t { outside, mover, inside };
-  // Boxes of a level that have one extent in a loop.
-  struct Variant {
-    std::int64_t extent;
-    std::int64_t boxes;
-    Cut cut;
-  };
-  struct Total {
-    std::int64_t needed, kept;
-  };
   // What one loop contributes to a mover's moves, summed over the boxes of the level.
   struct Part {
-    std::int64_t times;    // where no axis of a tensor has the loop
-    Total size;            // tile sizes after the moves, and of what stays
-    Total units;           // units at work after the moves, and both before and after
-    std::int64_t before;   // tile sizes before the moves
-    std::int64_t unmoved;  // of them, those of boxes in which the loop does not move
+    std::int64_t times = 1;    // where no axis of a tensor has the loop
+    Total size{1, 1};          // tile sizes after the moves, and of what stays
+    Total units{1, 1};         // units at work after the moves, and both before and after
+    std::int64_t before = 1;   // tile sizes before the moves
+    std::int64_t unmoved = 1;  // of them, those of boxes in which the loop does not move
   };
-  // Weighted moves of one loop of a sliding axis, from one array tile to the next.
-  struct AxisMove {
-    std::int64_t weight;
-    const Cut* cut;
-    int from, to;  // 0: before the last position, 1: the last
-    std::int64_t shift;
-  };
-  struct Axis {
-    LoopId output, window;
-    std::int64_t stride;
-  };
-  // Rows of an axis over all moves, of array tiles and of the units' own.
-  struct AxisTotals {
-    Total array, units;
-  };
-  using Moves = std::vector<AxisMove>;
+  using Parts = std::array<Part, kRoles>;
+  using Loops = std::vector<LoopId>;
 
-  void open_level(const TiledLevel& level);
-  void close_level();
-  LevelWords count_level();
-  void tabulate(LoopId id);
-  void assign_roles(int mover);
-  const Part& part(LoopId id) const { return parts_[id][static_cast<std::size_t>(roles_[id])]; }
+  void open_level(int j, const TiledLevel& level);
+  LevelWords count_level(const TiledLevel& level);
+  void tabulate(LoopId id, const Variants& variants);
+  void play(LoopId id, Role role);
+  void copy_to_units(const Loops& loops, Total& total, Total& units) const;
   void add_filter(bool moves, LevelWords& words) const;
   void add_input(bool moves, LevelWords& words);
-  const AxisTotals& axis(std::size_t index);
-  AxisTotals sum_axis(const Axis& axis, Role output, Role window);
-  void list_moves(LoopId id, Role role, Moves& moves) const;
-  Total slide(const Axis& axis, const AxisMove& p, const AxisMove& r, bool units) const;
   std::int64_t leaving(bool moves) const;
 
   const LoopNest& nest_;
-  std::vector<LoopId> loops_;  // of more than one index: the others never change
-  const TiledLevel* level_ = nullptr;
-  std::array<Axis, 2> axes_;
-  std::array<int, kLoops> position_{};  // in the level's loops, -1 if uncut
-  std::array<std::vector<Variant>, kLoops> variants_;
-  std::array<std::array<Part, 3>, kLoops> parts_;  // by role
+  const Partition& partition_;
+  // Of more than one index: the others contribute 1.
+  Loops loops_;
+  Loops filter_, not_filter_, input_singles_, not_input_, output_, reduction_;
+  LoopId spatial_ = kLoops;
+  std::array<SlidingRows, 2> axes_;
+  std::array<Parts, kLoops> parts_;
   std::array<Role, kLoops> roles_{};
-  // By axis and by the roles of its two loops, which is all a mover means to an axis.
-  std::array<std::array<AxisTotals, 9>, 2> axis_totals_;
-  std::array<std::uint32_t, 2> known_totals_{};
-  Moves output_moves_, window_moves_;
-  std::vector<Variant> next_;
+  std::array<const Part*, kLoops> part_{};  // in their roles
 };
 
 }  // namespace gym::exact

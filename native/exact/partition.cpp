@@ -1,0 +1,54 @@
+#include "partition.hpp"
+
+namespace gym::exact {
+
+namespace {
+
+// The chunks of a level's boxes are the boxes of the next level.
+void pass_on(Variants& boxes, Variants& chunks) {
+  chunks.clear();
+  for (Variant& box : boxes) {
+    const Cut& cut = box.cut;
+    if (cut.chunks > 1) box.chunk[0] = chunks.add(cut.tile, box.boxes * (cut.chunks - 1));
+    box.chunk[1] = chunks.add(cut.tail, box.boxes);
+    if (cut.chunks == 1) box.chunk[0] = box.chunk[1];
+  }
+}
+
+}  // namespace
+
+std::uint8_t Variants::add(std::int64_t extent, std::int64_t boxes) {
+  int index = 0;
+  while (index < count_ && each_[index].extent != extent) ++index;
+  Variant& variant = each_[index];
+  if (index == count_) {
+    ++count_;
+    variant.extent = extent;
+    variant.boxes = 0;
+  }
+  variant.boxes += boxes;
+  return static_cast<std::uint8_t>(index);
+}
+
+Partition::Partition(const LoopNest& nest) : nest_(nest), loops_(real_loops(nest)) {
+  for (auto& level : table_) {
+    for (Variants& variants : level) variants.add(1, 1);
+  }
+}
+
+void Partition::cut(const Tiling& tiling) {
+  for (const LoopId id : loops_) {
+    table_[0][id].clear();
+    table_[0][id].add(nest_.extent[id], 1);
+    for (int j = 0; j < tiling.levels; ++j) {
+      const TiledLevel& level = tiling.level[j];
+      Variants& variants = table_[j][id];
+      for (Variant& each : variants) {
+        cut_loop(each.extent, level.tile[id], level.units_of(id), each.cut);
+      }
+      if (j + 1 < tiling.levels) pass_on(variants, table_[j + 1][id]);
+    }
+  }
+}
+
+}  // namespace gym::exact

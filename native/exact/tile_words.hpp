@@ -1,0 +1,28 @@
+// Words of a tile: distinct ones its MACs touch (E1).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "overlap.hpp"
+
+namespace gym::exact {
+
+struct TileWords {
+  std::int64_t input, filter, output;
+
+  std::int64_t fetched() const { return input + filter; }
+};
+
+using Extents = std::array<std::int64_t, kLoops>;
+
+inline TileWords tile_words(const LoopNest& nest, const Extents& tile) {
+  const std::int64_t y = rows({tile[kLoopP], tile[kLoopR]}, nest.stride_y);
+  const std::int64_t x = rows({tile[kLoopQ], tile[kLoopS]}, nest.stride_x);
+  const std::int64_t batch = tile[kLoopN] * tile[kLoopG];
+  return {batch * tile[kLoopC] * y * x,
+          tile[kLoopG] * tile[kLoopK] * tile[kLoopC] * tile[kLoopR] * tile[kLoopS],
+          batch * tile[kLoopK] * tile[kLoopP] * tile[kLoopQ]};
+}
+
+}  // namespace gym::exact
