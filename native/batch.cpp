@@ -15,7 +15,7 @@ constexpr std::int64_t kChunk = 256;
 
 void BatchEvaluator::require_workers(int threads) {
   while (workers_.size() < static_cast<std::size_t>(threads)) {
-    workers_.push_back({Scorer(spec_), {}});
+    workers_.emplace_back(spec_);
   }
 }
 
@@ -28,12 +28,12 @@ void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
   require_workers(threads);
   const std::size_t width = space.parameters.size();
   std::atomic<std::int64_t> next{0};
-  const auto work = [&](Worker& worker) {
+  const auto work = [&](Scorer& scorer) {
     for (std::int64_t chunk = next++; chunk < chunks; chunk = next++) {
       const std::int64_t end = std::min(count, (chunk + 1) * kChunk);
       for (std::int64_t i = chunk * kChunk; i < end; ++i) {
-        space.decode(points + static_cast<std::size_t>(i) * width, worker.mapping);
-        statuses[i] = worker.scorer.score(worker.mapping, rows[i]);
+        const std::int32_t* point = points + static_cast<std::size_t>(i) * width;
+        statuses[i] = scorer.score(space, point, rows[i]);
       }
     }
   };
@@ -51,7 +51,7 @@ void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
 BatchEvaluator::Single BatchEvaluator::evaluate(const Mapping& mapping) {
   const std::lock_guard<std::mutex> lock(mutex_);
   require_workers(1);
-  Scorer& scorer = workers_[0].scorer;
+  Scorer& scorer = workers_[0];
   Single single;
   single.status = scorer.score(mapping, single.metrics);
   single.clusters = scorer.model().clusters();

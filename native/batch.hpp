@@ -29,15 +29,10 @@ class BatchEvaluator {
   Single evaluate(const Mapping& mapping);
 
  private:
-  struct Worker {
-    Scorer scorer;
-    Mapping mapping;
-  };
-
   void require_workers(int threads);
 
   ScorerSpec spec_;
-  std::vector<Worker> workers_;
+  std::vector<Scorer> workers_;  // one a thread
   std::mutex mutex_;
 };
 

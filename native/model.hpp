@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hardware.hpp"
+#include "map_space.hpp"
 #include "mapping.hpp"
 #include "metrics.hpp"
 #include "status.hpp"
@@ -19,11 +20,19 @@ class Model {
   // Fills `metrics` if and only if it returns `ok`; what it has no figure for is NaN. Buffers are
   // kept between calls.
   virtual Status evaluate(const Mapping& mapping, Metrics& metrics) = 0;
+  // The same for the mapping of a point in range.
+  virtual Status evaluate(const MapSpace& space, const std::int32_t* point, Metrics& metrics) {
+    space.decode(point, decoded_);
+    return evaluate(decoded_, metrics);
+  }
 
   // Of the mapping evaluated last: the index of the directive at fault, or -1, ...
   virtual int problem() const { return -1; }
   // ... and the buffers between L2 and L1, outermost first, for models that have them.
   virtual std::vector<ClusterMetrics> clusters() const { return {}; }
+
+ private:
+  Mapping decoded_;
 };
 
 // The model called `name` for one layer on one machine; null for an unknown name.

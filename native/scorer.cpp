@@ -5,18 +5,39 @@
 
 namespace gym {
 
+namespace {
+
+void blank(Metrics& metrics) {
+  double* figures = reinterpret_cast<double*>(&metrics);
+  std::fill_n(figures, kMetrics, std::numeric_limits<double>::quiet_NaN());
+}
+
+}  // namespace
+
 Scorer::Scorer(const ScorerSpec& spec)
     : hardware_(spec.hardware), model_(make_model(spec.model, spec.layer, spec.hardware)) {
   if (spec.guarded) guard_.emplace(spec.layer, loop_nest(spec.layer).value(), spec.hardware);
 }
 
 Status Scorer::score(const Mapping& mapping, Metrics& metrics) {
-  double* figures = reinterpret_cast<double*>(&metrics);
-  std::fill_n(figures, kMetrics, std::numeric_limits<double>::quiet_NaN());
+  blank(metrics);
   Status status = model_->evaluate(mapping, metrics);
-  if (status != Status::ok) return status;
-  if (guard_) status = guard_->check(mapping, metrics);
-  if (status == Status::ok) status = check_positive(metrics);
+  if (status == Status::ok && guard_) status = guard_->check(mapping, metrics);
+  return status == Status::ok ? check_limits(metrics) : status;
+}
+
+Status Scorer::score(const MapSpace& space, const std::int32_t* point, Metrics& metrics) {
+  if (guard_) {
+    space.decode(point, decoded_);
+    return score(decoded_, metrics);
+  }
+  blank(metrics);
+  const Status status = model_->evaluate(space, point, metrics);
+  return status == Status::ok ? check_limits(metrics) : status;
+}
+
+Status Scorer::check_limits(const Metrics& metrics) const {
+  const Status status = check_positive(metrics);
   if (status != Status::ok) return status;
   if (metrics.l1_bytes > static_cast<double>(hardware_.l1_bytes)) return Status::l1_overflow;
   if (metrics.l2_bytes > static_cast<double>(hardware_.l2_bytes)) return Status::l2_overflow;

@@ -24,13 +24,18 @@ class Scorer {
 
   // Figures are NaN where there is no result; capacity and guard statuses keep them.
   Status score(const Mapping& mapping, Metrics& metrics);
+  // The same for a point in range.
+  Status score(const MapSpace& space, const std::int32_t* point, Metrics& metrics);
 
   const Model& model() const { return *model_; }
 
  private:
+  Status check_limits(const Metrics& metrics) const;
+
   Hardware hardware_;
   std::unique_ptr<Model> model_;
   std::optional<Guard> guard_;
+  Mapping decoded_;
 };
 
 }  // namespace gym

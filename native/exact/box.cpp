@@ -4,27 +4,25 @@
 
 namespace gym::exact {
 
-Box::Box(const LoopNest& nest) : loops_(real_loops(nest)) {
+Box::Box(const LoopNest& nest)
+    : loops_(real_loops(nest)),
+      axes_{SlidingAxis{kLoopP, kLoopR, nest.stride_y}, {kLoopQ, kLoopS, nest.stride_x}} {
   static const Variant one;
   loop_.fill(&one);
-  axes_[0].loops = {kLoopP, kLoopR, nest.stride_y};
-  axes_[1].loops = {kLoopQ, kLoopS, nest.stride_x};
 }
 
 void Box::open(const Partition& partition, int level, const TiledLevel& tiled, const BoxKey& key) {
   for (const LoopId id : loops_) loop_[id] = &partition.of(level, id)[key[id]];
-  list_movers(tiled);
-  for (Axis& axis : axes_) measure(axis);
-  const auto size = [this](LoopId id) { return loop_[id]->cut.array; };
-  fill(singles_, set_of(kInputSingles), size);
-  fill(filter_, set_of(kFilterLoops), size);
-  fill(output_, set_of(kOutputLoops), size);
-  for (State state = 0; state < states_; ++state) {
-    input_[state] = singles_[state] * rows(axes_[0], state) * rows(axes_[1], state);
+  list_loops(tiled);
+  measure_tiles();
+  for (int m = movers_; m-- > 0;) {
+    Mover& mover = mover_[m];
+    if ((mover.changed & set_of(kInputSingles)) != 0) break;
+    for (std::size_t k = 0; k < axes_.size(); ++k) mover.kept[k] = kept_rows(axes_[k], mover);
   }
 }
 
-void Box::list_movers(const TiledLevel& level) {
+void Box::list_loops(const TiledLevel& level) {
   movers_ = 0;
   ragged_.count = fixed_.count = 0;
   states_ = 1;
@@ -43,7 +41,10 @@ void Box::list_movers(const TiledLevel& level) {
       bit_[id] = states_;
       states_ *= 2;
     }
-    mover_[movers_++] = {id, cut.steps, bit_[id], 0, 0};
+    Mover& mover = mover_[movers_++];
+    mover.id = id;
+    mover.steps = cut.steps;
+    mover.bit = bit_[id];
   }
   State inside = 0;
   LoopSet changed = 0;
@@ -55,49 +56,57 @@ void Box::list_movers(const TiledLevel& level) {
   }
 }
 
-void Box::measure(Axis& axis) const {
-  const Cut& output = loop_[axis.loops.output]->cut;
-  const Cut& window = loop_[axis.loops.window]->cut;
-  const std::int64_t stride = axis.loops.stride;
-  for (int index = 0; index < 4; ++index) {
-    axis.rows[index] = exact::rows({output.array[index & 1], window.array[index >> 1]}, stride);
+void Box::measure_tiles() {
+  const auto size = [this](LoopId id) { return loop_[id]->cut.array; };
+  fill(singles_, set_of(kInputSingles), size);
+  fill(filter_, set_of(kFilterLoops), size);
+  fill(output_, set_of(kOutputLoops), size);
+  for (std::size_t k = 0; k < axes_.size(); ++k) rows_[k] = rows(axes_[k]);
+  for (State state = 0; state < states_; ++state) {
+    const std::uint8_t y = axis_state(axes_[0], state);
+    const std::uint8_t x = axis_state(axes_[1], state);
+    axis_state_[state] = {y, x};
+    input_[state] = singles_[state] * rows_[0][y] * rows_[1][x];
   }
-  // For a window that stands still: tiles of p outputs have p * step + halo rows.
-  const std::int64_t step = std::min(stride, window.array[1]);
-  axis.halo = window.array[1] - step;
-  const std::int64_t back = (output.steps - 1) * output.array[0] * stride;
-  axis.jump = std::max<std::int64_t>(0, axis.halo - (back - output.array[0] * step));
 }
 
-std::int64_t Box::fetched(const Mover& mover, State to) const {
-  const std::int64_t filter =
-      (mover.changed & set_of(kFilterLoops)) != 0 ? filter_[to] : 0;
-  if ((mover.changed & set_of(kInputSingles)) != 0) return filter + input_[to];
-  const std::int64_t kept =
-      singles_[to] * kept_rows(axes_[0], mover, to) * kept_rows(axes_[1], mover, to);
-  return filter + input_[to] - kept;
+Box::AxisRows Box::rows(const SlidingAxis& axis) const {
+  const auto& outputs = loop_[axis.output]->cut.array;
+  const auto& taps = loop_[axis.window]->cut.array;
+  AxisRows rows{};
+  for (std::size_t state = first_axis_state(axis); state < rows.size(); ++state) {
+    rows[state] = exact::rows({outputs[state & 1], taps[state >> 1]}, axis.stride);
+  }
+  return rows;
 }
 
-// Rows that stay as the array's tile moves: the mover advances from before its last position, loops
-// inside it go back from theirs to their start.
-std::int64_t Box::kept_rows(const Axis& axis, const Mover& mover, State to) const {
-  const auto [output, window, stride] = axis.loops;
-  const bool window_moves = (mover.changed & bit_of(window)) != 0;
-  if (!window_moves) {
-    if ((mover.changed & bit_of(output)) == 0) return rows(axis, to);
-    if (bit_[window] == 0) return mover.id == output ? axis.halo : axis.jump;
+// Rows that stay as the array's tile moves, by where it moves to: the mover advances from before
+// its last position, loops inside it go back from theirs to their start.
+Box::AxisRows Box::kept_rows(const SlidingAxis& axis, const Mover& mover) const {
+  const auto changes = [&](LoopId id) { return (mover.changed & bit_of(id)) != 0; };
+  if (!changes(axis.output) && !changes(axis.window)) {
+    return rows_[static_cast<std::size_t>(&axis - axes_.data())];
   }
-  const State from = (to & ~mover.bit) | mover.inside;
   const auto shift = [&](LoopId id) -> std::int64_t {
-    if ((mover.changed & bit_of(id)) == 0) return 0;
     const Cut& cut = loop_[id]->cut;
+    if (!changes(id)) return 0;
     return mover.id == id ? cut.advance : -(cut.steps - 1) * cut.advance;
   };
-  const auto tile = [&](State state) -> SlidingTile {
-    const auto size = [&](LoopId id) { return loop_[id]->cut.array[at_last(state, id) ? 1 : 0]; };
-    return {size(output), size(window)};
+  const std::int64_t distance = shift(axis.output) * axis.stride + shift(axis.window);
+  // The size of a loop's tile before the move, and after a move to its last position or another.
+  const auto before = [&](LoopId id, bool last) {
+    return loop_[id]->cut.array[changes(id) ? mover.id != id : last];
   };
-  return overlap(tile(from), tile(to), stride, shift(output) * stride + shift(window));
+  AxisRows kept{};
+  for (std::size_t to = first_axis_state(axis); to < kept.size(); ++to) {
+    const bool last_output = (to & 1) != 0;
+    const bool last_window = (to & 2) != 0;
+    const SlidingTile old = {before(axis.output, last_output), before(axis.window, last_window)};
+    const SlidingTile now = {loop_[axis.output]->cut.array[last_output],
+                             loop_[axis.window]->cut.array[last_window]};
+    kept[to] = overlap(old, now, axis.stride, distance);
+  }
+  return kept;
 }
 
 }  // namespace gym::exact

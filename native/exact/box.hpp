@@ -34,6 +34,10 @@ constexpr LoopSet set_of(const std::array<LoopId, n>& loops) {
 using ByState = std::array<std::int64_t, kStates>;
 
 class Box {
+  // Rows of an axis by the states of its loops: bit 0, the output loop at its last position; bit 1,
+  // the window.
+  using AxisRows = std::array<std::int64_t, 4>;
+
  public:
   // A loop of more than one step.
   struct Mover {
@@ -42,6 +46,8 @@ class Box {
     State bit;        // 0 if it is not ragged: then no position differs from the others
     State inside;     // bits of the loops inside it
     LoopSet changed;  // itself and the loops inside it
+    // What stays of the input's tile, where any of it does.
+    std::array<AxisRows, 2> kept;
   };
 
   explicit Box(const LoopNest& nest);
@@ -56,7 +62,7 @@ class Box {
 
   // The first state is 0; in the last one all bits are set.
   State last() const { return states_ - 1; }
-  int states() const { return static_cast<int>(states_); }
+  State states() const { return states_; }
   // Whether a loop stands at its last position, or might as well.
   bool at_last(State state, LoopId id) const { return (state & bit_[id]) == bit_[id]; }
 
@@ -66,7 +72,13 @@ class Box {
     return (mover.changed & set_of(kOutputLoops)) != 0 ? output_[before] : 0;
   }
   // Words missing in state `to` when loop m moves there.
-  std::int64_t fetched(const Mover& mover, State to) const;
+  std::int64_t fetched(const Mover& mover, State to) const {
+    std::int64_t words = input_[to];
+    if ((mover.changed & set_of(kFilterLoops)) != 0) words += filter_[to];
+    if ((mover.changed & set_of(kInputSingles)) != 0) return words;
+    const auto [y, x] = axis_state_[to];
+    return words - singles_[to] * mover.kept[0][y] * mover.kept[1][x];
+  }
 
   // Fills a table with products over loops; factor(id) is what one contributes before its last
   // position and at it.
@@ -98,20 +110,16 @@ class Box {
     const LoopId* begin() const { return id.data(); }
     const LoopId* end() const { return id.data() + count; }
   };
-  struct Axis {
-    SlidingAxis loops;
-    std::array<std::int64_t, 4> rows;  // of tiles; index 1: last output tile, 2: last window
-    std::int64_t halo, jump;           // rows that stay as the output loop advances, goes back
-  };
-
-  void list_movers(const TiledLevel& level);
-  void measure(Axis& axis) const;
-  std::int64_t rows(const Axis& axis, State state) const {
-    const int output = at_last(state, axis.loops.output) ? 1 : 0;
-    const int window = at_last(state, axis.loops.window) ? 2 : 0;
-    return axis.rows[output + window];
+  // Smaller ones do not occur.
+  std::size_t first_axis_state(const SlidingAxis& axis) const { return axis_state(axis, 0); }
+  void list_loops(const TiledLevel& level);
+  void measure_tiles();
+  AxisRows rows(const SlidingAxis& axis) const;
+  AxisRows kept_rows(const SlidingAxis& axis, const Mover& mover) const;
+  std::uint8_t axis_state(const SlidingAxis& axis, State state) const {
+    return static_cast<std::uint8_t>((at_last(state, axis.output) ? 1 : 0) +
+                                     (at_last(state, axis.window) ? 2 : 0));
   }
-  std::int64_t kept_rows(const Axis& axis, const Mover& mover, State to) const;
 
   std::vector<LoopId> loops_;  // of more than one index: the others contribute 1
   Loops fixed_, ragged_;       // of these; ragged ones by their bits
@@ -120,7 +128,9 @@ class Box {
   int movers_ = 0;
   State states_ = 1;
   std::array<Mover, kLoops> mover_{};
-  std::array<Axis, 2> axes_;
+  std::array<SlidingAxis, 2> axes_;
+  std::array<AxisRows, 2> rows_;
+  std::array<std::array<std::uint8_t, 2>, kStates> axis_state_;
   ByState singles_;  // the input's tile along the axes of one loop
   ByState input_, filter_, output_;
 };

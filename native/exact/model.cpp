@@ -116,28 +116,49 @@ void fill(const Report& report, const Hardware& hardware, Metrics& metrics) {
 ExactModel::ExactModel(const Layer& layer, const Hardware& hardware)
     : layer_(layer),
       hardware_(hardware),
+      possible_(possible(hardware)),
       checked_(countable_nest(layer)),
       nest_(checked_.value_or(LoopNest{})),
+      macs_(nest_.macs()),
       tiler_(nest_, layer.op),
       partition_(nest_),
       timer_(nest_, hardware_, partition_),
-      traffic_(nest_, partition_) {}
+      traffic_(nest_, partition_) {
+  for (int levels = 1; levels <= kMaxLevels; ++levels) {
+    countable_[levels - 1] = countable(nest_, levels, hardware.noc_latency);
+  }
+}
 
 Status ExactModel::evaluate(const Mapping& mapping, Metrics& metrics) {
+  Status status = begin();
+  if (status != Status::ok) return status;
+  status = tiler_.tile(mapping, hardware_.num_pes, tiling_, problem_);
+  return status == Status::ok ? count(metrics) : status;
+}
+
+Status ExactModel::evaluate(const MapSpace& space, const std::int32_t* point, Metrics& metrics) {
+  if (!tiler_.reads(space)) return Model::evaluate(space, point, metrics);
+  Status status = begin();
+  if (status != Status::ok) return status;
+  status = tiler_.tile(space, point, hardware_.num_pes, tiling_);
+  return status == Status::ok ? count(metrics) : status;
+}
+
+Status ExactModel::begin() {
   problem_ = -1;
   report_.cluster_levels = 0;
-  if (!possible(hardware_)) return Status::bad_hw;
-  if (!checked_) return Status::bad_layer;
-  const Status status = tiler_.tile(mapping, hardware_.num_pes, tiling_, problem_);
-  if (status != Status::ok) return status;
-  if (!countable(nest_, tiling_.levels, hardware_.noc_latency)) {
-    return Status::overflow;
-  }
+  if (!possible_) return Status::bad_hw;
+  return checked_ ? Status::ok : Status::bad_layer;
+}
+
+Status ExactModel::count(Metrics& metrics) {
+  if (!countable_[tiling_.levels - 1]) return Status::overflow;
   partition_.cut(tiling_);
   findings_.onchip_cycles = timer_.run(tiling_, findings_.profile);
   traffic_.count(tiling_, findings_.words);
-  findings_.busy_pe_cycles =
-      hardware_.simd_lanes == 1 ? nest_.macs() : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
+  findings_.busy_pe_cycles = hardware_.simd_lanes == 1
+                                 ? macs_
+                                 : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
   write_report(nest_, tiling_, hardware_, findings_, report_);
   fill(report_, hardware_, metrics);
   return Status::ok;

@@ -18,6 +18,7 @@ class ExactModel final : public Model {
   ExactModel& operator=(const ExactModel&) = delete;
 
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
+  Status evaluate(const MapSpace& space, const std::int32_t* point, Metrics& metrics) override;
 
   int problem() const override { return problem_; }
   std::vector<ClusterMetrics> clusters() const override;
@@ -26,10 +27,16 @@ class ExactModel final : public Model {
   const Report& report() const { return report_; }
 
  private:
+  Status begin();
+  Status count(Metrics& metrics);
+
   Layer layer_;
   Hardware hardware_;
+  bool possible_;                    // hardware
   std::optional<LoopNest> checked_;  // none if the layer cannot be computed
   LoopNest nest_;
+  std::int64_t macs_;
+  std::array<bool, kMaxLevels> countable_;  // mappings of 1, 2, ... levels
   Tiler tiler_;
   Tiling tiling_;
   Partition partition_;

@@ -15,6 +15,29 @@ void pass_on(Variants& boxes, Variants& chunks) {
   }
 }
 
+Sums add_up(const Variants& variants) {
+  Sums sums{0, 0, 0, 0, 0, 0, 0, 0};
+  for (const Variant& each : variants) {
+    const Cut& cut = each.cut;
+    const bool moves = cut.steps > 1;
+    sums.boxes += each.boxes;
+    sums.steps += each.boxes * cut.steps;
+    sums.chunks += each.boxes * cut.chunks;
+    sums.active_first += each.boxes * cut.active[moves ? 0 : 1];
+    sums.active_last += each.boxes * cut.active[1];
+    if (moves) continue;
+    sums.still_boxes += each.boxes;
+    sums.still_chunks += each.boxes * cut.chunks;
+    sums.still += each.boxes * each.extent;
+  }
+  return sums;
+}
+
+// Every box is one step, and all make up the extent.
+Sums add_up_uncut(std::int64_t boxes, std::int64_t extent) {
+  return {boxes, boxes, boxes, boxes, boxes, boxes, boxes, extent};
+}
+
 }  // namespace
 
 std::uint8_t Variants::add(std::int64_t extent, std::int64_t boxes) {
@@ -46,6 +69,8 @@ void Partition::cut(const Tiling& tiling) {
       for (Variant& each : variants) {
         cut_loop(each.extent, level.tile[id], level.units_of(id), each.cut);
       }
+      const std::int64_t boxes = j == 0 ? 1 : sums_[j - 1][id].chunks;
+      sums_[j][id] = level.cuts(id) ? add_up(variants) : add_up_uncut(boxes, nest_.extent[id]);
       if (j + 1 < tiling.levels) pass_on(variants, table_[j + 1][id]);
     }
   }

@@ -38,6 +38,18 @@ class Variants {
   std::array<Variant, 1 << (kMaxLevels - 1)> each_;
 };
 
+// Of a loop over all boxes of a level.
+struct Sums {
+  std::int64_t boxes = 1, steps = 1, chunks = 1;
+  std::int64_t active_first = 1, active_last = 1;  // units at work at first and last positions
+  // Of boxes in which the loop does not move: how many, their chunks, their extents.
+  std::int64_t still_boxes = 1, still_chunks = 1, still = 1;
+
+  std::int64_t moves() const { return steps - boxes; }
+  // Units at work after a move, all of which were so before it.
+  std::int64_t moved_units() const { return chunks - active_first; }
+};
+
 class Partition {
  public:
   explicit Partition(const LoopNest& nest);
@@ -45,11 +57,13 @@ class Partition {
   void cut(const Tiling& tiling);
 
   const Variants& of(int level, LoopId id) const { return table_[level][id]; }
+  const Sums& sums(int level, LoopId id) const { return sums_[level][id]; }
 
  private:
   const LoopNest& nest_;
   std::vector<LoopId> loops_;  // of more than one index: the others never change
   std::array<std::array<Variants, kLoops>, kMaxLevels> table_;
+  std::array<std::array<Sums, kLoops>, kMaxLevels> sums_;
 };
 
 }  // namespace gym::exact

@@ -1,4 +1,5 @@
-// Rows of a sliding axis that all boxes of a level move as one of its loops advances (E4.3, E4.6).
+// Rows of a sliding axis that stay in the arrays of a level as one of its loops advances, summed
+// over all its boxes (E4.3, E4.6).
 #pragma once
 
 #include <array>
@@ -14,11 +15,6 @@ namespace gym::exact {
 enum class Role : std::uint8_t { outside, mover, inside };
 inline constexpr std::size_t kRoles = 3;
 
-// Words after all moves, and of these, words that were there before.
-struct Total {
-  std::int64_t needed, kept;
-};
-
 struct SlidingAxis {
   LoopId output, window;
   std::int64_t stride;
@@ -26,16 +22,19 @@ struct SlidingAxis {
 
 class SlidingRows {
  public:
+  // Of array tiles, and of the units' own.
   struct Rows {
-    Total array, units;  // of array tiles, and of the units' own
+    std::int64_t array, units;
   };
 
-  explicit SlidingRows(const SlidingAxis& axis) : axis_(axis) {}
+  SlidingRows(const LoopNest& nest, const SlidingAxis& axis)
+      : axis_(axis), extent_(nest.extent[axis.output]) {}
 
-  void open(const TiledLevel& level, const Variants& outputs, const Variants& windows);
+  void open(const Partition& partition, int j, const TiledLevel& level);
 
-  // By the roles of the axis' two loops, which is all a mover means to it.
-  const Rows& rows(Role output, Role window);
+  // By the roles of the axis' two loops, which is all a mover means to it. If both are outside it,
+  // all rows of all tiles stay.
+  const Rows& kept(Role output, Role window);
 
  private:
   // Weighted moves of one loop, from one array tile to the next.
@@ -48,13 +47,18 @@ class SlidingRows {
   using Moves = std::vector<Move>;
 
   Rows sum_uncut_window(Role output) const;
+  Rows sum_one_window(Role output, std::int64_t taps) const;
   Rows sum(Role output, Role window);
   static void list_moves(const Variants& variants, Role role, Moves& moves);
-  Total slide(const Move& output, const Move& window, bool units) const;
+  std::int64_t array_rows(const Move& output, const Move& window) const;
+  std::int64_t unit_rows(const Move& output, const Move& window) const;
 
   SlidingAxis axis_;
+  std::int64_t extent_;  // of the output loop
   LoopId spatial_ = kLoops;
+  std::int64_t tile_ = 1, units_ = 1;  // of the output loop
   bool uncut_window_ = true;
+  const Sums* sums_ = nullptr;  // of the output loop
   const Variants* outputs_ = nullptr;
   const Variants* windows_ = nullptr;
   std::array<Rows, kRoles * kRoles> rows_;

@@ -112,4 +112,40 @@ Status Tiler::tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling,
   return Status::ok;
 }
 
+bool Tiler::reads(const MapSpace& space) const {
+  return std::all_of(space.dims.begin(), space.dims.end(), [this](Dim dim) {
+    const bool in_rows = is_convolution(op_) && (dim == kY || dim == kX);
+    const bool ignored = op_ == Operator::dsconv && dim == kK;
+    return loop_[dim] != kLoops && !in_rows && !ignored;
+  });
+}
+
+Status Tiler::tile(const MapSpace& space, const std::int32_t* point, std::int64_t num_pes,
+                   Tiling& tiling) const {
+  const std::int64_t cluster = space.cluster.pick(point);
+  tiling.levels = 2;
+  tiling.level[0].units = num_pes / cluster;
+  tiling.level[1].units = cluster;
+  if (cluster > num_pes) return Status::cluster_exceeds_pes;
+  std::array<std::int64_t, kLoops> extent = nest_.extent;
+  const std::size_t loops = space.dims.size();
+  const std::vector<MapSpace::Order>& orders = permutations(loops);
+  for (std::size_t j = 0; j < space.levels.size(); ++j) {
+    const MapSpace::Level& choice = space.levels[j];
+    const MapSpace::Order& order = orders[static_cast<std::size_t>(point[choice.order_column])];
+    TiledLevel& level = tiling.level[j];
+    level.clear();
+    level.spatial = loop_[space.dims[static_cast<std::size_t>(choice.parallel.pick(point))]];
+    for (std::size_t i = 0; i < loops; ++i) {
+      const std::uint8_t d = order[i];
+      const LoopId id = loop_[space.dims[d]];
+      const std::int64_t tile = choice.tiles[d].pick(point);
+      if (tile >= extent[id]) continue;
+      level.cut(id, tile);
+      extent[id] = tile;
+    }
+  }
+  return Status::ok;
+}
+
 }  // namespace gym::exact

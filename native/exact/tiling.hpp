@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "../loop_nest.hpp"
+#include "../map_space.hpp"
 #include "../mapping.hpp"
 #include "../status.hpp"
 
@@ -50,6 +51,12 @@ class Tiler {
   // The tiling of a mapping, or the first problem with it. `problem` is the index of the directive
   // at fault, or -1.
   Status tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling, int& problem) const;
+
+  // Whether every directive of a space cuts a loop into tiles of its size.
+  bool reads(const MapSpace& space) const;
+  // The tiling of a point in range of such a space.
+  Status tile(const MapSpace& space, const std::int32_t* point, std::int64_t num_pes,
+              Tiling& tiling) const;
 
  private:
   Status check_syntax(const Mapping& mapping, int& problem) const;

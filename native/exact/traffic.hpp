@@ -1,6 +1,7 @@
-// Words every level moves over the whole layer (E4.3, E4.6), summed in product form: which chunks
-// there are and how often is independent from loop to loop, so a sum over all steps of all boxes of
-// a product over loops is a product of one sum per loop.
+// Words every level moves over the whole layer (E4.3, E4.6): those of the tiles of all steps, less
+// what stays from step to step. Which chunks there are and how often is independent from loop to
+// loop, so a sum over all steps of all boxes of a product over loops is a product of one sum per
+// loop.
 #pragma once
 
 #include <array>
@@ -29,36 +30,16 @@ class Traffic {
   std::int64_t busy_pe_cycles(const Tiling& tiling, std::int64_t simd_lanes) const;
 
  private:
-  // What one loop contributes to a mover's moves, summed over the boxes of the level.
-  struct Part {
-    std::int64_t times = 1;    // where no axis of a tensor has the loop
-    Total size{1, 1};          // tile sizes after the moves, and of what stays
-    Total units{1, 1};         // units at work after the moves, and both before and after
-    std::int64_t before = 1;   // tile sizes before the moves
-    std::int64_t unmoved = 1;  // of them, those of boxes in which the loop does not move
-  };
-  using Parts = std::array<Part, kRoles>;
-  using Loops = std::vector<LoopId>;
+  using Tensor = std::array<bool, kLoops>;  // whether an axis of it has a loop
 
-  void open_level(int j, const TiledLevel& level);
-  LevelWords count_level(const TiledLevel& level);
-  void tabulate(LoopId id, const Variants& variants);
-  void play(LoopId id, Role role);
-  void copy_to_units(const Loops& loops, Total& total, Total& units) const;
-  void add_filter(bool moves, LevelWords& words) const;
-  void add_input(bool moves, LevelWords& words);
-  std::int64_t leaving(bool moves) const;
+  LevelWords count_level(int j, const TiledLevel& level);
+  std::int64_t moved(int j, const TiledLevel& level, const Tensor& tensor, LoopId copied) const;
+  void add_input(int j, const TiledLevel& level, LevelWords& words);
 
   const LoopNest& nest_;
   const Partition& partition_;
-  // Of more than one index: the others contribute 1.
-  Loops loops_;
-  Loops filter_, not_filter_, input_singles_, not_input_, output_, reduction_;
-  LoopId spatial_ = kLoops;
+  std::vector<LoopId> loops_;  // of more than one index: the others change nothing
   std::array<SlidingRows, 2> axes_;
-  std::array<Parts, kLoops> parts_;
-  std::array<Role, kLoops> roles_{};
-  std::array<const Part*, kLoops> part_{};  // in their roles
 };
 
 }  // namespace gym::exact
