@@ -67,10 +67,9 @@ class Box {
   bool at_last(State state, LoopId id) const { return (state & bit_[id]) == bit_[id]; }
 
   TileWords words(State state) const { return {input_[state], filter_[state], output_[state]}; }
-  // Output words that leave when loop m moves on from `before`.
-  std::int64_t leaving(const Mover& mover, State before) const {
-    return (mover.changed & set_of(kOutputLoops)) != 0 ? output_[before] : 0;
-  }
+  std::int64_t output(State state) const { return output_[state]; }
+  // Whether output words leave when a loop moves.
+  static bool sends(const Mover& mover) { return (mover.changed & set_of(kOutputLoops)) != 0; }
   // Words missing in state `to` when loop m moves there.
   std::int64_t fetched(const Mover& mover, State to) const {
     std::int64_t words = input_[to];
@@ -90,11 +89,11 @@ class Box {
     }
     State size = 1;
     for (const LoopId id : ragged_) {
-      std::array<std::int64_t, 2> each{1, 1};
-      if ((loops & bit_of(id)) != 0) each = factor(id);
+      const bool contributes = (loops & bit_of(id)) != 0;
+      const auto [before, there] = contributes ? factor(id) : std::array<std::int64_t, 2>{1, 1};
       for (State state = 0; state < size; ++state) {
-        table[state + size] = table[state] * each[1];
-        table[state] *= each[0];
+        table[state + size] = table[state] * there;
+        table[state] *= before;
       }
       size *= 2;
     }

@@ -30,10 +30,13 @@ inline void cut_loop(std::int64_t extent, std::int64_t tile, std::int64_t units,
   cut.steps = chunks_of(cut.chunks, units);
   const std::int64_t done = (cut.steps - 1) * units;
   cut.advance = units * cut.tile;
-  cut.array[0] = cut.advance;
-  cut.array[1] = extent - done * cut.tile;
-  cut.active[0] = units;
-  cut.active[1] = cut.chunks - done;
+  cut.array = {cut.advance, extent - done * cut.tile};
+  cut.active = {units, cut.chunks - done};
+}
+
+// A loop that is not cut: one chunk, one step.
+inline Cut whole(std::int64_t extent) {
+  return {extent, extent, 1, 1, extent, {extent, extent}, {1, 1}};
 }
 
 }  // namespace gym::exact

@@ -54,25 +54,52 @@ std::uint8_t Variants::add(std::int64_t extent, std::int64_t boxes) {
 }
 
 Partition::Partition(const LoopNest& nest) : nest_(nest), loops_(real_loops(nest)) {
-  for (auto& level : table_) {
-    for (Variants& variants : level) variants.add(1, 1);
-  }
+  for (int d = 0; d < kLoops; ++d) leave_whole(static_cast<LoopId>(d));
 }
 
 void Partition::cut(const Tiling& tiling) {
   for (const LoopId id : loops_) {
-    table_[0][id].clear();
-    table_[0][id].add(nest_.extent[id], 1);
-    for (int j = 0; j < tiling.levels; ++j) {
-      const TiledLevel& level = tiling.level[j];
-      Variants& variants = table_[j][id];
-      for (Variant& each : variants) {
-        cut_loop(each.extent, level.tile[id], level.units_of(id), each.cut);
-      }
-      const std::int64_t boxes = j == 0 ? 1 : sums_[j - 1][id].chunks;
-      sums_[j][id] = level.cuts(id) ? add_up(variants) : add_up_uncut(boxes, nest_.extent[id]);
-      if (j + 1 < tiling.levels) pass_on(variants, table_[j + 1][id]);
+    bool cut = false;
+    for (int j = 0; j < tiling.levels; ++j) cut = cut || tiling.level[j].cuts(id);
+    if (cut) {
+      cut_loop(tiling, id);
+    } else if (!whole_[id]) {
+      leave_whole(id);
     }
+  }
+}
+
+void Partition::cut_loop(const Tiling& tiling, LoopId id) {
+  whole_[id] = false;
+  table_[0][id].clear();
+  table_[0][id].add(nest_.extent[id], 1);
+  std::int64_t boxes = 1;
+  for (int j = 0; j < tiling.levels; ++j) {
+    const TiledLevel& level = tiling.level[j];
+    Variants& variants = table_[j][id];
+    if (level.cuts(id)) {
+      for (Variant& each : variants) {
+        exact::cut_loop(each.extent, level.tile[id], level.units_of(id), each.cut);
+      }
+      sums_[j][id] = add_up(variants);
+    } else {
+      for (Variant& each : variants) each.cut = whole(each.extent);
+      sums_[j][id] = add_up_uncut(boxes, nest_.extent[id]);
+    }
+    boxes = sums_[j][id].chunks;
+    if (j + 1 < tiling.levels) pass_on(variants, table_[j + 1][id]);
+  }
+}
+
+void Partition::leave_whole(LoopId id) {
+  whole_[id] = true;
+  for (int j = 0; j < kMaxLevels; ++j) {
+    Variants& variants = table_[j][id];
+    variants.clear();
+    variants.add(nest_.extent[id], 1);
+    variants.begin()->cut = whole(nest_.extent[id]);
+    variants.begin()->chunk = {0, 0};
+    sums_[j][id] = add_up_uncut(1, nest_.extent[id]);
   }
 }
 

@@ -17,7 +17,7 @@ struct Variant {
   std::int64_t extent = 1;
   std::int64_t boxes = 1;
   Cut cut;
-  // What its chunks are among the variants of the next level: a whole tile, the last chunk.
+  // Which its chunks are among the variants of the next level: a whole tile, the last chunk.
   std::array<std::uint8_t, 2> chunk{};
 };
 
@@ -60,8 +60,12 @@ class Partition {
   const Sums& sums(int level, LoopId id) const { return sums_[level][id]; }
 
  private:
+  void cut_loop(const Tiling& tiling, LoopId id);
+  void leave_whole(LoopId id);
+
   const LoopNest& nest_;
-  std::vector<LoopId> loops_;  // of more than one index: the others never change
+  std::vector<LoopId> loops_;       // of more than one index: the others never change
+  std::array<bool, kLoops> whole_;  // at all levels, as it is in the tables
   std::array<std::array<Variants, kLoops>, kMaxLevels> table_;
   std::array<std::array<Sums, kLoops>, kMaxLevels> sums_;
 };

@@ -10,6 +10,23 @@
 
 namespace gym::exact {
 
+// Of one level: words that come or go in one step take as long as the slower of them.
+struct Network {
+  std::int64_t bw, latency;
+
+  std::int64_t cycles(std::int64_t words) const {
+    if (words == 0) return 0;
+    return words <= bw ? latency : latency + (words - 1) / bw;
+  }
+};
+
+// What is computed of one box, by state.
+struct BoxTables {
+  ByState compute;  // cycles of the slowest unit in a step
+  ByState fetched;  // words that come in as the innermost loop moves there
+  ByState times;    // how often the loops outside a mover stand like that
+};
+
 class Timer {
  public:
   Timer(const LoopNest& nest, const Hardware& hardware, const Partition& partition);
@@ -23,18 +40,14 @@ class Timer {
     explicit Frame(const LoopNest& nest) : box(nest) {}
 
     Box box;
-    ByState compute;  // cycles of the slowest unit in a step
+    BoxTables tables;
   };
   struct Memo {
     BoxKey key;
     std::int64_t cycles;
   };
   template <bool top>
-  class Walk;
-
-  template <bool top>
-  std::int64_t evaluate(int j, const BoxKey& key, Profile* profile);
-  std::int64_t noc(std::int64_t words) const;
+  std::int64_t evaluate(int j, const BoxKey& key, Profile& profile);
   bool innermost(int j) const { return j + 1 == tiling_->levels; }
   bool pes_never_wait() const;
   void time_units(int j);
@@ -44,9 +57,11 @@ class Timer {
   std::int64_t cluster_time(int j, const BoxKey& key);
 
   const LoopNest& nest_;
-  const Hardware& hardware_;
+  const Network network_;
+  const std::int64_t simd_lanes_;
   const Partition& partition_;
   std::vector<LoopId> loops_;
+  bool always_served_;  // the network is never a bottleneck for PEs
   const Tiling* tiling_ = nullptr;
   bool pes_never_wait_ = false;
   std::array<Frame, kMaxLevels> frame_;
