@@ -31,7 +31,9 @@ PYBIND11_MODULE(_native, m) {
   gym::python::bind_hardware(m);
   gym::python::bind_layer(m);
   gym::python::bind_space(m);
+  gym::python::bind_points(m);
   gym::python::bind_evaluator(m);
+  gym::python::bind_figures(m);
   gym::python::bind_network(m);
   gym::python::bind_report(m);
 }
