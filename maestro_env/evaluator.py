@@ -131,10 +131,10 @@ class Evaluator:
         return batch
 
     def _score(self, points: Points) -> Batch:
-        """Evaluate and value points; ``ok`` alone is the status 0."""
         began = time.perf_counter()
         rows = self.problem.evaluate(points, self._threads)
         self.model_seconds += time.perf_counter() - began
+        # The status 0 is ok; all others are worth nothing.
         values = np.where(rows.status, np.inf, self.objective.function(rows.metrics))
         return Batch(values, rows.metrics, rows.status)
 
