@@ -58,6 +58,13 @@ class BatchEvaluator:
         self, directives: list[_Directive]
     ) -> tuple[list[float], str, list[tuple[float, ...]], int]: ...
 
+def to_int32(values: NDArray[np.integer]) -> NDArray[np.int32]: ...
+def add_figures(
+    target: dict[str, Any], names: tuple[str, ...], row: NDArray[np.float64]
+) -> None: ...
+def log_scaled(
+    rows: NDArray[np.float64], columns: list[int], decades: float
+) -> NDArray[np.float32]: ...
 def run_network(
     layers: list[Layer],
     mappings: list[list[_Directive]],

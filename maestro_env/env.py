@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from maestro_env._native import METRICS
+from maestro_env._native import METRICS, add_figures
 from maestro_env.cost import Cost
 from maestro_env.episode import (
     episode_end,
@@ -143,7 +143,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         point = self.space.as_point(action)
         batch = self._evaluator.evaluate(point[None])
         self._steps += 1
-        reward = float(self._reward(self.reference / batch.values)[0])
+        reward = float(self._reward(self.reference / batch.values[0]))
         info = self._info(point, batch.metrics[0], int(batch.status[0]))
         terminated, truncated = episode_end(self._steps, self.episode_length)
         return observation(batch.metrics)[0], reward, terminated, truncated, info
@@ -159,9 +159,5 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         }
         if best is not None:
             info["best_mapping"] = best.point.copy()
-        info.update(
-            (name, figure)
-            for name, figure in zip(METRICS, metrics.tolist(), strict=True)
-            if not math.isnan(figure)
-        )
+        add_figures(info, METRICS, metrics)
         return info

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -9,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from maestro_env._native import METRICS
+from maestro_env._native import METRICS, log_scaled
 from maestro_env.checks import require_integer
 from maestro_env.errors import EnvError, UnknownNameError
 from maestro_env.hardware import Hardware
@@ -77,13 +78,11 @@ def first_observation(layer: Layer, hardware: Hardware) -> Observations:
         "energy_nj": energy,
         "area_um2": area_bound(layer, hardware),
     }
-    return _scaled(np.array([least.get(name, 0.0) for name in _OBSERVED]))
+    row = np.array([[least.get(name, math.nan) for name in METRICS]])
+    first: Observations = observation(row)[0]
+    return first
 
 
 def observation(metrics: NDArray[np.float64]) -> Observations:
     """Scale latency, power, energy and area of float64[N, M] rows to float32[N, 4] in [0, 1]."""
-    return _scaled(np.maximum(np.nan_to_num(metrics[:, _COLUMNS]), 0.0))
-
-
-def _scaled(figures: NDArray[np.float64]) -> Observations:
-    return np.minimum(np.log10(1.0 + figures) / _DECADES, 1.0).astype(np.float32)
+    return log_scaled(metrics, _COLUMNS, _DECADES)

@@ -14,7 +14,8 @@ from maestro_env.cost import Cost
 from maestro_env.errors import BudgetExceededError
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
-from maestro_env.problem import OK, Problem, require_threads
+from maestro_env.problem import Problem
+from maestro_env.threads import require_threads
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,8 @@ class Evaluator:
         began = time.perf_counter()
         rows = self.problem.evaluate(points, self._threads)
         self.model_seconds += time.perf_counter() - began
-        values = np.where(rows.status == OK, self.objective.function(rows.metrics), np.inf)
+        # The status 0 is ok; all others are worth nothing.
+        values = np.where(rows.status, np.inf, self.objective.function(rows.metrics))
         return Batch(values, rows.metrics, rows.status)
 
     def _record(self, points: Points, batch: Batch) -> None:
@@ -145,8 +147,8 @@ class Evaluator:
             self._identities[start:end] = self.space.identities(points)
         # Before the best: an interrupt must not leave a best the trace does not have.
         self.used = end
-        self.valid += int(np.count_nonzero(batch.status == OK))
-        index = int(np.argmin(batch.values)) if len(points) else 0
+        self.valid += len(points) - int(np.count_nonzero(batch.status))
+        index = int(batch.values.argmin()) if len(points) else 0
         value = float(batch.values[index]) if len(points) else math.inf
         if value < (self.best.value if self.best else math.inf):
             point = points[index].copy()

@@ -210,8 +210,7 @@ class MapSpace(Recomputed):
         Raises:
             MapSpaceError: not D integers.
         """
-        entries = len(self.sizes)
-        return _as_int32(values, (entries,), f"a point of this space is {entries} integers")
+        return _as_int32(values, (len(self.sizes),), "a point of this space is {0} integers")
 
     def as_points(self, values: ArrayLike, n: int) -> Points:
         """Return ``n`` vectors as int32[n, D]; their range is left to the core to check.
@@ -220,7 +219,7 @@ class MapSpace(Recomputed):
             MapSpaceError: not n times D integers.
         """
         shape = (n, len(self.sizes))
-        return _as_int32(values, shape, f"{n} points of this space are integers of shape {shape}")
+        return _as_int32(values, shape, "{0} points of this space are integers of shape ({0}, {1})")
 
     def encode(self, mapping: nouns.Mapping) -> Points:
         """Return the vector of a mapping: ``decode(encode(m)) == m``.
@@ -345,11 +344,11 @@ def _tile_name(level: str, dim: str) -> str:
 
 
 def _as_int32(values: ArrayLike, shape: tuple[int, ...], allowed: str) -> Points:
+    """Copy integers of a shape; ``allowed`` is what to say else, with the shape's numbers."""
     points = np.asarray(values)
     if points.shape != shape or points.dtype.kind not in "iu":
-        raise MapSpaceError(f"{allowed}, got {points.dtype} of shape {points.shape}")
-    # What int32 cannot hold is out of every range; clipped, it cannot wrap into one.
-    return points.clip(-1, np.iinfo(np.int32).max).astype(np.int32, order="C")
+        raise MapSpaceError(f"{allowed.format(*shape)}, got {points.dtype} of shape {points.shape}")
+    return _native.to_int32(points)
 
 
 def lehmer_rank(order: list[int]) -> int:

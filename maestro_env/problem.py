@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.checks import require_integer, require_type
+from maestro_env.checks import require_type
 from maestro_env.cost import Cost
 from maestro_env.errors import MapSpaceError
 from maestro_env.explain import explain
@@ -20,6 +20,7 @@ from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.mapping import Mapping
 from maestro_env.models import DEFAULT_MODEL, find_model
 from maestro_env.objectives import Objective
+from maestro_env.threads import require_threads
 
 STATUSES: tuple[str, ...] = _native.STATUSES
 """What may become of a mapping; a batch's status codes index this tuple, 0 is ``ok``."""
@@ -27,16 +28,6 @@ STATUSES: tuple[str, ...] = _native.STATUSES
 OK = STATUSES.index("ok")
 _STRIDE_SAMPLES = 2000
 _TYPICAL_SAMPLES = 4000
-_MAX_THREADS = 1024
-
-
-def require_threads(value: object) -> int:
-    """Return a number of threads.
-
-    Raises:
-        MapSpaceError: not an integer from 1 to 1024.
-    """
-    return require_integer("threads", value, MapSpaceError, most=_MAX_THREADS)
 
 
 @dataclass(frozen=True)

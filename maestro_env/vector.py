@@ -25,6 +25,7 @@ from maestro_env.episode import (
 from maestro_env.errors import BudgetExceededError, EnvError
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import MapSpace, Points
+from maestro_env.threads import fitting_threads
 
 NOT_EVALUATED = 255
 """Status code of a copy that the budget no longer covered; it indexes nothing in ``STATUSES``."""
@@ -77,7 +78,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     ) -> None:
         self.evaluator = evaluator
         self._end = math.inf if budget is None else evaluator.used + budget
-        self.num_envs = require_integer("num_envs", num_envs, EnvError, most=_MAX_COPIES)
+        self.num_envs = _require_copies(num_envs)
         self.reference = None if reference is None else _require_reference(reference)
         self.episode_length = require_episode_length(episode_length)
         self._reward = find_reward(reward)
@@ -178,6 +179,10 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         return first, info | _masked(ended, np.ones(self.num_envs, dtype=np.bool_))
 
 
+def _require_copies(value: object) -> int:
+    return require_integer("num_envs", value, EnvError, most=_MAX_COPIES)
+
+
 def _require_reference(value: object) -> float:
     if not isinstance(value, int | float | np.floating) or not 0 < value < math.inf:
         raise EnvError(f"reference is {value!r}; allowed: None or a positive number")
@@ -189,18 +194,25 @@ def _masked(arrays: dict[str, Any], mask: NDArray[np.bool_]) -> dict[str, Any]:
     return arrays | {f"_{name}": mask for name in arrays}
 
 
-def make_vector_env(num_envs: int = 1, threads: int = 1, **arguments: Any) -> MaestroVectorEnv:
+def make_vector_env(
+    num_envs: int = 1, threads: int | None = None, **arguments: Any
+) -> MaestroVectorEnv:
     """Make copies of a ``MaestroEnv``; what ``gymnasium.make_vec`` calls.
 
     Args:
         num_envs: copies, up to 2^20.
-        threads: of the batch evaluation; results do not depend on it.
+        threads: of the batch evaluation; results do not depend on it. None takes one for every
+            1,024 copies, but no more than the processors this process may run on; where several
+            such processes share them, give each its part.
         **arguments: those of ``MaestroEnv``.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is.
     """
     single = MaestroEnv(**arguments)
+    num_envs = _require_copies(num_envs)
+    if threads is None:
+        threads = fitting_threads(num_envs)
     return MaestroVectorEnv(
         Evaluator(single.problem, single.objective, threads=threads),
         num_envs,

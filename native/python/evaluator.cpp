@@ -1,0 +1,94 @@
+// Batches of points and single mappings, evaluated on behalf of Python.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../batch.hpp"
+#include "bind.hpp"
+#include "names.hpp"
+#include "points.hpp"
+#include "space.hpp"
+
+namespace gym::python {
+
+namespace py = pybind11;
+
+namespace {
+
+class Evaluator {
+  static constexpr std::int64_t kBlock = 1 << 15;
+
+ public:
+  Evaluator(const std::string& model, const NamedLayer& layer, const Hardware& hardware,
+            bool guarded)
+      : layer_(layer), batch_(make_spec(model, layer, hardware, guarded)) {}
+
+  py::tuple evaluate(const NamedSpace& space, const py::array& points, int threads) {
+    const PointBatch batch = copy_points(space.space, points);
+    py::array_t<double> rows({batch.count, static_cast<std::int64_t>(kMetrics)});
+    py::array_t<std::uint8_t> statuses(batch.count);
+    auto* row_data = reinterpret_cast<Metrics*>(rows.mutable_data());
+    auto* status_data = reinterpret_cast<Status*>(statuses.mutable_data());
+    const auto width = static_cast<std::int64_t>(space.space.parameters.size());
+    for (std::int64_t start = 0; start < batch.count; start += kBlock) {
+      // Between blocks Ctrl-C gets through.
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      const std::int64_t count = std::min(kBlock, batch.count - start);
+      py::gil_scoped_release release;
+      batch_.evaluate(space.space, batch.data.data() + start * width, count, threads,
+                      row_data + start, status_data + start);
+    }
+    return py::make_tuple(rows, statuses);
+  }
+
+  // Plain Python numbers, so that a single mapping needs no numpy.
+  py::tuple evaluate_mapping(const std::vector<NamedDirective>& directives) {
+    const Mapping mapping = layer_.read(directives);
+    BatchEvaluator::Single single;
+    {
+      py::gil_scoped_release release;
+      single = batch_.evaluate(mapping);
+    }
+    const auto* figures = reinterpret_cast<const double*>(&single.metrics);
+    py::list clusters;
+    for (const ClusterMetrics& each : single.clusters) {
+      clusters.append(py::make_tuple(each.input_writes, each.filter_writes, each.input_reads,
+                                     each.filter_reads, each.output_writes, each.output_reads,
+                                     each.bytes));
+    }
+    return py::make_tuple(std::vector<double>(figures, figures + kMetrics),
+                          kStatusNames[static_cast<std::size_t>(single.status)], clusters,
+                          single.problem);
+  }
+
+ private:
+  static ScorerSpec make_spec(const std::string& model, const NamedLayer& layer,
+                              const Hardware& hardware, bool guarded) {
+    if (!make_model(model, layer.layer, hardware)) {
+      throw std::invalid_argument("unknown model '" + model + "'");
+    }
+    if (!loop_nest(layer.layer)) throw std::invalid_argument("the layer has no outputs");
+    return {model, layer.layer, hardware, guarded};
+  }
+
+  NamedLayer layer_;
+  BatchEvaluator batch_;
+};
+
+}  // namespace
+
+void bind_evaluator(py::module_& module) {
+  py::class_<Evaluator>(module, "BatchEvaluator")
+      .def(py::init<const std::string&, const NamedLayer&, const Hardware&, bool>(),
+           py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("guarded"))
+      .def("evaluate", &Evaluator::evaluate, py::arg("space"), py::arg("points"),
+           py::arg("threads") = 1)
+      .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"));
+}
+
+}  // namespace gym::python

@@ -1,0 +1,43 @@
+// The accelerator, and what of it needs no mapping.
+#include "../hardware.hpp"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <optional>
+
+#include "../area.hpp"
+#include "bind.hpp"
+
+namespace gym::python {
+
+namespace py = pybind11;
+
+namespace {
+
+Hardware make_hardware(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t noc_bw,
+                       std::int64_t noc_latency, std::int32_t offchip_bw,
+                       std::optional<std::int64_t> l1_bytes, std::optional<std::int64_t> l2_bytes,
+                       double offchip_cost_macs) {
+  return {num_pes,
+          simd_lanes,
+          noc_bw,
+          noc_latency,
+          offchip_bw,
+          l1_bytes.value_or(kUnlimitedBytes),
+          l2_bytes.value_or(kUnlimitedBytes),
+          offchip_cost_macs};
+}
+
+}  // namespace
+
+void bind_hardware(py::module_& module) {
+  py::class_<Hardware>(module, "Hardware")
+      .def(py::init(&make_hardware), py::kw_only(), py::arg("num_pes"), py::arg("simd_lanes"),
+           py::arg("noc_bw"), py::arg("noc_latency"), py::arg("offchip_bw"), py::arg("l1_bytes"),
+           py::arg("l2_bytes"), py::arg("offchip_cost_macs") = 0.0);
+  module.def("block_area_um2", &block_area_um2, py::arg("hardware"), py::arg("l1_bytes"),
+             py::arg("l2_bytes"));
+}
+
+}  // namespace gym::python

@@ -1,0 +1,37 @@
+// Layers and mappings by the names Python has for operators, dimensions and directives.
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "../layer.hpp"
+#include "../mapping.hpp"
+
+namespace gym::python {
+
+using NamedValues = std::vector<std::pair<std::string, std::int32_t>>;
+using NamedDirective = std::tuple<std::string, std::string, std::int32_t, std::int32_t>;
+
+// A layer and the names of its dimensions, in which mappings are read and written.
+class NamedLayer {
+ public:
+  NamedLayer(const std::string& op, const NamedValues& extents, const NamedValues& strides);
+
+  Dim dim(std::string_view name) const;
+  Mapping read(const std::vector<NamedDirective>& directives) const;
+  std::vector<NamedDirective> write(const Mapping& mapping) const;
+
+  Layer layer;
+
+ private:
+  Dim intern(const std::string& name);
+
+  std::vector<std::string> names_;
+};
+
+}  // namespace gym::python

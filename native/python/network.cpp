@@ -1,0 +1,48 @@
+// Whole networks as the MAESTRO binary evaluates them, and its CSV.
+#include "../maestro/network.hpp"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../maestro/csv.hpp"
+#include "bind.hpp"
+#include "names.hpp"
+
+namespace gym::python {
+
+namespace py = pybind11;
+
+namespace {
+
+py::tuple run_network(const std::vector<NamedLayer>& layers,
+                      const std::vector<std::vector<NamedDirective>>& mappings,
+                      std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t offchip_bw,
+                      const std::vector<std::pair<std::int32_t, std::int32_t>>& nocs) {
+  std::vector<maestro::MappedLayer> mapped;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    mapped.push_back({layers[i].layer, layers[i].read(mappings.at(i))});
+  }
+  maestro::Machine machine{num_pes, simd_lanes, offchip_bw, {}};
+  for (const auto& [bw, latency] : nocs) machine.nocs.push_back({bw, latency});
+  maestro::NetworkResult result;
+  {
+    py::gil_scoped_release release;
+    result = maestro::run_network(mapped, machine);
+  }
+  return py::make_tuple(kStatusNames[static_cast<std::size_t>(result.status)], result.rows);
+}
+
+}  // namespace
+
+void bind_network(py::module_& module) {
+  module.attr("CSV_HEADER") = std::string(maestro::kCsvHeader);
+  module.def("run_network", &run_network, py::arg("layers"), py::arg("mappings"),
+             py::arg("num_pes"), py::arg("simd_lanes"), py::arg("offchip_bw"), py::arg("nocs"));
+  module.def("csv_row", &maestro::csv_row, py::arg("network"), py::arg("layer"), py::arg("cells"));
+}
+
+}  // namespace gym::python

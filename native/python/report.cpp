@@ -1,0 +1,125 @@
+// The exact model's report of one mapping as a dictionary.
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <vector>
+
+#include "../exact/model.hpp"
+#include "bind.hpp"
+#include "names.hpp"
+
+namespace gym::python {
+
+namespace py = pybind11;
+
+namespace {
+
+py::dict cluster_counts(const exact::ClusterBuffers& buffers) {
+  py::dict counts;
+  counts["write_input"] = buffers.written.unit_input;
+  counts["write_filter"] = buffers.written.unit_filter;
+  counts["read_input"] = buffers.read.fetched_input;
+  counts["read_filter"] = buffers.read.fetched_filter;
+  counts["write_output"] = buffers.read.leaving;
+  counts["read_output"] = buffers.read.leaving;
+  counts["size"] = buffers.size;
+  return counts;
+}
+
+void add_span(py::dict& results, const char* name, const exact::Report& report,
+              const exact::Span& span) {
+  const std::string prefix(name);
+  results[py::str(prefix + "_min")] = span.min;
+  results[py::str(prefix + "_max")] = span.max;
+  results[py::str(prefix + "_sum")] = span.sum;
+  results[py::str(prefix + "_avg")] = report.average(span);
+}
+
+py::dict exact_results(const exact::Report& report, const Hardware& hardware) {
+  py::dict results;
+  results["macs"] = report.macs;
+  results["offchip_read"] = report.plan.words_in();
+  results["offchip_write"] = report.plan.offchip_out;
+  results["l2_resident"] = report.plan.resident;
+  results["onchip_cycles"] = report.onchip_cycles;
+  results["cycles"] = report.cycles;
+  results["busy_pe_cycles"] = report.busy_pe_cycles;
+  results["l2_read_input"] = report.l2.fetched_input;
+  results["l2_read_filter"] = report.l2.fetched_filter;
+  results["l2_write_input"] = report.plan.offchip_in[kInput];
+  results["l2_write_filter"] = report.plan.offchip_in[kFilter];
+  results["leaving_output"] = report.l2.leaving;
+  results["l2_write_output"] = report.output_l2_writes();
+  results["l2_psum_read_output"] = report.psum_reads();
+  results["l2_read_output"] = report.output_l2_reads();
+  results["l1_write_input"] = report.l1.unit_input;
+  results["l1_write_filter"] = report.l1.unit_filter;
+  for (const char* name :
+       {"l1_read_input", "l1_read_filter", "l1_read_output", "l1_write_output"}) {
+    results[name] = report.macs;
+  }
+  results["unit_write_input"] = report.l2.unit_input;
+  results["unit_write_filter"] = report.l2.unit_filter;
+  py::list clusters;
+  for (int j = 0; j < report.cluster_levels; ++j)
+    clusters.append(cluster_counts(report.clusters[j]));
+  results["mid"] = clusters;
+  results["l1_size"] = report.l1_size;
+  results["l2_size"] = report.plan.size;
+  results["l2_used"] = report.plan.used;
+  results["l1_share"] = report.l1_share;
+  results["l1_total"] = report.l1_total();
+  results["l2_hold"] = report.plan.hold;
+  results["first_in"] = report.profile.first_in;
+  results["last_out"] = report.profile.last_out;
+  results["steps"] = report.profile.steps;
+  add_span(results, "ingress", report, report.profile.ingress);
+  add_span(results, "compute", report, report.profile.compute);
+  add_span(results, "egress", report, report.profile.egress);
+  results["peak_bw"] = report.profile.peak_bw;
+  results["avg_bw"] = report.noc_words_per_cycle();
+  results["offchip_bw_req"] = report.offchip_words_per_cycle();
+  results["throughput"] = report.macs_per_cycle();
+  results["avg_active_pes"] = report.active_pes();
+  results["utilization"] = report.utilization(hardware);
+  results["arithmetic_intensity"] = report.arithmetic_intensity();
+  results["multicast_input"] = report.input_multicast();
+  results["multicast_filter"] = report.filter_multicast();
+  results["reuse_input"] = report.input_reuse();
+  results["reuse_filter"] = report.filter_reuse();
+  results["l1_accesses"] = report.l1_accesses;
+  results["l2_accesses"] = report.l2_accesses;
+  results["mid_accesses"] = report.mid_accesses;
+  results["energy"] = report.energy_nj;
+  results["area"] = report.area_um2;
+  results["power"] = report.power_mw;
+  results["gamma_area"] = report.block_area_um2;
+  return results;
+}
+
+py::tuple exact_report(const NamedLayer& layer, const std::vector<NamedDirective>& directives,
+                       const Hardware& hardware) {
+  exact::ExactModel model(layer.layer, hardware);
+  Metrics metrics;
+  Status status = model.evaluate(layer.read(directives), metrics);
+  py::object results = py::none();
+  if (status == Status::ok) {
+    const exact::Report& report = model.report();
+    results = exact_results(report, hardware);
+    if (report.l1_total() > hardware.l1_bytes) {
+      status = Status::l1_overflow;
+    } else if (report.plan.size > hardware.l2_bytes) {
+      status = Status::l2_overflow;
+    }
+  }
+  return py::make_tuple(kStatusNames[static_cast<std::size_t>(status)], results);
+}
+
+}  // namespace
+
+void bind_report(py::module_& module) {
+  module.def("exact_report", &exact_report, py::arg("layer"), py::arg("directives"),
+             py::arg("hardware"));
+}
+
+}  // namespace gym::python

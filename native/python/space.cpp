@@ -1,0 +1,52 @@
+#include "space.hpp"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "bind.hpp"
+#include "points.hpp"
+
+namespace gym::python {
+
+namespace py = pybind11;
+
+namespace {
+
+Choice make_choice(const NamedSpace::ChoiceSpec& choice) { return {choice.first, choice.second}; }
+
+}  // namespace
+
+NamedSpace::NamedSpace(const NamedLayer& layer, const NamedValues& parameters,
+                       const std::vector<std::string>& dims, const std::array<LevelSpec, 2>& levels,
+                       const ChoiceSpec& cluster)
+    : layer_(layer) {
+  for (const auto& [name, choices] : parameters) space.parameters.push_back({name, choices});
+  for (const std::string& name : dims) space.dims.push_back(layer.dim(name));
+  for (std::size_t j = 0; j < levels.size(); ++j) {
+    const auto& [order, parallel, tiles] = levels[j];
+    MapSpace::Level& level = space.levels[j];
+    level.order_column = order;
+    level.parallel = make_choice(parallel);
+    for (const ChoiceSpec& tile : tiles) level.tiles.push_back(make_choice(tile));
+  }
+  space.cluster = make_choice(cluster);
+}
+
+std::vector<NamedDirective> NamedSpace::decode(const py::array& point) const {
+  const py::array rows = point.attr("reshape")(1, -1);
+  const PointBatch batch = copy_points(space, rows);
+  Mapping mapping;
+  space.decode(batch.data.data(), mapping);
+  return layer_.write(mapping);
+}
+
+void bind_space(py::module_& module) {
+  py::class_<NamedSpace>(module, "MapSpace")
+      .def(py::init<const NamedLayer&, const NamedValues&, const std::vector<std::string>&,
+                    const std::array<NamedSpace::LevelSpec, 2>&, const NamedSpace::ChoiceSpec&>(),
+           py::arg("layer"), py::arg("parameters"), py::arg("dims"), py::arg("levels"),
+           py::arg("cluster"))
+      .def("decode", &NamedSpace::decode, py::arg("point"));
+}
+
+}  // namespace gym::python
