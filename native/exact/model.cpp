@@ -156,9 +156,8 @@ Status ExactModel::count(Metrics& metrics) {
   partition_.cut(tiling_);
   findings_.onchip_cycles = timer_.run(tiling_, findings_.profile);
   traffic_.count(tiling_, findings_.words);
-  findings_.busy_pe_cycles = hardware_.simd_lanes == 1
-                                 ? macs_
-                                 : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
+  findings_.busy_pe_cycles =
+      hardware_.simd_lanes == 1 ? macs_ : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
   write_report(nest_, tiling_, hardware_, findings_, report_);
   fill(report_, hardware_, metrics);
   return Status::ok;

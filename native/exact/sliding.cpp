@@ -35,9 +35,9 @@ SlidingRows::Rows SlidingRows::sum_uncut_window(Role output) const {
   return rows;
 }
 
-// With whole windows a tile of p outputs has p * step + halo rows, of which one that comes d outputs
-// later has all but d * step, and none where windows leave gaps: sums over tiles are linear in how
-// many there are and in their outputs.
+// With whole windows a tile of p outputs has p * step + halo rows, of which one that comes d
+// outputs later has all but d * step, and none where windows leave gaps: sums over tiles are linear
+// in how many there are and in their outputs.
 SlidingRows::Rows SlidingRows::sum_one_window(Role output, std::int64_t taps) const {
   const Sums& sums = *sums_;
   const std::int64_t step = std::min(axis_.stride, taps);

@@ -185,7 +185,7 @@ void Timer::time_units(int j) {
   } else if (innermost(j + 1) && pes_never_wait_) {
     time_clusters_that_never_wait(j);
   } else {
-    for (int state = 0; state < frame.box.states(); ++state) {
+    for (State state = 0; state < frame.box.states(); ++state) {
       frame.tables.compute[state] = slowest_cluster(j, state);
     }
   }
@@ -199,7 +199,7 @@ void Timer::time_pes(const TiledLevel& level, Frame& frame) const {
     return {cut.tile, whole ? cut.tile : cut.tail};
   });
   if (simd_lanes_ == 1) return;
-  for (int state = 0; state < box.states(); ++state) {
+  for (State state = 0; state < box.states(); ++state) {
     frame.tables.compute[state] = ceil_div(frame.tables.compute[state], simd_lanes_);
   }
 }
@@ -217,7 +217,7 @@ void Timer::time_clusters_that_never_wait(int j) {
     const bool several = id == dealt && loop.cut.active[1] > 1;
     return {whole, several ? std::max(whole, tail) : tail};
   });
-  for (int state = 0; state < box.states(); ++state) {
+  for (State state = 0; state < box.states(); ++state) {
     frame.tables.compute[state] += 2 * network_.latency;
   }
 }
