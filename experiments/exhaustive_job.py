@@ -21,18 +21,16 @@ from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import Points
 
 _SECONDS_BETWEEN_WRITES = 5.0
-_TRIED = 2**14
 
 
 def execute(config: ExhaustiveConfig) -> int:
     """Enumerate, write, print, and return the exit status."""
     task = resolve(config)
-    if warning := task.goal.problem.stride_warning():
-        print(f"warning: {warning}", file=sys.stderr)
-    limit, seconds = _try(task)
-    print(_plan(task, seconds), flush=True)
+    warning = task.goal.problem.stride_warning()
     writer = OptimumWriter(task)
-    interrupted = _enumerate(task, writer, limit)
+    if warning:
+        print(f"warning: {warning}", file=sys.stderr)
+    interrupted = _enumerate(task, writer)
     with cli.undisturbed():
         writer.write()
         print_table(_table(task, writer))
@@ -50,7 +48,7 @@ def execute(config: ExhaustiveConfig) -> int:
 def _try(task: Task) -> tuple[float, float]:
     """Evaluate frames here and there: the best value of some, and the seconds all will take."""
     enumeration, evaluator = task.enumeration, _evaluator(task)
-    tried = -(-_TRIED * enumeration.frames // task.size)
+    tried = len(enumeration.unit(0))
     numbers = np.random.default_rng(0).integers(enumeration.frames, size=(2, tried))
     limit = _scan(task, evaluator, enumeration.at(numbers[0]), math.inf).best
     began = time.perf_counter()
@@ -67,26 +65,32 @@ def _plan(task: Task, seconds: float) -> str:
     )
 
 
-def _enumerate(task: Task, writer: OptimumWriter, limit: float) -> bool:
-    """Evaluate the units that are left, writing now and then; return whether it was interrupted."""
-    evaluator, enumeration = _evaluator(task), task.enumeration
+def _enumerate(task: Task, writer: OptimumWriter) -> bool:
+    """Evaluate what is left, and return whether this was interrupted."""
     try:
-        with EnumerationBar(enumeration.mappings) as bar:
-            written = time.perf_counter()
-            began = written - writer.found.seconds
-            for unit in range(writer.found.units, enumeration.units):
-                tally = writer.found.tally
-                best = min(limit, tally.best)
-                tally += _scan(task, evaluator, enumeration.unit(unit), best)
-                now = time.perf_counter()
-                writer.found = Found(unit + 1, tally, now - began)
-                bar.show(enumeration.mappings_before(unit + 1), tally.best)
-                if now - written > _SECONDS_BETWEEN_WRITES:
-                    writer.write()
-                    written = now
+        limit, seconds = _try(task)
+        print(_plan(task, seconds * writer.left), flush=True)
+        with EnumerationBar(task.enumeration.mappings) as bar:
+            _run(task, writer, limit, bar)
     except KeyboardInterrupt:
         return not writer.finished
     return False
+
+
+def _run(task: Task, writer: OptimumWriter, limit: float, bar: EnumerationBar) -> None:
+    """Evaluate the units that are left, and write now and then."""
+    evaluator, enumeration = _evaluator(task), task.enumeration
+    written = time.perf_counter()
+    began = written - writer.found.seconds
+    for unit in range(writer.found.units, enumeration.units):
+        tally = writer.found.tally
+        tally += _scan(task, evaluator, enumeration.unit(unit), min(limit, tally.best))
+        now = time.perf_counter()
+        writer.found = Found(unit + 1, tally, now - began)
+        bar.show(enumeration.mappings_before(unit + 1), tally.best)
+        if now - written > _SECONDS_BETWEEN_WRITES:
+            writer.write()
+            written = now
 
 
 def _scan(task: Task, evaluator: Evaluator, frames: Points, limit: float) -> Tally:

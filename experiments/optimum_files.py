@@ -67,6 +67,11 @@ class OptimumWriter:
         return self.found.units == self._task.enumeration.units
 
     @property
+    def left(self) -> float:
+        """The part of the units that is not finished, 0 to 1."""
+        return 1 - self.found.units / self._task.enumeration.units
+
+    @property
     def ruled_out(self) -> int:
         """Mappings of the finished units that were not evaluated."""
         before = self._task.enumeration.mappings_before(self.found.units)

@@ -10,6 +10,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -71,7 +72,7 @@ class EnumerationBar:
         self._progress = Progress(
             TextColumn("mappings"),
             BarColumn(),
-            MofNCompleteColumn(),
+            TaskProgressColumn(),
             TimeRemainingColumn(),
             TextColumn("best {task.fields[best]}"),
             console=Console(stderr=True),
