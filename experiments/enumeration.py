@@ -23,6 +23,7 @@ from maestro_env.map_space import MapSpace, Points
 
 _BATCH = 2**15
 _MOST_IN_UNIT = 2**20
+_SAMPLE = 2**15
 _MOST_ENTRIES = 2**22
 
 
@@ -122,6 +123,13 @@ class Enumeration:
         masks = moving_loops(self._space, frames)
         outer, inner = (each.counts[mask] for each, mask in zip(self._classes, masks, strict=True))
         return int(np.dot(outer, inner))
+
+    def size(self) -> int:
+        """Return how many vectors there are; of many frames, by a sample of them."""
+        numbers = np.arange(min(self.frames, _SAMPLE))
+        if self.frames > _SAMPLE:
+            numbers = np.random.default_rng(0).integers(self.frames, size=_SAMPLE)
+        return self.count(self.at(numbers)) * self.frames // len(numbers)
 
     def batches(self, frames: Points) -> Iterator[Batch]:
         """Yield the vectors of frames."""

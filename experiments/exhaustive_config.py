@@ -62,7 +62,7 @@ class Task:
         goal: of the enumeration.
         enumeration: of the mappings that are left.
         bound: to prune them by; None for all of them.
-        size: vectors to evaluate; frames, if they are pruned.
+        size: vectors to evaluate, more or less; frames, if they are pruned.
     """
 
     config: ExhaustiveConfig
@@ -79,7 +79,6 @@ class Task:
         counts = {
             "vectors": self.enumeration.vectors,
             "mappings": self.enumeration.mappings,
-            "size": self.size,
             "units": self.enumeration.units,
         }
         return {"config": flags, **self.goal.describe(), "enumeration": counts}
@@ -102,18 +101,15 @@ def resolve(config: ExhaustiveConfig) -> Task:
 
 
 def _size(enumeration: Enumeration, config: ExhaustiveConfig) -> int:
-    """Count what is to be done.
+    """Count what is to be done, more or less.
 
     Raises:
         UsageError: it is more than ``--most``.
     """
-    # A frame is at least one vector, and to count those of many frames takes long.
+    # A frame is at least one vector, and of too many none can be drawn.
     size = enumeration.frames
     if size <= config.most and not config.prune:
-        size = unit = 0
-        while size <= config.most and unit < enumeration.units:
-            size += enumeration.count(enumeration.unit(unit))
-            unit += 1
+        size = enumeration.size()
     if size > config.most:
         raise UsageError(
             f"{enumeration.mappings:,} mappings, of which {size:,} or more are to be looked at; "

@@ -58,10 +58,10 @@ def _try(task: Task) -> tuple[float, float]:
 
 def _plan(task: Task, seconds: float) -> str:
     enumeration = task.enumeration
-    what = "that may differ in cost" if task.bound is None else "that differ in more than orders"
+    what = "to evaluate" if task.bound is None else "to bound, whatever their orders"
     return (
         f"{enumeration.vectors:,} vectors, {enumeration.mappings:,} different mappings, "
-        f"{task.size:,} {what}: about {_duration(seconds)}"
+        f"about {_rough(task.size):,} {what}: about {_duration(seconds)}"
     )
 
 
@@ -134,6 +134,11 @@ def _table(task: Task, writer: OptimumWriter) -> Table:
         f"{writer.found.seconds:.1f}",
     )
     return table
+
+
+def _rough(number: int) -> int:
+    """Return a number to two digits."""
+    return round(number, 2 - len(str(number)))
 
 
 def _duration(seconds: float) -> str:

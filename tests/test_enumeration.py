@@ -169,4 +169,19 @@ def test_pruning_rules_most_out() -> None:
     frames = np.concatenate([enumeration.unit(index) for index in range(enumeration.units)])
     kept = FrameBound(goal).keep(frames, 100.0)
     assert 0 < len(kept) < len(frames) / 10
+    # A frame whose bound is the limit may hold the optimum.
+    least = first_pe_macs(space, frames)
+    assert np.array_equal(kept, frames[least <= 100])
+    assert len(FrameBound(goal).keep(frames, least.min())) == np.sum(least == least.min())
     assert np.array_equal(FrameBound(goal).keep(frames, math.inf), frames)
+
+
+def test_the_size_of_many_frames_is_estimated() -> None:
+    layer = Layer("CONV", {"K": 6, "C": 4, "Y": 8, "X": 6, "R": 3, "S": 1})
+    space = MapSpace(layer, Hardware(12), tiles="divisors")
+    choices = [range(parameter.choices) for parameter in space.parameters]
+    enumeration = Enumeration(space, choices, ignores_still_loops=True)
+    units = (enumeration.unit(index) for index in range(enumeration.units))
+    counted = sum(map(enumeration.count, units))
+    assert enumeration.frames > 100_000
+    assert abs(enumeration.size() / counted - 1) < 0.03
