@@ -32,7 +32,10 @@ class FrameBound:
                 f"--prune: the bound of {goal.objective.name} rules nothing out; allowed: {allowed}"
             )
         if goal.lower_bound is None:
-            raise UsageError("--prune needs figures with a lower bound: leave --no-guard, --energy")
+            raise UsageError(
+                "--prune: figures without the guard, and csv energy, have no lower bound: "
+                "leave out --no-guard and --energy"
+            )
         self._space = goal.problem.space
         layer, hardware = goal.problem.layer, goal.problem.hardware
         # The objective of a mapping as fast as its first PE.

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from experiments.loop_steps import Integers
 from experiments.restriction import Choices
 from maestro_env.map_space import MapSpace
 from mappers.orders import Orders, orders_of
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

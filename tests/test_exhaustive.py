@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import signal
 import subprocess
@@ -16,8 +17,9 @@ import pytest
 from exhaustive_helpers import Case, brute_force
 from run_helpers import contents, interrupt_after_import, load
 
-from experiments import exhaustive_job
+from experiments import exhaustive_job, flags
 from experiments.exhaustive import main
+from experiments.exhaustive_config import ExhaustiveConfig, Task, resolve
 from experiments.flags import UsageError
 from experiments.restriction import restrict
 from maestro_env.hardware import find_hardware
@@ -321,7 +323,7 @@ BAD_FLAGS = {
     "none": (["--most=0"], "'0'; allowed: integers from 1"),
     "objective": (["--objective=epd"], "allowed: area, edp, energy, latency"),
     "bound": (["--objective=energy", "--prune"], "energy rules nothing out; allowed: latency, edp"),
-    "guard": (["--model=maestro", "--no-guard", "--prune"], "needs figures with a lower bound"),
+    "guard": (["--model=maestro", "--no-guard", "--prune"], "leave out --no-guard and --energy"),
     "large": (
         ["--layer=gemm:M=2000000000,N=1,K=1", "--tiles=integers"],
         "l2_tile_M: 2,000,000,000 choices; allowed: 4,194,304: --fix some, or take --tiles",
@@ -357,3 +359,25 @@ def test_bad_flags_are_one_line_and_nothing_is_written(
 def test_a_restriction_needs_no_machine_to_be_refused() -> None:
     with pytest.raises(UsageError, match="allowed: integers from 1 to 1024"):
         restrict(MapSpace(find_layer(LAYER), find_hardware("paper")), "cluster_size=1025")
+
+
+DOCS = (Path(__file__).parents[1] / "docs" / "exhaustive.md").read_text(encoding="utf-8")
+JOINED = DOCS.replace("\\\n", "")
+COMMANDS = re.findall(r"^python -m experiments.exhaustive(.*)$", JOINED, re.MULTILINE)
+COMMANDS += re.findall(r"`(--fix [^`]*=[^`]*)`", DOCS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_the_document_are_taken(command: str) -> None:
+    resolved: list[Task] = []
+
+    def note(config: ExhaustiveConfig) -> int:
+        resolved.append(resolve(config))
+        return 0
+
+    assert flags.run(ExhaustiveConfig, note, "experiments.exhaustive", shlex.split(command)) == 0
+    assert resolved[0].size > 0
+
+
+def test_the_document_has_commands() -> None:
+    assert len(COMMANDS) == 4
