@@ -21,6 +21,7 @@ from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import Points
 
 _SECONDS_BETWEEN_WRITES = 5.0
+_TRIED = 2**14
 
 
 def execute(config: ExhaustiveConfig) -> int:
@@ -48,12 +49,17 @@ def execute(config: ExhaustiveConfig) -> int:
 def _try(task: Task) -> tuple[float, float]:
     """Evaluate frames here and there: the best value of some, and the seconds all will take."""
     enumeration, evaluator = task.enumeration, _evaluator(task)
-    tried = len(enumeration.unit(0))
-    numbers = np.random.default_rng(0).integers(enumeration.frames, size=(2, tried))
-    limit = _scan(task, evaluator, enumeration.at(numbers[0]), math.inf).best
+    few = len(enumeration.unit(0))
+    rng = np.random.default_rng(0)
+    frames = enumeration.at(rng.integers(enumeration.frames, size=max(few, _TRIED)))
+    if task.bound is not None:
+        # The better the first limit, the more is ruled out by it.
+        frames = frames[np.argsort(task.bound.of(frames), kind="stable")]
+    limit = _scan(task, evaluator, frames[:few], math.inf).best
+    frames = enumeration.at(rng.integers(enumeration.frames, size=few))
     began = time.perf_counter()
-    _scan(task, evaluator, enumeration.at(numbers[1]), limit)
-    return limit, (time.perf_counter() - began) / tried * enumeration.frames
+    _scan(task, evaluator, frames, limit)
+    return limit, (time.perf_counter() - began) / few * enumeration.frames
 
 
 def _plan(task: Task, seconds: float) -> str:

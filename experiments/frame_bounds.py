@@ -42,9 +42,10 @@ class FrameBound:
         self._per_cycle = goal.lower_bound / latency_bound(layer, hardware)
         self._lanes = hardware.simd_lanes
 
+    def of(self, frames: Points) -> NDArray[np.float64]:
+        """Return the bounds of frames, int32[N, D] to float64[N]."""
+        return first_pe_macs(self._space, frames) / self._lanes * self._per_cycle
+
     def keep(self, frames: Points, limit: float) -> Points:
         """Return the frames, of int32[N, D], whose bound is not above a limit."""
-        bound: NDArray[np.float64] = (
-            first_pe_macs(self._space, frames) / self._lanes * self._per_cycle
-        )
-        return frames[bound <= limit * (1 + _ROUNDING)]
+        return frames[self.of(frames) <= limit * (1 + _ROUNDING)]
