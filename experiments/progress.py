@@ -10,6 +10,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -56,8 +57,38 @@ class Bar:
 
     def _show(self, evaluations: int, best: float) -> None:
         self._best = min(self._best, best)
-        shown = f"{self._best:.4g}" if math.isfinite(self._best) else "-"
-        self._progress.update(self._task, completed=self._done + evaluations, best=shown)
+        completed = self._done + evaluations
+        self._progress.update(self._task, completed=completed, best=_shown(self._best))
+
+
+class EnumerationBar:
+    """The bar of an enumeration, the time left, and the best so far.
+
+    Args:
+        mappings: all of them.
+    """
+
+    def __init__(self, mappings: int) -> None:
+        self._progress = Progress(
+            TextColumn("mappings"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            TextColumn("best {task.fields[best]}"),
+            console=Console(stderr=True),
+        )
+        self._task = self._progress.add_task("", total=mappings, best="-")
+
+    def __enter__(self) -> EnumerationBar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def show(self, mappings: int, best: float) -> None:
+        """Show how many are done, and the best of them."""
+        self._progress.update(self._task, completed=mappings, best=_shown(best))
 
 
 class CellsBar:
@@ -105,3 +136,7 @@ class CellsBar:
 
     def _show(self) -> None:
         self._progress.update(self._task, description="; ".join(self._running))
+
+
+def _shown(best: float) -> str:
+    return f"{best:.4g}" if math.isfinite(best) else "-"

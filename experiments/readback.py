@@ -24,7 +24,7 @@ BRIEF.maxstring = 80
 
 
 def number(entry: dict[str, Any], name: str, kind: type[Number]) -> Number:
-    """Return a figure of a search, which must be finite and not negative.
+    """Return a figure, which must be finite and not negative.
 
     Raises:
         LookupError, ValueError: it is not there, or not that.
@@ -32,7 +32,7 @@ def number(entry: dict[str, Any], name: str, kind: type[Number]) -> Number:
     figure = entry[name]
     kinds = (int, float) if kind is float else (int,)
     if type(figure) not in kinds or not 0 <= figure < math.inf:
-        raise ValueError(f"{name} of seed {BRIEF.repr(entry['seed'])}: {BRIEF.repr(figure)}")
+        raise ValueError(f"{name}{_of_seed(entry)}: {BRIEF.repr(figure)}")
     return kind(figure)
 
 
@@ -48,7 +48,7 @@ def vector(entry: dict[str, Any], name: str) -> tuple[int, ...] | None:
     if not isinstance(point, list) or not all(
         type(each) is int and 0 <= each <= MAX_INT for each in point
     ):
-        raise ValueError(f"{name} of seed {BRIEF.repr(entry['seed'])}: {BRIEF.repr(point)}")
+        raise ValueError(f"{name}{_of_seed(entry)}: {BRIEF.repr(point)}")
     return tuple(point)
 
 
@@ -84,3 +84,7 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
                     f"{path}: the run was begun with {section} {name} = {BRIEF.repr(old)}, "
                     f"asked for {BRIEF.repr(new)}; resume it as it was begun"
                 )
+
+
+def _of_seed(entry: dict[str, Any]) -> str:
+    return f" of seed {BRIEF.repr(entry['seed'])}" if "seed" in entry else ""

@@ -29,6 +29,8 @@ from experiments.searches import Search, best_search, summarise
 from experiments.stats import Floats
 from experiments.traces import Trace, append_trace, read_trace, write_trace
 from maestro_env.errors import MapSpaceError
+from maestro_env.layer import Layer
+from maestro_env.mapping import Mapping
 
 _CONFIG, _SUMMARY, _TRACE = "config.json", "summary.json", "trace.csv.gz"
 
@@ -94,9 +96,7 @@ class RunWriter:
         mapping = problem.space.decode(point)
         cost, _ = problem.evaluate_mapping(mapping)
         assert cost is not None
-        write_text(self.directory / "best_mapping.json", mapping.to_json())
-        write_text(self.directory / "best_mapping.m", mapping.to_m(problem.layer))
-        write_text(self.directory / "best_mapping.txt", f"{mapping}\n")
+        write_mapping(self.directory, mapping, problem.layer)
         best = {
             "mapper": search.mapper,
             "seed": search.seed,
@@ -106,6 +106,17 @@ class RunWriter:
             "cost": cost.as_dict(),
         }
         write_json(self.directory / "best_cost.json", best)
+
+
+def write_mapping(directory: Path, mapping: Mapping, layer: Layer) -> None:
+    """Write the best mapping of a layer as JSON, MAESTRO file and loop nest.
+
+    Raises:
+        RecordError: a file cannot be written.
+    """
+    write_text(directory / "best_mapping.json", mapping.to_json())
+    write_text(directory / "best_mapping.m", mapping.to_m(layer))
+    write_text(directory / "best_mapping.txt", f"{mapping}\n")
 
 
 def begin(task: Task) -> RunWriter:

@@ -187,7 +187,7 @@ class MapSpace(Recomputed):
         Two mappings share a 64-bit number by accident once in 10^19 pairs.
         """
         clipped = points.copy()
-        for inner, outer in self._clipped_columns:
+        for inner, outer in self.clipped_columns:
             np.minimum(clipped[:, inner], clipped[:, outer], out=clipped[:, inner])
         identities: NDArray[np.uint64] = clipped.astype(np.uint64) @ self._weights
         return identities
@@ -243,6 +243,38 @@ class MapSpace(Recomputed):
             raise MapSpaceError(f"the {self.schema} space of {self.layer} has no such mapping")
         return point
 
+    @cached_property
+    def clipped_columns(self) -> list[tuple[int, int]]:
+        """Columns of L1 and L2 tiles of one dimension, whose choices are the same.
+
+        An inner tile is clipped to the outer one: a larger choice means the outer one's.
+        """
+        columns = {parameter.name: i for i, parameter in enumerate(self.parameters)}
+        pairs = ((_tile_name("l1", dim), _tile_name("l2", dim)) for dim in self.extents)
+        return [(columns[inner], columns[outer]) for inner, outer in pairs if inner in columns]
+
+    def tile(self, level: str, dim: str) -> Parameter | int:
+        """Return the parameter of a tile of ``l2`` or ``l1``, or its size if that is fixed."""
+        fixed = self._schema.tile(level, dim, self.extents[dim])
+        return self.parameter(_tile_name(level, dim)) if fixed is None else fixed
+
+    @property
+    def cluster(self) -> Parameter | int:
+        """The parameter of the cluster size, or the size if that is fixed."""
+        fixed = self._schema.cluster(self.hardware.num_pes)
+        return self.parameter("cluster_size") if fixed is None else fixed
+
+    def parameter(self, name: str) -> Parameter:
+        """Return a parameter by name.
+
+        Raises:
+            UnknownNameError: the space has none of that name.
+        """
+        named = {parameter.name: parameter for parameter in self.parameters}
+        if name not in named:
+            raise UnknownNameError("parameter", name, named)
+        return named[name]
+
     @property
     def cuts_windows(self) -> bool:
         """Whether the schema lets a convolution's R or S be tiled, which MAESTRO refuses."""
@@ -259,13 +291,12 @@ class MapSpace(Recomputed):
         columns = {parameter.name: i for i, parameter in enumerate(self.parameters)}
         names = list(self.extents)
 
-        def choice(name: str, fixed: int | None) -> tuple[int, list[int]]:
-            if fixed is not None:
-                return -1, [fixed]
-            column = columns[name]
-            values = self.parameters[column].values
+        def choice(size: Parameter | int) -> tuple[int, list[int]]:
+            if isinstance(size, int):
+                return -1, [size]
             # The core takes no values for index + 1: extents may be too large to list.
-            return column, [] if isinstance(values, range) else [int(v) for v in values]
+            listed = [] if isinstance(size.values, range) else [int(v) for v in size.values]
+            return columns[size.name], listed
 
         levels = []
         for level in _LEVELS:
@@ -273,25 +304,15 @@ class MapSpace(Recomputed):
                 columns[f"{level}_parallel"],
                 [names.index(dim) for dim in self.parallel_dims],
             )
-            tiles = [
-                choice(_tile_name(level, dim), self._schema.tile(level, dim, extent))
-                for dim, extent in self.extents.items()
-            ]
+            tiles = [choice(self.tile(level, dim)) for dim in self.extents]
             levels.append((columns[f"{level}_order"], parallel, tiles))
         return _native.MapSpace(
             self.layer.native,
             [(parameter.name, parameter.choices) for parameter in self.parameters],
             names,
             levels,
-            choice("cluster_size", self._schema.cluster(self.hardware.num_pes)),
+            choice(self.cluster),
         )
-
-    @cached_property
-    def _clipped_columns(self) -> list[tuple[int, int]]:
-        """Columns of L1 and L2 tiles of one dimension, whose choices are the same."""
-        columns = {parameter.name: i for i, parameter in enumerate(self.parameters)}
-        pairs = ((_tile_name("l1", dim), _tile_name("l2", dim)) for dim in self.extents)
-        return [(columns[inner], columns[outer]) for inner, outer in pairs if inner in columns]
 
     @cached_property
     def _weights(self) -> NDArray[np.uint64]:

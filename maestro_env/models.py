@@ -21,6 +21,8 @@ class CostModel:
         csv_energy: whether it fills ``csv_energy_nj``.
         exploitable: whether it credits some mappings with results no machine could achieve, so that
             searches need the guard.
+        ignores_still_loops: whether it makes no difference where in its level a loop of one step
+            stands (exact model, E8).
     """
 
     name: str
@@ -29,6 +31,7 @@ class CostModel:
     miscounts_strides: bool
     csv_energy: bool
     exploitable: bool
+    ignores_still_loops: bool
 
 
 MODELS: Mapping[str, CostModel] = MappingProxyType(
@@ -42,6 +45,7 @@ MODELS: Mapping[str, CostModel] = MappingProxyType(
                 miscounts_strides=False,
                 csv_energy=False,
                 exploitable=False,
+                ignores_still_loops=True,
             ),
             CostModel(
                 "maestro",
@@ -50,6 +54,7 @@ MODELS: Mapping[str, CostModel] = MappingProxyType(
                 miscounts_strides=True,
                 csv_energy=True,
                 exploitable=True,
+                ignores_still_loops=False,
             ),
         )
     }

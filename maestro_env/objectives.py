@@ -64,12 +64,14 @@ class Objective:
         unit: of its values.
         function: metrics [N, M] to values [N].
         bound: the least any executable mapping can have.
+        of_latency: whether it is the latency times something, and its bound too.
     """
 
     name: str
     unit: str
     function: Callable[[Metrics], Metrics]
     bound: Callable[[Layer, Hardware], float] | None
+    of_latency: bool = False
 
     def of(self, cost: Cost) -> float:
         """Return the value of one cost; NaN if the model has no figure for it."""
@@ -82,9 +84,9 @@ def _edp(metrics: Metrics, energy: str) -> Metrics:
 
 
 _TOTAL = (
-    Objective("latency", "cycles", partial(column, name="latency_cycles"), latency_bound),
+    Objective("latency", "cycles", partial(column, name="latency_cycles"), latency_bound, True),
     Objective("energy", "nJ", partial(column, name="energy_nj"), energy_bound),
-    Objective("edp", "cycles x nJ", partial(_edp, energy="energy_nj"), edp_bound),
+    Objective("edp", "cycles x nJ", partial(_edp, energy="energy_nj"), edp_bound, True),
     Objective("area", "um^2", partial(column, name="area_um2"), area_bound),
 )
 _CSV = (

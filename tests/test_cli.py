@@ -14,11 +14,12 @@ from types import ModuleType
 import pytest
 from run_helpers import contents, interrupt_after_import, load, run
 
-from experiments import bench, cli, cluster, compare, flags, speed
+from experiments import bench, cli, cluster, compare, exhaustive, flags, speed
 from experiments import run as run_command
 from experiments.cluster_job import ClusterConfig
 from experiments.compare_config import CompareConfig
 from experiments.config import RunConfig
+from experiments.exhaustive_config import ExhaustiveConfig
 from experiments.run import main
 from maestro_env import models
 
@@ -98,7 +99,12 @@ def test_existing_directories_are_never_overwritten(
 
 @pytest.mark.parametrize(
     ("module", "config"),
-    [(run_command, RunConfig), (compare, CompareConfig), (cluster, ClusterConfig)],
+    [
+        (run_command, RunConfig),
+        (compare, CompareConfig),
+        (cluster, ClusterConfig),
+        (exhaustive, ExhaustiveConfig),
+    ],
 )
 def test_help_names_every_flag_once(
     module: ModuleType, config: type, capsys: pytest.CaptureFixture[str]
@@ -166,7 +172,10 @@ def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["run", "compare", "cluster", "bench", "audit", "exploit", "gamma_parity", "paper.__main__"],
+    [
+        *("run", "compare", "cluster", "bench", "audit", "exhaustive", "exploit", "gamma_parity"),
+        "paper.__main__",
+    ],
 )
 def test_commands_start_light(command: str) -> None:
     """Until a command answers Ctrl-C, it has imported nothing but the standard library."""
