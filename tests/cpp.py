@@ -15,8 +15,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / "build" / "tests"
 JOBS = int(os.environ.get("NPY_NUM_BUILD_JOBS", 0)) or os.cpu_count() or 1
-# As setup.py compiles the product, so that arithmetic and instructions are its own.
-PRODUCT_FLAGS = ("-std=c++20", "-O3", "-ffp-contract=off", "-fwrapv", "-fPIC")
+# What the product is compiled with, by setup.py, by Python's own flags and by pybind11's.
+PRODUCT_FLAGS = (
+    *("-std=c++20", "-O3", "-ffp-contract=off"),
+    *("-DNDEBUG", "-fwrapv", "-fPIC", "-fvisibility=hidden"),
+)
 
 Tree = Mapping[str, Path]
 """Place below the root, as includes see it, to the file that stands there."""

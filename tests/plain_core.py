@@ -25,7 +25,6 @@ PLAIN = "tests/plain"
 MODELS = ("exact", "maestro")
 FLAGS = (
     *PRODUCT_FLAGS,
-    "-fvisibility=hidden",
     # Types of its own: those of the product have the same names.
     '-DPYBIND11_STDLIB="_plain"',
     f"-I{pybind11.get_include()}",
