@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / "build" / "tests"
@@ -106,9 +107,13 @@ def without_python(tree: Tree) -> dict[str, Path]:
     }
 
 
-def program(driver: str, **build: object) -> Build:
-    """Return the program of one file of ``tests/native`` with the core."""
-    tree = without_python(files("native"))
-    helpers = {place: file for place, file in files("tests/native").items() if place[-3:] == "hpp"}
+def headers() -> dict[str, Path]:
+    """Return what the drivers in ``tests/native`` share."""
+    return {place: file for place, file in files("tests/native").items() if file.suffix == ".hpp"}
+
+
+def program(driver: str, **build: Any) -> Build:
+    """Return the program of one driver of ``tests/native`` with the core."""
     main = f"tests/native/{driver}.cpp"
-    return Build(driver, {**tree, **helpers, main: ROOT / main}, **build)
+    tree = {**without_python(files("native")), **headers(), main: ROOT / main}
+    return Build(driver, tree, **build)

@@ -1,4 +1,4 @@
-"""The product against the plain implementation: ``python -m tests.differential``.
+"""The product against the plain implementation: ``python tests/differential.py``.
 
 The same random points and directive lists, and the mappings of the measured rows, go through both;
 every figure, status, report, cluster and CSV cell must be the same to the last bit. Chunk ``k`` of

@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of the evaluator: ``python -m tests.fuzz_evaluator --seconds 600``.
+"""Coverage-guided fuzzing of the evaluator: ``python tests/fuzz_evaluator.py --seconds 600``.
 
 Any bytes are a layer, a machine and directive lists, for both models under the address and
 undefined-behaviour sanitizers, with the plain models beside them. Needs clang with its libFuzzer
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cpp import PRODUCT_FLAGS, ROOT, Build, files, program, without_python
+from cpp import PRODUCT_FLAGS, ROOT, Build, headers, program, without_python
 from plain_core import tree as plain_tree
 
 CORPUS = ROOT / "build" / "fuzz" / "evaluator"
@@ -31,26 +31,23 @@ def missing() -> str | None:
     return None if shutil.which("clang++") else "needs clang (apt install clang libclang-rt-dev)"
 
 
-def plain_library() -> Path:
-    """Return the plain core as a library beside the product's core in one process."""
-    helpers = {place: file for place, file in files("tests/native").items() if place[-3:] == "hpp"}
-    sources = {**without_python(plain_tree()), **helpers, BRIDGE: ROOT / BRIDGE}
-    flags = (*PRODUCT_FLAGS, "-Dgym=plain_gym")
-    return Build("libplain.so", sources, flags, ["-shared"]).path()
+def plain_library() -> Build:
+    """Return how the plain core becomes a library beside the product's core in one process."""
+    sources = {**without_python(plain_tree()), **headers(), BRIDGE: ROOT / BRIDGE}
+    return Build("libplain.so", sources, (*PRODUCT_FLAGS, "-Dgym=plain_gym"), ["-shared"])
 
 
-def target() -> Path:
-    """Return the fuzzer's program."""
-    plain = plain_library()
+def target(plain: Path) -> Path:
+    """Return the fuzzer's program, which compares with a library of the plain core."""
     link = [str(plain), f"-Wl,-rpath,{plain.parent}"]
     return program("fuzz_evaluator", flags=SANITIZE, link=link, compiler="clang++").path()
 
 
-def run(seconds: int, corpus: Path = CORPUS) -> subprocess.CompletedProcess[bytes]:
-    """Fuzz for some seconds; the status is other than 0 after a finding."""
+def command(program: Path, seconds: int, corpus: Path) -> list[str]:
+    """Return the command that fuzzes; its status is other than 0 after a finding."""
     corpus.mkdir(parents=True, exist_ok=True)
     options = (f"-max_total_time={seconds}", f"-max_len={LONGEST}", f"-artifact_prefix={corpus}-")
-    return subprocess.run([str(target()), *options, "-print_final_stats=1", str(corpus)])
+    return [str(program), *options, "-print_final_stats=1", str(corpus)]
 
 
 def main() -> None:
@@ -59,7 +56,8 @@ def main() -> None:
     given = parser.parse_args()
     if why := missing():
         sys.exit(f"fuzzing the evaluator {why}")
-    sys.exit(run(given.seconds).returncode)
+    program = target(plain_library().path())
+    sys.exit(subprocess.run(command(program, given.seconds, CORPUS)).returncode)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Instructions a random legal13 mapping takes: ``python -m tests.instructions [--write]``.
+"""Instructions a random legal13 mapping takes: ``python tests/instructions.py [--write]``.
 
 Counted by callgrind, so that a slowdown shows without a clock, on any machine however busy. The
 figures in ``instructions.json`` hold for the compiler they are listed under; for all others there
@@ -81,7 +81,7 @@ def complaint(case: str, count: float, iterations: float, compiler: str) -> str 
         return None
     return (
         f"{case}: {count:.0f} instructions a mapping, {change:+.0%} of the committed "
-        f"{known[case]}; if that is meant: python -m tests.instructions --write"
+        f"{known[case]}; if that is meant: python tests/instructions.py --write"
     )
 
 

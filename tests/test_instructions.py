@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
-from cpp import compiler_version
+from cpp import PRODUCT_FLAGS, ROOT, compiler_version
 from instructions import CASES, SLACK, complaint, figures, missing, per_unit, ratio
 
 COMPILERS = tuple(figures()["compilers"])
@@ -24,6 +26,17 @@ def test_a_mapping_is_within_the_bound_for_any_compiler(case: str) -> None:
     assert complaint(case, per_unit(case), ratio(case), ANOTHER) is None
 
 
+def test_the_driver_is_compiled_as_the_product_is() -> None:
+    tree = ast.parse((ROOT / "setup.py").read_text(encoding="utf-8"))
+    keywords = {k.arg: k.value for k in ast.walk(tree) if isinstance(k, ast.keyword)}
+    flags = {f"-std=c++{ast.literal_eval(keywords['cxx_std'])}"}
+    for each in ast.walk(keywords["extra_compile_args"]):
+        if isinstance(each, ast.Constant) and not each.value.startswith("-W"):
+            flags.add(each.value)
+    assert len(flags) >= 3
+    assert flags <= set(PRODUCT_FLAGS)
+
+
 def test_every_case_has_its_figures() -> None:
     assert ANOTHER not in COMPILERS
     tables = [*figures()["compilers"].values(), figures()["elsewhere"]]
@@ -41,7 +54,7 @@ def test_a_change_of_more_than_the_slack_shows(case: str, compiler: str) -> None
         found = complaint(case, committed * (1 + 1.01 * change), 1, compiler)
         assert found is not None
         assert str(committed) in found
-        assert "python -m tests.instructions --write" in found
+        assert "python tests/instructions.py --write" in found
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -1,4 +1,4 @@
-"""Threaded batches under ThreadSanitizer: ``python -m tests.threads``."""
+"""Threaded batches under ThreadSanitizer: ``python tests/threads.py``."""
 
 from __future__ import annotations
 
