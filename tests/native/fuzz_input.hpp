@@ -45,7 +45,9 @@ struct Problem {
 namespace detail {
 
 inline constexpr int kMostMappings = 3;
-inline constexpr int kMostDirectives = 40;
+// The cases of a level, which maestro walks as the binary does, double with every loop.
+inline constexpr int kMostLoops = 10;
+inline constexpr int kMostClusters = 6;
 // One dimension more than operators and output axes have, ...
 inline constexpr int kDims = gym::kFirstOtherDim + 1;
 // ... and in directives one that no layer has.
@@ -126,16 +128,25 @@ inline gym::Directive read_directive(Bytes& bytes, const gym::Layer& layer) {
   return {kind < 10 ? Kind::temporal : Kind::spatial, dim, tile, offset};
 }
 
+inline gym::Mapping read_mapping(Bytes& bytes, const gym::Layer& layer) {
+  gym::Mapping mapping;
+  int loops = 0, clusters = 0;
+  while (bytes.left() && loops < kMostLoops && clusters < kMostClusters && !bytes.rarely()) {
+    const gym::Directive directive = read_directive(bytes, layer);
+    const bool cluster = directive.kind >= gym::Directive::Kind::cluster;
+    loops = cluster ? 0 : loops + 1;
+    clusters += cluster;
+    mapping.push_back(directive);
+  }
+  return mapping;
+}
+
 }  // namespace detail
 
 inline Problem read_problem(Bytes bytes) {
   Problem problem{detail::read_layer(bytes), detail::read_hardware(bytes), {}};
   for (int i = 0; i < detail::kMostMappings && bytes.left(); ++i) {
-    gym::Mapping mapping;
-    while (bytes.left() && mapping.size() < detail::kMostDirectives && !bytes.rarely()) {
-      mapping.push_back(detail::read_directive(bytes, problem.layer));
-    }
-    problem.mappings.push_back(mapping);
+    problem.mappings.push_back(detail::read_mapping(bytes, problem.layer));
   }
   return problem;
 }
