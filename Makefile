@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard native/*.?pp native/*/*.?pp) setup.py pyproject.toml constraints.txt
+CPP := $(wildcard native/*.?pp native/*/*.?pp tests/native/*.?pp tests/plain/*.?pp \
+  tests/plain/*/*.?pp)
+FUZZ_SECONDS ?= 600
 
-.PHONY: run test clean
+.PHONY: run test differential fuzz threads clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m experiments.run --layer mobilenetv2_l2 --objective edp
@@ -12,9 +15,23 @@ run: $(VENV)/.installed
 test: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror native/*.?pp native/*/*.?pp
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest -rs
+
+# A million random points and more, bit for bit against the plain models.
+differential: $(VENV)/.installed
+	$(BIN)/python tests/differential.py
+
+# Needs clang with libFuzzer; installs atheris, which is libFuzzer for Python.
+fuzz: $(VENV)/.installed
+	$(BIN)/pip install --quiet atheris
+	$(BIN)/python tests/fuzz_evaluator.py --seconds $(FUZZ_SECONDS)
+	$(BIN)/python tests/fuzz_parser.py --seconds $(FUZZ_SECONDS)
+
+# Threaded batches under ThreadSanitizer.
+threads: $(VENV)/.installed
+	$(BIN)/python tests/threads.py
 
 # Everything in one go under the constraints, so that nothing pulls another torch.
 $(VENV)/.installed: $(SOURCES)

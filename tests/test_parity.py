@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from directive_texts import directive
 
 from maestro_env import _native
 from maestro_env.compat import main
@@ -107,21 +108,6 @@ def test_every_row_ends_as_it_does_in_the_binary(evaluated: list[Row]) -> None:
 
 
 # --- The batch path -----------------------------------------------------------------------------
-
-
-def value(text: str, dims: dict[str, int]) -> int:
-    return dims[text[3:-1]] if text.startswith("Sz(") else int(text)
-
-
-def directive(line: str, dims: dict[str, int]) -> tuple[str, str, int, int]:
-    """Read ``SpatialMap(2,Sz(R)) Y';`` or ``Cluster(4,P);``."""
-    head, _, rest = line.partition("(")
-    arguments, _, dim = rest.rpartition(")")
-    size, other = arguments.split(",")
-    if head == "Cluster":
-        kind = head if other in ("P", "L") else "malformed"
-        return kind, "", value(size, dims), value(size, dims)
-    return head, dim.strip(" ;"), value(size, dims), value(other, dims)
 
 
 def is_layer(row: Row) -> bool:

@@ -174,6 +174,12 @@ Status count_edge_units(Level& level) {
   return Status::ok;
 }
 
+// S6.1 divides by every offset; that of a derived extent can be 0.
+bool has_zero_offset(const Level& level) {
+  return std::any_of(level.directives.begin(), level.directives.end(),
+                     [](const LevelDirective& each) { return each.offset == 0; });
+}
+
 // S6.1 for one directive.
 TileSizes tile_sizes(const LevelDirective& directive, std::int32_t extent) {
   const std::int32_t size = directive.size;
@@ -272,6 +278,7 @@ Status build_levels(const LayerTable& table, const Mapping& mapping, std::int32_
                     Levels& levels) {
   Status status = split(mapping, num_pes, nocs, levels);
   if (status != Status::ok) return status;
+  bool divides_by_zero = false;
   for (int j = 0; j < levels.count; ++j) {
     Level& level = levels.level[j];
     const Level* above = j > 0 ? &levels.level[j - 1] : nullptr;
@@ -287,14 +294,19 @@ Status build_levels(const LayerTable& table, const Mapping& mapping, std::int32_
     if (status != Status::ok) return status;
     status = count_edge_units(level);
     if (status != Status::ok) return status;
-    size_tiles(level, table.slides);
+    if (has_zero_offset(level)) {
+      divides_by_zero = true;
+    } else {
+      size_tiles(level, table.slides);
+    }
   }
   // A tensor's dimension nothing lists is looked up in vain.
   for (const Tensor& tensor : table.tensors) {
     if ((tensor.set & ~levels.level[0].present) != 0) return Status::reference_exit;
   }
   if ((table.undefined & table.in_vars) != 0) return Status::reference_undefined;
-  return Status::ok;
+  // The binary builds all levels before it sizes tiles.
+  return divides_by_zero ? Status::reference_sigfpe : Status::ok;
 }
 
 }  // namespace gym::maestro

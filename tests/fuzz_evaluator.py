@@ -1,0 +1,64 @@
+"""Coverage-guided fuzzing of the evaluator: ``python tests/fuzz_evaluator.py --seconds 600``.
+
+Any bytes are a layer, a machine and directive lists, for both models under the address and
+undefined-behaviour sanitizers, with the plain models beside them. Needs clang with its libFuzzer
+(apt install clang libclang-rt-dev). What it learns, and an input that fails, stays in
+``build/fuzz/evaluator``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from cpp import PRODUCT_FLAGS, ROOT, Build, headers, program, without_python
+from plain_core import tree as plain_tree
+
+CORPUS = ROOT / "build" / "fuzz" / "evaluator"
+BRIDGE = "tests/native/plain_numbers.cpp"
+SANITIZE = (
+    *("-std=c++20", "-O1", "-g", "-ffp-contract=off"),
+    *("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"),
+)
+LONGEST = 400  # bytes of an input
+
+
+def missing() -> str | None:
+    """Return why this machine cannot fuzz."""
+    return None if shutil.which("clang++") else "needs clang (apt install clang libclang-rt-dev)"
+
+
+def plain_library() -> Build:
+    """Return how the plain core becomes a library beside the product's core in one process."""
+    sources = {**without_python(plain_tree()), **headers(), BRIDGE: ROOT / BRIDGE}
+    return Build("libplain.so", sources, (*PRODUCT_FLAGS, "-Dgym=plain_gym"), ["-shared"])
+
+
+def target(plain: Path) -> Path:
+    """Return the fuzzer's program, which compares with a library of the plain core."""
+    link = [str(plain), f"-Wl,-rpath,{plain.parent}"]
+    return program("fuzz_evaluator", flags=SANITIZE, link=link, compiler="clang++").path()
+
+
+def command(program: Path, seconds: int, corpus: Path) -> list[str]:
+    """Return the command that fuzzes; its status is other than 0 after a finding."""
+    corpus.mkdir(parents=True, exist_ok=True)
+    options = (f"-max_total_time={seconds}", f"-max_len={LONGEST}", f"-artifact_prefix={corpus}-")
+    return [str(program), *options, "-print_final_stats=1", str(corpus)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=600)
+    given = parser.parse_args()
+    if why := missing():
+        sys.exit(f"fuzzing the evaluator {why}")
+    program = target(plain_library().path())
+    sys.exit(subprocess.run(command(program, given.seconds, CORPUS)).returncode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+// Threaded batches for ThreadSanitizer: several callers of one evaluator, each call with several
+// threads, single mappings in between. Ends with 1 if any result differs from one thread's.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "problems.hpp"
+
+namespace {
+
+constexpr std::int64_t kMappings = 1500;  // several chunks for every thread
+constexpr int kCallers = 3;
+constexpr int kMostThreads = 4;
+
+bool same(const driver::Results& one, const driver::Results& other) {
+  return one.statuses == other.statuses && std::memcmp(one.rows.data(), other.rows.data(),
+                                                       one.rows.size() * sizeof(gym::Metrics)) == 0;
+}
+
+class Batch {
+ public:
+  Batch(const std::string& model, bool guarded, const driver::Square& square)
+      : spec_{model, driver::layer_of(square), driver::machine(), guarded},
+        space_(driver::legal13(square)),
+        points_(driver::random_points(space_, kMappings, 2)) {}
+
+  // Calls whose results are not those of an evaluator of its own on one thread.
+  int wrong_calls() const {
+    gym::BatchEvaluator alone(spec_), shared(spec_);
+    const driver::Results expected = evaluate(alone, 1);
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < kCallers; ++caller) {
+      callers.emplace_back([&, caller] {
+        for (int threads = kMostThreads; threads > caller; --threads) {
+          if (!same(evaluate(shared, threads), expected)) ++wrong;
+          if (!same_single(shared, expected, caller)) ++wrong;
+        }
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    return wrong;
+  }
+
+ private:
+  driver::Results evaluate(gym::BatchEvaluator& evaluator, int threads) const {
+    driver::Results results(kMappings);
+    evaluator.evaluate(space_, points_.data(), kMappings, threads, results.rows.data(),
+                       results.statuses.data());
+    return results;
+  }
+
+  bool same_single(gym::BatchEvaluator& evaluator, const driver::Results& expected,
+                   std::size_t index) const {
+    gym::Mapping mapping;
+    space_.decode(points_.data() + index * space_.parameters.size(), mapping);
+    const gym::BatchEvaluator::Single single = evaluator.evaluate(mapping);
+    return single.status == expected.statuses[index] &&
+           std::memcmp(&single.metrics, &expected.rows[index], sizeof(gym::Metrics)) == 0;
+  }
+
+  gym::ScorerSpec spec_;
+  gym::MapSpace space_;
+  std::vector<std::int32_t> points_;
+};
+
+}  // namespace
+
+int main() {
+  int wrong = 0;
+  for (const std::string model : {"exact", "maestro"}) {
+    for (const bool guarded : {false, true}) {
+      for (const driver::Square& square : driver::kSquares) {
+        const int calls = Batch(model, guarded, square).wrong_calls();
+        if (calls > 0) std::fprintf(stderr, "%s: %d calls gave other rows\n", model.c_str(), calls);
+        wrong += calls;
+      }
+    }
+  }
+  return wrong > 0;
+}

@@ -1,0 +1,118 @@
+#include "tiling.hpp"
+
+#include <algorithm>
+
+namespace gym::exact {
+
+namespace {
+
+using Kind = Directive::Kind;
+
+// Whether a directive stands for no loop at all: K of a depthwise layer, which has none.
+bool ignored(Operator op, const Directive& directive) {
+  return op == Operator::dsconv && directive.dim == kK && directive.kind == Kind::temporal;
+}
+
+// Units of every level; the first level gets what the clusters leave.
+Status deal_units(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling) {
+  const auto clusters = std::count_if(mapping.begin(), mapping.end(), [](const Directive& each) {
+    return each.kind == Kind::cluster;
+  });
+  if (clusters + 1 > kMaxLevels) return Status::too_many_levels;
+  tiling.levels = static_cast<int>(clusters) + 1;
+  std::int64_t left = num_pes;
+  int j = 0;
+  for (const Directive& directive : mapping) {
+    if (directive.kind != Kind::cluster) continue;
+    left /= directive.size;
+    tiling.level[++j].units = directive.size;
+  }
+  tiling.level[0].units = left;
+  return left < 1 ? Status::cluster_exceeds_pes : Status::ok;
+}
+
+}  // namespace
+
+Tiler::Tiler(const LoopNest& nest, Operator op) : nest_(nest), op_(op) {
+  for (int dim = 0; dim < kMaxDims; ++dim) loop_[dim] = loop_of(op, static_cast<Dim>(dim));
+}
+
+Status Tiler::check_syntax(const Mapping& mapping, int& problem) const {
+  std::uint32_t seen = 0;
+  for (problem = 0; problem < static_cast<int>(mapping.size()); ++problem) {
+    const Directive& directive = mapping[problem];
+    if (directive.kind == Kind::malformed || directive.size < 1 || directive.offset < 1) {
+      return Status::bad_tile;
+    }
+    if (directive.kind == Kind::cluster) {
+      seen = 0;
+      continue;
+    }
+    if (ignored(op_, directive)) continue;
+    const LoopId id = loop_[directive.dim];
+    const bool repeated = id != kLoops && (seen >> id & 1) != 0;
+    if (id == kLoops || repeated) return Status::bad_tile;
+    seen |= 1u << id;
+  }
+  problem = -1;
+  return mapping.empty() ? Status::bad_tile : Status::ok;
+}
+
+// E2.3: the outputs or indices of a directive's tile, if it neither skips nor repeats any.
+std::optional<std::int64_t> Tiler::tile_size(const Directive& directive,
+                                             std::int64_t extent) const {
+  const std::int64_t size = directive.size;
+  const std::int64_t offset = directive.offset;
+  if (!is_convolution(op_) || (directive.dim != kY && directive.dim != kX)) {
+    if (size < extent && offset != size) return std::nullopt;
+    return std::min(size, extent);
+  }
+  const bool y = directive.dim == kY;
+  const std::int64_t window = nest_.extent[y ? kLoopR : kLoopS];
+  const std::int64_t stride = y ? nest_.stride_y : nest_.stride_x;
+  if (size < window) return std::nullopt;
+  const std::int64_t outputs = (size - window) / stride + 1;
+  // Both the literal offset and one in outputs are written in practice.
+  if (outputs < extent && offset != outputs * stride && offset != outputs) return std::nullopt;
+  return std::min(outputs, extent);
+}
+
+Status Tiler::tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling,
+                   int& problem) const {
+  Status status = check_syntax(mapping, problem);
+  if (status != Status::ok) return status;
+  status = deal_units(mapping, num_pes, tiling);
+  if (status != Status::ok) return status;
+  std::array<std::int64_t, kLoops> extent = nest_.extent;
+  TiledLevel* level = &tiling.level[0];
+  level->count = 0;
+  level->spatial = kLoops;
+  const auto end = static_cast<int>(mapping.size());
+  for (problem = 0; problem <= end; ++problem) {
+    const bool closes = problem == end || mapping[problem].kind == Kind::cluster;
+    if (closes) {
+      if (level->spatial == kLoops) return Status::bad_spatial;
+      if (problem == end) break;
+      ++level;
+      level->count = 0;
+      level->spatial = kLoops;
+      continue;
+    }
+    const Directive& directive = mapping[problem];
+    if (ignored(op_, directive)) continue;
+    const LoopId id = loop_[directive.dim];
+    const auto size = tile_size(directive, extent[id]);
+    if (!size) return Status::coverage;
+    if (directive.kind == Kind::spatial) {
+      if (level->spatial != kLoops) return Status::bad_spatial;
+      level->spatial = id;
+    }
+    // A loop of one chunk cuts nothing.
+    if (*size < extent[id]) level->loops[level->count++] = {id, *size};
+    extent[id] = *size;
+  }
+  problem = -1;
+  return Status::ok;
+}
+
+}  // namespace gym::exact

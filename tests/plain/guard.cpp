@@ -1,0 +1,89 @@
+#include "guard.hpp"
+
+#include <algorithm>
+
+#include "integers.hpp"
+
+namespace gym {
+
+Status check_positive(const Metrics& metrics) {
+  if (!(metrics.latency_cycles > 0)) return Status::above_peak;
+  const bool paid = metrics.energy_nj > 0 && !(metrics.csv_energy_nj <= 0) &&
+                    metrics.l1_bytes > 0 && metrics.l2_bytes > 0;
+  return paid ? Status::ok : Status::below_compulsory;
+}
+
+Guard::Guard(const Layer& layer, const LoopNest& nest, const Hardware& hardware)
+    : op_(layer.op),
+      nest_(nest),
+      hardware_(hardware),
+      macs_(static_cast<double>(nest.macs())),
+      words_{static_cast<double>(nest.words(kInput)), static_cast<double>(nest.words(kFilter)),
+             static_cast<double>(nest.words(kOutput))} {}
+
+Status Guard::check(const Mapping& mapping, const Metrics& metrics) {
+  if (metrics.macs != macs_) return Status::mac_mismatch;
+  const double lane_cycles = metrics.latency_cycles * hardware_.simd_lanes;
+  if (macs_ > lane_cycles * hardware_.num_pes) return Status::above_peak;
+  read_levels(mapping);
+  if (lane_cycles < busiest_pe_macs()) return Status::below_pe_load;
+  const bool compulsory = metrics.input_l2_reads >= words_[kInput] &&
+                          metrics.filter_l2_reads >= words_[kFilter] &&
+                          metrics.output_l2_writes >= words_[kOutput];
+  return compulsory ? Status::ok : Status::below_compulsory;
+}
+
+// Tile sizes in outputs: a Y or X tile of input rows holds the windows that fit.
+std::int64_t Guard::tile_of(const Directive& directive) const {
+  if (!is_convolution(op_) || (directive.dim != kY && directive.dim != kX)) return directive.size;
+  const bool y = directive.dim == kY;
+  const std::int64_t window = nest_.extent[y ? kLoopR : kLoopS];
+  const std::int64_t stride = y ? nest_.stride_y : nest_.stride_x;
+  return std::max<std::int64_t>((directive.size - window) / stride + 1, 1);
+}
+
+void Guard::read_levels(const Mapping& mapping) {
+  levels_.clear();
+  std::int64_t clusters = 1;
+  levels_.push_back({hardware_.num_pes, {}});
+  for (const Directive& directive : mapping) {
+    if (directive.kind == Directive::Kind::cluster) {
+      levels_.push_back({directive.size, {}});
+      clusters = wrap_mul(clusters, directive.size);
+      continue;
+    }
+    const LoopId id = loop_of(op_, directive.dim);
+    if (id == kLoops) continue;
+    Loop& loop = levels_.back().loop[id];
+    if (loop.tile == 0) loop = {tile_of(directive), directive.kind == Directive::Kind::spatial};
+  }
+  levels_[0].units =
+      std::max<std::int64_t>(hardware_.num_pes / std::max<std::int64_t>(clusters, 1), 1);
+}
+
+// How many indices of a dimension the first PE works on: unit 0 of a level gets every n-th chunk.
+double Guard::indices_of_first_pe(LoopId id, std::size_t j, std::int64_t extent) const {
+  if (j == levels_.size()) return static_cast<double>(extent);
+  const Loop& loop = levels_[j].loop[id];
+  if (loop.tile == 0) return indices_of_first_pe(id, j + 1, extent);
+  const std::int64_t tile = std::min(loop.tile, extent);
+  const std::int64_t units = loop.spatial ? levels_[j].units : 1;
+  const std::int64_t chunks = ceil_div(extent, tile);
+  const std::int64_t mine = ceil_div(chunks, units);
+  const bool has_tail = (chunks - 1) % units == 0;
+  double indices =
+      static_cast<double>(mine - (has_tail ? 1 : 0)) * indices_of_first_pe(id, j + 1, tile);
+  if (has_tail) indices += indices_of_first_pe(id, j + 1, extent - (chunks - 1) * tile);
+  return indices;
+}
+
+// The first PE is never idle while another works.
+double Guard::busiest_pe_macs() const {
+  double macs = 1;
+  for (int id = 0; id < kLoops; ++id) {
+    macs *= indices_of_first_pe(static_cast<LoopId>(id), 0, nest_.extent[id]);
+  }
+  return macs;
+}
+
+}  // namespace gym

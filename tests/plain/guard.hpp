@@ -1,0 +1,48 @@
+// Physical checks no executable mapping fails, whatever a model claims: the guard.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "hardware.hpp"
+#include "loop_nest.hpp"
+#include "mapping.hpp"
+#include "metrics.hpp"
+#include "status.hpp"
+
+namespace gym {
+
+// Without the guard too, a row must be a positive amount of time, energy and silicon.
+Status check_positive(const Metrics& metrics);
+
+class Guard {
+ public:
+  Guard(const Layer& layer, const LoopNest& nest, const Hardware& hardware);
+
+  // The first check that fails: MACs, peak throughput, the busiest PE's load, L2 traffic.
+  Status check(const Mapping& mapping, const Metrics& metrics);
+
+ private:
+  struct Loop {
+    std::int64_t tile = 0;  // 0: the level does not cut the dimension
+    bool spatial = false;
+  };
+  struct Level {
+    std::int64_t units;
+    std::array<Loop, kLoops> loop;
+  };
+
+  void read_levels(const Mapping& mapping);
+  std::int64_t tile_of(const Directive& directive) const;
+  double indices_of_first_pe(LoopId loop, std::size_t level, std::int64_t extent) const;
+  double busiest_pe_macs() const;
+
+  Operator op_;
+  LoopNest nest_;
+  Hardware hardware_;
+  double macs_;
+  std::array<double, kTensors> words_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace gym

@@ -1,0 +1,143 @@
+#include "csv.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "../area_power.hpp"
+#include "../integers.hpp"
+
+namespace gym::maestro {
+
+const std::string_view kCsvHeader =
+    "Neural Network Name, Layer Number, NumPEs, Runtime (Cycles), "
+    "Activity count-based Energy (nJ), Throughput (MACs/Cycle), "
+    "Throughput Per Energy (GMACs/s*J), Area, Power, NoC BW Req (Elements/cycle), Avg BW Req, "
+    "Peak BW Req, Vector Width, Offchip BW Req (Elements/cycle),  L2 SRAM Size Req (Bytes), "
+    "L1 SRAM Size Req (Bytes), Multicasting Factor (Weight), Multicasting Factor (Input), "
+    "Num Total Input Pixels, Num Total Weight Pixels, Ops/J, Num MACs, PE power, L1 power, "
+    "L2 power, NOC power, input l1 read, input l1 write, input l2 read, input l2 write, "
+    "input reuse factor,filter l1 read, filter l1 write, filter l2 read, filter l2 write, "
+    "filter reuse factor,output l1 read, output l1 write, output l2 read, output l2 write, "
+    "output reuse factor,Ingress Delay (Min), Ingress Delay (Max), Ingress Delay (Avg), "
+    "Egress Delay (Min), Egress Delay (Max),  Egress Delay (Avg),Compute Delay (Min), "
+    "Compute Delay (Min), Compute Delay (Avg),Avg number of utilized PEs, Arithmetic Intensity";
+
+namespace {
+
+class Cells {
+ public:
+  void integer(std::int64_t value) { texts_.push_back(std::to_string(value)); }
+
+  // Six significant digits; every NaN the binary computes is a negative one.
+  void real(long double value) {
+    if (std::isnan(value)) {
+      texts_.emplace_back("-nan");
+      return;
+    }
+    char text[32];
+    std::snprintf(text, sizeof text, "%Lg", value);
+    texts_.emplace_back(text);
+  }
+
+  void ratio(std::int64_t a, std::int64_t b) {
+    real(static_cast<long double>(a) / static_cast<long double>(b));
+  }
+
+  std::vector<std::string> take() { return std::move(texts_); }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+std::int64_t average(const Delays& delays, std::int64_t iterations) {
+  if (iterations == 0) return std::numeric_limits<std::int64_t>::min();
+  return static_cast<std::int64_t>(delays.sum / static_cast<long double>(iterations));
+}
+
+void add_delays(Cells& cells, const Delays& delays, std::int64_t iterations) {
+  cells.integer(iterations == 0 ? std::numeric_limits<std::int64_t>::min() : delays.min);
+  cells.integer(delays.max);
+  cells.integer(average(delays, iterations));
+}
+
+void add_traffic(Cells& cells, const Traffic& traffic) {
+  cells.integer(traffic.l1_read);
+  cells.integer(traffic.l1_write);
+  cells.integer(traffic.l2_read);
+  cells.integer(traffic.l2_write);
+  cells.ratio(traffic.l1_read, traffic.l1_write);
+}
+
+}  // namespace
+
+std::int64_t required_l1_bytes(const LayerResult& result) {
+  return wrap_add(wrap_add(result.l1_size[kInput], result.l1_size[kOutput]),
+                  result.l1_size[kFilter]);
+}
+
+std::int64_t required_l2_bytes(const LayerResult& result) {
+  const auto& traffic = result.top.traffic;
+  return wrap_add(wrap_add(traffic[kInput].l2_size, traffic[kOutput].l2_size),
+                  traffic[kFilter].l2_size);
+}
+
+std::vector<std::string> csv_cells(const Layer& layer, const LayerTable& table,
+                                   const Machine& machine, const LayerResult& result,
+                                   double energy_nj) {
+  const LevelResult& top = result.top;
+  const double macs = static_cast<double>(top.macs);
+  const std::int32_t l1 = wrap32(required_l1_bytes(result));
+  const std::int32_t l2 = wrap32(required_l2_bytes(result));
+  const AreaPower cost =
+      area_power(machine.num_pes, machine.simd_lanes, machine.nocs[0].bw, l1, l2, PeSum::repeated);
+  const Traffic& input = top.traffic[kInput];
+  const Traffic& filter = top.traffic[kFilter];
+  Cells cells;
+  cells.integer(machine.num_pes);
+  cells.integer(top.runtime);
+  cells.real(energy_nj);
+  cells.real(macs / static_cast<double>(top.runtime));
+  cells.real(static_cast<long double>(top.macs) / static_cast<long double>(top.runtime) /
+             energy_nj * 1e9L);
+  cells.real(cost.area_um2);
+  cells.real(cost.power_mw);
+  cells.integer(top.peak_bw);
+  cells.real(static_cast<double>(top.words_per_cycle) / static_cast<double>(top.iterations));
+  cells.integer(top.peak_bw);
+  cells.integer(machine.simd_lanes);
+  cells.integer(top.offchip_bw);
+  cells.integer(l2);
+  cells.integer(l1);
+  cells.ratio(filter.l1_write, filter.l2_read);
+  cells.ratio(input.l1_write, input.l2_read);
+  cells.integer(listed_words(layer, table.tensors[kInput]));
+  cells.integer(listed_words(layer, table.tensors[kFilter]));
+  cells.real(macs / energy_nj * 1e9);
+  cells.integer(top.macs);
+  cells.real(cost.pe_power_mw);
+  cells.real(cost.l1_power_mw);
+  cells.real(cost.l2_power_mw);
+  cells.real(cost.noc_power_mw);
+  for (const Traffic& traffic : top.traffic) add_traffic(cells, traffic);
+  add_delays(cells, top.ingress, top.iterations);
+  add_delays(cells, top.egress, top.iterations);
+  add_delays(cells, top.compute, top.iterations);
+  cells.real(top.active_units);
+  cells.real(top.intensity);
+  return cells.take();
+}
+
+std::string csv_row(const std::string& network, const std::string& layer,
+                    const std::vector<std::string>& cells) {
+  // Cells up to "NOC power" are joined tightly, the counts after it with a blank.
+  constexpr std::size_t kTightCells = 25;
+  std::string row = network + ',' + layer;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    row += i < kTightCells ? "," : ", ";
+    row += cells[i];
+  }
+  return row;
+}
+
+}  // namespace gym::maestro

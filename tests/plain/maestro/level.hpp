@@ -1,0 +1,71 @@
+// Cluster levels: a directive list cut at its Cluster directives and made complete (S4), with the
+// tile sizes that follow from each level's own table (S6.1).
+#pragma once
+
+#include <vector>
+
+#include "../mapping.hpp"
+#include "../status.hpp"
+#include "layer_table.hpp"
+
+namespace gym::maestro {
+
+struct LevelDirective {
+  Dim dim;
+  bool spatial;
+  std::int32_t size;
+  std::int32_t offset;
+};
+
+// Sizes of one dimension's tile: a whole tile, its new part in the next step, the remainder, and
+// the new part of the remainder.
+struct TileSizes {
+  std::int32_t full, fresh, edge, fresh_edge;
+};
+
+// A directive's part in a product of tile sizes, and the tile it contributes.
+struct Factor {
+  int directive;
+  Dim tile;
+};
+
+// The factors of one product. Those of temporal loops are the same for every unit.
+struct Product {
+  std::vector<Factor> temporal, spatial;
+
+  void clear();
+  void add(int directive, Dim tile, bool is_spatial);
+};
+
+struct Level {
+  std::int32_t units = 0;       // sub-clusters, or PEs, work is distributed to
+  std::int32_t edge_units = 0;  // of them busy in a last, partial round
+  std::vector<LevelDirective> directives;
+  DimSet present = 0;
+  std::array<std::int32_t, kMaxDims> extent{};
+  std::array<std::int32_t, kMaxDims> stride{};
+  std::array<TileSizes, kMaxDims> tiles{};     // by dimension; output axes by primed name
+  std::array<std::int32_t, kMaxDims> first{};  // of a dimension's directives, by index
+  std::array<std::int32_t, kMaxDims> last{};
+  DimSet spatial_dims = 0;         // dimensions whose first directive is spatial
+  int spatial = 0;                 // index of the first spatial directive
+  std::array<Product, 2> fetched;  // of input and filter, by every directive coupled to them
+  Product outputs;                 // by the first directive of every output dimension
+  Product reductions;              // by every directive no output dimension has
+
+  bool has(Dim dim) const { return (present & bit(dim)) != 0; }
+};
+
+// At most this many levels can be built: more clusters than networks-on-chip die.
+inline constexpr int kMaxLevels = 7;
+
+struct Levels {
+  std::array<Level, kMaxLevels> level;
+  int count = 0;
+};
+
+// Levels of `mapping` on `num_pes` PEs joined by `nocs` networks, or how the binary dies.
+Status build_levels(const LayerTable& table, const Mapping& mapping, std::int32_t num_pes, int nocs,
+                    Levels& levels);
+
+}  // namespace gym::maestro
