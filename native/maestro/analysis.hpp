@@ -34,10 +34,10 @@ struct Delays {
   void add(std::int64_t delay, std::int64_t times);
 };
 
-// Words of one tensor: L2 is the level's upstream buffer, L1 what it fills.
+// Words of one tensor: L2 is the top level's upstream buffer, L1 what it fills.
 struct Traffic {
   std::int64_t l1_read = 0, l1_write = 0, l2_read = 0, l2_write = 0;
-  std::int64_t l1_size = 0, l2_size = 0;
+  std::int64_t l2_size = 0;
 };
 
 struct LevelResult {
@@ -61,50 +61,49 @@ struct LayerResult {
 
 class Analysis {
  public:
-  Analysis(const LayerTable& table, const Machine& machine) : table_(table), machine_(machine) {}
+  Analysis(const LayerTable& table, const Machine& machine);
 
   // Evaluates the built `levels`; buffers are kept between calls.
   Status run(const Levels& levels, LayerResult& result);
 
  private:
-  using Extents = std::array<std::int32_t, kMaxDims>;
+  // Extents of a level below differ in input and filter dimensions only.
+  static constexpr std::size_t kMaxRemainders = 8;
+  // All the level above needs to know.
   struct SubResult {
+    std::uint64_t stamp = 0;  // of the mapping it belongs to
     std::int64_t runtime = 0;
-    double active_units = 0;
-  };
-  struct Memo {
-    std::vector<SubResult> results;
-    std::vector<std::uint32_t> stamps;
+    std::int64_t iterations = 0;
+    double active_units = 0;  // average
   };
   struct Step {
-    std::int32_t occurrences = 0;
-    std::int64_t input = 0, filter = 0, egress = 0, macs = 0, unit = 0;
-    std::int64_t compute = 0, wait = 0;
+    std::int64_t occurrences;
+    std::int64_t input = 0, filter = 0, egress = 0, macs = 0;
+    std::int64_t compute = 0, in = 0, out = 0;
     double active_units = 0;
   };
 
-  Status run_level(int j, const Extents& extent, LevelResult& result);
-  Status run_case(int j, const Extents& extent, const Volumes& volumes, bool sizing,
-                  LevelResult& result, bool& accepted);
-  Status fetch(const Volumes& volumes, Step& step) const;
-  void size_buffers(int j, const Extents& extent, const Step& step, LevelResult& result) const;
-  Status compute(int j, Step& step);
-  Status run_job(int j, bool ragged, SubResult& result);
-  Status wait(int j, const LevelResult& result, const Step& step, std::int64_t in, std::int64_t out,
-              std::int64_t& cycles) const;
-  Status require_offchip(const Step& step, LevelResult& result) const;
+  template <typename Result>
+  Status run_level(int j, std::uint32_t remainders, Result& result);
+  Status compute(int j, std::int64_t unit_macs, Step& step);
+  Status deliver(int j, Step& step) const;
+  void size_buffers(const Step& step, LevelResult& result) const;
+  Status time_offchip(const LevelResult& result);
+  Status require_offchip(std::int64_t compute, LevelResult& result) const;
   void count_outputs(const Step& step, LevelResult& result) const;
-  void accumulate(const Step& step, LevelResult& result) const;
-  void report(const Step& step, std::int64_t in, std::int64_t out, LevelResult& result) const;
+  void report(const Step& step, LevelResult& result) const;
+  void complete_first(int j, std::int64_t sizings);
 
   const LayerTable& table_;
   const Machine& machine_;
+  std::array<std::int64_t, kTensors> words_;  // of whole tensors, as the binary counts them
   const Levels* levels_ = nullptr;
   LayerResult* layer_ = nullptr;
   bool first_completed_ = false;
-  std::array<Cases, kMaxLevels> cases_;
-  std::array<Memo, kMaxLevels> memo_;
-  std::uint32_t stamp_ = 0;
+  std::int64_t offchip_cycles_ = 0;  // at least, for every step of the top level
+  std::array<Volumes, kMaxLevels> volumes_;
+  std::array<std::array<SubResult, 1 << kMaxRemainders>, kMaxLevels> memo_;
+  std::uint64_t stamp_ = 0;
 };
 
 }  // namespace gym::maestro

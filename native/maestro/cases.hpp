@@ -2,62 +2,86 @@
 #pragma once
 
 #include <array>
-#include <vector>
 
+#include "../integers.hpp"
 #include "level.hpp"
 
 namespace gym::maestro {
 
-struct LoopState {
-  enum class Position : std::uint8_t { init, steady, edge };
-
-  Position position = Position::init;
-  std::int32_t count = 1;
-  bool unrolled = false;
-  bool edge = false;
-  bool ragged = false;
-};
-
-// The states one directive goes through, in order; at most one of each position.
+// The states one directive goes through: Init, then Steady and Edge where there are such.
 struct LoopStates {
-  std::array<LoopState, 3> state;
-  int count = 0;
+  std::int32_t steady = 0;  // count of Steady, 0 if there is none
+  bool edge = false;        // there is an Edge
+  bool unrolled = false;    // of Init
+  bool partial = false;     // Init is at an edge itself; it is the only state then
+  bool ragged = false;      // of the state at an edge, whichever that is
 
-  void add(LoopState next) { state[count++] = next; }
+  int count() const { return 1 + (steady > 0 ? 1 : 0) + (edge ? 1 : 0); }
 };
 
 LoopStates loop_states(const LevelDirective& directive, std::int32_t extent, std::int32_t units);
 
-// All combinations of the states of a level's directives, in the binary's order.
-class Cases {
+// What the states of all loops of a case come to, or the part one state has in it.
+struct Case {
+  std::int32_t occurrences = 1;  // may wrap around
+  std::int32_t moving = 0;  // 1 + the index of the innermost directive that has left Init, or 0
+  std::uint32_t remainders = 0;  // temporal dimensions at an edge, by Level::remainder_bit
+  std::uint32_t ended = 0;       // bit k: the k-th spatial directive stands at Edge
+  std::int64_t outputs = 1;      // temporal factors of the output volume ...
+  std::int64_t macs = 1;         // ... and of the MACs
+
+  Case with(const Case& state) const {
+    return {wrap32(std::int64_t{occurrences} * state.occurrences),
+            state.moving != 0 ? state.moving : moving,
+            remainders | state.remainders,
+            ended | state.ended,
+            wrap_mul(outputs, state.outputs),
+            wrap_mul(macs, state.macs)};
+  }
+};
+
+// A directive with several states, each with its part in a case.
+struct Wheel {
+  std::array<Case, 3> state;
+  int count = 0;
+
+  void add(const Case& next) { state[count++] = next; }
+};
+
+// All combinations of the states of a level's directives, in the binary's order (S5.3): case c has
+// state ceil(c / w) mod length of each directive, so a wheel turns when the next inner one leaves
+// Init.
+class Odometer {
  public:
   // More cases than this are refused with `overflow`: the binary would run for hours.
   static constexpr std::int64_t kMaxCases = 1 << 22;
 
-  // `extent` holds the actual extent of every dimension.
-  Status enumerate(const Level& level, const std::array<std::int32_t, kMaxDims>& extent);
+  // No wheels: `fixed` is what the directives with one state come to.
+  void start(const Case& fixed) {
+    cases_ = 1;
+    counted_ = 1;
+    count_ = 0;
+    so_far_[0] = fixed;
+  }
+  // Adds the next inner directive; `wheel` must outlive the odometer's use.
+  void add(const Wheel& wheel);
 
-  std::int64_t size() const { return size_; }
+  // How many cases there are, `overflow` if too many.
+  Status size(std::int64_t& cases) const;
 
-  // Selects a case; `state(i)` and `occurrences()` then speak of it. Occurrences may wrap around.
-  void select(const Level& level, std::int64_t index);
-
-  // The state of directive i. Directives of one dimension share the state of the last of them.
-  const LoopState& state(int i) const { return *selected_[i]; }
-  std::int32_t occurrences() const { return occurrences_; }
-  // The largest directive index whose loop has left its first position, or -1.
-  int moving() const { return moving_; }
+  const Case& now() const { return so_far_[count_]; }
+  void advance();
 
  private:
-  void choose(std::int64_t index);
+  // Every wheel has two states or more.
+  static constexpr int kMaxWheels = 22;
 
-  std::vector<LoopStates> states_;
-  std::vector<std::int64_t> weight_;
-  std::vector<const LoopState*> chosen_;
-  std::vector<const LoopState*> selected_;
-  std::int64_t size_ = 0;
-  std::int32_t occurrences_ = 0;
-  int moving_ = -1;
+  std::int64_t cases_ = 1;    // or more than kMaxCases
+  std::int32_t counted_ = 1;  // as the binary counts them
+  int count_ = 0;
+  std::array<const Wheel*, kMaxWheels> wheels_{};
+  std::array<std::int32_t, kMaxWheels> stands_{};
+  std::array<Case, kMaxWheels + 1> so_far_;  // [i]: of the wheels outside wheel i
 };
 
 }  // namespace gym::maestro

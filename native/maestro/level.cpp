@@ -95,42 +95,29 @@ bool convert_other_output_axes(Level& level) {
   return defined;
 }
 
-void index_directives(Level& level) {
+// False unless one or two directives are spatial.
+bool index_directives(Level& level) {
   level.first.fill(kNone);
   level.last.fill(kNone);
+  level.temporal_count.fill(0);
   level.spatial_dims = 0;
-  level.spatial = kNone;
+  level.spatial_count = 0;
   for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
     const LevelDirective& directive = level.directives[i];
     level.last[directive.dim] = i;
-    if (directive.spatial && level.spatial == kNone) level.spatial = i;
-    if (level.first[directive.dim] != kNone) continue;
-    level.first[directive.dim] = i;
-    if (directive.spatial) level.spatial_dims |= bit(directive.dim);
-  }
-}
-
-// Needs the index of directives.
-void list_factors(Level& level, const LayerTable& table) {
-  const Tensor& output = table.tensors[kOutput];
-  for (Product& product : level.fetched) product.clear();
-  level.outputs.clear();
-  level.reductions.clear();
-  for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
-    const LevelDirective& directive = level.directives[i];
-    for (const TensorId id : {kInput, kFilter}) {
-      if (!table.tensors[id].has(directive.dim)) continue;
-      level.fetched[id].add(i, directive.dim, directive.spatial);
+    if (level.first[directive.dim] == kNone) {
+      level.first[directive.dim] = i;
+      if (directive.spatial) level.spatial_dims |= bit(directive.dim);
     }
-    if (!output.has(directive.dim)) level.reductions.add(i, directive.dim, directive.spatial);
+    if (!directive.spatial) {
+      ++level.temporal_count[directive.dim];
+    } else if (level.spatial_count == kMaxSpatial) {
+      return false;
+    } else {
+      level.spatial[level.spatial_count++] = i;
+    }
   }
-  for (int k = 0; k < output.count; ++k) {
-    const Dim dim = output.dims[k];
-    const bool slides = table.slides && (dim == kY || dim == kX);
-    const int i = level.first[dim];
-    if (i == kNone) continue;
-    level.outputs.add(i, slides ? output_axis(dim) : dim, level.directives[i].spatial);
-  }
+  return level.spatial_count > 0;
 }
 
 Status complete(Level& level, const Level* above, const LayerTable& table) {
@@ -141,17 +128,12 @@ Status complete(Level& level, const Level* above, const LayerTable& table) {
   if (strided != Status::ok) return strided;
   defined = convert_other_output_axes(level) && defined;
   if (!defined) return Status::reference_undefined;
-  const auto spatial = std::count_if(level.directives.begin(), level.directives.end(),
-                                     [](const LevelDirective& d) { return d.spatial; });
-  if (spatial < 1 || spatial > 2) return Status::reference_exit;
-  index_directives(level);
-  list_factors(level, table);
-  return Status::ok;
+  return index_directives(level) ? Status::ok : Status::reference_exit;
 }
 
 // S4.4: units with work in the last round of the spatial loop.
 Status count_edge_units(Level& level) {
-  const LevelDirective& directive = level.directives[level.spatial];
+  const LevelDirective& directive = level.directives[level.spatial[0]];
   const std::int32_t extent = level.extent[directive.dim];
   const std::int32_t size = directive.size;
   const std::int32_t offset = directive.offset;
@@ -203,8 +185,16 @@ TileSizes output_tile_sizes(const Level& level, const LevelDirective& directive)
 }
 
 void size_tiles(Level& level, bool slides) {
-  for (const LevelDirective& directive : level.directives) {
-    level.tiles[directive.dim] = tile_sizes(directive, level.extent[directive.dim]);
+  std::uint32_t next_bit = 1;
+  for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
+    const LevelDirective& directive = level.directives[i];
+    const Dim dim = directive.dim;
+    const TileSizes tile = tile_sizes(directive, level.extent[dim]);
+    level.tiles[dim] = tile;
+    if (level.last[dim] != i) continue;
+    const bool differ = tile.edge != tile.full;
+    level.remainder_bit[dim] = differ ? next_bit : 0;
+    if (differ) next_bit <<= 1;
   }
   if (!slides) return;
   for (const LevelDirective& directive : level.directives) {
@@ -258,15 +248,6 @@ Status split(const Mapping& mapping, std::int32_t num_pes, int nocs, Levels& lev
 }
 
 }  // namespace
-
-void Product::clear() {
-  temporal.clear();
-  spatial.clear();
-}
-
-void Product::add(int directive, Dim tile, bool is_spatial) {
-  (is_spatial ? spatial : temporal).push_back({directive, tile});
-}
 
 Status build_levels(const LayerTable& table, const Mapping& mapping, std::int32_t num_pes, int nocs,
                     Levels& levels) {

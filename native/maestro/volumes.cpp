@@ -2,208 +2,193 @@
 
 #include <algorithm>
 
-#include "../integers.hpp"
-
 namespace gym::maestro {
 
 namespace {
 
-using Position = LoopState::Position;
-
-// S6.4: one full unit, the units between, and a ragged last one.
-template <typename Volume>
-std::int64_t sum_over_units(const Level& level, bool edge, bool ragged, Volume volume) {
-  if (!edge) {
-    const std::int64_t others = wrap_mul(std::int64_t{level.units} - 1, volume(false, false));
-    return wrap_add(volume(true, false), others);
-  }
-  const std::int64_t units = level.edge_units;
-  std::int64_t total = volume(true, units == 1 && ragged);
-  if (units > 1) {
-    const std::int64_t tail = ragged ? 1 : 0;
-    const std::int64_t middle = std::max<std::int64_t>(units - tail - 1, 0);
-    total = wrap_add(total, wrap_mul(middle, volume(false, false)));
-    if (tail == 1) total = wrap_add(total, volume(false, true));
-  }
-  return total;
+std::int64_t power(std::int64_t base, int exponent) {
+  std::int64_t product = 1;
+  for (int k = 0; k < exponent; ++k) product = wrap_mul(product, base);
+  return product;
 }
 
 }  // namespace
 
-void Volumes::begin_case() {
-  temporal_outputs_ = temporal_words(level_.outputs);
-  temporal_reductions_ = temporal_words(level_.reductions);
-  output_spread_ = spread_of(table_.tensors[kOutput]);
-}
-
-std::int64_t Volumes::temporal_words(const Product& product) const {
-  std::int64_t words = 1;
-  for (const Factor& factor : product.temporal) {
-    const TileSizes& tile = level_.tiles[factor.tile];
-    words = wrap_mul(words, cases_.state(factor.directive).edge ? tile.edge : tile.full);
+void Volumes::prepare(const LayerTable& table, const Level& level, const Level* above) {
+  table_ = &table;
+  level_ = &level;
+  spread_ready_ = 0;
+  fixed_ = Case{};
+  fixed_reach_ = Reach{};
+  open_.clear();
+  const std::size_t count = level.directives.size();
+  if (directives_.size() < count) {
+    directives_.resize(count);
+    fetches_.resize(count + 1);
   }
-  return words;
-}
-
-// Whether a loop inside the moving one went back to its first tile.
-bool Volumes::restarted(const Tensor& tensor) const {
-  for (int i = cases_.moving() + 1; i < static_cast<int>(level_.directives.size()); ++i) {
-    if (!tensor.has(level_.directives[i].dim)) continue;
-    const LoopState& state = cases_.state(i);
-    if (state.position == Position::init && !state.unrolled) return true;
-  }
-  return false;
-}
-
-// S6.2: a spatial factor of the tile of one unit before anything moved.
-std::int64_t Volumes::resident_factor(const Factor& factor, bool first, bool ragged) const {
-  const TileSizes& tile = level_.tiles[factor.tile];
-  if (!cases_.state(factor.directive).edge) return tile.full;
-  if (level_.edge_units == 1) return first || ragged ? tile.edge : 1;
-  return ragged ? tile.edge : tile.full;
-}
-
-// S6.3: a spatial factor of what one unit fetches after a loop moved.
-std::int64_t Volumes::fetch_factor(const Factor& factor, bool restarted, bool first,
-                                   bool ragged) const {
-  const TileSizes& tile = level_.tiles[factor.tile];
-  const int moving = cases_.moving();
-  const bool init = cases_.state(factor.directive).position == Position::init;
-  const bool partly = init ? factor.directive > moving : factor.directive == moving && !restarted;
-  if (!first && partly) return ragged ? tile.fresh_edge : tile.fresh;
-  return ragged ? tile.edge : tile.full;
-}
-
-// S6.3: the temporal factors. False if a loop moves that the static table calls unrolled.
-bool Volumes::temporal_fetch(TensorId id, bool restarted, std::int64_t& words) const {
-  words = 1;
-  for (const Factor& factor : level_.fetched[id].temporal) {
-    const TileSizes& tile = level_.tiles[factor.tile];
-    const LoopState& state = cases_.state(factor.directive);
-    std::int32_t size = tile.full;
-    if (state.position == Position::init) {
-      size = state.edge ? tile.edge : tile.full;
-    } else if (factor.directive == cases_.moving() && !restarted) {
-      if (tile.fresh == 0) return false;
-      size = std::max(tile.fresh, 1);
+  for (int i = 0; i < static_cast<int>(count); ++i) {
+    describe(i, above);
+    const Directive& directive = directives_[i];
+    const Loop& loop = directive.loop[0];
+    if (directive.remainder != 0 || loop.restarts || loop.wheel.count > 1) {
+      open_.push_back(i);
+    } else {
+      fixed_ = fixed_.with(loop.wheel.state[0]);
+      fixed_reach_.include(i, directive, loop);
     }
-    words = wrap_mul(words, size);
   }
-  return true;
 }
 
-bool Volumes::ingress(TensorId id, std::int64_t& words) const {
-  const Tensor& tensor = table_.tensors[id];
-  const Product& product = level_.fetched[id];
-  const bool moved = cases_.moving() >= 0;
-  words = 0;
-  if (moved && !tensor.has(level_.directives[cases_.moving()].dim)) return true;
-  const bool restart = moved && restarted(tensor);
-  std::int64_t temporal = 0;
-  if (!moved) {
-    temporal = temporal_words(product);
-  } else if (!temporal_fetch(id, restart, temporal)) {
-    return false;
+void Volumes::describe(int i, const Level* above) {
+  const LevelDirective& given = level_->directives[i];
+  const Dim dim = given.dim;
+  Directive& directive = directives_[i];
+  directive.remainder = above != nullptr ? above->remainder_bit[dim] : 0;
+  directive.spatial_after = directive.spatial_from = 0;
+  for (int k = 0; k < level_->spatial_count; ++k) {
+    directive.spatial_after |= static_cast<std::uint8_t>((level_->spatial[k] > i) << k);
+    directive.spatial_from |= static_cast<std::uint8_t>((level_->spatial[k] >= i) << k);
   }
-  const auto volume = [&](bool first, bool ragged) {
-    std::int64_t unit = temporal;
-    for (const Factor& factor : product.spatial) {
-      unit = wrap_mul(unit, moved ? fetch_factor(factor, restart, first, ragged)
-                                  : resident_factor(factor, first, ragged));
+  for (const TensorId id : {kInput, kFilter}) directive.fetched[id] = table_->tensors[id].has(dim);
+  directive.exits = !given.spatial && level_->tiles[dim].fresh == 0;
+  tabulate(i, above != nullptr ? above->tiles[dim].full : level_->extent[dim], directive.loop[0]);
+  if (directive.remainder != 0) tabulate(i, above->tiles[dim].edge, directive.loop[1]);
+}
+
+// S5.1, S5.2. Directives of one dimension share the state of the last of them.
+void Volumes::tabulate(int i, std::int32_t extent, Loop& loop) const {
+  const LevelDirective& directive = level_->directives[i];
+  const LoopStates states = loop_states(directive, extent, level_->units);
+  loop.states = states;
+  loop.restarts = false;
+  loop.words = loop.fresh = {1, 1};
+  Case inside;
+  Case at_edge;
+  if (level_->last[directive.dim] == i) count_words(i, loop, inside, at_edge);
+  Wheel& wheel = loop.wheel;
+  wheel.count = 0;
+  wheel.add(states.partial ? at_edge : inside);
+  if (level_->last[directive.dim] == i) {
+    inside.moving = at_edge.moving = i + 1;
+    for (int k = 0; k < level_->spatial_count; ++k) {
+      const bool same = level_->directives[level_->spatial[k]].dim == directive.dim;
+      if (same) at_edge.ended |= std::uint32_t{1} << k;
     }
-    return unit;
-  };
-  const Spread spread = spread_of(tensor);
-  words = spread.spatial ? sum_over_units(level_, spread.edge, spread.ragged, volume)
-                         : volume(true, false);
-  return true;
+  }
+  if (states.steady > 0) {
+    inside.occurrences = states.steady;
+    wheel.add(inside);
+  }
+  if (states.edge) wheel.add(at_edge);
 }
 
-Volumes::Spread Volumes::spread_of(const Tensor& tensor) const {
-  Spread spread;
-  if ((tensor.set & level_.spatial_dims) == 0) return spread;
-  spread.spatial = true;
-  for (int k = 0; k < tensor.count; ++k) {
-    const Dim dim = tensor.dims[k];
-    if ((level_.spatial_dims & bit(dim)) == 0) continue;
-    const LoopState& state = cases_.state(level_.first[dim]);
-    spread.edge = spread.edge || state.edge;
-    spread.ragged = state.ragged;
-  }
-  return spread;
-}
-
-Volumes::Spread Volumes::spread_of_all() const {
-  Spread spread{true, false, false};
-  for (int i = level_.spatial; i < static_cast<int>(level_.directives.size()); ++i) {
-    if (!level_.directives[i].spatial) continue;
-    spread.edge = spread.edge || cases_.state(i).edge;
-    spread.ragged = cases_.state(i).ragged;
-  }
-  return spread;
-}
-
-// A spatial factor of S6.5; `fresh` says whether a ragged first tile counts its new part only.
-std::int64_t Volumes::output_factor(const Factor& factor, bool first, bool ragged,
-                                    bool fresh) const {
-  const LoopState& state = cases_.state(factor.directive);
-  const TileSizes& tile = level_.tiles[factor.tile];
-  if (state.position == Position::init && state.edge && ragged) {
-    return level_.edge_units > 1 && fresh ? tile.fresh_edge : tile.edge;
-  }
-  if (state.position == Position::edge) {
-    // Quirk Q10: the input extent, where the output's is meant.
-    if (level_.edge_units == 1) {
-      const Dim dim = level_.directives[factor.directive].dim;
-      return first || ragged ? level_.tiles[dim].edge : 1;
+// The temporal factors of a dimension, at an edge and not (S6.3, S6.5).
+void Volumes::count_words(int i, Loop& loop, Case& inside, Case& at_edge) const {
+  const LevelDirective& directive = level_->directives[i];
+  const Dim dim = directive.dim;
+  const TileSizes& tile = level_->tiles[dim];
+  const int temporal = level_->temporal_count[dim];
+  const bool output = table_->tensors[kOutput].has(dim);
+  loop.restarts = !loop.states.unrolled;
+  if ((level_->spatial_dims & bit(dim)) == 0) {
+    at_edge.remainders = level_->remainder_bit[dim];
+    if (output) {
+      const TileSizes& outputs = level_->tiles[table_->output_tile(dim)];
+      inside.outputs = inside.macs = outputs.full;
+      at_edge.outputs = at_edge.macs = outputs.edge;
     }
-    if (ragged) return tile.fresh_edge;
   }
-  if (first) return tile.full;
-  return tile.fresh != 0 ? tile.fresh : 1;
-}
-
-// S6.5: output words of one unit.
-std::int64_t Volumes::outputs(bool first, bool ragged, bool reuse) const {
-  std::int64_t volume = temporal_outputs_;
-  for (const Factor& factor : level_.outputs.spatial) {
-    volume = wrap_mul(volume, output_factor(factor, first, ragged, reuse));
+  const std::int64_t whole = power(tile.full, temporal);
+  if (!output) {
+    inside.macs = whole;
+    at_edge.macs = power(tile.edge, temporal);
   }
-  return volume;
-}
-
-// S6.5 with partial sums: MACs of one unit.
-std::int64_t Volumes::unit_volume(bool first, bool ragged, bool reuse) const {
-  std::int64_t volume = wrap_mul(outputs(first, ragged, reuse), temporal_reductions_);
-  for (const Factor& factor : level_.reductions.spatial) {
-    volume = wrap_mul(volume, output_factor(factor, first, ragged, false));
+  const std::int64_t words = loop.states.partial ? power(tile.edge, temporal) : whole;
+  const std::int64_t fresh =
+      directive.spatial ? whole : wrap_mul(power(tile.full, temporal - 1), std::max(tile.fresh, 1));
+  for (const TensorId id : {kInput, kFilter}) {
+    if (!directives_[i].fetched[id]) continue;
+    loop.words[id] = words;
+    loop.fresh[id] = fresh;
   }
-  return volume;
 }
 
-std::int64_t Volumes::egress() const {
-  if (!output_spread_.spatial) return outputs(true, false, true);
-  return sum_over_units(level_, output_spread_.edge, output_spread_.ragged,
-                        [this](bool first, bool ragged) { return outputs(first, ragged, true); });
+void Volumes::Reach::include(int i, const Directive& directive, const Loop& loop) {
+  for (const TensorId id : {kInput, kFilter}) {
+    if (loop.restarts && directive.fetched[id]) {
+      moved[id] = wrap_mul(words[id], loop.fresh[id]);
+      restarting[id] = i;
+    } else {
+      moved[id] = wrap_mul(moved[id], loop.words[id]);
+    }
+    words[id] = wrap_mul(words[id], loop.words[id]);
+  }
 }
 
-// S6.6. The units in the middle count as first ones.
-std::int64_t Volumes::macs() const {
-  const Spread spread = spread_of_all();
-  const std::int64_t units = level_.edge_units;
-  const bool alone = spread.edge && spread.ragged && units == 1;
-  const std::int64_t first = unit_volume(true, alone, true);
-  if (!spread.edge) return wrap_mul(level_.units, first);
-  if (units <= 1) return first;
-  const std::int64_t tail = spread.ragged ? 1 : 0;
-  const std::int64_t middle = wrap_mul(std::max<std::int64_t>(units - tail - 1, 0), first);
-  const std::int64_t last = tail == 1 ? unit_volume(false, true, false) : 0;
-  return wrap_add(wrap_add(first, middle), last);
+Status Volumes::begin(std::uint32_t remainders, std::int64_t& cases) {
+  Case fixed = fixed_;
+  Reach reach = fixed_reach_;
+  turning_.clear();
+  for (const int i : open_) {
+    const Loop& each = loop(i, remainders);
+    reach.include(i, directives_[i], each);
+    if (each.wheel.count > 1) {
+      turning_.push_back(i);
+    } else {
+      fixed = fixed.with(each.wheel.state[0]);
+    }
+  }
+  odometer_.start(fixed);
+  fetches_[0] = {reach.words, {Spread::kResident, Spread::kResident}, false};
+  for (const int i : turning_) {
+    odometer_.add(loop(i, remainders).wheel);
+    fetches_[i + 1] = fetch(i, reach);
+  }
+  spread_units(remainders);
+  return odometer_.size(cases);
 }
 
-std::int64_t Volumes::unit_macs() const {
-  const bool alone = output_spread_.edge && output_spread_.ragged && level_.edge_units == 1;
-  return unit_volume(true, alone, true);
+// S6.3. All loops inside the moving one are at Init, so its index is all that counts. A tensor
+// without the dimension is not fetched (quirk Q7).
+Volumes::Fetch Volumes::fetch(int i, const Reach& reach) const {
+  const Directive& directive = directives_[i];
+  Fetch fetch{{0, 0}, {0, 0}, false};
+  for (const TensorId id : {kInput, kFilter}) {
+    if (!directive.fetched[id]) continue;
+    const bool restarted = i < reach.restarting[id];
+    fetch.words[id] = restarted ? reach.words[id] : reach.moved[id];
+    fetch.fresh[id] = restarted ? directive.spatial_after : directive.spatial_from;
+    fetch.exits = fetch.exits || (!restarted && directive.exits);
+  }
+  return fetch;
+}
+
+// Prepares the spreads the chosen extents can need.
+void Volumes::spread_units(std::uint32_t remainders) {
+  std::array<const LoopStates*, kMaxSpatial> states{};
+  std::uint32_t can_end = 0;
+  extents_ = 0;
+  for (int k = 0; k < level_->spatial_count; ++k) {
+    const int i = level_->last[level_->directives[level_->spatial[k]].dim];
+    states[k] = &loop(i, remainders).states;
+    if (states[k]->edge) can_end |= std::uint32_t{1} << k;
+    const bool second = (remainders & directives_[i].remainder) != 0;
+    if (second) extents_ |= std::uint32_t{1} << (kMaxSpatial + k);
+  }
+  for (std::uint32_t ended = can_end;; ended = (ended - 1) & can_end) {
+    const std::uint32_t index = extents_ | ended;
+    if ((spread_ready_ >> index & 1) == 0) {
+      spread_ready_ |= std::uint32_t{1} << index;
+      Standings standings;
+      for (int k = 0; k < level_->spatial_count; ++k) {
+        const bool at_end = (ended >> k & 1) != 0;
+        const bool ragged = states[k]->ragged && (at_end || states[k]->partial);
+        standings[k] = {states[k]->partial, at_end, ragged};
+      }
+      spreads_[index] = spread_work(*table_, *level_, standings);
+    }
+    if (ended == 0) break;
+  }
 }
 
 }  // namespace gym::maestro

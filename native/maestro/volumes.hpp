@@ -1,52 +1,100 @@
 // What one step of a level moves and computes: fetches, outputs, MACs (S6.2-S6.6).
 #pragma once
 
-#include "cases.hpp"
+#include <vector>
+
+#include "spread.hpp"
 
 namespace gym::maestro {
 
+// The cases of one level and the volumes of each. A level below the top is gone through for several
+// choices of extents: each dimension has the whole tile of the level above or its remainder.
 class Volumes {
  public:
-  Volumes(const LayerTable& table, const Level& level, const Cases& cases)
-      : table_(table), level_(level), cases_(cases) {}
+  // Tabulates what all choices share. `above` is null for the top level.
+  void prepare(const LayerTable& table, const Level& level, const Level* above);
 
-  // Reads the selected case; what follows speaks of it.
-  void begin_case();
+  // Starts the cases for the extents `remainders` chooses, by Level::remainder_bit of the level
+  // above.
+  Status begin(std::uint32_t remainders, std::int64_t& cases);
 
-  // Words of an input tensor fetched by the whole array; false if the binary exits.
-  bool ingress(TensorId tensor, std::int64_t& words) const;
+  const Case& now() const { return odometer_.now(); }
+  void advance() { odometer_.advance(); }
+
+  // Words of input and filter fetched by the whole array; false if the binary exits.
+  bool ingress(std::int64_t& input, std::int64_t& filter) const {
+    const Fetch& fetch = fetches_[now().moving];
+    const Spread& units = spread();
+    input = wrap_mul(fetch.words[kInput], units.fetched[kInput][fetch.fresh[kInput]]);
+    filter = wrap_mul(fetch.words[kFilter], units.fetched[kFilter][fetch.fresh[kFilter]]);
+    return !fetch.exits;
+  }
   // Output words sent up by the whole array.
-  std::int64_t egress() const;
+  std::int64_t egress() const { return wrap_mul(now().outputs, spread().outputs); }
   // MACs of the whole array.
-  std::int64_t macs() const;
+  std::int64_t macs() const { return wrap_mul(now().macs, spread().macs); }
   // MACs of the busiest unit, the critical path.
-  std::int64_t unit_macs() const;
+  std::int64_t unit_macs() const { return wrap_mul(now().macs, spread().unit_macs); }
+
+  const Spread& spread() const { return spreads_[extents_ | now().ended]; }
 
  private:
-  // How a product is spread over the units: by spatial dimensions that stand at an edge or not.
-  struct Spread {
-    bool spatial = false;  // some spatial dimension matters
-    bool edge = false;     // one of them stands at its edge
-    bool ragged = false;   // the last of them stands at a ragged edge
+  // What a directive comes to at one of its two extents.
+  struct Loop {
+    Wheel wheel;
+    LoopStates states;
+    bool restarts = false;                    // Init is not all there is
+    std::array<std::int64_t, 2> words{1, 1};  // temporal factor of a fetch of input and filter, ...
+    std::array<std::int64_t, 2> fresh{1, 1};  // ... of one for which only this loop moved
+  };
+  struct Directive {
+    std::array<Loop, 2> loop;
+    std::uint32_t remainder = 0;     // chooses the second loop, if the extents differ
+    std::array<bool, 2> fetched{};   // whether input and filter have the dimension
+    std::uint8_t spatial_after = 0;  // spatial directives inside this one, by bit, ...
+    std::uint8_t spatial_from = 0;   // ... this one included
+    bool exits = false;              // if it moves: the static table calls it unrolled
+  };
+  // Temporal words fetched when a loop has moved, and the spatial loops that bring a fresh part.
+  struct Fetch {
+    std::array<std::int64_t, 2> words;
+    std::array<std::uint8_t, 2> fresh;
+    bool exits;
+  };
+  // Temporal words of the directives gone through so far: all, and those fetched when the innermost
+  // loop that restarts moves, which is the only one to bring less than all.
+  struct Reach {
+    std::array<std::int64_t, 2> words{1, 1};
+    std::array<std::int64_t, 2> moved{1, 1};
+    std::array<int, 2> restarting{-1, -1};
+
+    void include(int i, const Directive& directive, const Loop& loop);
   };
 
-  bool restarted(const Tensor& tensor) const;
-  bool temporal_fetch(TensorId tensor, bool restarted, std::int64_t& words) const;
-  std::int64_t resident_factor(const Factor& factor, bool first, bool ragged) const;
-  std::int64_t fetch_factor(const Factor& factor, bool restarted, bool first, bool ragged) const;
-  std::int64_t output_factor(const Factor& factor, bool first, bool ragged, bool fresh) const;
-  std::int64_t temporal_words(const Product& product) const;
-  std::int64_t outputs(bool first, bool ragged, bool reuse) const;
-  std::int64_t unit_volume(bool first, bool ragged, bool reuse) const;
-  Spread spread_of(const Tensor& tensor) const;
-  Spread spread_of_all() const;
+  void describe(int i, const Level* above);
+  void tabulate(int i, std::int32_t extent, Loop& loop) const;
+  void count_words(int i, Loop& loop, Case& inside, Case& at_edge) const;
+  const Loop& loop(int i, std::uint32_t remainders) const {
+    const Directive& directive = directives_[i];
+    return directive.loop[(remainders & directive.remainder) != 0 ? 1 : 0];
+  }
+  Fetch fetch(int i, const Reach& reach) const;
+  void spread_units(std::uint32_t remainders);
 
-  const LayerTable& table_;
-  const Level& level_;
-  const Cases& cases_;
-  std::int64_t temporal_outputs_ = 1;
-  std::int64_t temporal_reductions_ = 1;
-  Spread output_spread_;
+  const LayerTable* table_ = nullptr;
+  const Level* level_ = nullptr;
+  std::vector<Directive> directives_;
+  // Directives with one state and one extent are accounted for once.
+  Case fixed_;
+  Reach fixed_reach_;
+  std::vector<int> open_;     // the others
+  std::vector<int> turning_;  // those with several states at the chosen extents
+  Odometer odometer_;
+  std::vector<Fetch> fetches_;  // by Case::moving
+  // By extents and Case::ended of the spatial directives' dimensions.
+  std::array<Spread, 1 << (2 * kMaxSpatial)> spreads_;
+  std::uint32_t spread_ready_ = 0;
+  std::uint32_t extents_ = 0;
 };
 
 }  // namespace gym::maestro
