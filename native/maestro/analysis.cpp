@@ -10,16 +10,17 @@ namespace gym::maestro {
 
 namespace {
 
-// S7.3: cycles a NoC needs for `words`. Nothing to send costs latency - 1 (quirk Q25).
-Status noc_delay(const Noc& noc, std::int64_t words, std::int64_t& cycles) {
+// S7.3: cycles a NoC needs for `words`. Nothing to send costs latency - 1 (quirk Q25). False if the
+// division traps.
+bool noc_delay(const Noc& noc, std::int64_t words, std::int64_t& cycles) {
   const std::int64_t bw = noc.bw;
   if (words > 0 && words <= bw) {
     cycles = noc.latency;
-    return Status::ok;
+    return true;
   }
-  if (division_traps(words, bw)) return Status::reference_sigfpe;
+  if (division_traps(words, bw)) return false;
   cycles = noc.latency + words / bw + (words % bw != 0 ? 1 : 0) - 1;
-  return Status::ok;
+  return true;
 }
 
 std::int64_t tile_words(const Level& level, const Tensor& tensor) {
@@ -54,6 +55,13 @@ std::int64_t cycles_of(std::int64_t macs, std::int32_t lanes) {
   return static_cast<std::int64_t>(cycles);
 }
 
+// S7 step 2: skipped cases count too (quirk Q4).
+void count_outputs(std::int64_t occurrences, const Volume& volume, LevelResult& total) {
+  Traffic& output = total.traffic[kOutput];
+  output.l2_write = wrap_add(output.l2_write, wrap_mul(occurrences, volume.egress));
+  output.l1_write = wrap_add(output.l1_write, wrap_mul(occurrences, volume.macs));
+}
+
 }  // namespace
 
 Machine make_machine(const Hardware& hardware) {
@@ -79,62 +87,147 @@ Status Analysis::run(const Levels& levels, LayerResult& result) {
   result = LayerResult{};
   first_completed_ = false;
   ++stamp_;
+  if (states_.size() < static_cast<std::size_t>(levels.count)) states_.resize(levels.count);
   for (int j = 0; j < levels.count; ++j) {
-    volumes_[j].prepare(table_, levels.level[j], j > 0 ? &levels.level[j - 1] : nullptr);
+    const Level* above = j > 0 ? &levels.level[j - 1] : nullptr;
+    states_[j].volumes.prepare(table_, levels.level[j], above);
   }
   return run_level(0, 0, result.top);
+}
+
+// S7 steps 4, 6 and 8: what is printed of the top level.
+inline void Analysis::report(const Step& step, const Work& work, LevelResult& total) {
+  const std::int64_t occurrences = step.occurrences;
+  Traffic& input = total.traffic[kInput];
+  Traffic& filter = total.traffic[kFilter];
+  input.l2_read = wrap_add(input.l2_read, wrap_mul(occurrences, step.input));
+  filter.l2_read = wrap_add(filter.l2_read, wrap_mul(occurrences, step.filter));
+  total.macs = wrap_add(total.macs, wrap_mul(occurrences, work.volume.macs));
+  // Halved at every case (quirk Q8).
+  total.offchip_bw = std::max(total.offchip_bw, work.offchip_bw) / 2;
+  const std::int64_t incoming = wrap_add(step.input, step.filter);
+  total.intensity = static_cast<double>(work.volume.macs) / static_cast<double>(incoming);
+  const std::int64_t compute = work.compute;  // not 0: that is a death above
+  const std::int64_t burst = std::max(incoming, work.volume.egress);
+  total.peak_bw = std::max(total.peak_bw, wrap_div(burst, compute));
+  total.words_per_cycle +=
+      static_cast<long double>(wrap_div(wrap_mul(occurrences, burst), compute));
+  total.ingress.add(step.delay, occurrences);
+  total.egress.add(work.egress_delay, occurrences);
+  total.compute.add(compute, occurrences);
 }
 
 template <typename Result>
 Status Analysis::run_level(int j, std::uint32_t remainders, Result& result) {
   constexpr bool kTop = std::is_same_v<Result, LevelResult>;
-  Volumes& volumes = volumes_[j];
+  LevelState& level = states_[j];
+  Volumes& volumes = level.volumes;
+  const Noc noc = machine_.nocs[levels_->count - 1 - j];
   std::int64_t cases = 0;
   Status status = volumes.begin(remainders, cases);
   if (status != Status::ok) return status;
+  Result total;
   std::int64_t sizings = 0;  // cases up to the first accepted one
   bool accepted = false;
   for (std::int64_t c = 0; c < cases; ++c) {
     if (c > 0) volumes.advance();
-    const Case& now = volumes.now();
+    const Case now = volumes.now();
+    Work& work = work_at(level, now.edges);
     Step step;
     step.occurrences = now.occurrences;
-    step.egress = volumes.egress();
     const bool fetched = volumes.ingress(step.input, step.filter);
     if (!accepted) {
       if (!fetched) return Status::reference_exit;
       ++sizings;
-      if constexpr (kTop) size_buffers(step, result);
+      if constexpr (kTop) size_buffers(step, work, total);
     }
     if (step.occurrences <= 0) return Status::reference_abort;
-    if constexpr (kTop) {
-      step.macs = volumes.macs();
-      count_outputs(step, result);
-    }
-    const std::int64_t unit_macs = volumes.unit_macs();
-    if (unit_macs <= 0) continue;
+    if constexpr (kTop) count_outputs(step.occurrences, work.volume, total);
+    if (work.volume.unit_macs <= 0) continue;
     if (!fetched) return Status::reference_exit;
-    status = compute(j, unit_macs, step);
-    if (status == Status::ok) status = deliver(j, step);
-    if (status != Status::ok) return status;
-    // S7.3: double buffering hides all but the slowest; the very first step hides nothing.
-    std::int64_t wait = now.moving == 0 ? wrap_add(step.compute, step.in)
-                                        : std::max({step.out, step.compute, step.in});
-    if constexpr (kTop) {
-      status = accepted ? Status::ok : time_offchip(result);
-      if (status == Status::ok) status = require_offchip(step.compute, result);
+    if (!work.timed) {
+      status = time_work(j, total, work);
       if (status != Status::ok) return status;
+    }
+    if (!noc_delay(noc, wrap_add(step.input, step.filter), step.delay)) {
+      return Status::reference_sigfpe;
+    }
+    // S7.3: double buffering hides all but the slowest; the very first step hides nothing.
+    std::int64_t wait = now.moving == 0 ? wrap_add(work.compute, step.delay)
+                                        : std::max({work.egress_delay, work.compute, step.delay});
+    if constexpr (kTop) {
       wait = std::max(wait, offchip_cycles_);
-      report(step, result);
+      report(step, work, total);
     }
     // S7 steps 6 and 7: all a level needs to know of the one below.
-    result.runtime = wrap_add(result.runtime, wrap_mul(step.occurrences, wait));
-    result.active_units += step.active_units * static_cast<double>(step.occurrences);
-    result.iterations += step.occurrences;
+    total.runtime = wrap_add(total.runtime, wrap_mul(step.occurrences, wait));
+    total.active_units += work.active_units * static_cast<double>(step.occurrences);
+    total.iterations += step.occurrences;
     accepted = true;
   }
-  if (result.iterations != 0) result.active_units /= static_cast<double>(result.iterations);
+  if (total.iterations != 0) total.active_units /= static_cast<double>(total.iterations);
+  if constexpr (kTop) {
+    for (const TensorId id : {kInput, kFilter}) {
+      total.traffic[id].l1_read = total.macs;
+      total.traffic[id].l1_write = total.traffic[id].l2_read;
+    }
+    total.traffic[kOutput].l1_read = total.traffic[kOutput].l1_write;
+  }
   if (!first_completed_) complete_first(j, sizings);
+  result = total;
+  return Status::ok;
+}
+
+// The volumes of a step at these edges, new or as they were left.
+Analysis::Work& Analysis::work_at(LevelState& level, Edges edges) const {
+  Work& work = level.works[edges % kWorks];
+  if (work.stamp != stamp_ || work.edges != edges) {
+    work.stamp = stamp_;
+    work.edges = edges;
+    work.timed = false;
+    work.volume = level.volumes.volume(edges);
+  }
+  return work;
+}
+
+// S7.1 and S7 step 7: cycles of the busiest unit, units at work, and the way of the outputs.
+template <typename Result>
+Status Analysis::time_work(int j, const Result& total, Work& work) {
+  work.compute = 0;
+  work.active_units = 0;
+  if (j + 1 == levels_->count) {
+    work.compute = cycles_of(work.volume.unit_macs, machine_.simd_lanes);
+  } else {
+    const Status status = run_jobs(j, work);
+    if (status != Status::ok) return status;
+  }
+  if (work.active_units == 0) {
+    work.active_units = states_[j].volumes.spread(work.edges).busy_units;
+  }
+  const Noc& noc = machine_.nocs[levels_->count - 1 - j];
+  if (!noc_delay(noc, work.volume.egress, work.egress_delay)) return Status::reference_sigfpe;
+  if constexpr (std::is_same_v<Result, LevelResult>) {
+    if (!time_offchip(total) || !require_offchip(total, work)) return Status::reference_sigfpe;
+  }
+  work.timed = true;
+  return Status::ok;
+}
+
+// S7.1: a level waits for the slowest of its jobs.
+Status Analysis::run_jobs(int j, Work& work) {
+  const Spread& units = states_[j].volumes.spread(work.edges);
+  const std::uint32_t temporal = remainders_of(work.edges) & levels_->level[j].temporal_remainders;
+  for (int k = 0; k < units.job_count; ++k) {
+    const Job& job = units.jobs[k];
+    SubResult& sub = states_[j + 1].results[temporal | job.remainders];
+    if (sub.stamp != stamp_) {
+      const Status status = run_level(j + 1, temporal | job.remainders, sub);
+      if (status != Status::ok) return status;
+      sub.stamp = stamp_;
+    }
+    work.compute = std::max(work.compute, sub.runtime);
+    work.active_units += sub.active_units * job.times;
+  }
   return Status::ok;
 }
 
@@ -152,107 +245,39 @@ void Analysis::complete_first(int j, std::int64_t sizings) {
 }
 
 // S7 step 1; the factor 2 is double buffering.
-void Analysis::size_buffers(const Step& step, LevelResult& result) const {
-  Traffic& input = result.traffic[kInput];
-  Traffic& filter = result.traffic[kFilter];
-  Traffic& output = result.traffic[kOutput];
+void Analysis::size_buffers(const Step& step, const Work& work, LevelResult& total) const {
+  Traffic& input = total.traffic[kInput];
+  Traffic& filter = total.traffic[kFilter];
+  Traffic& output = total.traffic[kOutput];
   input.l2_size = wrap_add(input.l2_size, wrap_mul(2, step.input));
   filter.l2_size = wrap_add(filter.l2_size, wrap_mul(2, step.filter));
-  output.l2_size = wrap_mul(2, step.egress);
+  output.l2_size = wrap_mul(2, work.volume.egress);
   input.l2_write = words_[kInput];
   filter.l2_write = words_[kFilter];
   output.l2_read = words_[kOutput];
 }
 
-// S7.1 and S7 step 7: cycles of the busiest unit, and units at work.
-Status Analysis::compute(int j, std::int64_t unit_macs, Step& step) {
-  const Spread& units = volumes_[j].spread();
-  if (j + 1 == levels_->count) {
-    step.compute = cycles_of(unit_macs, machine_.simd_lanes);
-  } else {
-    const std::uint32_t remainders = volumes_[j].now().remainders;
-    for (int k = 0; k < units.job_count; ++k) {
-      const Job& job = units.jobs[k];
-      const std::uint32_t extents = remainders | job.remainders;
-      SubResult& sub = memo_[j + 1][extents];
-      if (sub.stamp != stamp_) {
-        sub = {};
-        const Status status = run_level(j + 1, extents, sub);
-        if (status != Status::ok) return status;
-        sub.stamp = stamp_;
-      }
-      step.compute = std::max(step.compute, sub.runtime);
-      step.active_units += sub.active_units * job.times;
-    }
-  }
-  if (step.active_units == 0) step.active_units = units.busy_units;
-  return Status::ok;
-}
-
-// S7 step 6: what the level's network takes to bring a step's inputs and to take its outputs away.
-Status Analysis::deliver(int j, Step& step) const {
-  const Noc& noc = machine_.nocs[levels_->count - 1 - j];
-  const Status status = noc_delay(noc, wrap_add(step.input, step.filter), step.in);
-  return status == Status::ok ? noc_delay(noc, step.egress, step.out) : status;
-}
-
-// S7.3: cycles the off-chip memory takes for half the L2 buffers.
-Status Analysis::time_offchip(const LevelResult& result) {
+// S7.3: cycles the off-chip memory takes for half the L2 buffers. False if a division traps.
+bool Analysis::time_offchip(const LevelResult& total) {
   const std::int64_t bw = machine_.offchip_bw;
   const std::int64_t incoming =
-      wrap_add(result.traffic[kInput].l2_size, result.traffic[kFilter].l2_size);
-  const std::int64_t outgoing = result.traffic[kOutput].l2_size;
-  if (division_traps(incoming, bw) || division_traps(outgoing, bw)) {
-    return Status::reference_sigfpe;
-  }
+      wrap_add(total.traffic[kInput].l2_size, total.traffic[kFilter].l2_size);
+  const std::int64_t outgoing = total.traffic[kOutput].l2_size;
+  if (division_traps(incoming, bw) || division_traps(outgoing, bw)) return false;
   offchip_cycles_ = std::max(incoming / bw / 2, outgoing / bw / 2);
-  return Status::ok;
+  return true;
 }
 
-// S7.3: the off-chip bandwidth requirement, halved at every case (quirk Q8).
-Status Analysis::require_offchip(std::int64_t compute, LevelResult& result) const {
-  if (compute == 0) return Status::reference_sigfpe;
+// S7.3: the off-chip bandwidth a step requires. False if a division traps.
+bool Analysis::require_offchip(const LevelResult& total, Work& work) const {
   const std::int64_t incoming =
-      wrap_add(result.traffic[kInput].l2_size, result.traffic[kFilter].l2_size);
-  const std::int64_t outgoing = result.traffic[kOutput].l2_size;
-  if (division_traps(incoming, compute) || division_traps(outgoing, compute)) {
-    return Status::reference_sigfpe;
+      wrap_add(total.traffic[kInput].l2_size, total.traffic[kFilter].l2_size);
+  const std::int64_t outgoing = total.traffic[kOutput].l2_size;
+  if (division_traps(incoming, work.compute) || division_traps(outgoing, work.compute)) {
+    return false;
   }
-  result.offchip_bw = std::max({result.offchip_bw, outgoing / compute, incoming / compute}) / 2;
-  return Status::ok;
-}
-
-// S7 step 2: skipped cases count too (quirk Q4).
-void Analysis::count_outputs(const Step& step, LevelResult& result) const {
-  Traffic& output = result.traffic[kOutput];
-  const std::int64_t macs = wrap_mul(step.occurrences, step.macs);
-  output.l2_write = wrap_add(output.l2_write, wrap_mul(step.occurrences, step.egress));
-  output.l1_write = wrap_add(output.l1_write, macs);
-  output.l1_read = wrap_add(output.l1_read, macs);
-}
-
-// S7 steps 4, 6 and 8: what is printed of the top level.
-void Analysis::report(const Step& step, LevelResult& result) const {
-  const std::int64_t occurrences = step.occurrences;
-  const std::int64_t macs = wrap_mul(occurrences, step.macs);
-  for (const TensorId id : {kInput, kFilter}) {
-    Traffic& traffic = result.traffic[id];
-    const std::int64_t ingress = id == kInput ? step.input : step.filter;
-    traffic.l2_read = wrap_add(traffic.l2_read, wrap_mul(occurrences, ingress));
-    traffic.l1_write = traffic.l2_read;
-    traffic.l1_read = wrap_add(traffic.l1_read, macs);
-  }
-  const std::int64_t incoming = wrap_add(step.input, step.filter);
-  result.intensity = static_cast<double>(step.macs) / static_cast<double>(incoming);
-  result.macs = wrap_add(result.macs, macs);
-  const std::int64_t compute = step.compute;  // not 0: that is a death above
-  const std::int64_t burst = std::max(incoming, step.egress);
-  result.peak_bw = std::max(result.peak_bw, wrap_div(burst, compute));
-  result.words_per_cycle +=
-      static_cast<long double>(wrap_div(wrap_mul(occurrences, burst), compute));
-  result.ingress.add(step.in, occurrences);
-  result.egress.add(step.out, occurrences);
-  result.compute.add(compute, occurrences);
+  work.offchip_bw = std::max(outgoing / work.compute, incoming / work.compute);
+  return true;
 }
 
 }  // namespace gym::maestro

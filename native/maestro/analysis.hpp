@@ -67,31 +67,47 @@ class Analysis {
   Status run(const Levels& levels, LayerResult& result);
 
  private:
-  // Extents of a level below differ in input and filter dimensions only.
-  static constexpr std::size_t kMaxRemainders = 8;
-  // All the level above needs to know.
+  // All the level above needs to know of a level, for one choice of extents.
   struct SubResult {
     std::uint64_t stamp = 0;  // of the mapping it belongs to
     std::int64_t runtime = 0;
     std::int64_t iterations = 0;
     double active_units = 0;  // average
   };
+  // A step's part that depends on the loops at an edge only.
+  struct Work {
+    std::uint64_t stamp = 0;  // of the mapping it belongs to
+    Edges edges = 0;
+    bool timed = false;  // whether the figures below `volume` are there
+    Volume volume{};
+    std::int64_t compute = 0, egress_delay = 0;
+    std::int64_t offchip_bw = 0;  // top level only
+    double active_units = 0;
+  };
+  // Extents of a level below differ in input and filter dimensions only.
+  static constexpr std::size_t kChoices = 1 << 8;
+  static constexpr std::size_t kWorks = 1 << 8;
+  struct LevelState {
+    Volumes volumes;
+    std::array<SubResult, kChoices> results;  // by the extents chosen
+    std::array<Work, kWorks> works;           // by the low bits of the edges
+  };
   struct Step {
     std::int64_t occurrences;
-    std::int64_t input = 0, filter = 0, egress = 0, macs = 0;
-    std::int64_t compute = 0, in = 0, out = 0;
-    double active_units = 0;
+    std::int64_t input = 0, filter = 0;
+    std::int64_t delay = 0;  // of both
   };
 
   template <typename Result>
   Status run_level(int j, std::uint32_t remainders, Result& result);
-  Status compute(int j, std::int64_t unit_macs, Step& step);
-  Status deliver(int j, Step& step) const;
-  void size_buffers(const Step& step, LevelResult& result) const;
-  Status time_offchip(const LevelResult& result);
-  Status require_offchip(std::int64_t compute, LevelResult& result) const;
-  void count_outputs(const Step& step, LevelResult& result) const;
-  void report(const Step& step, LevelResult& result) const;
+  Work& work_at(LevelState& level, Edges edges) const;
+  template <typename Result>
+  Status time_work(int j, const Result& total, Work& work);
+  Status run_jobs(int j, Work& work);
+  void size_buffers(const Step& step, const Work& work, LevelResult& total) const;
+  bool time_offchip(const LevelResult& total);
+  bool require_offchip(const LevelResult& total, Work& work) const;
+  static void report(const Step& step, const Work& work, LevelResult& total);
   void complete_first(int j, std::int64_t sizings);
 
   const LayerTable& table_;
@@ -101,8 +117,7 @@ class Analysis {
   LayerResult* layer_ = nullptr;
   bool first_completed_ = false;
   std::int64_t offchip_cycles_ = 0;  // at least, for every step of the top level
-  std::array<Volumes, kMaxLevels> volumes_;
-  std::array<std::array<SubResult, 1 << kMaxRemainders>, kMaxLevels> memo_;
+  std::vector<LevelState> states_;
   std::uint64_t stamp_ = 0;
 };
 

@@ -1,7 +1,5 @@
 #include "cases.hpp"
 
-#include <algorithm>
-
 namespace gym::maestro {
 
 namespace {
@@ -51,8 +49,7 @@ void Odometer::add(const Wheel& wheel) {
   counted_ = wrap32(std::int64_t{counted_} * wheel.count);
   cases_ = std::min(cases_ * wheel.count, kMaxCases + 1);
   if (cases_ > kMaxCases) return;
-  wheels_[count_] = &wheel;
-  stands_[count_] = 0;
+  wheels_[count_] = {&wheel.state[0], &wheel.state[0], &wheel.state[0] + wheel.count};
   so_far_[count_ + 1] = so_far_[count_].with(wheel.state[0]);
   ++count_;
 }
@@ -61,15 +58,6 @@ Status Odometer::size(std::int64_t& cases) const {
   // More cases than an int counts: the binary runs none.
   cases = counted_ <= 0 ? 0 : cases_;
   return cases > kMaxCases ? Status::overflow : Status::ok;
-}
-
-void Odometer::advance() {
-  int i = count_;
-  do {
-    --i;
-    stands_[i] = stands_[i] + 1 == wheels_[i]->count ? 0 : stands_[i] + 1;
-  } while (stands_[i] == 1 && i > 0);
-  for (; i < count_; ++i) so_far_[i + 1] = so_far_[i].with(wheels_[i]->state[stands_[i]]);
 }
 
 }  // namespace gym::maestro

@@ -1,6 +1,7 @@
 // Iteration cases: the few kinds of steps a level's loops go through (S5).
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "../integers.hpp"
@@ -21,26 +22,35 @@ struct LoopStates {
 
 LoopStates loop_states(const LevelDirective& directive, std::int32_t extent, std::int32_t units);
 
+// Which loops stand at an edge. Bit k: the k-th spatial directive, at Edge; kMaxSpatial further: it
+// has the second of its extents; above them Level::remainder_bit of the temporal dimensions.
+using Edges = std::uint64_t;
+
+constexpr Edges spatial_edge(int k) { return Edges{1} << k; }
+constexpr Edges second_extent(int k) { return Edges{1} << (kMaxSpatial + k); }
+constexpr Edges dimension_edge(std::uint32_t remainder_bit) {
+  return Edges{remainder_bit} << (2 * kMaxSpatial);
+}
+constexpr std::uint32_t remainders_of(Edges edges) {
+  return static_cast<std::uint32_t>(edges >> (2 * kMaxSpatial));
+}
+inline constexpr Edges kSpatialEdges = dimension_edge(1) - 1;
+
 // What the states of all loops of a case come to, or the part one state has in it.
 struct Case {
   std::int32_t occurrences = 1;  // may wrap around
   std::int32_t moving = 0;  // 1 + the index of the innermost directive that has left Init, or 0
-  std::uint32_t remainders = 0;  // temporal dimensions at an edge, by Level::remainder_bit
-  std::uint32_t ended = 0;       // bit k: the k-th spatial directive stands at Edge
-  std::int64_t outputs = 1;      // temporal factors of the output volume ...
-  std::int64_t macs = 1;         // ... and of the MACs
+  Edges edges = 0;
 
+  // `state` is of a directive inside those of this case.
   Case with(const Case& state) const {
-    return {wrap32(std::int64_t{occurrences} * state.occurrences),
-            state.moving != 0 ? state.moving : moving,
-            remainders | state.remainders,
-            ended | state.ended,
-            wrap_mul(outputs, state.outputs),
-            wrap_mul(macs, state.macs)};
+    return {static_cast<std::int32_t>(static_cast<std::uint32_t>(occurrences) *
+                                      static_cast<std::uint32_t>(state.occurrences)),
+            std::max(moving, state.moving), edges | state.edges};
   }
 };
 
-// A directive with several states, each with its part in a case.
+// A directive's states, each with its part in a case.
 struct Wheel {
   std::array<Case, 3> state;
   int count = 0;
@@ -56,12 +66,12 @@ class Odometer {
   // More cases than this are refused with `overflow`: the binary would run for hours.
   static constexpr std::int64_t kMaxCases = 1 << 22;
 
-  // No wheels: `fixed` is what the directives with one state come to.
-  void start(const Case& fixed) {
+  // No wheels: all loops are at Init, at the edges `fixed`.
+  void start(Edges fixed) {
     cases_ = 1;
     counted_ = 1;
     count_ = 0;
-    so_far_[0] = fixed;
+    so_far_[0].edges = fixed;
   }
   // Adds the next inner directive; `wheel` must outlive the odometer's use.
   void add(const Wheel& wheel);
@@ -70,17 +80,33 @@ class Odometer {
   Status size(std::int64_t& cases) const;
 
   const Case& now() const { return so_far_[count_]; }
-  void advance();
+
+  void advance() {
+    int i = count_;
+    while (turn(wheels_[--i]) && i > 0) continue;
+    for (; i < count_; ++i) so_far_[i + 1] = so_far_[i].with(*wheels_[i].now);
+  }
 
  private:
+  struct Turning {
+    const Case* now;
+    const Case* first;
+    const Case* end;
+  };
+
+  // Whether the wheel has left Init.
+  static bool turn(Turning& wheel) {
+    if (++wheel.now == wheel.end) wheel.now = wheel.first;
+    return wheel.now == wheel.first + 1;
+  }
+
   // Every wheel has two states or more.
   static constexpr int kMaxWheels = 22;
 
   std::int64_t cases_ = 1;    // or more than kMaxCases
   std::int32_t counted_ = 1;  // as the binary counts them
   int count_ = 0;
-  std::array<const Wheel*, kMaxWheels> wheels_{};
-  std::array<std::int32_t, kMaxWheels> stands_{};
+  std::array<Turning, kMaxWheels> wheels_{};
   std::array<Case, kMaxWheels + 1> so_far_;  // [i]: of the wheels outside wheel i
 };
 

@@ -185,21 +185,29 @@ TileSizes output_tile_sizes(const Level& level, const LevelDirective& directive)
 }
 
 void size_tiles(Level& level, bool slides) {
-  std::uint32_t next_bit = 1;
-  for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
-    const LevelDirective& directive = level.directives[i];
-    const Dim dim = directive.dim;
-    const TileSizes tile = tile_sizes(directive, level.extent[dim]);
-    level.tiles[dim] = tile;
-    if (level.last[dim] != i) continue;
-    const bool differ = tile.edge != tile.full;
-    level.remainder_bit[dim] = differ ? next_bit : 0;
-    if (differ) next_bit <<= 1;
+  for (const LevelDirective& directive : level.directives) {
+    level.tiles[directive.dim] = tile_sizes(directive, level.extent[directive.dim]);
   }
   if (!slides) return;
   for (const LevelDirective& directive : level.directives) {
     if (directive.dim != kY && directive.dim != kX) continue;
     level.tiles[output_axis(directive.dim)] = output_tile_sizes(level, directive);
+  }
+}
+
+void number_remainders(Level& level, const LayerTable& table) {
+  std::uint32_t next_bit = 1;
+  level.temporal_remainders = 0;
+  for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
+    const Dim dim = level.directives[i].dim;
+    if (level.last[dim] != i) continue;
+    const TileSizes& input = level.tiles[dim];
+    const TileSizes& output = level.tiles[table.output_tile(dim)];
+    const bool differ = input.edge != input.full || output.edge != output.full;
+    level.remainder_bit[dim] = differ ? next_bit : 0;
+    if (!differ) continue;
+    if ((level.spatial_dims & bit(dim)) == 0) level.temporal_remainders |= next_bit;
+    next_bit <<= 1;
   }
 }
 
@@ -269,6 +277,7 @@ Status build_levels(const LayerTable& table, const Mapping& mapping, std::int32_
     status = count_edge_units(level);
     if (status != Status::ok) return status;
     size_tiles(level, table.slides);
+    number_remainders(level, table);
   }
   // A tensor's dimension nothing lists is looked up in vain.
   for (const Tensor& tensor : table.tensors) {

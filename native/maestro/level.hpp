@@ -43,6 +43,7 @@ struct Level {
   // A bit for each dimension whose whole and remaining tile differ, 0 for the others: a set of bits
   // says which extents a unit of the level below has.
   std::array<std::uint32_t, kMaxDims> remainder_bit{};
+  std::uint32_t temporal_remainders = 0;  // those of dimensions whose first directive is temporal
 
   bool has(Dim dim) const { return (present & bit(dim)) != 0; }
 };

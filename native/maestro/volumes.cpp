@@ -18,7 +18,8 @@ void Volumes::prepare(const LayerTable& table, const Level& level, const Level* 
   table_ = &table;
   level_ = &level;
   spread_ready_ = 0;
-  fixed_ = Case{};
+  fixed_edges_ = 0;
+  fixed_factors_ = Factors{};
   fixed_reach_ = Reach{};
   open_.clear();
   const std::size_t count = level.directives.size();
@@ -33,7 +34,9 @@ void Volumes::prepare(const LayerTable& table, const Level& level, const Level* 
     if (directive.remainder != 0 || loop.restarts || loop.wheel.count > 1) {
       open_.push_back(i);
     } else {
-      fixed_ = fixed_.with(loop.wheel.state[0]);
+      fixed_edges_ |= loop.wheel.state[0].edges;
+      const bool at_edge = (loop.wheel.state[0].edges & directive.edge) != 0;
+      fixed_factors_ = fixed_factors_.times(at_edge ? directive.at_edge : directive.inside);
       fixed_reach_.include(i, directive, loop);
     }
   }
@@ -51,29 +54,56 @@ void Volumes::describe(int i, const Level* above) {
   }
   for (const TensorId id : {kInput, kFilter}) directive.fetched[id] = table_->tensors[id].has(dim);
   directive.exits = !given.spatial && level_->tiles[dim].fresh == 0;
-  tabulate(i, above != nullptr ? above->tiles[dim].full : level_->extent[dim], directive.loop[0]);
-  if (directive.remainder != 0) tabulate(i, above->tiles[dim].edge, directive.loop[1]);
+  factor(i, directive);
+  tabulate(i, above != nullptr ? above->tiles[dim].full : level_->extent[dim], directive,
+           directive.loop[0]);
+  if (directive.remainder != 0) tabulate(i, above->tiles[dim].edge, directive, directive.loop[1]);
+}
+
+// The temporal factors of a dimension, inside and at an edge (S6.5). The last of its directives has
+// them.
+void Volumes::factor(int i, Directive& directive) const {
+  const Dim dim = level_->directives[i].dim;
+  directive.edge = 0;
+  directive.inside = directive.at_edge = Factors{};
+  if (level_->last[dim] != i) return;
+  const bool output = table_->tensors[kOutput].has(dim);
+  const bool spatial = (level_->spatial_dims & bit(dim)) != 0;
+  directive.edge = dimension_edge(level_->remainder_bit[dim]);
+  if (output && !spatial) {
+    const TileSizes& tile = level_->tiles[table_->output_tile(dim)];
+    directive.inside = {tile.full, tile.full};
+    directive.at_edge = {tile.edge, tile.edge};
+  } else if (!output) {
+    const int count = level_->temporal_count[dim];
+    directive.inside.macs = power(level_->tiles[dim].full, count);
+    directive.at_edge.macs = power(level_->tiles[dim].edge, count);
+  }
 }
 
 // S5.1, S5.2. Directives of one dimension share the state of the last of them.
-void Volumes::tabulate(int i, std::int32_t extent, Loop& loop) const {
-  const LevelDirective& directive = level_->directives[i];
-  const LoopStates states = loop_states(directive, extent, level_->units);
+void Volumes::tabulate(int i, std::int32_t extent, Directive& directive, Loop& loop) const {
+  const LevelDirective& given = level_->directives[i];
+  const LoopStates states = loop_states(given, extent, level_->units);
   loop.states = states;
   loop.restarts = false;
   loop.words = loop.fresh = {1, 1};
   Case inside;
   Case at_edge;
-  if (level_->last[directive.dim] == i) count_words(i, loop, inside, at_edge);
   Wheel& wheel = loop.wheel;
   wheel.count = 0;
-  wheel.add(states.partial ? at_edge : inside);
-  if (level_->last[directive.dim] == i) {
+  if (level_->last[given.dim] == i) {
+    loop.restarts = !states.unrolled;
+    count_words(i, directive, loop);
+    wheel.add({1, 0, states.partial ? directive.edge : 0});
     inside.moving = at_edge.moving = i + 1;
+    at_edge.edges = directive.edge;
     for (int k = 0; k < level_->spatial_count; ++k) {
-      const bool same = level_->directives[level_->spatial[k]].dim == directive.dim;
-      if (same) at_edge.ended |= std::uint32_t{1} << k;
+      const bool same = level_->directives[level_->spatial[k]].dim == given.dim;
+      if (same) at_edge.edges |= spatial_edge(k);
     }
+  } else {
+    wheel.add(inside);
   }
   if (states.steady > 0) {
     inside.occurrences = states.steady;
@@ -82,32 +112,17 @@ void Volumes::tabulate(int i, std::int32_t extent, Loop& loop) const {
   if (states.edge) wheel.add(at_edge);
 }
 
-// The temporal factors of a dimension, at an edge and not (S6.3, S6.5).
-void Volumes::count_words(int i, Loop& loop, Case& inside, Case& at_edge) const {
-  const LevelDirective& directive = level_->directives[i];
-  const Dim dim = directive.dim;
-  const TileSizes& tile = level_->tiles[dim];
-  const int temporal = level_->temporal_count[dim];
-  const bool output = table_->tensors[kOutput].has(dim);
-  loop.restarts = !loop.states.unrolled;
-  if ((level_->spatial_dims & bit(dim)) == 0) {
-    at_edge.remainders = level_->remainder_bit[dim];
-    if (output) {
-      const TileSizes& outputs = level_->tiles[table_->output_tile(dim)];
-      inside.outputs = inside.macs = outputs.full;
-      at_edge.outputs = at_edge.macs = outputs.edge;
-    }
-  }
-  const std::int64_t whole = power(tile.full, temporal);
-  if (!output) {
-    inside.macs = whole;
-    at_edge.macs = power(tile.edge, temporal);
-  }
-  const std::int64_t words = loop.states.partial ? power(tile.edge, temporal) : whole;
-  const std::int64_t fresh =
-      directive.spatial ? whole : wrap_mul(power(tile.full, temporal - 1), std::max(tile.fresh, 1));
+// S6.3: the temporal factors of a fetch.
+void Volumes::count_words(int i, const Directive& directive, Loop& loop) const {
+  const LevelDirective& given = level_->directives[i];
+  const TileSizes& tile = level_->tiles[given.dim];
+  const int count = level_->temporal_count[given.dim];
+  const std::int64_t words = power(loop.states.partial ? tile.edge : tile.full, count);
+  const std::int64_t fresh = given.spatial
+                                 ? power(tile.full, count)
+                                 : wrap_mul(power(tile.full, count - 1), std::max(tile.fresh, 1));
   for (const TensorId id : {kInput, kFilter}) {
-    if (!directives_[i].fetched[id]) continue;
+    if (!directive.fetched[id]) continue;
     loop.words[id] = words;
     loop.fresh[id] = fresh;
   }
@@ -126,26 +141,39 @@ void Volumes::Reach::include(int i, const Directive& directive, const Loop& loop
 }
 
 Status Volumes::begin(std::uint32_t remainders, std::int64_t& cases) {
-  Case fixed = fixed_;
+  Edges edges = fixed_edges_;
   Reach reach = fixed_reach_;
   turning_.clear();
   for (const int i : open_) {
     const Loop& each = loop(i, remainders);
     reach.include(i, directives_[i], each);
-    if (each.wheel.count > 1) {
-      turning_.push_back(i);
-    } else {
-      fixed = fixed.with(each.wheel.state[0]);
-    }
+    edges |= each.wheel.state[0].edges;
+    if (each.wheel.count > 1) turning_.push_back(i);
   }
-  odometer_.start(fixed);
+  for (int k = 0; k < level_->spatial_count; ++k) {
+    const int last = level_->last[level_->directives[level_->spatial[k]].dim];
+    if ((remainders & directives_[last].remainder) != 0) edges |= second_extent(k);
+  }
+  odometer_.start(edges);
   fetches_[0] = {reach.words, {Spread::kResident, Spread::kResident}, false};
   for (const int i : turning_) {
     odometer_.add(loop(i, remainders).wheel);
     fetches_[i + 1] = fetch(i, reach);
   }
-  spread_units(remainders);
+  spread_units(remainders, edges & kSpatialEdges);
   return odometer_.size(cases);
+}
+
+Volume Volumes::volume(Edges edges) const {
+  Factors temporal = fixed_factors_;
+  for (const int i : open_) {
+    const Directive& directive = directives_[i];
+    const bool at_edge = (edges & directive.edge) != 0;
+    temporal = temporal.times(at_edge ? directive.at_edge : directive.inside);
+  }
+  const Spread& units = spread(edges);
+  return {wrap_mul(temporal.outputs, units.outputs), wrap_mul(temporal.macs, units.macs),
+          wrap_mul(temporal.macs, units.unit_macs)};
 }
 
 // S6.3. All loops inside the moving one are at Init, so its index is all that counts. A tensor
@@ -163,25 +191,22 @@ Volumes::Fetch Volumes::fetch(int i, const Reach& reach) const {
   return fetch;
 }
 
-// Prepares the spreads the chosen extents can need.
-void Volumes::spread_units(std::uint32_t remainders) {
+// Prepares the spreads the chosen extents can need; `extents` are their spatial edges at Init.
+void Volumes::spread_units(std::uint32_t remainders, Edges extents) {
   std::array<const LoopStates*, kMaxSpatial> states{};
-  std::uint32_t can_end = 0;
-  extents_ = 0;
+  Edges can_end = 0;
   for (int k = 0; k < level_->spatial_count; ++k) {
-    const int i = level_->last[level_->directives[level_->spatial[k]].dim];
-    states[k] = &loop(i, remainders).states;
-    if (states[k]->edge) can_end |= std::uint32_t{1} << k;
-    const bool second = (remainders & directives_[i].remainder) != 0;
-    if (second) extents_ |= std::uint32_t{1} << (kMaxSpatial + k);
+    const int last = level_->last[level_->directives[level_->spatial[k]].dim];
+    states[k] = &loop(last, remainders).states;
+    if (states[k]->edge) can_end |= spatial_edge(k);
   }
-  for (std::uint32_t ended = can_end;; ended = (ended - 1) & can_end) {
-    const std::uint32_t index = extents_ | ended;
+  for (Edges ended = can_end;; ended = (ended - 1) & can_end) {
+    const Edges index = extents | ended;
     if ((spread_ready_ >> index & 1) == 0) {
       spread_ready_ |= std::uint32_t{1} << index;
       Standings standings;
       for (int k = 0; k < level_->spatial_count; ++k) {
-        const bool at_end = (ended >> k & 1) != 0;
+        const bool at_end = (ended & spatial_edge(k)) != 0;
         const bool ragged = states[k]->ragged && (at_end || states[k]->partial);
         standings[k] = {states[k]->partial, at_end, ragged};
       }

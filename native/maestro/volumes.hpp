@@ -7,6 +7,13 @@
 
 namespace gym::maestro {
 
+// One case's words and MACs, fetches apart.
+struct Volume {
+  std::int64_t egress;     // output words sent up by the whole array
+  std::int64_t macs;       // of the whole array
+  std::int64_t unit_macs;  // of the busiest unit, the critical path
+};
+
 // The cases of one level and the volumes of each. A level below the top is gone through for several
 // choices of extents: each dimension has the whole tile of the level above or its remainder.
 class Volumes {
@@ -24,19 +31,16 @@ class Volumes {
   // Words of input and filter fetched by the whole array; false if the binary exits.
   bool ingress(std::int64_t& input, std::int64_t& filter) const {
     const Fetch& fetch = fetches_[now().moving];
-    const Spread& units = spread();
+    const Spread& units = spread(now().edges);
     input = wrap_mul(fetch.words[kInput], units.fetched[kInput][fetch.fresh[kInput]]);
     filter = wrap_mul(fetch.words[kFilter], units.fetched[kFilter][fetch.fresh[kFilter]]);
     return !fetch.exits;
   }
-  // Output words sent up by the whole array.
-  std::int64_t egress() const { return wrap_mul(now().outputs, spread().outputs); }
-  // MACs of the whole array.
-  std::int64_t macs() const { return wrap_mul(now().macs, spread().macs); }
-  // MACs of the busiest unit, the critical path.
-  std::int64_t unit_macs() const { return wrap_mul(now().macs, spread().unit_macs); }
 
-  const Spread& spread() const { return spreads_[extents_ | now().ended]; }
+  // All other volumes depend on the loops at an edge only.
+  Volume volume(Edges edges) const;
+  // How the units share the work.
+  const Spread& spread(Edges edges) const { return spreads_[edges & kSpatialEdges]; }
 
  private:
   // What a directive comes to at one of its two extents.
@@ -47,6 +51,15 @@ class Volumes {
     std::array<std::int64_t, 2> words{1, 1};  // temporal factor of a fetch of input and filter, ...
     std::array<std::int64_t, 2> fresh{1, 1};  // ... of one for which only this loop moved
   };
+  // Temporal factors of the output volume and of the MACs.
+  struct Factors {
+    std::int64_t outputs = 1;
+    std::int64_t macs = 1;
+
+    Factors times(const Factors& other) const {
+      return {wrap_mul(outputs, other.outputs), wrap_mul(macs, other.macs)};
+    }
+  };
   struct Directive {
     std::array<Loop, 2> loop;
     std::uint32_t remainder = 0;     // chooses the second loop, if the extents differ
@@ -54,6 +67,8 @@ class Volumes {
     std::uint8_t spatial_after = 0;  // spatial directives inside this one, by bit, ...
     std::uint8_t spatial_from = 0;   // ... this one included
     bool exits = false;              // if it moves: the static table calls it unrolled
+    Edges edge = 0;                  // its dimension's bit
+    Factors inside, at_edge;         // of its dimension
   };
   // Temporal words fetched when a loop has moved, and the spatial loops that bring a fresh part.
   struct Fetch {
@@ -72,29 +87,29 @@ class Volumes {
   };
 
   void describe(int i, const Level* above);
-  void tabulate(int i, std::int32_t extent, Loop& loop) const;
-  void count_words(int i, Loop& loop, Case& inside, Case& at_edge) const;
+  void factor(int i, Directive& directive) const;
+  void tabulate(int i, std::int32_t extent, Directive& directive, Loop& loop) const;
+  void count_words(int i, const Directive& directive, Loop& loop) const;
   const Loop& loop(int i, std::uint32_t remainders) const {
     const Directive& directive = directives_[i];
     return directive.loop[(remainders & directive.remainder) != 0 ? 1 : 0];
   }
   Fetch fetch(int i, const Reach& reach) const;
-  void spread_units(std::uint32_t remainders);
+  void spread_units(std::uint32_t remainders, Edges extents);
 
   const LayerTable* table_ = nullptr;
   const Level* level_ = nullptr;
   std::vector<Directive> directives_;
   // Directives with one state and one extent are accounted for once.
-  Case fixed_;
+  Edges fixed_edges_ = 0;
+  Factors fixed_factors_;
   Reach fixed_reach_;
   std::vector<int> open_;     // the others
   std::vector<int> turning_;  // those with several states at the chosen extents
   Odometer odometer_;
-  std::vector<Fetch> fetches_;  // by Case::moving
-  // By extents and Case::ended of the spatial directives' dimensions.
-  std::array<Spread, 1 << (2 * kMaxSpatial)> spreads_;
+  std::vector<Fetch> fetches_;                     // by Case::moving
+  std::array<Spread, kSpatialEdges + 1> spreads_;  // by the spatial edges
   std::uint32_t spread_ready_ = 0;
-  std::uint32_t extents_ = 0;
 };
 
 }  // namespace gym::maestro
