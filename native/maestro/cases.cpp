@@ -45,19 +45,4 @@ LoopStates loop_states(const LevelDirective& directive, std::int32_t extent, std
                            : temporal_states(extent, directive.size, directive.offset);
 }
 
-void Odometer::add(const Wheel& wheel) {
-  counted_ = wrap32(std::int64_t{counted_} * wheel.count);
-  cases_ = std::min(cases_ * wheel.count, kMaxCases + 1);
-  if (cases_ > kMaxCases) return;
-  wheels_[count_] = {&wheel.state[0], &wheel.state[0], &wheel.state[0] + wheel.count};
-  so_far_[count_ + 1] = so_far_[count_].with(wheel.state[0]);
-  ++count_;
-}
-
-Status Odometer::size(std::int64_t& cases) const {
-  // More cases than an int counts: the binary runs none.
-  cases = counted_ <= 0 ? 0 : cases_;
-  return cases > kMaxCases ? Status::overflow : Status::ok;
-}
-
 }  // namespace gym::maestro

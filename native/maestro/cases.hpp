@@ -66,18 +66,25 @@ class Odometer {
   // More cases than this are refused with `overflow`: the binary would run for hours.
   static constexpr std::int64_t kMaxCases = 1 << 22;
 
-  // No wheels: all loops are at Init, at the edges `fixed`.
-  void start(Edges fixed) {
+  void clear() {
     cases_ = 1;
     counted_ = 1;
     count_ = 0;
-    so_far_[0].edges = fixed;
   }
   // Adds the next inner directive; `wheel` must outlive the odometer's use.
-  void add(const Wheel& wheel);
-
-  // How many cases there are, `overflow` if too many.
-  Status size(std::int64_t& cases) const;
+  void add(const Wheel& wheel) {
+    counted_ = wrap32(std::int64_t{counted_} * wheel.count);
+    cases_ = std::min(cases_ * wheel.count, kMaxCases + 1);
+    if (cases_ > kMaxCases) return;
+    wheels_[count_++] = {&wheel.state[0], &wheel.state[0], &wheel.state[0] + wheel.count};
+  }
+  // Shows the first case, all loops at Init and these at an edge: `overflow` if there are too many.
+  Status start(Edges edges, std::int64_t& cases) {
+    for (int i = 0; i <= count_; ++i) so_far_[i] = {1, 0, edges};
+    // More cases than an int counts: the binary runs none.
+    cases = counted_ <= 0 ? 0 : cases_;
+    return cases > kMaxCases ? Status::overflow : Status::ok;
+  }
 
   const Case& now() const { return so_far_[count_]; }
 

@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::int32_t kNone = -1;
 
+DimSet listed(const Level& level) {
+  DimSet dims = 0;
+  for (const LevelDirective& directive : level.directives) dims |= bit(directive.dim);
+  return dims;
+}
+
 LevelDirective* find_first(Level& level, Dim dim) {
   for (LevelDirective& directive : level.directives) {
     if (directive.dim == dim) return &directive;
@@ -27,9 +33,10 @@ const LevelDirective* find_last(const Level& level, Dim dim) {
 // S4.2 step 1: an output axis alone becomes its input axis. False if a value is undefined.
 bool convert_lone_output_axes(Level& level) {
   bool defined = true;
+  const DimSet dims = listed(level);
   for (const Dim axis : {kX, kY}) {
+    if ((dims & bit(output_axis(axis))) == 0 || (dims & bit(axis)) != 0) continue;
     LevelDirective* given = find_first(level, output_axis(axis));
-    if (given == nullptr || find_first(level, axis) != nullptr) continue;
     const LevelDirective* window = find_last(level, window_of(axis));
     if (window == nullptr) defined = false;
     const std::int32_t window_size = window != nullptr ? window->size : 0;
@@ -42,8 +49,10 @@ bool convert_lone_output_axes(Level& level) {
 
 // S4.2 step 2: what the level above cuts and this one does not mention is passed on whole.
 void inherit(Level& level, const Level& above) {
+  DimSet dims = listed(level);
   for (const LevelDirective& directive : above.directives) {
-    if (find_first(level, directive.dim) != nullptr) continue;
+    if ((dims & bit(directive.dim)) != 0) continue;
+    dims |= bit(directive.dim);
     level.directives.insert(level.directives.begin(),
                             {directive.dim, false, directive.size, directive.offset});
   }
@@ -51,8 +60,9 @@ void inherit(Level& level, const Level& above) {
 
 // S4.2 step 3: dimensions no directive mentions are not cut.
 void unroll(Level& level, DimSet in_vars) {
-  for (Dim dim = 0; dim < kFirstOtherDim; ++dim) {
-    if ((in_vars & level.present & bit(dim)) == 0 || find_first(level, dim) != nullptr) continue;
+  const DimSet missing = in_vars & level.present & ~listed(level);
+  for (Dim dim = 0; missing >> dim != 0; ++dim) {
+    if ((missing & bit(dim)) == 0) continue;
     level.directives.push_back({dim, false, level.extent[dim], level.extent[dim]});
   }
 }
@@ -214,7 +224,7 @@ void number_remainders(Level& level, const LayerTable& table) {
 // S4.5: what a unit of `above` receives is the table of the level below.
 Status narrow_table(const Level& above, DimSet in_vars, Level& level) {
   level.present = 0;
-  for (Dim dim = 0; dim < kFirstOtherDim; ++dim) {
+  for (Dim dim = 0; in_vars >> dim != 0; ++dim) {
     if ((in_vars & bit(dim)) == 0) continue;
     if (!above.has(dim)) return Status::reference_exit;
     level.present |= bit(dim);

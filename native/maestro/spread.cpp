@@ -20,6 +20,8 @@ std::int64_t sum_over(const Units& units, Volume volume) {
   return units.tail ? wrap_add(total, volume(false, true)) : total;
 }
 
+// By the number of spatial directives: loops over them vanish.
+template <int kLoops>
 class Spreader {
  public:
   Spreader(const LayerTable& table, const Level& level, const Standings& standings)
@@ -46,33 +48,36 @@ class Spreader {
   const Standings& standings_;
 };
 
-Units Spreader::units_at(bool edge, bool ragged) const {
+template <int kLoops>
+Units Spreader<kLoops>::units_at(bool edge, bool ragged) const {
   if (!edge) return {false, std::int64_t{level_.units} - 1, false};
   const std::int64_t units = level_.edge_units;
   if (units <= 1) return {units == 1 && ragged, 0, false};
   return {false, std::max<std::int64_t>(units - (ragged ? 1 : 0) - 1, 0), ragged};
 }
 
-// Spread by the tensor's dimensions whose first directive is spatial, if there are any.
-Units Spreader::units_of(const Tensor& tensor) const {
+// By the tensor's dimensions whose first directive is spatial, if there are any.
+template <int kLoops>
+Units Spreader<kLoops>::units_of(const Tensor& tensor) const {
   const DimSet dims = tensor.set & level_.spatial_dims;
   if (dims == 0) return {};
-  bool edge = false;
-  for (int k = 0; k < level_.spatial_count; ++k) {
-    edge = edge || ((dims & bit(dim(k))) != 0 && standings_[k].edge());
-  }
+  if constexpr (kLoops == 1) return all_units();
+  const bool edge = ((dims & bit(dim(0))) != 0 && standings_[0].edge()) ||
+                    ((dims & bit(dim(1))) != 0 && standings_[1].edge());
   int last = tensor.count - 1;
   while ((dims & bit(tensor.dims[last])) == 0) --last;
   return units_at(edge, standings_[tensor.dims[last] == dim(0) ? 0 : 1].ragged);
 }
 
-Units Spreader::all_units() const {
-  const bool edge = standings_[0].edge() || standings_[1].edge();
-  return units_at(edge, standings_[level_.spatial_count - 1].ragged);
+template <int kLoops>
+Units Spreader<kLoops>::all_units() const {
+  const bool edge = standings_[0].edge() || (kLoops > 1 && standings_[1].edge());
+  return units_at(edge, standings_[kLoops - 1].ragged);
 }
 
 // S6.2: the tile of one unit before anything moved.
-std::int64_t Spreader::resident_factor(int k, bool first, bool ragged) const {
+template <int kLoops>
+std::int64_t Spreader<kLoops>::resident_factor(int k, bool first, bool ragged) const {
   const TileSizes& tile = level_.tiles[dim(k)];
   if (!standings_[k].edge()) return tile.full;
   if (level_.edge_units == 1) return first || ragged ? tile.edge : 1;
@@ -80,15 +85,17 @@ std::int64_t Spreader::resident_factor(int k, bool first, bool ragged) const {
 }
 
 // S6.3: what one unit fetches after a loop moved.
-std::int64_t Spreader::fetch_factor(int k, bool fresh, bool first, bool ragged) const {
+template <int kLoops>
+std::int64_t Spreader<kLoops>::fetch_factor(int k, bool fresh, bool first, bool ragged) const {
   const TileSizes& tile = level_.tiles[dim(k)];
   if (!first && fresh) return ragged ? tile.fresh_edge : tile.fresh;
   return ragged ? tile.edge : tile.full;
 }
 
 // S6.5; `fresh` says whether a ragged first tile counts its new part only.
-std::int64_t Spreader::output_factor(int k, Dim tile_dim, bool first, bool ragged,
-                                     bool fresh) const {
+template <int kLoops>
+std::int64_t Spreader<kLoops>::output_factor(int k, Dim tile_dim, bool first, bool ragged,
+                                             bool fresh) const {
   const Standing& standing = standings_[k];
   const TileSizes& tile = level_.tiles[tile_dim];
   if (standing.partial && ragged) {
@@ -104,9 +111,10 @@ std::int64_t Spreader::output_factor(int k, Dim tile_dim, bool first, bool ragge
 }
 
 // S6.5: output words of one unit, by the first directive of every output dimension.
-std::int64_t Spreader::outputs(bool first, bool ragged, bool reuse) const {
+template <int kLoops>
+std::int64_t Spreader<kLoops>::outputs(bool first, bool ragged, bool reuse) const {
   std::int64_t volume = 1;
-  for (int k = 0; k < level_.spatial_count; ++k) {
+  for (int k = 0; k < kLoops; ++k) {
     const Dim axis = dim(k);
     if (!table_.tensors[kOutput].has(axis) || level_.first[axis] != level_.spatial[k]) continue;
     const Dim tile = table_.output_tile(axis);
@@ -116,40 +124,48 @@ std::int64_t Spreader::outputs(bool first, bool ragged, bool reuse) const {
 }
 
 // S6.5 with partial sums: MACs of one unit.
-std::int64_t Spreader::unit_volume(bool first, bool ragged, bool reuse) const {
+template <int kLoops>
+std::int64_t Spreader<kLoops>::unit_volume(bool first, bool ragged, bool reuse) const {
   std::int64_t volume = outputs(first, ragged, reuse);
-  for (int k = 0; k < level_.spatial_count; ++k) {
+  for (int k = 0; k < kLoops; ++k) {
     if (table_.tensors[kOutput].has(dim(k))) continue;
     volume = wrap_mul(volume, output_factor(k, dim(k), first, ragged, false));
   }
   return volume;
 }
 
-void Spreader::spread_fetches(TensorId id, Spread& spread) const {
+template <int kLoops>
+void Spreader<kLoops>::spread_fetches(TensorId id, Spread& spread) const {
   const Tensor& tensor = table_.tensors[id];
+  std::array<std::int64_t, Spread::kResident + 1>& fetched = spread.fetched[id];
+  fetched.fill(1);
   const Units units = units_of(tensor);
   const auto sum = [&](auto factor) {
     return sum_over(units, [&](bool first, bool ragged) {
       std::int64_t volume = 1;
-      for (int k = 0; k < level_.spatial_count; ++k) {
+      for (int k = 0; k < kLoops; ++k) {
         if (tensor.has(dim(k))) volume = wrap_mul(volume, factor(k, first, ragged));
       }
       return volume;
     });
   };
-  spread.fetched[id][Spread::kResident] =
+  DimSet dims = 0;
+  for (int k = 0; k < kLoops; ++k) dims |= bit(dim(k));
+  if ((tensor.set & dims) == 0) return;
+  fetched[Spread::kResident] =
       sum([this](int k, bool first, bool ragged) { return resident_factor(k, first, ragged); });
-  for (int set = 0; set < 1 << level_.spatial_count; ++set) {
-    spread.fetched[id][set] = sum([&](int k, bool first, bool ragged) {
+  for (int set = 0; set < 1 << kLoops; ++set) {
+    fetched[set] = sum([&](int k, bool first, bool ragged) {
       return fetch_factor(k, (set >> k & 1) != 0, first, ragged);
     });
   }
 }
 
 // S7.1 and S7 step 7: who works, and on what.
-void Spreader::share_out(Spread& spread) const {
+template <int kLoops>
+void Spreader<kLoops>::share_out(Spread& spread) const {
   std::uint32_t remainders = 0;
-  for (int k = 0; k < level_.spatial_count; ++k) {
+  for (int k = 0; k < kLoops; ++k) {
     const bool counts = level_.first[dim(k)] == level_.spatial[k] && standings_[k].edge();
     if (counts) remainders |= level_.remainder_bit[dim(k)];
   }
@@ -165,7 +181,8 @@ void Spreader::share_out(Spread& spread) const {
   if (level_.edge_units > 1) spread.jobs[spread.job_count++] = {whole, level_.edge_units - 1};
 }
 
-Spread Spreader::spread() const {
+template <int kLoops>
+Spread Spreader<kLoops>::spread() const {
   Spread spread;
   spread_fetches(kInput, spread);
   spread_fetches(kFilter, spread);
@@ -185,7 +202,8 @@ Spread Spreader::spread() const {
 }  // namespace
 
 Spread spread_work(const LayerTable& table, const Level& level, const Standings& standings) {
-  return Spreader(table, level, standings).spread();
+  return level.spatial_count == 1 ? Spreader<1>(table, level, standings).spread()
+                                  : Spreader<2>(table, level, standings).spread();
 }
 
 }  // namespace gym::maestro

@@ -7,6 +7,7 @@ namespace gym::maestro {
 namespace {
 
 std::int64_t power(std::int64_t base, int exponent) {
+  if (exponent == 1) return base;
   std::int64_t product = 1;
   for (int k = 0; k < exponent; ++k) product = wrap_mul(product, base);
   return product;
@@ -18,156 +19,133 @@ void Volumes::prepare(const LayerTable& table, const Level& level, const Level* 
   table_ = &table;
   level_ = &level;
   spread_ready_ = 0;
-  fixed_edges_ = 0;
-  fixed_factors_ = Factors{};
-  fixed_reach_ = Reach{};
-  open_.clear();
+  settled_edges_ = 0;
+  settled_factors_ = Factors{};
+  settled_reach_ = Reach{};
+  open_count_ = 0;
   const std::size_t count = level.directives.size();
-  if (directives_.size() < count) {
-    directives_.resize(count);
+  if (open_.size() < count) {
+    open_.resize(count);
     fetches_.resize(count + 1);
   }
   for (int i = 0; i < static_cast<int>(count); ++i) {
-    describe(i, above);
-    const Directive& directive = directives_[i];
-    const Loop& loop = directive.loop[0];
-    if (directive.remainder != 0 || loop.restarts || loop.wheel.count > 1) {
-      open_.push_back(i);
-    } else {
-      fixed_edges_ |= loop.wheel.state[0].edges;
-      const bool at_edge = (loop.wheel.state[0].edges & directive.edge) != 0;
-      fixed_factors_ = fixed_factors_.times(at_edge ? directive.at_edge : directive.inside);
-      fixed_reach_.include(i, directive, loop);
+    Directive& directive = open_[open_count_];
+    describe(i, above, directive);
+    for (int k = 0; k < level.spatial_count; ++k) {
+      if (level.directives[level.spatial[k]].dim != level.directives[i].dim) continue;
+      spatial_[k] = {{directive.loop[0].states, directive.loop[1].states}, directive.remainder};
     }
+    if (!directive.settled()) {
+      ++open_count_;
+      continue;
+    }
+    const Edges edges = directive.loop[0].wheel.state[0].edges;
+    settled_edges_ |= edges;
+    settled_factors_ = settled_factors_.times(edges != 0 ? directive.at_edge : directive.inside);
+    settled_reach_.include(0, directive.loop[0]);
   }
 }
 
-void Volumes::describe(int i, const Level* above) {
+void Volumes::describe(int i, const Level* above, Directive& directive) const {
   const LevelDirective& given = level_->directives[i];
   const Dim dim = given.dim;
-  Directive& directive = directives_[i];
+  const TileSizes& tile = level_->tiles[dim];
   directive.remainder = above != nullptr ? above->remainder_bit[dim] : 0;
   directive.spatial_after = directive.spatial_from = 0;
   for (int k = 0; k < level_->spatial_count; ++k) {
     directive.spatial_after |= static_cast<std::uint8_t>((level_->spatial[k] > i) << k);
     directive.spatial_from |= static_cast<std::uint8_t>((level_->spatial[k] >= i) << k);
   }
-  for (const TensorId id : {kInput, kFilter}) directive.fetched[id] = table_->tensors[id].has(dim);
-  directive.exits = !given.spatial && level_->tiles[dim].fresh == 0;
-  factor(i, directive);
-  tabulate(i, above != nullptr ? above->tiles[dim].full : level_->extent[dim], directive,
-           directive.loop[0]);
-  if (directive.remainder != 0) tabulate(i, above->tiles[dim].edge, directive, directive.loop[1]);
-}
-
-// The temporal factors of a dimension, inside and at an edge (S6.5). The last of its directives has
-// them.
-void Volumes::factor(int i, Directive& directive) const {
-  const Dim dim = level_->directives[i].dim;
+  directive.exits = !given.spatial && tile.fresh == 0;
   directive.edge = 0;
+  directive.ended = 0;
   directive.inside = directive.at_edge = Factors{};
-  if (level_->last[dim] != i) return;
-  const bool output = table_->tensors[kOutput].has(dim);
-  const bool spatial = (level_->spatial_dims & bit(dim)) != 0;
-  directive.edge = dimension_edge(level_->remainder_bit[dim]);
-  if (output && !spatial) {
-    const TileSizes& tile = level_->tiles[table_->output_tile(dim)];
-    directive.inside = {tile.full, tile.full};
-    directive.at_edge = {tile.edge, tile.edge};
-  } else if (!output) {
-    const int count = level_->temporal_count[dim];
-    directive.inside.macs = power(level_->tiles[dim].full, count);
-    directive.at_edge.macs = power(level_->tiles[dim].edge, count);
-  }
-}
-
-// S5.1, S5.2. Directives of one dimension share the state of the last of them.
-void Volumes::tabulate(int i, std::int32_t extent, Directive& directive, Loop& loop) const {
-  const LevelDirective& given = level_->directives[i];
-  const LoopStates states = loop_states(given, extent, level_->units);
-  loop.states = states;
-  loop.restarts = false;
-  loop.words = loop.fresh = {1, 1};
-  Case inside;
-  Case at_edge;
-  Wheel& wheel = loop.wheel;
-  wheel.count = 0;
-  if (level_->last[given.dim] == i) {
-    loop.restarts = !states.unrolled;
-    count_words(i, directive, loop);
-    wheel.add({1, 0, states.partial ? directive.edge : 0});
-    inside.moving = at_edge.moving = i + 1;
-    at_edge.edges = directive.edge;
+  directive.leads = level_->last[dim] == i;
+  directive.fetched = {};
+  // The last directive of a dimension stands for all: they share its state.
+  if (directive.leads) {
+    directive.edge = dimension_edge(level_->remainder_bit[dim]);
     for (int k = 0; k < level_->spatial_count; ++k) {
-      const bool same = level_->directives[level_->spatial[k]].dim == given.dim;
-      if (same) at_edge.edges |= spatial_edge(k);
+      const bool same = level_->directives[level_->spatial[k]].dim == dim;
+      if (same) directive.ended |= spatial_edge(k);
     }
-  } else {
-    wheel.add(inside);
+    factor(given, directive);
   }
-  if (states.steady > 0) {
-    inside.occurrences = states.steady;
-    wheel.add(inside);
-  }
-  if (states.edge) wheel.add(at_edge);
-}
-
-// S6.3: the temporal factors of a fetch.
-void Volumes::count_words(int i, const Directive& directive, Loop& loop) const {
-  const LevelDirective& given = level_->directives[i];
-  const TileSizes& tile = level_->tiles[given.dim];
-  const int count = level_->temporal_count[given.dim];
-  const std::int64_t words = power(loop.states.partial ? tile.edge : tile.full, count);
-  const std::int64_t fresh = given.spatial
-                                 ? power(tile.full, count)
-                                 : wrap_mul(power(tile.full, count - 1), std::max(tile.fresh, 1));
-  for (const TensorId id : {kInput, kFilter}) {
-    if (!directive.fetched[id]) continue;
-    loop.words[id] = words;
-    loop.fresh[id] = fresh;
+  tabulate(given, above != nullptr ? above->tiles[dim].full : level_->extent[dim], directive,
+           directive.loop[0]);
+  if (directive.remainder != 0) {
+    tabulate(given, above->tiles[dim].edge, directive, directive.loop[1]);
   }
 }
 
-void Volumes::Reach::include(int i, const Directive& directive, const Loop& loop) {
+// The temporal factors of a dimension (S6.3, S6.5).
+void Volumes::factor(const LevelDirective& given, Directive& directive) const {
+  const Dim dim = given.dim;
+  const TileSizes& tile = level_->tiles[dim];
+  const int count = level_->temporal_count[dim];
+  const bool spatial = (level_->spatial_dims & bit(dim)) != 0;
+  for (const TensorId id : {kInput, kFilter}) directive.fetched[id] = table_->tensors[id].has(dim);
+  directive.words = power(tile.full, count);
+  directive.edge_words = power(tile.edge, count);
+  directive.moved_words = given.spatial
+                              ? directive.words
+                              : wrap_mul(power(tile.full, count - 1), std::max(tile.fresh, 1));
+  if (!table_->tensors[kOutput].has(dim)) {
+    directive.inside.macs = directive.words;
+    directive.at_edge.macs = directive.edge_words;
+  } else if (!spatial) {
+    const TileSizes& output = level_->tiles[table_->output_tile(dim)];
+    directive.inside = {output.full, output.full};
+    directive.at_edge = {output.edge, output.edge};
+  }
+}
+
+// S5.1, S5.2.
+void Volumes::tabulate(const LevelDirective& given, std::int32_t extent, const Directive& directive,
+                       Loop& loop) const {
+  const LoopStates states = loop_states(given, extent, level_->units);
+  const std::int32_t moving = directive.leads ? open_count_ + 1 : 0;
+  const std::int64_t words = states.partial ? directive.edge_words : directive.words;
+  const std::int64_t moved = states.unrolled ? words : directive.moved_words;
+  loop.states = states;
+  loop.wheel.count = 0;
+  loop.wheel.add({1, 0, states.partial ? directive.edge : 0});
+  if (states.steady > 0) loop.wheel.add({states.steady, moving, 0});
+  if (states.edge) loop.wheel.add({1, moving, directive.edge | directive.ended});
   for (const TensorId id : {kInput, kFilter}) {
-    if (loop.restarts && directive.fetched[id]) {
-      moved[id] = wrap_mul(words[id], loop.fresh[id]);
-      restarting[id] = i;
-    } else {
-      moved[id] = wrap_mul(moved[id], loop.words[id]);
-    }
-    words[id] = wrap_mul(words[id], loop.words[id]);
+    const bool fetched = directive.fetched[id];
+    loop.words[id] = fetched ? words : 1;
+    loop.moved[id] = fetched ? moved : 1;
+    loop.restarts[id] = fetched && !states.unrolled;
   }
 }
 
 Status Volumes::begin(std::uint32_t remainders, std::int64_t& cases) {
-  Edges edges = fixed_edges_;
-  Reach reach = fixed_reach_;
-  turning_.clear();
-  for (const int i : open_) {
-    const Loop& each = loop(i, remainders);
-    reach.include(i, directives_[i], each);
-    edges |= each.wheel.state[0].edges;
-    if (each.wheel.count > 1) turning_.push_back(i);
+  Edges edges = settled_edges_;
+  Reach reach = settled_reach_;
+  odometer_.clear();
+  for (int i = 0; i < open_count_; ++i) {
+    const Loop& loop = open_[i].at(remainders);
+    reach.include(i, loop);
+    edges |= loop.wheel.state[0].edges;
+    if (loop.wheel.count > 1) odometer_.add(loop.wheel);
   }
   for (int k = 0; k < level_->spatial_count; ++k) {
-    const int last = level_->last[level_->directives[level_->spatial[k]].dim];
-    if ((remainders & directives_[last].remainder) != 0) edges |= second_extent(k);
+    if ((remainders & spatial_[k].remainder) != 0) edges |= second_extent(k);
   }
-  odometer_.start(edges);
   fetches_[0] = {reach.words, {Spread::kResident, Spread::kResident}, false};
-  for (const int i : turning_) {
-    odometer_.add(loop(i, remainders).wheel);
-    fetches_[i + 1] = fetch(i, reach);
+  for (int i = 0; i < open_count_; ++i) {
+    if (open_[i].at(remainders).wheel.count > 1) fetches_[i + 1] = fetch(i, open_[i], reach);
   }
-  spread_units(remainders, edges & kSpatialEdges);
-  return odometer_.size(cases);
+  const Edges extents = edges & kSpatialEdges;
+  if ((spread_ready_ >> extents & 1) == 0) spread_units(remainders, extents);
+  return odometer_.start(edges, cases);
 }
 
 Volume Volumes::volume(Edges edges) const {
-  Factors temporal = fixed_factors_;
-  for (const int i : open_) {
-    const Directive& directive = directives_[i];
+  Factors temporal = settled_factors_;
+  for (int i = 0; i < open_count_; ++i) {
+    const Directive& directive = open_[i];
     const bool at_edge = (edges & directive.edge) != 0;
     temporal = temporal.times(at_edge ? directive.at_edge : directive.inside);
   }
@@ -178,8 +156,7 @@ Volume Volumes::volume(Edges edges) const {
 
 // S6.3. All loops inside the moving one are at Init, so its index is all that counts. A tensor
 // without the dimension is not fetched (quirk Q7).
-Volumes::Fetch Volumes::fetch(int i, const Reach& reach) const {
-  const Directive& directive = directives_[i];
+Volumes::Fetch Volumes::fetch(int i, const Directive& directive, const Reach& reach) {
   Fetch fetch{{0, 0}, {0, 0}, false};
   for (const TensorId id : {kInput, kFilter}) {
     if (!directive.fetched[id]) continue;
@@ -193,25 +170,21 @@ Volumes::Fetch Volumes::fetch(int i, const Reach& reach) const {
 
 // Prepares the spreads the chosen extents can need; `extents` are their spatial edges at Init.
 void Volumes::spread_units(std::uint32_t remainders, Edges extents) {
+  spread_ready_ |= std::uint32_t{1} << extents;
   std::array<const LoopStates*, kMaxSpatial> states{};
   Edges can_end = 0;
   for (int k = 0; k < level_->spatial_count; ++k) {
-    const int last = level_->last[level_->directives[level_->spatial[k]].dim];
-    states[k] = &loop(last, remainders).states;
+    states[k] = &spatial_[k].states[(remainders & spatial_[k].remainder) != 0 ? 1 : 0];
     if (states[k]->edge) can_end |= spatial_edge(k);
   }
   for (Edges ended = can_end;; ended = (ended - 1) & can_end) {
-    const Edges index = extents | ended;
-    if ((spread_ready_ >> index & 1) == 0) {
-      spread_ready_ |= std::uint32_t{1} << index;
-      Standings standings;
-      for (int k = 0; k < level_->spatial_count; ++k) {
-        const bool at_end = (ended & spatial_edge(k)) != 0;
-        const bool ragged = states[k]->ragged && (at_end || states[k]->partial);
-        standings[k] = {states[k]->partial, at_end, ragged};
-      }
-      spreads_[index] = spread_work(*table_, *level_, standings);
+    Standings standings;
+    for (int k = 0; k < level_->spatial_count; ++k) {
+      const bool at_end = (ended & spatial_edge(k)) != 0;
+      const bool ragged = states[k]->ragged && (at_end || states[k]->partial);
+      standings[k] = {states[k]->partial, at_end, ragged};
     }
+    spreads_[extents | ended] = spread_work(*table_, *level_, standings);
     if (ended == 0) break;
   }
 }

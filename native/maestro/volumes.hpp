@@ -43,13 +43,16 @@ class Volumes {
   const Spread& spread(Edges edges) const { return spreads_[edges & kSpatialEdges]; }
 
  private:
+  // Temporal words of input and filter.
+  using Words = std::array<std::int64_t, 2>;
+
   // What a directive comes to at one of its two extents.
   struct Loop {
     Wheel wheel;
     LoopStates states;
-    bool restarts = false;                    // Init is not all there is
-    std::array<std::int64_t, 2> words{1, 1};  // temporal factor of a fetch of input and filter, ...
-    std::array<std::int64_t, 2> fresh{1, 1};  // ... of one for which only this loop moved
+    Words words{1, 1};               // its factor of a fetch ...
+    Words moved{1, 1};               // ... and of one for which no loop outside it restarts
+    std::array<bool, 2> restarts{};  // the tensor has the dimension, and Init is not all there is
   };
   // Temporal factors of the output volume and of the MACs.
   struct Factors {
@@ -67,49 +70,68 @@ class Volumes {
     std::uint8_t spatial_after = 0;  // spatial directives inside this one, by bit, ...
     std::uint8_t spatial_from = 0;   // ... this one included
     bool exits = false;              // if it moves: the static table calls it unrolled
-    Edges edge = 0;                  // its dimension's bit
-    Factors inside, at_edge;         // of its dimension
+    bool leads = false;              // of its dimension's directives: what follows is theirs
+    Edges edge = 0;                  // its bit
+    Edges ended = 0;                 // those of its spatial directives
+    Factors inside, at_edge;
+    std::int64_t words = 1,
+                 edge_words = 1;   // temporal factor of a fetch, inside and at an edge, ...
+    std::int64_t moved_words = 1;  // ... and if this directive moved
+
+    const Loop& at(std::uint32_t remainders) const {
+      return loop[(remainders & remainder) != 0 ? 1 : 0];
+    }
+    bool settled() const {
+      return remainder == 0 && loop[0].states.unrolled && loop[0].wheel.count == 1;
+    }
   };
-  // Temporal words fetched when a loop has moved, and the spatial loops that bring a fresh part.
+  // The dimension of a spatial directive.
+  struct SpatialDim {
+    std::array<LoopStates, 2> states;
+    std::uint32_t remainder = 0;
+  };
+  // Words fetched when a loop has moved, and which spatial loops bring a fresh part.
   struct Fetch {
-    std::array<std::int64_t, 2> words;
+    Words words;
     std::array<std::uint8_t, 2> fresh;
     bool exits;
   };
-  // Temporal words of the directives gone through so far: all, and those fetched when the innermost
-  // loop that restarts moves, which is the only one to bring less than all.
+  // Of the directives gone through so far: words of a whole fetch, and of one when the innermost
+  // loop that restarts moves, which is the only one to bring less.
   struct Reach {
-    std::array<std::int64_t, 2> words{1, 1};
-    std::array<std::int64_t, 2> moved{1, 1};
+    Words words{1, 1};
+    Words moved{1, 1};
     std::array<int, 2> restarting{-1, -1};
 
-    void include(int i, const Directive& directive, const Loop& loop);
+    void include(int i, const Loop& loop) {
+      for (const TensorId id : {kInput, kFilter}) {
+        moved[id] = wrap_mul(loop.restarts[id] ? words[id] : moved[id], loop.moved[id]);
+        words[id] = wrap_mul(words[id], loop.words[id]);
+        restarting[id] = loop.restarts[id] ? i : restarting[id];
+      }
+    }
   };
 
-  void describe(int i, const Level* above);
-  void factor(int i, Directive& directive) const;
-  void tabulate(int i, std::int32_t extent, Directive& directive, Loop& loop) const;
-  void count_words(int i, const Directive& directive, Loop& loop) const;
-  const Loop& loop(int i, std::uint32_t remainders) const {
-    const Directive& directive = directives_[i];
-    return directive.loop[(remainders & directive.remainder) != 0 ? 1 : 0];
-  }
-  Fetch fetch(int i, const Reach& reach) const;
+  void describe(int i, const Level* above, Directive& directive) const;
+  void factor(const LevelDirective& given, Directive& directive) const;
+  void tabulate(const LevelDirective& given, std::int32_t extent, const Directive& directive,
+                Loop& loop) const;
+  static Fetch fetch(int i, const Directive& directive, const Reach& reach);
   void spread_units(std::uint32_t remainders, Edges extents);
 
   const LayerTable* table_ = nullptr;
   const Level* level_ = nullptr;
-  std::vector<Directive> directives_;
-  // Directives with one state and one extent are accounted for once.
-  Edges fixed_edges_ = 0;
-  Factors fixed_factors_;
-  Reach fixed_reach_;
-  std::vector<int> open_;     // the others
-  std::vector<int> turning_;  // those with several states at the chosen extents
+  // Directives with one state and one extent are settled: accounted for once.
+  Edges settled_edges_ = 0;
+  Factors settled_factors_;
+  Reach settled_reach_;
+  std::vector<Directive> open_;  // the others come first
+  int open_count_ = 0;
+  std::array<SpatialDim, kMaxSpatial> spatial_;
   Odometer odometer_;
   std::vector<Fetch> fetches_;                     // by Case::moving
   std::array<Spread, kSpatialEdges + 1> spreads_;  // by the spatial edges
-  std::uint32_t spread_ready_ = 0;
+  std::uint32_t spread_ready_ = 0;                 // by the spatial extents
 };
 
 }  // namespace gym::maestro
