@@ -70,10 +70,11 @@ Machine make_machine(const Hardware& hardware) {
   return {hardware.num_pes, hardware.simd_lanes, hardware.offchip_bw, std::vector<Noc>(kNocs, noc)};
 }
 
-void Delays::add(std::int64_t delay, std::int64_t times) {
-  min = std::min(min, delay);
-  max = std::max(max, delay);
-  sum += static_cast<long double>(wrap_mul(times, delay));
+// The sum that overflowed has wrapped around: it is the one before it plus `value`.
+void Sum::add_rounded(std::int64_t value) {
+  if (!rounded_) real_ = static_cast<long double>(wrap_sub(integer_, value));
+  rounded_ = true;
+  real_ += static_cast<long double>(value);
 }
 
 Analysis::Analysis(const LayerTable& table, const Machine& machine)
@@ -106,12 +107,12 @@ inline void Analysis::report(const Step& step, const Work& work, LevelResult& to
   // Halved at every case (quirk Q8).
   total.offchip_bw = std::max(total.offchip_bw, work.offchip_bw) / 2;
   const std::int64_t incoming = wrap_add(step.input, step.filter);
-  total.intensity = static_cast<double>(work.volume.macs) / static_cast<double>(incoming);
+  total.last_macs = work.volume.macs;
+  total.last_incoming = incoming;
   const std::int64_t compute = work.compute;  // not 0: that is a death above
   const std::int64_t burst = std::max(incoming, work.volume.egress);
   total.peak_bw = std::max(total.peak_bw, wrap_div(burst, compute));
-  total.words_per_cycle +=
-      static_cast<long double>(wrap_div(wrap_mul(occurrences, burst), compute));
+  total.words_per_cycle.add(wrap_div(wrap_mul(occurrences, burst), compute));
   total.ingress.add(step.delay, occurrences);
   total.egress.add(work.egress_delay, occurrences);
   total.compute.add(compute, occurrences);
@@ -167,6 +168,10 @@ Status Analysis::run_level(int j, std::uint32_t remainders, Result& result) {
   }
   if (total.iterations != 0) total.active_units /= static_cast<double>(total.iterations);
   if constexpr (kTop) {
+    if (accepted) {
+      total.intensity =
+          static_cast<double>(total.last_macs) / static_cast<double>(total.last_incoming);
+    }
     for (const TensorId id : {kInput, kFilter}) {
       total.traffic[id].l1_read = total.macs;
       total.traffic[id].l1_write = total.traffic[id].l2_read;

@@ -1,6 +1,7 @@
 // Runs a layer's levels: counts, delays and runtime (S7).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -26,12 +27,32 @@ struct Machine {
 // Four identical NoCs, as the binary sets them up.
 Machine make_machine(const Hardware& hardware);
 
+// A sum of integers as the binary has it: a long double, which is exact as long as an integer is.
+class Sum {
+ public:
+  void add(std::int64_t value) {
+    if (rounded_ || __builtin_add_overflow(integer_, value, &integer_)) add_rounded(value);
+  }
+  long double value() const { return rounded_ ? real_ : static_cast<long double>(integer_); }
+
+ private:
+  void add_rounded(std::int64_t value);
+
+  std::int64_t integer_ = 0;
+  long double real_ = 0;
+  bool rounded_ = false;
+};
+
 struct Delays {
   std::int64_t min = std::numeric_limits<std::int64_t>::max();
   std::int64_t max = 0;
-  long double sum = 0;
+  Sum sum;
 
-  void add(std::int64_t delay, std::int64_t times);
+  void add(std::int64_t delay, std::int64_t times) {
+    min = std::min(min, delay);
+    max = std::max(max, delay);
+    sum.add(wrap_mul(times, delay));
+  }
 };
 
 // Words of one tensor: L2 is the top level's upstream buffer, L1 what it fills.
@@ -48,9 +69,10 @@ struct LevelResult {
   Delays ingress, egress, compute;
   std::int64_t peak_bw = 0;
   std::int64_t offchip_bw = 0;
-  long double words_per_cycle = 0;  // summed over iterations
+  Sum words_per_cycle;  // over iterations
   std::int64_t iterations = 0;
-  double intensity = 0;
+  std::int64_t last_macs = 0, last_incoming = 0;
+  double intensity = 0;  // of the last step
 };
 
 struct LayerResult {

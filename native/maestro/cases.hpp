@@ -67,22 +67,32 @@ class Odometer {
   static constexpr std::int64_t kMaxCases = 1 << 22;
 
   void clear() {
-    cases_ = 1;
     counted_ = 1;
     count_ = 0;
   }
-  // Adds the next inner directive; `wheel` must outlive the odometer's use.
+  // Adds the next inner directive, if it has several states; `wheel` must outlive the odometer's
+  // use.
   void add(const Wheel& wheel) {
     counted_ = wrap32(std::int64_t{counted_} * wheel.count);
-    cases_ = std::min(cases_ * wheel.count, kMaxCases + 1);
-    if (cases_ > kMaxCases) return;
-    wheels_[count_++] = {&wheel.state[0], &wheel.state[0], &wheel.state[0] + wheel.count};
+    wheels_[count_].first = &wheel.state[0];
+    wheels_[count_].end = &wheel.state[0] + wheel.count;
+    count_ = std::min(count_ + (wheel.count > 1 ? 1 : 0), kMaxWheels);
   }
+  // The wheels added, by number: their states.
+  int count() const { return count_; }
+  const Case& second_state(int wheel) const { return wheels_[wheel].first[1]; }
+
   // Shows the first case, all loops at Init and these at an edge: `overflow` if there are too many.
   Status start(Edges edges, std::int64_t& cases) {
-    for (int i = 0; i <= count_; ++i) so_far_[i] = {1, 0, edges};
+    cases = 1;
+    so_far_[0] = {1, 0, edges};
+    for (int i = 0; i < count_; ++i) {
+      wheels_[i].now = wheels_[i].first;
+      so_far_[i + 1] = so_far_[0];
+      cases = std::min(cases * (wheels_[i].end - wheels_[i].first), kMaxCases + 1);
+    }
     // More cases than an int counts: the binary runs none.
-    cases = counted_ <= 0 ? 0 : cases_;
+    if (counted_ <= 0) cases = 0;
     return cases > kMaxCases ? Status::overflow : Status::ok;
   }
 
@@ -107,14 +117,13 @@ class Odometer {
     return wheel.now == wheel.first + 1;
   }
 
-  // Every wheel has two states or more.
-  static constexpr int kMaxWheels = 22;
+  // Each has two states or more: with one more than these, or as many, there are too many cases.
+  static constexpr int kMaxWheels = 23;
 
-  std::int64_t cases_ = 1;    // or more than kMaxCases
-  std::int32_t counted_ = 1;  // as the binary counts them
+  std::int32_t counted_ = 1;  // cases as the binary counts them
   int count_ = 0;
-  std::array<Turning, kMaxWheels> wheels_{};
-  std::array<Case, kMaxWheels + 1> so_far_;  // [i]: of the wheels outside wheel i
+  std::array<Turning, kMaxWheels + 1> wheels_{};  // and room for one that does not count
+  std::array<Case, kMaxWheels + 1> so_far_;       // [i]: of the wheels outside wheel i
 };
 
 }  // namespace gym::maestro

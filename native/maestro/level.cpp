@@ -30,19 +30,29 @@ const LevelDirective* find_last(const Level& level, Dim dim) {
   return nullptr;
 }
 
+// Where the directives of each dimension are: where there are none, as `listed` says, this is old.
+void locate(Level& level) {
+  const int count = static_cast<int>(level.directives.size());
+  for (int i = 0; i < count; ++i) level.last[level.directives[i].dim] = i;
+  for (int i = count; i-- > 0;) level.first[level.directives[i].dim] = i;
+}
+
 // S4.2 step 1: an output axis alone becomes its input axis. False if a value is undefined.
 bool convert_lone_output_axes(Level& level) {
   bool defined = true;
   const DimSet dims = listed(level);
+  if ((dims & (bit(kOutX) | bit(kOutY))) == 0) return true;
+  locate(level);
+  const auto last_size = [&](Dim dim) {
+    return (dims & bit(dim)) != 0 ? level.directives[level.last[dim]].size : 0;
+  };
   for (const Dim axis : {kX, kY}) {
     if ((dims & bit(output_axis(axis))) == 0 || (dims & bit(axis)) != 0) continue;
-    LevelDirective* given = find_first(level, output_axis(axis));
-    const LevelDirective* window = find_last(level, window_of(axis));
-    if (window == nullptr) defined = false;
-    const std::int32_t window_size = window != nullptr ? window->size : 0;
-    const std::int32_t outputs = find_last(level, output_axis(axis))->size;
-    given->dim = axis;
-    given->size = wrap32(std::int64_t{outputs} + window_size - 1);
+    if ((dims & bit(window_of(axis))) == 0) defined = false;
+    LevelDirective& given = level.directives[level.first[output_axis(axis)]];
+    given.size =
+        wrap32(std::int64_t{last_size(output_axis(axis))} + last_size(window_of(axis)) - 1);
+    given.dim = axis;
   }
   return defined;
 }
@@ -69,6 +79,11 @@ void unroll(Level& level, DimSet in_vars) {
 
 // S4.2 step 4: tiles of a strided axis shrink to the rows their outputs touch.
 Status apply_strides(Level& level, const LayerTable& table, bool below_top) {
+  const auto has_stride = [&](Dim axis) { return level.has(axis) && level.stride[axis] != 1; };
+  if (!has_stride(kY) && !has_stride(kX)) {
+    const DimSet known = level.present & ~bit(kUnknownDim);
+    return (listed(level) & ~known) != 0 ? Status::reference_exit : Status::ok;
+  }
   for (std::size_t i = 0; i < level.directives.size(); ++i) {
     const LevelDirective directive = level.directives[i];
     if (directive.dim == kUnknownDim || !level.has(directive.dim)) return Status::reference_exit;
@@ -93,6 +108,7 @@ Status apply_strides(Level& level, const LayerTable& table, bool below_top) {
 // S4.2 step 5: output axes beside their input axis become it too. False if a value is undefined.
 bool convert_other_output_axes(Level& level) {
   bool defined = true;
+  if ((listed(level) & (bit(kOutX) | bit(kOutY))) == 0) return true;
   for (LevelDirective& directive : level.directives) {
     if (directive.dim != kOutX && directive.dim != kOutY) continue;
     const Dim axis = directive.dim == kOutX ? kX : kY;
@@ -110,22 +126,16 @@ bool index_directives(Level& level) {
   level.first.fill(kNone);
   level.last.fill(kNone);
   level.temporal_count.fill(0);
+  locate(level);
   level.spatial_dims = 0;
   level.spatial_count = 0;
   for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
     const LevelDirective& directive = level.directives[i];
-    level.last[directive.dim] = i;
-    if (level.first[directive.dim] == kNone) {
-      level.first[directive.dim] = i;
-      if (directive.spatial) level.spatial_dims |= bit(directive.dim);
-    }
-    if (!directive.spatial) {
-      ++level.temporal_count[directive.dim];
-    } else if (level.spatial_count == kMaxSpatial) {
-      return false;
-    } else {
-      level.spatial[level.spatial_count++] = i;
-    }
+    level.temporal_count[directive.dim] += directive.spatial ? 0 : 1;
+    if (!directive.spatial) continue;
+    if (level.spatial_count == kMaxSpatial) return false;
+    level.spatial[level.spatial_count++] = i;
+    if (level.first[directive.dim] == i) level.spatial_dims |= bit(directive.dim);
   }
   return level.spatial_count > 0;
 }
@@ -172,7 +182,7 @@ TileSizes tile_sizes(const LevelDirective& directive, std::int32_t extent) {
   const std::int32_t offset = directive.offset;
   const std::int64_t beyond = wrap32(std::int64_t{extent} - size);
   const std::int64_t steps = std::max<std::int64_t>(beyond / offset, 0);
-  const bool partial = wrap32(steps * offset + size) < extent || size > extent;
+  const bool partial = (wrap32(steps * offset + size) < extent) | (size > extent);
   std::int32_t rest = wrap32(extent - (steps + 1) * offset);
   if (rest < 0) rest = extent;
   TileSizes tile;
@@ -199,9 +209,9 @@ void size_tiles(Level& level, bool slides) {
     level.tiles[directive.dim] = tile_sizes(directive, level.extent[directive.dim]);
   }
   if (!slides) return;
-  for (const LevelDirective& directive : level.directives) {
-    if (directive.dim != kY && directive.dim != kX) continue;
-    level.tiles[output_axis(directive.dim)] = output_tile_sizes(level, directive);
+  for (const Dim axis : {kY, kX}) {
+    if (level.last[axis] == kNone) continue;
+    level.tiles[output_axis(axis)] = output_tile_sizes(level, level.directives[level.last[axis]]);
   }
 }
 
@@ -213,11 +223,12 @@ void number_remainders(Level& level, const LayerTable& table) {
     if (level.last[dim] != i) continue;
     const TileSizes& input = level.tiles[dim];
     const TileSizes& output = level.tiles[table.output_tile(dim)];
-    const bool differ = input.edge != input.full || output.edge != output.full;
-    level.remainder_bit[dim] = differ ? next_bit : 0;
-    if (!differ) continue;
-    if ((level.spatial_dims & bit(dim)) == 0) level.temporal_remainders |= next_bit;
-    next_bit <<= 1;
+    const bool differ = (input.edge != input.full) | (output.edge != output.full);
+    const std::uint32_t number = differ ? next_bit : 0;
+    const bool temporal = (level.spatial_dims & bit(dim)) == 0;
+    level.remainder_bit[dim] = number;
+    level.temporal_remainders |= temporal ? number : 0;
+    next_bit <<= differ ? 1 : 0;
   }
 }
 

@@ -39,7 +39,7 @@ Status check_directives(const Layer& layer, const Mapping& mapping) {
 }
 
 double average(const Delays& delays, std::int64_t iterations) {
-  return static_cast<double>(delays.sum / static_cast<long double>(iterations));
+  return static_cast<double>(delays.sum.value() / static_cast<long double>(iterations));
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ void MaestroModel::fill(Metrics& metrics) const {
   metrics.output_l2_writes = static_cast<double>(output.l2_write);
   metrics.noc_peak_words_per_cycle = static_cast<double>(top.peak_bw);
   metrics.noc_avg_words_per_cycle =
-      static_cast<double>(top.words_per_cycle / static_cast<long double>(top.iterations));
+      static_cast<double>(top.words_per_cycle.value() / static_cast<long double>(top.iterations));
   metrics.offchip_words_per_cycle = static_cast<double>(top.offchip_bw);
   metrics.ingress_min_cycles = static_cast<double>(top.ingress.min);
   metrics.ingress_max_cycles = static_cast<double>(top.ingress.max);
@@ -115,9 +115,9 @@ void MaestroModel::fill(Metrics& metrics) const {
   metrics.compute_min_cycles = static_cast<double>(top.compute.min);
   metrics.compute_max_cycles = static_cast<double>(top.compute.max);
   metrics.compute_avg_cycles = average(top.compute, top.iterations);
-  metrics.ingress_sum_cycles = static_cast<double>(top.ingress.sum);
-  metrics.egress_sum_cycles = static_cast<double>(top.egress.sum);
-  metrics.compute_sum_cycles = static_cast<double>(top.compute.sum);
+  metrics.ingress_sum_cycles = static_cast<double>(top.ingress.sum.value());
+  metrics.egress_sum_cycles = static_cast<double>(top.egress.sum.value());
+  metrics.compute_sum_cycles = static_cast<double>(top.compute.sum.value());
   metrics.steps = static_cast<double>(top.iterations);
 }
 

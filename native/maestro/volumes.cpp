@@ -41,7 +41,7 @@ void Volumes::prepare(const LayerTable& table, const Level& level, const Level* 
     }
     const Edges edges = directive.loop[0].wheel.state[0].edges;
     settled_edges_ |= edges;
-    settled_factors_ = settled_factors_.times(edges != 0 ? directive.at_edge : directive.inside);
+    settled_factors_ = settled_factors_.times(directive.factors[edges != 0 ? 1 : 0]);
     settled_reach_.include(0, directive.loop[0]);
   }
 }
@@ -59,7 +59,7 @@ void Volumes::describe(int i, const Level* above, Directive& directive) const {
   directive.exits = !given.spatial && tile.fresh == 0;
   directive.edge = 0;
   directive.ended = 0;
-  directive.inside = directive.at_edge = Factors{};
+  directive.factors = {};
   directive.leads = level_->last[dim] == i;
   directive.fetched = {};
   // The last directive of a dimension stands for all: they share its state.
@@ -91,12 +91,12 @@ void Volumes::factor(const LevelDirective& given, Directive& directive) const {
                               ? directive.words
                               : wrap_mul(power(tile.full, count - 1), std::max(tile.fresh, 1));
   if (!table_->tensors[kOutput].has(dim)) {
-    directive.inside.macs = directive.words;
-    directive.at_edge.macs = directive.edge_words;
+    directive.factors[0].macs = directive.words;
+    directive.factors[1].macs = directive.edge_words;
   } else if (!spatial) {
     const TileSizes& output = level_->tiles[table_->output_tile(dim)];
-    directive.inside = {output.full, output.full};
-    directive.at_edge = {output.edge, output.edge};
+    directive.factors[0] = {output.full, output.full};
+    directive.factors[1] = {output.edge, output.edge};
   }
 }
 
@@ -116,7 +116,7 @@ void Volumes::tabulate(const LevelDirective& given, std::int32_t extent, const D
     const bool fetched = directive.fetched[id];
     loop.words[id] = fetched ? words : 1;
     loop.moved[id] = fetched ? moved : 1;
-    loop.restarts[id] = fetched && !states.unrolled;
+    loop.restarts[id] = fetched && !states.unrolled ? -1 : 0;
   }
 }
 
@@ -128,14 +128,15 @@ Status Volumes::begin(std::uint32_t remainders, std::int64_t& cases) {
     const Loop& loop = open_[i].at(remainders);
     reach.include(i, loop);
     edges |= loop.wheel.state[0].edges;
-    if (loop.wheel.count > 1) odometer_.add(loop.wheel);
+    odometer_.add(loop.wheel);
   }
   for (int k = 0; k < level_->spatial_count; ++k) {
     if ((remainders & spatial_[k].remainder) != 0) edges |= second_extent(k);
   }
   fetches_[0] = {reach.words, {Spread::kResident, Spread::kResident}, false};
-  for (int i = 0; i < open_count_; ++i) {
-    if (open_[i].at(remainders).wheel.count > 1) fetches_[i + 1] = fetch(i, open_[i], reach);
+  for (int wheel = 0; wheel < odometer_.count(); ++wheel) {
+    const std::int32_t moving = odometer_.second_state(wheel).moving;
+    if (moving > 0) fetches_[moving] = fetch(moving - 1, open_[moving - 1], reach);
   }
   const Edges extents = edges & kSpatialEdges;
   if ((spread_ready_ >> extents & 1) == 0) spread_units(remainders, extents);
@@ -146,8 +147,7 @@ Volume Volumes::volume(Edges edges) const {
   Factors temporal = settled_factors_;
   for (int i = 0; i < open_count_; ++i) {
     const Directive& directive = open_[i];
-    const bool at_edge = (edges & directive.edge) != 0;
-    temporal = temporal.times(at_edge ? directive.at_edge : directive.inside);
+    temporal = temporal.times(directive.factors[(edges & directive.edge) != 0 ? 1 : 0]);
   }
   const Spread& units = spread(edges);
   return {wrap_mul(temporal.outputs, units.outputs), wrap_mul(temporal.macs, units.macs),

@@ -50,9 +50,9 @@ class Volumes {
   struct Loop {
     Wheel wheel;
     LoopStates states;
-    Words words{1, 1};               // its factor of a fetch ...
-    Words moved{1, 1};               // ... and of one for which no loop outside it restarts
-    std::array<bool, 2> restarts{};  // the tensor has the dimension, and Init is not all there is
+    Words words{1, 1};  // its factor of a fetch ...
+    Words moved{1, 1};  // ... and of one for which no loop outside it restarts
+    Words restarts{};   // all bits: the tensor has the dimension, and Init is not all there is
   };
   // Temporal factors of the output volume and of the MACs.
   struct Factors {
@@ -73,7 +73,7 @@ class Volumes {
     bool leads = false;              // of its dimension's directives: what follows is theirs
     Edges edge = 0;                  // its bit
     Edges ended = 0;                 // those of its spatial directives
-    Factors inside, at_edge;
+    std::array<Factors, 2> factors;  // inside and at an edge
     std::int64_t words = 1,
                  edge_words = 1;   // temporal factor of a fetch, inside and at an edge, ...
     std::int64_t moved_words = 1;  // ... and if this directive moved
@@ -105,9 +105,10 @@ class Volumes {
 
     void include(int i, const Loop& loop) {
       for (const TensorId id : {kInput, kFilter}) {
-        moved[id] = wrap_mul(loop.restarts[id] ? words[id] : moved[id], loop.moved[id]);
+        const std::int64_t restarts = loop.restarts[id];
+        moved[id] = wrap_mul((words[id] & restarts) | (moved[id] & ~restarts), loop.moved[id]);
         words[id] = wrap_mul(words[id], loop.words[id]);
-        restarting[id] = loop.restarts[id] ? i : restarting[id];
+        restarting[id] = std::max(restarting[id], i | ~static_cast<int>(restarts));
       }
     }
   };
