@@ -136,7 +136,7 @@ Status Analysis::run_level(int j, std::uint32_t remainders, Result& result) {
     Work& work = work_at(level, now.edges);
     Step step;
     step.occurrences = now.occurrences;
-    const bool fetched = volumes.ingress(step.input, step.filter);
+    const bool fetched = volumes.ingress(now, step.input, step.filter);
     if (!accepted) {
       if (!fetched) return Status::reference_exit;
       ++sizings;

@@ -17,7 +17,7 @@ struct LoopStates {
   bool partial = false;     // Init is at an edge itself; it is the only state then
   bool ragged = false;      // of the state at an edge, whichever that is
 
-  int count() const { return 1 + (steady > 0 ? 1 : 0) + (edge ? 1 : 0); }
+  int count() const { return 1 + (steady != 0 ? 1 : 0) + (edge ? 1 : 0); }
 };
 
 LoopStates loop_states(const LevelDirective& directive, std::int32_t extent, std::int32_t units);
@@ -73,7 +73,7 @@ class Odometer {
   // Adds the next inner directive, if it has several states; `wheel` must outlive the odometer's
   // use.
   void add(const Wheel& wheel) {
-    counted_ = wrap32(std::int64_t{counted_} * wheel.count);
+    counted_ *= static_cast<std::uint32_t>(wheel.count);
     wheels_[count_].first = &wheel.state[0];
     wheels_[count_].end = &wheel.state[0] + wheel.count;
     count_ = std::min(count_ + (wheel.count > 1 ? 1 : 0), kMaxWheels);
@@ -84,24 +84,24 @@ class Odometer {
 
   // Shows the first case, all loops at Init and these at an edge: `overflow` if there are too many.
   Status start(Edges edges, std::int64_t& cases) {
+    static constexpr Case kNothing{};
     cases = 1;
-    so_far_[0] = {1, 0, edges};
+    inner_ = std::max(count_ - 1, 0);
+    wheels_[inner_].now = &kNothing;
     for (int i = 0; i < count_; ++i) {
       wheels_[i].now = wheels_[i].first;
-      so_far_[i + 1] = so_far_[0];
       cases = std::min(cases * (wheels_[i].end - wheels_[i].first), kMaxCases + 1);
     }
+    for (int i = 0; i <= inner_; ++i) outside_[i] = {1, 0, edges};
     // More cases than an int counts: the binary runs none.
-    if (counted_ <= 0) cases = 0;
+    if (static_cast<std::int32_t>(counted_) <= 0) cases = 0;
     return cases > kMaxCases ? Status::overflow : Status::ok;
   }
 
-  const Case& now() const { return so_far_[count_]; }
+  Case now() const { return outside_[inner_].with(*wheels_[inner_].now); }
 
   void advance() {
-    int i = count_;
-    while (turn(wheels_[--i]) && i > 0) continue;
-    for (; i < count_; ++i) so_far_[i + 1] = so_far_[i].with(*wheels_[i].now);
+    if (turn(wheels_[inner_]) && inner_ > 0) carry();
   }
 
  private:
@@ -117,13 +117,21 @@ class Odometer {
     return wheel.now == wheel.first + 1;
   }
 
+  // Turns the wheels outside the innermost.
+  void carry() {
+    int i = inner_;
+    while (turn(wheels_[--i]) && i > 0) continue;
+    for (; i < inner_; ++i) outside_[i + 1] = outside_[i].with(*wheels_[i].now);
+  }
+
   // Each has two states or more: with one more than these, or as many, there are too many cases.
   static constexpr int kMaxWheels = 23;
 
-  std::int32_t counted_ = 1;  // cases as the binary counts them
+  std::uint32_t counted_ = 1;  // cases as the binary counts them, in a C int
   int count_ = 0;
+  int inner_ = 0;                                 // the innermost wheel
   std::array<Turning, kMaxWheels + 1> wheels_{};  // and room for one that does not count
-  std::array<Case, kMaxWheels + 1> so_far_;       // [i]: of the wheels outside wheel i
+  std::array<Case, kMaxWheels + 1> outside_;      // [i]: of the wheels outside wheel i
 };
 
 }  // namespace gym::maestro

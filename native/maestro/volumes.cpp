@@ -110,7 +110,7 @@ void Volumes::tabulate(const LevelDirective& given, std::int32_t extent, const D
   loop.states = states;
   loop.wheel.count = 0;
   loop.wheel.add({1, 0, states.partial ? directive.edge : 0});
-  if (states.steady > 0) loop.wheel.add({states.steady, moving, 0});
+  if (states.steady != 0) loop.wheel.add({states.steady, moving, 0});
   if (states.edge) loop.wheel.add({1, moving, directive.edge | directive.ended});
   for (const TensorId id : {kInput, kFilter}) {
     const bool fetched = directive.fetched[id];

@@ -25,13 +25,13 @@ class Volumes {
   // above.
   Status begin(std::uint32_t remainders, std::int64_t& cases);
 
-  const Case& now() const { return odometer_.now(); }
+  Case now() const { return odometer_.now(); }
   void advance() { odometer_.advance(); }
 
   // Words of input and filter fetched by the whole array; false if the binary exits.
-  bool ingress(std::int64_t& input, std::int64_t& filter) const {
-    const Fetch& fetch = fetches_[now().moving];
-    const Spread& units = spread(now().edges);
+  bool ingress(const Case& now, std::int64_t& input, std::int64_t& filter) const {
+    const Fetch& fetch = fetches_[now.moving];
+    const Spread& units = spread(now.edges);
     input = wrap_mul(fetch.words[kInput], units.fetched[kInput][fetch.fresh[kInput]]);
     filter = wrap_mul(fetch.words[kFilter], units.fetched[kFilter][fetch.fresh[kFilter]]);
     return !fetch.exits;
@@ -50,8 +50,8 @@ class Volumes {
   struct Loop {
     Wheel wheel;
     LoopStates states;
-    Words words{1, 1};  // its factor of a fetch ...
-    Words moved{1, 1};  // ... and of one for which no loop outside it restarts
+    Words words{1, 1};  // its factor of a fetch, ...
+    Words moved{1, 1};  // ... and that of Reach::moved
     Words restarts{};   // all bits: the tensor has the dimension, and Init is not all there is
   };
   // Temporal factors of the output volume and of the MACs.
@@ -74,9 +74,10 @@ class Volumes {
     Edges edge = 0;                  // its bit
     Edges ended = 0;                 // those of its spatial directives
     std::array<Factors, 2> factors;  // inside and at an edge
-    std::int64_t words = 1,
-                 edge_words = 1;   // temporal factor of a fetch, inside and at an edge, ...
-    std::int64_t moved_words = 1;  // ... and if this directive moved
+    // Temporal factor of a fetch, inside and at an edge, and if this directive moved.
+    std::int64_t words = 1;
+    std::int64_t edge_words = 1;
+    std::int64_t moved_words = 1;
 
     const Loop& at(std::uint32_t remainders) const {
       return loop[(remainders & remainder) != 0 ? 1 : 0];
