@@ -130,6 +130,7 @@ class Analysis {
   bool time_offchip(const LevelResult& total);
   bool require_offchip(const LevelResult& total, Work& work) const;
   static void report(const Step& step, const Work& work, LevelResult& total);
+  static void conclude(bool accepted, LevelResult& total);
   void complete_first(int j, std::int64_t sizings);
 
   const LayerTable& table_;

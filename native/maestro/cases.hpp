@@ -23,7 +23,7 @@ struct LoopStates {
 LoopStates loop_states(const LevelDirective& directive, std::int32_t extent, std::int32_t units);
 
 // Which loops stand at an edge. Bit k: the k-th spatial directive, at Edge; kMaxSpatial further: it
-// has the second of its extents; above them Level::remainder_bit of the temporal dimensions.
+// has the second of its extents; above them, by Level::remainder_bit, every dimension at an edge.
 using Edges = std::uint64_t;
 
 constexpr Edges spatial_edge(int k) { return Edges{1} << k; }
