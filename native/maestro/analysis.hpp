@@ -1,6 +1,7 @@
 // Runs a layer's levels: counts, delays and runtime (S7).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -26,18 +27,38 @@ struct Machine {
 // Four identical NoCs, as the binary sets them up.
 Machine make_machine(const Hardware& hardware);
 
+// A sum of integers as the binary has it: a long double, which is exact as long as an integer is.
+class Sum {
+ public:
+  void add(std::int64_t value) {
+    if (rounded_ || __builtin_add_overflow(integer_, value, &integer_)) add_rounded(value);
+  }
+  long double value() const { return rounded_ ? real_ : static_cast<long double>(integer_); }
+
+ private:
+  void add_rounded(std::int64_t value);
+
+  std::int64_t integer_ = 0;
+  long double real_ = 0;
+  bool rounded_ = false;
+};
+
 struct Delays {
   std::int64_t min = std::numeric_limits<std::int64_t>::max();
   std::int64_t max = 0;
-  long double sum = 0;
+  Sum sum;
 
-  void add(std::int64_t delay, std::int64_t times);
+  void add(std::int64_t delay, std::int64_t times) {
+    min = std::min(min, delay);
+    max = std::max(max, delay);
+    sum.add(wrap_mul(times, delay));
+  }
 };
 
-// Words of one tensor: L2 is the level's upstream buffer, L1 what it fills.
+// Words of one tensor: L2 is the top level's upstream buffer, L1 what it fills.
 struct Traffic {
   std::int64_t l1_read = 0, l1_write = 0, l2_read = 0, l2_write = 0;
-  std::int64_t l1_size = 0, l2_size = 0;
+  std::int64_t l2_size = 0;
 };
 
 struct LevelResult {
@@ -48,9 +69,10 @@ struct LevelResult {
   Delays ingress, egress, compute;
   std::int64_t peak_bw = 0;
   std::int64_t offchip_bw = 0;
-  long double words_per_cycle = 0;  // summed over iterations
+  Sum words_per_cycle;  // over iterations
   std::int64_t iterations = 0;
-  double intensity = 0;
+  std::int64_t last_macs = 0, last_incoming = 0;
+  double intensity = 0;  // of the last step
 };
 
 struct LayerResult {
@@ -61,50 +83,65 @@ struct LayerResult {
 
 class Analysis {
  public:
-  Analysis(const LayerTable& table, const Machine& machine) : table_(table), machine_(machine) {}
+  Analysis(const LayerTable& table, const Machine& machine);
 
   // Evaluates the built `levels`; buffers are kept between calls.
   Status run(const Levels& levels, LayerResult& result);
 
  private:
-  using Extents = std::array<std::int32_t, kMaxDims>;
+  // All the level above needs to know of a level, for one choice of extents.
   struct SubResult {
+    std::uint64_t stamp = 0;  // of the mapping it belongs to
     std::int64_t runtime = 0;
+    std::int64_t iterations = 0;
+    double active_units = 0;  // average
+  };
+  // A step's part that depends on the loops at an edge only.
+  struct Work {
+    std::uint64_t stamp = 0;  // of the mapping it belongs to
+    Edges edges = 0;
+    bool timed = false;  // whether the figures below `volume` are there
+    Volume volume{};
+    std::int64_t compute = 0, egress_delay = 0;
+    std::int64_t offchip_bw = 0;  // top level only
     double active_units = 0;
   };
-  struct Memo {
-    std::vector<SubResult> results;
-    std::vector<std::uint32_t> stamps;
+  // Extents of a level below differ in input and filter dimensions only.
+  static constexpr std::size_t kChoices = 1 << 8;
+  static constexpr std::size_t kWorks = 1 << 8;
+  struct LevelState {
+    Volumes volumes;
+    std::array<SubResult, kChoices> results;  // by the extents chosen
+    std::array<Work, kWorks> works;           // by the low bits of the edges
   };
   struct Step {
-    std::int32_t occurrences = 0;
-    std::int64_t input = 0, filter = 0, egress = 0, macs = 0, unit = 0;
-    std::int64_t compute = 0, wait = 0;
-    double active_units = 0;
+    std::int64_t occurrences;
+    std::int64_t input = 0, filter = 0;
+    std::int64_t delay = 0;  // of both
   };
 
-  Status run_level(int j, const Extents& extent, LevelResult& result);
-  Status run_case(int j, const Extents& extent, const Volumes& volumes, bool sizing,
-                  LevelResult& result, bool& accepted);
-  Status fetch(const Volumes& volumes, Step& step) const;
-  void size_buffers(int j, const Extents& extent, const Step& step, LevelResult& result) const;
-  Status compute(int j, Step& step);
-  Status run_job(int j, bool ragged, SubResult& result);
-  Status wait(int j, const LevelResult& result, const Step& step, std::int64_t in, std::int64_t out,
-              std::int64_t& cycles) const;
-  Status require_offchip(const Step& step, LevelResult& result) const;
-  void count_outputs(const Step& step, LevelResult& result) const;
-  void accumulate(const Step& step, LevelResult& result) const;
-  void report(const Step& step, std::int64_t in, std::int64_t out, LevelResult& result) const;
+  template <typename Result>
+  Status run_level(int j, std::uint32_t remainders, Result& result);
+  Work& work_at(LevelState& level, Edges edges) const;
+  template <typename Result>
+  Status time_work(int j, const Result& total, Work& work);
+  Status run_jobs(int j, Work& work);
+  void size_buffers(const Step& step, const Work& work, LevelResult& total) const;
+  bool time_offchip(const LevelResult& total);
+  bool require_offchip(const LevelResult& total, Work& work) const;
+  static void report(const Step& step, const Work& work, LevelResult& total);
+  static void conclude(bool accepted, LevelResult& total);
+  void complete_first(int j, std::int64_t sizings);
 
   const LayerTable& table_;
   const Machine& machine_;
+  std::array<std::int64_t, kTensors> words_;  // of whole tensors, as the binary counts them
   const Levels* levels_ = nullptr;
   LayerResult* layer_ = nullptr;
   bool first_completed_ = false;
-  std::array<Cases, kMaxLevels> cases_;
-  std::array<Memo, kMaxLevels> memo_;
-  std::uint32_t stamp_ = 0;
+  std::int64_t offchip_cycles_ = 0;  // at least, for every step of the top level
+  std::vector<LevelState> states_;
+  std::uint64_t stamp_ = 0;
 };
 
 }  // namespace gym::maestro

@@ -52,7 +52,7 @@ class Cells {
 
 std::int64_t average(const Delays& delays, std::int64_t iterations) {
   if (iterations == 0) return std::numeric_limits<std::int64_t>::min();
-  return static_cast<std::int64_t>(delays.sum / static_cast<long double>(iterations));
+  return static_cast<std::int64_t>(delays.sum.value() / static_cast<long double>(iterations));
 }
 
 void add_delays(Cells& cells, const Delays& delays, std::int64_t iterations) {
@@ -103,7 +103,8 @@ std::vector<std::string> csv_cells(const Layer& layer, const LayerTable& table,
   cells.real(cost.area_um2);
   cells.real(cost.power_mw);
   cells.integer(top.peak_bw);
-  cells.real(static_cast<double>(top.words_per_cycle) / static_cast<double>(top.iterations));
+  cells.real(static_cast<double>(top.words_per_cycle.value()) /
+             static_cast<double>(top.iterations));
   cells.integer(top.peak_bw);
   cells.integer(machine.simd_lanes);
   cells.integer(top.offchip_bw);

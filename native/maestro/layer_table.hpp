@@ -16,6 +16,11 @@ struct LayerTable {
   DimSet undefined = 0;  // dimensions whose extent the binary reads uninitialised
 
   bool has(Dim dim) const { return (present & bit(dim)) != 0; }
+
+  // The name an output dimension's tile goes by: the primed one of an axis that slides.
+  Dim output_tile(Dim dim) const {
+    return slides && (dim == kY || dim == kX) ? output_axis(dim) : dim;
+  }
 };
 
 // `batched`: whether N takes part, which the first layer of a type decides for the whole file.

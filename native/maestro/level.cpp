@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::int32_t kNone = -1;
 
+DimSet listed(const Level& level) {
+  DimSet dims = 0;
+  for (const LevelDirective& directive : level.directives) dims |= bit(directive.dim);
+  return dims;
+}
+
 LevelDirective* find_first(Level& level, Dim dim) {
   for (LevelDirective& directive : level.directives) {
     if (directive.dim == dim) return &directive;
@@ -24,26 +30,39 @@ const LevelDirective* find_last(const Level& level, Dim dim) {
   return nullptr;
 }
 
+// Where the directives of each dimension are: where there are none, as `listed` says, this is old.
+void locate(Level& level) {
+  const int count = static_cast<int>(level.directives.size());
+  for (int i = 0; i < count; ++i) level.last[level.directives[i].dim] = i;
+  for (int i = count; i-- > 0;) level.first[level.directives[i].dim] = i;
+}
+
 // S4.2 step 1: an output axis alone becomes its input axis. False if a value is undefined.
 bool convert_lone_output_axes(Level& level) {
   bool defined = true;
+  const DimSet dims = listed(level);
+  if ((dims & (bit(kOutX) | bit(kOutY))) == 0) return true;
+  locate(level);
+  const auto last_size = [&](Dim dim) {
+    return (dims & bit(dim)) != 0 ? level.directives[level.last[dim]].size : 0;
+  };
   for (const Dim axis : {kX, kY}) {
-    LevelDirective* given = find_first(level, output_axis(axis));
-    if (given == nullptr || find_first(level, axis) != nullptr) continue;
-    const LevelDirective* window = find_last(level, window_of(axis));
-    if (window == nullptr) defined = false;
-    const std::int32_t window_size = window != nullptr ? window->size : 0;
-    const std::int32_t outputs = find_last(level, output_axis(axis))->size;
-    given->dim = axis;
-    given->size = wrap32(std::int64_t{outputs} + window_size - 1);
+    if ((dims & bit(output_axis(axis))) == 0 || (dims & bit(axis)) != 0) continue;
+    if ((dims & bit(window_of(axis))) == 0) defined = false;
+    LevelDirective& given = level.directives[level.first[output_axis(axis)]];
+    given.size =
+        wrap32(std::int64_t{last_size(output_axis(axis))} + last_size(window_of(axis)) - 1);
+    given.dim = axis;
   }
   return defined;
 }
 
 // S4.2 step 2: what the level above cuts and this one does not mention is passed on whole.
 void inherit(Level& level, const Level& above) {
+  DimSet dims = listed(level);
   for (const LevelDirective& directive : above.directives) {
-    if (find_first(level, directive.dim) != nullptr) continue;
+    if ((dims & bit(directive.dim)) != 0) continue;
+    dims |= bit(directive.dim);
     level.directives.insert(level.directives.begin(),
                             {directive.dim, false, directive.size, directive.offset});
   }
@@ -51,14 +70,20 @@ void inherit(Level& level, const Level& above) {
 
 // S4.2 step 3: dimensions no directive mentions are not cut.
 void unroll(Level& level, DimSet in_vars) {
-  for (Dim dim = 0; dim < kFirstOtherDim; ++dim) {
-    if ((in_vars & level.present & bit(dim)) == 0 || find_first(level, dim) != nullptr) continue;
+  const DimSet missing = in_vars & level.present & ~listed(level);
+  for (Dim dim = 0; missing >> dim != 0; ++dim) {
+    if ((missing & bit(dim)) == 0) continue;
     level.directives.push_back({dim, false, level.extent[dim], level.extent[dim]});
   }
 }
 
 // S4.2 step 4: tiles of a strided axis shrink to the rows their outputs touch.
 Status apply_strides(Level& level, const LayerTable& table, bool below_top) {
+  const auto has_stride = [&](Dim axis) { return level.has(axis) && level.stride[axis] != 1; };
+  if (!has_stride(kY) && !has_stride(kX)) {
+    const DimSet known = level.present & ~bit(kUnknownDim);
+    return (listed(level) & ~known) != 0 ? Status::reference_exit : Status::ok;
+  }
   for (std::size_t i = 0; i < level.directives.size(); ++i) {
     const LevelDirective directive = level.directives[i];
     if (directive.dim == kUnknownDim || !level.has(directive.dim)) return Status::reference_exit;
@@ -83,6 +108,7 @@ Status apply_strides(Level& level, const LayerTable& table, bool below_top) {
 // S4.2 step 5: output axes beside their input axis become it too. False if a value is undefined.
 bool convert_other_output_axes(Level& level) {
   bool defined = true;
+  if ((listed(level) & (bit(kOutX) | bit(kOutY))) == 0) return true;
   for (LevelDirective& directive : level.directives) {
     if (directive.dim != kOutX && directive.dim != kOutY) continue;
     const Dim axis = directive.dim == kOutX ? kX : kY;
@@ -95,42 +121,23 @@ bool convert_other_output_axes(Level& level) {
   return defined;
 }
 
-void index_directives(Level& level) {
+// False unless one or two directives are spatial.
+bool index_directives(Level& level) {
   level.first.fill(kNone);
   level.last.fill(kNone);
+  level.temporal_count.fill(0);
+  locate(level);
   level.spatial_dims = 0;
-  level.spatial = kNone;
+  level.spatial_count = 0;
   for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
     const LevelDirective& directive = level.directives[i];
-    level.last[directive.dim] = i;
-    if (directive.spatial && level.spatial == kNone) level.spatial = i;
-    if (level.first[directive.dim] != kNone) continue;
-    level.first[directive.dim] = i;
-    if (directive.spatial) level.spatial_dims |= bit(directive.dim);
+    level.temporal_count[directive.dim] += directive.spatial ? 0 : 1;
+    if (!directive.spatial) continue;
+    if (level.spatial_count == kMaxSpatial) return false;
+    level.spatial[level.spatial_count++] = i;
+    if (level.first[directive.dim] == i) level.spatial_dims |= bit(directive.dim);
   }
-}
-
-// Needs the index of directives.
-void list_factors(Level& level, const LayerTable& table) {
-  const Tensor& output = table.tensors[kOutput];
-  for (Product& product : level.fetched) product.clear();
-  level.outputs.clear();
-  level.reductions.clear();
-  for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
-    const LevelDirective& directive = level.directives[i];
-    for (const TensorId id : {kInput, kFilter}) {
-      if (!table.tensors[id].has(directive.dim)) continue;
-      level.fetched[id].add(i, directive.dim, directive.spatial);
-    }
-    if (!output.has(directive.dim)) level.reductions.add(i, directive.dim, directive.spatial);
-  }
-  for (int k = 0; k < output.count; ++k) {
-    const Dim dim = output.dims[k];
-    const bool slides = table.slides && (dim == kY || dim == kX);
-    const int i = level.first[dim];
-    if (i == kNone) continue;
-    level.outputs.add(i, slides ? output_axis(dim) : dim, level.directives[i].spatial);
-  }
+  return level.spatial_count > 0;
 }
 
 Status complete(Level& level, const Level* above, const LayerTable& table) {
@@ -141,17 +148,12 @@ Status complete(Level& level, const Level* above, const LayerTable& table) {
   if (strided != Status::ok) return strided;
   defined = convert_other_output_axes(level) && defined;
   if (!defined) return Status::reference_undefined;
-  const auto spatial = std::count_if(level.directives.begin(), level.directives.end(),
-                                     [](const LevelDirective& d) { return d.spatial; });
-  if (spatial < 1 || spatial > 2) return Status::reference_exit;
-  index_directives(level);
-  list_factors(level, table);
-  return Status::ok;
+  return index_directives(level) ? Status::ok : Status::reference_exit;
 }
 
 // S4.4: units with work in the last round of the spatial loop.
 Status count_edge_units(Level& level) {
-  const LevelDirective& directive = level.directives[level.spatial];
+  const LevelDirective& directive = level.directives[level.spatial[0]];
   const std::int32_t extent = level.extent[directive.dim];
   const std::int32_t size = directive.size;
   const std::int32_t offset = directive.offset;
@@ -186,7 +188,7 @@ TileSizes tile_sizes(const LevelDirective& directive, std::int32_t extent) {
   const std::int32_t offset = directive.offset;
   const std::int64_t beyond = wrap32(std::int64_t{extent} - size);
   const std::int64_t steps = std::max<std::int64_t>(beyond / offset, 0);
-  const bool partial = wrap32(steps * offset + size) < extent || size > extent;
+  const bool partial = (wrap32(steps * offset + size) < extent) | (size > extent);
   std::int32_t rest = wrap32(extent - (steps + 1) * offset);
   if (rest < 0) rest = extent;
   TileSizes tile;
@@ -213,16 +215,33 @@ void size_tiles(Level& level, bool slides) {
     level.tiles[directive.dim] = tile_sizes(directive, level.extent[directive.dim]);
   }
   if (!slides) return;
-  for (const LevelDirective& directive : level.directives) {
-    if (directive.dim != kY && directive.dim != kX) continue;
-    level.tiles[output_axis(directive.dim)] = output_tile_sizes(level, directive);
+  for (const Dim axis : {kY, kX}) {
+    if (level.last[axis] == kNone) continue;
+    level.tiles[output_axis(axis)] = output_tile_sizes(level, level.directives[level.last[axis]]);
+  }
+}
+
+void number_remainders(Level& level, const LayerTable& table) {
+  std::uint32_t next_bit = 1;
+  level.temporal_remainders = 0;
+  for (int i = 0; i < static_cast<int>(level.directives.size()); ++i) {
+    const Dim dim = level.directives[i].dim;
+    if (level.last[dim] != i) continue;
+    const TileSizes& input = level.tiles[dim];
+    const TileSizes& output = level.tiles[table.output_tile(dim)];
+    const bool differ = (input.edge != input.full) | (output.edge != output.full);
+    const std::uint32_t number = differ ? next_bit : 0;
+    const bool temporal = (level.spatial_dims & bit(dim)) == 0;
+    level.remainder_bit[dim] = number;
+    level.temporal_remainders |= temporal ? number : 0;
+    next_bit <<= differ ? 1 : 0;
   }
 }
 
 // S4.5: what a unit of `above` receives is the table of the level below.
 Status narrow_table(const Level& above, DimSet in_vars, Level& level) {
   level.present = 0;
-  for (Dim dim = 0; dim < kFirstOtherDim; ++dim) {
+  for (Dim dim = 0; in_vars >> dim != 0; ++dim) {
     if ((in_vars & bit(dim)) == 0) continue;
     if (!above.has(dim)) return Status::reference_exit;
     level.present |= bit(dim);
@@ -265,15 +284,6 @@ Status split(const Mapping& mapping, std::int32_t num_pes, int nocs, Levels& lev
 
 }  // namespace
 
-void Product::clear() {
-  temporal.clear();
-  spatial.clear();
-}
-
-void Product::add(int directive, Dim tile, bool is_spatial) {
-  (is_spatial ? spatial : temporal).push_back({directive, tile});
-}
-
 Status build_levels(const LayerTable& table, const Mapping& mapping, std::int32_t num_pes, int nocs,
                     Levels& levels) {
   Status status = split(mapping, num_pes, nocs, levels);
@@ -298,6 +308,7 @@ Status build_levels(const LayerTable& table, const Mapping& mapping, std::int32_
       divides_by_zero = true;
     } else {
       size_tiles(level, table.slides);
+      number_remainders(level, table);
     }
   }
   // A tensor's dimension nothing lists is looked up in vain.

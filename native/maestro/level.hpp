@@ -23,19 +23,8 @@ struct TileSizes {
   std::int32_t full, fresh, edge, fresh_edge;
 };
 
-// A directive's part in a product of tile sizes, and the tile it contributes.
-struct Factor {
-  int directive;
-  Dim tile;
-};
-
-// The factors of one product. Those of temporal loops are the same for every unit.
-struct Product {
-  std::vector<Factor> temporal, spatial;
-
-  void clear();
-  void add(int directive, Dim tile, bool is_spatial);
-};
+// A level has one spatial directive or two.
+inline constexpr int kMaxSpatial = 2;
 
 struct Level {
   std::int32_t units = 0;       // sub-clusters, or PEs, work is distributed to
@@ -47,11 +36,14 @@ struct Level {
   std::array<TileSizes, kMaxDims> tiles{};     // by dimension; output axes by primed name
   std::array<std::int32_t, kMaxDims> first{};  // of a dimension's directives, by index
   std::array<std::int32_t, kMaxDims> last{};
-  DimSet spatial_dims = 0;         // dimensions whose first directive is spatial
-  int spatial = 0;                 // index of the first spatial directive
-  std::array<Product, 2> fetched;  // of input and filter, by every directive coupled to them
-  Product outputs;                 // by the first directive of every output dimension
-  Product reductions;              // by every directive no output dimension has
+  std::array<std::int32_t, kMaxDims> temporal_count{};
+  DimSet spatial_dims = 0;                 // dimensions whose first directive is spatial
+  std::array<int, kMaxSpatial> spatial{};  // indices of the spatial directives
+  int spatial_count = 0;
+  // A bit for each dimension whose whole and remaining tile differ, 0 for the others: a set of bits
+  // says which extents a unit of the level below has.
+  std::array<std::uint32_t, kMaxDims> remainder_bit{};
+  std::uint32_t temporal_remainders = 0;  // those of dimensions whose first directive is temporal
 
   bool has(Dim dim) const { return (present & bit(dim)) != 0; }
 };

@@ -1,5 +1,7 @@
 #include "model.hpp"
 
+#include <algorithm>
+
 #include "../area.hpp"
 #include "../area_power.hpp"
 #include "csv.hpp"
@@ -22,30 +24,23 @@ double total_energy_nj(const LevelResult& top) {
   return kMacEnergyNj * (static_cast<double>(top.macs) + kL1AccessMacs * l1 + kL2AccessMacs * l2);
 }
 
-// What the binary's parser refuses: sizes that are not positive, R or S cut in time (S1.3).
-Status check_directives(const Layer& layer, const Mapping& mapping) {
-  for (const Directive& directive : mapping) {
-    if (directive.size <= 0 || directive.offset <= 0) return Status::reference_exit;
-    const bool window = directive.dim == kR || directive.dim == kS;
-    if (directive.kind != Directive::Kind::temporal || !window) continue;
-    if (directive.size != directive.offset) return Status::reference_exit;
-    for (const Layer::Extent& extent : layer.extents) {
-      if (extent.dim == directive.dim && extent.value != directive.size) {
-        return Status::reference_exit;
-      }
-    }
-  }
-  return Status::ok;
-}
-
 double average(const Delays& delays, std::int64_t iterations) {
-  return static_cast<double>(delays.sum / static_cast<long double>(iterations));
+  return static_cast<double>(delays.sum.value() / static_cast<long double>(iterations));
 }
 
 }  // namespace
 
+// The extents listed for a window, of which a loop over it may not be cut in time.
+MaestroModel::Window::Window(const Layer& layer, Dim dim) {
+  for (const Layer::Extent& extent : layer.extents) {
+    if (extent.dim != dim) continue;
+    least = std::min(least, extent.value);
+    most = std::max(most, extent.value);
+  }
+}
+
 MaestroModel::MaestroModel(const Layer& layer, const Hardware& hardware)
-    : layer_(layer),
+    : windows_{Window(layer, kR), Window(layer, kS)},
       hardware_(hardware),
       table_(make_layer_table(layer, lists(layer, kN))),
       machine_(make_machine(hardware)),
@@ -53,15 +48,29 @@ MaestroModel::MaestroModel(const Layer& layer, const Hardware& hardware)
 
 Status MaestroModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   if (mapping.empty()) return Status::reference_segv;
-  Status status = check_directives(layer_, mapping);
-  if (status != Status::ok) return status;
-  status = build_levels(table_, mapping, machine_.num_pes, static_cast<int>(machine_.nocs.size()),
-                        levels_);
+  if (!parses(mapping)) return Status::reference_exit;
+  Status status = build_levels(table_, mapping, machine_.num_pes,
+                               static_cast<int>(machine_.nocs.size()), levels_);
   if (status != Status::ok) return status;
   status = analysis_.run(levels_, result_);
   if (status != Status::ok) return status;
   fill(metrics);
   return Status::ok;
+}
+
+// Whether the binary's parser takes the sizes: positive, and R or S not cut in time (S1.3).
+bool MaestroModel::parses(const Mapping& mapping) const {
+  for (const Directive& directive : mapping) {
+    if (directive.size <= 0 || directive.offset <= 0) return false;
+    const bool window = directive.dim == kR || directive.dim == kS;
+    if (!window || directive.kind != Directive::Kind::temporal) continue;
+    const Window& listed = windows_[directive.dim == kR ? 0 : 1];
+    if (directive.size != directive.offset || directive.size > listed.least ||
+        directive.size < listed.most) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void MaestroModel::fill(Metrics& metrics) const {
@@ -104,7 +113,7 @@ void MaestroModel::fill(Metrics& metrics) const {
   metrics.output_l2_writes = static_cast<double>(output.l2_write);
   metrics.noc_peak_words_per_cycle = static_cast<double>(top.peak_bw);
   metrics.noc_avg_words_per_cycle =
-      static_cast<double>(top.words_per_cycle / static_cast<long double>(top.iterations));
+      static_cast<double>(top.words_per_cycle.value() / static_cast<long double>(top.iterations));
   metrics.offchip_words_per_cycle = static_cast<double>(top.offchip_bw);
   metrics.ingress_min_cycles = static_cast<double>(top.ingress.min);
   metrics.ingress_max_cycles = static_cast<double>(top.ingress.max);
@@ -115,9 +124,9 @@ void MaestroModel::fill(Metrics& metrics) const {
   metrics.compute_min_cycles = static_cast<double>(top.compute.min);
   metrics.compute_max_cycles = static_cast<double>(top.compute.max);
   metrics.compute_avg_cycles = average(top.compute, top.iterations);
-  metrics.ingress_sum_cycles = static_cast<double>(top.ingress.sum);
-  metrics.egress_sum_cycles = static_cast<double>(top.egress.sum);
-  metrics.compute_sum_cycles = static_cast<double>(top.compute.sum);
+  metrics.ingress_sum_cycles = static_cast<double>(top.ingress.sum.value());
+  metrics.egress_sum_cycles = static_cast<double>(top.egress.sum.value());
+  metrics.compute_sum_cycles = static_cast<double>(top.compute.sum.value());
   metrics.steps = static_cast<double>(top.iterations);
 }
 

@@ -17,9 +17,18 @@ class MaestroModel final : public Model {
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
 
  private:
+  // The extents a layer lists for R or S: the least and the most, where there are any.
+  struct Window {
+    Window(const Layer& layer, Dim dim);
+
+    std::int32_t least = std::numeric_limits<std::int32_t>::max();
+    std::int32_t most = 0;
+  };
+
+  bool parses(const Mapping& mapping) const;
   void fill(Metrics& metrics) const;
 
-  Layer layer_;
+  std::array<Window, 2> windows_;  // R, S
   Hardware hardware_;
   LayerTable table_;
   Machine machine_;

@@ -2,208 +2,191 @@
 
 #include <algorithm>
 
-#include "../integers.hpp"
-
 namespace gym::maestro {
 
 namespace {
 
-using Position = LoopState::Position;
-
-// S6.4: one full unit, the units between, and a ragged last one.
-template <typename Volume>
-std::int64_t sum_over_units(const Level& level, bool edge, bool ragged, Volume volume) {
-  if (!edge) {
-    const std::int64_t others = wrap_mul(std::int64_t{level.units} - 1, volume(false, false));
-    return wrap_add(volume(true, false), others);
-  }
-  const std::int64_t units = level.edge_units;
-  std::int64_t total = volume(true, units == 1 && ragged);
-  if (units > 1) {
-    const std::int64_t tail = ragged ? 1 : 0;
-    const std::int64_t middle = std::max<std::int64_t>(units - tail - 1, 0);
-    total = wrap_add(total, wrap_mul(middle, volume(false, false)));
-    if (tail == 1) total = wrap_add(total, volume(false, true));
-  }
-  return total;
+std::int64_t power(std::int64_t base, int exponent) {
+  if (exponent == 1) return base;
+  std::int64_t product = 1;
+  for (int k = 0; k < exponent; ++k) product = wrap_mul(product, base);
+  return product;
 }
 
 }  // namespace
 
-void Volumes::begin_case() {
-  temporal_outputs_ = temporal_words(level_.outputs);
-  temporal_reductions_ = temporal_words(level_.reductions);
-  output_spread_ = spread_of(table_.tensors[kOutput]);
-}
-
-std::int64_t Volumes::temporal_words(const Product& product) const {
-  std::int64_t words = 1;
-  for (const Factor& factor : product.temporal) {
-    const TileSizes& tile = level_.tiles[factor.tile];
-    words = wrap_mul(words, cases_.state(factor.directive).edge ? tile.edge : tile.full);
+void Volumes::prepare(const LayerTable& table, const Level& level, const Level* above) {
+  table_ = &table;
+  level_ = &level;
+  spread_ready_ = 0;
+  settled_edges_ = 0;
+  settled_factors_ = Factors{};
+  settled_reach_ = Reach{};
+  open_count_ = 0;
+  const std::size_t count = level.directives.size();
+  if (open_.size() < count) {
+    open_.resize(count);
+    fetches_.resize(count + 1);
   }
-  return words;
-}
-
-// Whether a loop inside the moving one went back to its first tile.
-bool Volumes::restarted(const Tensor& tensor) const {
-  for (int i = cases_.moving() + 1; i < static_cast<int>(level_.directives.size()); ++i) {
-    if (!tensor.has(level_.directives[i].dim)) continue;
-    const LoopState& state = cases_.state(i);
-    if (state.position == Position::init && !state.unrolled) return true;
-  }
-  return false;
-}
-
-// S6.2: a spatial factor of the tile of one unit before anything moved.
-std::int64_t Volumes::resident_factor(const Factor& factor, bool first, bool ragged) const {
-  const TileSizes& tile = level_.tiles[factor.tile];
-  if (!cases_.state(factor.directive).edge) return tile.full;
-  if (level_.edge_units == 1) return first || ragged ? tile.edge : 1;
-  return ragged ? tile.edge : tile.full;
-}
-
-// S6.3: a spatial factor of what one unit fetches after a loop moved.
-std::int64_t Volumes::fetch_factor(const Factor& factor, bool restarted, bool first,
-                                   bool ragged) const {
-  const TileSizes& tile = level_.tiles[factor.tile];
-  const int moving = cases_.moving();
-  const bool init = cases_.state(factor.directive).position == Position::init;
-  const bool partly = init ? factor.directive > moving : factor.directive == moving && !restarted;
-  if (!first && partly) return ragged ? tile.fresh_edge : tile.fresh;
-  return ragged ? tile.edge : tile.full;
-}
-
-// S6.3: the temporal factors. False if a loop moves that the static table calls unrolled.
-bool Volumes::temporal_fetch(TensorId id, bool restarted, std::int64_t& words) const {
-  words = 1;
-  for (const Factor& factor : level_.fetched[id].temporal) {
-    const TileSizes& tile = level_.tiles[factor.tile];
-    const LoopState& state = cases_.state(factor.directive);
-    std::int32_t size = tile.full;
-    if (state.position == Position::init) {
-      size = state.edge ? tile.edge : tile.full;
-    } else if (factor.directive == cases_.moving() && !restarted) {
-      if (tile.fresh == 0) return false;
-      size = std::max(tile.fresh, 1);
+  for (int i = 0; i < static_cast<int>(count); ++i) {
+    Directive& directive = open_[open_count_];
+    describe(i, above, directive);
+    for (int k = 0; k < level.spatial_count; ++k) {
+      if (level.directives[level.spatial[k]].dim != level.directives[i].dim) continue;
+      spatial_[k] = {{directive.loop[0].states, directive.loop[1].states}, directive.remainder};
     }
-    words = wrap_mul(words, size);
-  }
-  return true;
-}
-
-bool Volumes::ingress(TensorId id, std::int64_t& words) const {
-  const Tensor& tensor = table_.tensors[id];
-  const Product& product = level_.fetched[id];
-  const bool moved = cases_.moving() >= 0;
-  words = 0;
-  if (moved && !tensor.has(level_.directives[cases_.moving()].dim)) return true;
-  const bool restart = moved && restarted(tensor);
-  std::int64_t temporal = 0;
-  if (!moved) {
-    temporal = temporal_words(product);
-  } else if (!temporal_fetch(id, restart, temporal)) {
-    return false;
-  }
-  const auto volume = [&](bool first, bool ragged) {
-    std::int64_t unit = temporal;
-    for (const Factor& factor : product.spatial) {
-      unit = wrap_mul(unit, moved ? fetch_factor(factor, restart, first, ragged)
-                                  : resident_factor(factor, first, ragged));
+    if (!directive.settled()) {
+      ++open_count_;
+      continue;
     }
-    return unit;
-  };
-  const Spread spread = spread_of(tensor);
-  words = spread.spatial ? sum_over_units(level_, spread.edge, spread.ragged, volume)
-                         : volume(true, false);
-  return true;
+    const Edges edges = directive.loop[0].wheel.state[0].edges;
+    settled_edges_ |= edges;
+    settled_factors_ = settled_factors_.times(directive.factors[edges != 0 ? 1 : 0]);
+    settled_reach_.include(0, directive.loop[0]);
+  }
 }
 
-Volumes::Spread Volumes::spread_of(const Tensor& tensor) const {
-  Spread spread;
-  if ((tensor.set & level_.spatial_dims) == 0) return spread;
-  spread.spatial = true;
-  for (int k = 0; k < tensor.count; ++k) {
-    const Dim dim = tensor.dims[k];
-    if ((level_.spatial_dims & bit(dim)) == 0) continue;
-    const LoopState& state = cases_.state(level_.first[dim]);
-    spread.edge = spread.edge || state.edge;
-    spread.ragged = state.ragged;
+void Volumes::describe(int i, const Level* above, Directive& directive) const {
+  const LevelDirective& given = level_->directives[i];
+  const Dim dim = given.dim;
+  const TileSizes& tile = level_->tiles[dim];
+  directive.remainder = above != nullptr ? above->remainder_bit[dim] : 0;
+  directive.spatial_after = directive.spatial_from = 0;
+  for (int k = 0; k < level_->spatial_count; ++k) {
+    directive.spatial_after |= static_cast<std::uint8_t>((level_->spatial[k] > i) << k);
+    directive.spatial_from |= static_cast<std::uint8_t>((level_->spatial[k] >= i) << k);
   }
-  return spread;
-}
-
-Volumes::Spread Volumes::spread_of_all() const {
-  Spread spread{true, false, false};
-  for (int i = level_.spatial; i < static_cast<int>(level_.directives.size()); ++i) {
-    if (!level_.directives[i].spatial) continue;
-    spread.edge = spread.edge || cases_.state(i).edge;
-    spread.ragged = cases_.state(i).ragged;
-  }
-  return spread;
-}
-
-// A spatial factor of S6.5; `fresh` says whether a ragged first tile counts its new part only.
-std::int64_t Volumes::output_factor(const Factor& factor, bool first, bool ragged,
-                                    bool fresh) const {
-  const LoopState& state = cases_.state(factor.directive);
-  const TileSizes& tile = level_.tiles[factor.tile];
-  if (state.position == Position::init && state.edge && ragged) {
-    return level_.edge_units > 1 && fresh ? tile.fresh_edge : tile.edge;
-  }
-  if (state.position == Position::edge) {
-    // Quirk Q10: the input extent, where the output's is meant.
-    if (level_.edge_units == 1) {
-      const Dim dim = level_.directives[factor.directive].dim;
-      return first || ragged ? level_.tiles[dim].edge : 1;
+  directive.exits = !given.spatial && tile.fresh == 0;
+  directive.edge = 0;
+  directive.ended = 0;
+  directive.factors = {};
+  directive.leads = level_->last[dim] == i;
+  directive.fetched = {};
+  // The last directive of a dimension stands for all: they share its state.
+  if (directive.leads) {
+    directive.edge = dimension_edge(level_->remainder_bit[dim]);
+    for (int k = 0; k < level_->spatial_count; ++k) {
+      const bool same = level_->directives[level_->spatial[k]].dim == dim;
+      if (same) directive.ended |= spatial_edge(k);
     }
-    if (ragged) return tile.fresh_edge;
+    factor(given, directive);
   }
-  if (first) return tile.full;
-  return tile.fresh != 0 ? tile.fresh : 1;
-}
-
-// S6.5: output words of one unit.
-std::int64_t Volumes::outputs(bool first, bool ragged, bool reuse) const {
-  std::int64_t volume = temporal_outputs_;
-  for (const Factor& factor : level_.outputs.spatial) {
-    volume = wrap_mul(volume, output_factor(factor, first, ragged, reuse));
+  tabulate(given, above != nullptr ? above->tiles[dim].full : level_->extent[dim], directive,
+           directive.loop[0]);
+  if (directive.remainder != 0) {
+    tabulate(given, above->tiles[dim].edge, directive, directive.loop[1]);
   }
-  return volume;
 }
 
-// S6.5 with partial sums: MACs of one unit.
-std::int64_t Volumes::unit_volume(bool first, bool ragged, bool reuse) const {
-  std::int64_t volume = wrap_mul(outputs(first, ragged, reuse), temporal_reductions_);
-  for (const Factor& factor : level_.reductions.spatial) {
-    volume = wrap_mul(volume, output_factor(factor, first, ragged, false));
+// The temporal factors of a dimension (S6.3, S6.5).
+void Volumes::factor(const LevelDirective& given, Directive& directive) const {
+  const Dim dim = given.dim;
+  const TileSizes& tile = level_->tiles[dim];
+  const int count = level_->temporal_count[dim];
+  const bool spatial = (level_->spatial_dims & bit(dim)) != 0;
+  for (const TensorId id : {kInput, kFilter}) directive.fetched[id] = table_->tensors[id].has(dim);
+  directive.words = power(tile.full, count);
+  directive.edge_words = power(tile.edge, count);
+  directive.moved_words = given.spatial
+                              ? directive.words
+                              : wrap_mul(power(tile.full, count - 1), std::max(tile.fresh, 1));
+  if (!table_->tensors[kOutput].has(dim)) {
+    directive.factors[0].macs = directive.words;
+    directive.factors[1].macs = directive.edge_words;
+  } else if (!spatial) {
+    const TileSizes& output = level_->tiles[table_->output_tile(dim)];
+    directive.factors[0] = {output.full, output.full};
+    directive.factors[1] = {output.edge, output.edge};
   }
-  return volume;
 }
 
-std::int64_t Volumes::egress() const {
-  if (!output_spread_.spatial) return outputs(true, false, true);
-  return sum_over_units(level_, output_spread_.edge, output_spread_.ragged,
-                        [this](bool first, bool ragged) { return outputs(first, ragged, true); });
+// S5.1, S5.2.
+void Volumes::tabulate(const LevelDirective& given, std::int32_t extent, const Directive& directive,
+                       Loop& loop) const {
+  const LoopStates states = loop_states(given, extent, level_->units);
+  const std::int32_t moving = directive.leads ? open_count_ + 1 : 0;
+  const std::int64_t words = states.partial ? directive.edge_words : directive.words;
+  const std::int64_t moved = states.unrolled ? words : directive.moved_words;
+  loop.states = states;
+  loop.wheel.count = 0;
+  loop.wheel.add({1, 0, states.partial ? directive.edge : 0});
+  if (states.steady != 0) loop.wheel.add({states.steady, moving, 0});
+  if (states.edge) loop.wheel.add({1, moving, directive.edge | directive.ended});
+  for (const TensorId id : {kInput, kFilter}) {
+    const bool fetched = directive.fetched[id];
+    loop.words[id] = fetched ? words : 1;
+    loop.moved[id] = fetched ? moved : 1;
+    loop.restarts[id] = fetched && !states.unrolled ? -1 : 0;
+  }
 }
 
-// S6.6. The units in the middle count as first ones.
-std::int64_t Volumes::macs() const {
-  const Spread spread = spread_of_all();
-  const std::int64_t units = level_.edge_units;
-  const bool alone = spread.edge && spread.ragged && units == 1;
-  const std::int64_t first = unit_volume(true, alone, true);
-  if (!spread.edge) return wrap_mul(level_.units, first);
-  if (units <= 1) return first;
-  const std::int64_t tail = spread.ragged ? 1 : 0;
-  const std::int64_t middle = wrap_mul(std::max<std::int64_t>(units - tail - 1, 0), first);
-  const std::int64_t last = tail == 1 ? unit_volume(false, true, false) : 0;
-  return wrap_add(wrap_add(first, middle), last);
+Status Volumes::begin(std::uint32_t remainders, std::int64_t& cases) {
+  Edges edges = settled_edges_;
+  Reach reach = settled_reach_;
+  odometer_.clear();
+  for (int i = 0; i < open_count_; ++i) {
+    const Loop& loop = open_[i].at(remainders);
+    reach.include(i, loop);
+    edges |= loop.wheel.state[0].edges;
+    odometer_.add(loop.wheel);
+  }
+  for (int k = 0; k < level_->spatial_count; ++k) {
+    if ((remainders & spatial_[k].remainder) != 0) edges |= second_extent(k);
+  }
+  fetches_[0] = {reach.words, {Spread::kResident, Spread::kResident}, false};
+  for (int wheel = 0; wheel < odometer_.count(); ++wheel) {
+    const std::int32_t moving = odometer_.second_state(wheel).moving;
+    if (moving > 0) fetches_[moving] = fetch(moving - 1, open_[moving - 1], reach);
+  }
+  const Edges extents = edges & kSpatialEdges;
+  if ((spread_ready_ >> extents & 1) == 0) spread_units(remainders, extents);
+  return odometer_.start(edges, cases);
 }
 
-std::int64_t Volumes::unit_macs() const {
-  const bool alone = output_spread_.edge && output_spread_.ragged && level_.edge_units == 1;
-  return unit_volume(true, alone, true);
+Volume Volumes::volume(Edges edges) const {
+  Factors temporal = settled_factors_;
+  for (int i = 0; i < open_count_; ++i) {
+    const Directive& directive = open_[i];
+    temporal = temporal.times(directive.factors[(edges & directive.edge) != 0 ? 1 : 0]);
+  }
+  const Spread& units = spread(edges);
+  return {wrap_mul(temporal.outputs, units.outputs), wrap_mul(temporal.macs, units.macs),
+          wrap_mul(temporal.macs, units.unit_macs)};
+}
+
+// S6.3. All loops inside the moving one are at Init, so its index is all that counts. A tensor
+// without the dimension is not fetched (quirk Q7).
+Volumes::Fetch Volumes::fetch(int i, const Directive& directive, const Reach& reach) {
+  Fetch fetch{{0, 0}, {0, 0}, false};
+  for (const TensorId id : {kInput, kFilter}) {
+    if (!directive.fetched[id]) continue;
+    const bool restarted = i < reach.restarting[id];
+    fetch.words[id] = restarted ? reach.words[id] : reach.moved[id];
+    fetch.fresh[id] = restarted ? directive.spatial_after : directive.spatial_from;
+    fetch.exits = fetch.exits || (!restarted && directive.exits);
+  }
+  return fetch;
+}
+
+// Prepares the spreads the chosen extents can need; `extents` are their spatial edges at Init.
+void Volumes::spread_units(std::uint32_t remainders, Edges extents) {
+  spread_ready_ |= std::uint32_t{1} << extents;
+  std::array<const LoopStates*, kMaxSpatial> states{};
+  Edges can_end = 0;
+  for (int k = 0; k < level_->spatial_count; ++k) {
+    states[k] = &spatial_[k].states[(remainders & spatial_[k].remainder) != 0 ? 1 : 0];
+    if (states[k]->edge) can_end |= spatial_edge(k);
+  }
+  for (Edges ended = can_end;; ended = (ended - 1) & can_end) {
+    Standings standings;
+    for (int k = 0; k < level_->spatial_count; ++k) {
+      const bool at_end = (ended & spatial_edge(k)) != 0;
+      const bool ragged = states[k]->ragged && (at_end || states[k]->partial);
+      standings[k] = {states[k]->partial, at_end, ragged};
+    }
+    spreads_[extents | ended] = spread_work(*table_, *level_, standings);
+    if (ended == 0) break;
+  }
 }
 
 }  // namespace gym::maestro
