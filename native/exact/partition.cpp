@@ -5,40 +5,32 @@ namespace gym::exact {
 namespace {
 
 // The chunks of a level's boxes are the boxes of the next level.
-void pass_on(Variants& boxes, Variants& chunks) {
-  chunks.clear();
-  for (Variant& box : boxes) {
-    const Cut& cut = box.cut;
-    if (cut.chunks > 1) box.chunk[0] = chunks.add(cut.tile, box.boxes * (cut.chunks - 1));
-    box.chunk[1] = chunks.add(cut.tail, box.boxes);
-    if (cut.chunks == 1) box.chunk[0] = box.chunk[1];
-  }
-}
-
-Sums add_up(const Variants& variants) {
-  Sums sums{0, 0, 0, 0, 0, 0, 0, 0};
-  for (const Variant& each : variants) {
-    const Cut& cut = each.cut;
-    const bool moves = cut.steps > 1;
-    sums.boxes += each.boxes;
-    sums.steps += each.boxes * cut.steps;
-    sums.chunks += each.boxes * cut.chunks;
-    sums.active_first += each.boxes * cut.active[moves ? 0 : 1];
-    sums.active_last += each.boxes * cut.active[1];
-    if (moves) continue;
-    sums.still_boxes += each.boxes;
-    sums.still_chunks += each.boxes * cut.chunks;
-    sums.still += each.boxes * each.extent;
-  }
-  return sums;
-}
-
-// Every box is one step, and all make up the extent.
-Sums add_up_uncut(std::int64_t boxes, std::int64_t extent) {
-  return {boxes, boxes, boxes, boxes, boxes, boxes, boxes, extent};
+void pass_on(Variant& box, Variants& chunks) {
+  const Cut& cut = box.cut;
+  const bool several = cut.chunks > 1;
+  if (several) box.chunk[0] = chunks.add(cut.tile, box.boxes * (cut.chunks - 1));
+  box.chunk[1] = chunks.add(cut.tail, box.boxes);
+  if (!several) box.chunk[0] = box.chunk[1];
 }
 
 }  // namespace
+
+void Sums::add(const Variant& variant) {
+  const std::int64_t times = variant.boxes;
+  const Cut& cut = variant.cut;
+  boxes += times;
+  steps += times * cut.steps;
+  chunks += times * cut.chunks;
+  active_last += times * cut.active[1];
+  if (cut.steps > 1) {
+    active_first += times * cut.active[0];
+    return;
+  }
+  active_first += times * cut.active[1];
+  still_boxes += times;
+  still_chunks += times * cut.chunks;
+  still += times * variant.extent;
+}
 
 std::uint8_t Variants::add(std::int64_t extent, std::int64_t boxes) {
   int index = 0;
@@ -73,21 +65,21 @@ void Partition::cut_loop(const Tiling& tiling, LoopId id) {
   whole_[id] = false;
   table_[0][id].clear();
   table_[0][id].add(nest_.extent[id], 1);
-  std::int64_t boxes = 1;
   for (int j = 0; j < tiling.levels; ++j) {
     const TiledLevel& level = tiling.level[j];
-    Variants& variants = table_[j][id];
-    if (level.cuts(id)) {
-      for (Variant& each : variants) {
+    const bool passes_on = j + 1 < tiling.levels;
+    if (passes_on) table_[j + 1][id].clear();
+    Sums sums;
+    for (Variant& each : table_[j][id]) {
+      if (level.cuts(id)) {
         exact::cut_loop(each.extent, level.tile[id], level.units_of(id), each.cut);
+      } else {
+        each.cut = whole(each.extent);
       }
-      sums_[j][id] = add_up(variants);
-    } else {
-      for (Variant& each : variants) each.cut = whole(each.extent);
-      sums_[j][id] = add_up_uncut(boxes, nest_.extent[id]);
+      sums.add(each);
+      if (passes_on) pass_on(each, table_[j + 1][id]);
     }
-    boxes = sums_[j][id].chunks;
-    if (j + 1 < tiling.levels) pass_on(variants, table_[j + 1][id]);
+    sums_[j][id] = sums;
   }
 }
 
@@ -99,7 +91,8 @@ void Partition::leave_whole(LoopId id) {
     variants.add(nest_.extent[id], 1);
     variants.begin()->cut = whole(nest_.extent[id]);
     variants.begin()->chunk = {0, 0};
-    sums_[j][id] = add_up_uncut(1, nest_.extent[id]);
+    sums_[j][id] = Sums{};
+    sums_[j][id].add(*variants.begin());
   }
 }
 

@@ -40,10 +40,12 @@ class Variants {
 
 // Of a loop over all boxes of a level.
 struct Sums {
-  std::int64_t boxes = 1, steps = 1, chunks = 1;
-  std::int64_t active_first = 1, active_last = 1;  // units at work at first and last positions
+  std::int64_t boxes = 0, steps = 0, chunks = 0;
+  std::int64_t active_first = 0, active_last = 0;  // units at work at first and last positions
   // Of boxes in which the loop does not move: how many, their chunks, their extents.
-  std::int64_t still_boxes = 1, still_chunks = 1, still = 1;
+  std::int64_t still_boxes = 0, still_chunks = 0, still = 0;
+
+  void add(const Variant& variant);
 
   std::int64_t moves() const { return steps - boxes; }
   // Units at work after a move, all of which were so before it.
