@@ -30,11 +30,9 @@ void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
   std::atomic<std::int64_t> next{0};
   const auto work = [&](Scorer& scorer) {
     for (std::int64_t chunk = next++; chunk < chunks; chunk = next++) {
-      const std::int64_t end = std::min(count, (chunk + 1) * kChunk);
-      for (std::int64_t i = chunk * kChunk; i < end; ++i) {
-        const std::int32_t* point = points + static_cast<std::size_t>(i) * width;
-        statuses[i] = scorer.score(space, point, rows[i]);
-      }
+      const std::int64_t start = chunk * kChunk;
+      const std::int32_t* first = points + static_cast<std::size_t>(start) * width;
+      scorer.score(space, first, std::min(kChunk, count - start), rows + start, statuses + start);
     }
   };
   std::vector<std::thread> others;

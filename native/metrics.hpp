@@ -82,11 +82,13 @@ struct ClusterMetrics {
   double bytes;
 };
 
-struct Metrics {
-#define GYM_FIELD(name) double name;
+template <typename Real>
+struct BasicMetrics {
+#define GYM_FIELD(name) Real name;
   GYM_METRICS(GYM_FIELD)
 #undef GYM_FIELD
 };
+using Metrics = BasicMetrics<double>;
 
 inline constexpr std::array kMetricNames = {
 #define GYM_NAME(name) std::string_view(#name),

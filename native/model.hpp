@@ -26,6 +26,15 @@ class Model {
     return evaluate(decoded_, metrics);
   }
 
+  // The same for many points: one row and one status each.
+  virtual void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
+                        Metrics* rows, Status* statuses) {
+    const std::size_t width = space.parameters.size();
+    for (std::int64_t i = 0; i < count; ++i, points += width) {
+      statuses[i] = evaluate(space, points, rows[i]);
+    }
+  }
+
   // Of the mapping evaluated last: the index of the directive at fault, or -1, ...
   virtual int problem() const { return -1; }
   // ... and the buffers between L2 and L1, outermost first, for models that have them.

@@ -26,14 +26,20 @@ Status Scorer::score(const Mapping& mapping, Metrics& metrics) {
   return status == Status::ok ? check_limits(metrics) : status;
 }
 
-Status Scorer::score(const MapSpace& space, const std::int32_t* point, Metrics& metrics) {
+void Scorer::score(const MapSpace& space, const std::int32_t* points, std::int64_t count,
+                   Metrics* rows, Status* statuses) {
   if (guard_) {
-    space.decode(point, decoded_);
-    return score(decoded_, metrics);
+    for (std::int64_t i = 0; i < count; ++i, points += space.parameters.size()) {
+      space.decode(points, decoded_);
+      statuses[i] = score(decoded_, rows[i]);
+    }
+    return;
   }
-  blank(metrics);
-  const Status status = model_->evaluate(space, point, metrics);
-  return status == Status::ok ? check_limits(metrics) : status;
+  std::for_each(rows, rows + count, blank);
+  model_->evaluate(space, points, count, rows, statuses);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (statuses[i] == Status::ok) statuses[i] = check_limits(rows[i]);
+  }
 }
 
 Status Scorer::check_limits(const Metrics& metrics) const {

@@ -24,8 +24,9 @@ class Scorer {
 
   // Figures are NaN where there is no result; capacity and guard statuses keep them.
   Status score(const Mapping& mapping, Metrics& metrics);
-  // The same for a point in range.
-  Status score(const MapSpace& space, const std::int32_t* point, Metrics& metrics);
+  // The same for points in range: one row and one status each.
+  void score(const MapSpace& space, const std::int32_t* points, std::int64_t count, Metrics* rows,
+             Status* statuses);
 
   const Model& model() const { return *model_; }
 

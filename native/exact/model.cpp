@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "../constants.hpp"
+#include "buffers.hpp"
+#include "figures.hpp"
 
 namespace gym::exact {
 
@@ -24,91 +25,12 @@ std::optional<LoopNest> countable_nest(const Layer& layer) {
   return loop_nest(layer);
 }
 
-// Below the bound of E7 no counter overflows 64 bits.
-bool countable(const LoopNest& nest, int levels, std::int64_t latency) {
+// Whether no counter reaches a bound (E7).
+bool countable(const LoopNest& nest, int levels, std::int64_t latency, double bound) {
   if (nest.macs_estimate() >= 0x1p62) return false;
   const __int128 per_mac =
       1 + 2 * static_cast<__int128>(levels) * (1 + static_cast<__int128>(latency));
-  return static_cast<__int128>(nest.macs()) * per_mac < (std::int64_t{1} << 60);
-}
-
-double real(std::int64_t value) { return static_cast<double>(value); }
-
-void fill_spans(const Report& report, Metrics& metrics) {
-  const Profile& profile = report.profile;
-  metrics.ingress_min_cycles = real(profile.ingress.min);
-  metrics.ingress_max_cycles = real(profile.ingress.max);
-  metrics.ingress_avg_cycles = report.average(profile.ingress);
-  metrics.egress_min_cycles = real(profile.egress.min);
-  metrics.egress_max_cycles = real(profile.egress.max);
-  metrics.egress_avg_cycles = report.average(profile.egress);
-  metrics.compute_min_cycles = real(profile.compute.min);
-  metrics.compute_max_cycles = real(profile.compute.max);
-  metrics.compute_avg_cycles = report.average(profile.compute);
-  metrics.ingress_sum_cycles = real(profile.ingress.sum);
-  metrics.egress_sum_cycles = real(profile.egress.sum);
-  metrics.compute_sum_cycles = real(profile.compute.sum);
-}
-
-void fill_counts(const Report& report, Metrics& metrics) {
-  metrics.steps = real(report.profile.steps);
-  metrics.onchip_cycles = real(report.onchip_cycles);
-  metrics.busy_pe_cycles = real(report.busy_pe_cycles);
-  metrics.first_in_words = real(report.profile.first_in);
-  metrics.last_out_words = real(report.profile.last_out);
-  metrics.input_unit_writes = real(report.l2.unit_input);
-  metrics.filter_unit_writes = real(report.l2.unit_filter);
-  metrics.output_leaving_words = real(report.l2.leaving);
-  metrics.output_psum_reads = real(report.psum_reads());
-  metrics.offchip_read_words = real(report.plan.words_in());
-  metrics.offchip_write_words = real(report.plan.offchip_out);
-  metrics.l1_accesses = real(report.l1_accesses);
-  metrics.cluster_accesses = real(report.mid_accesses);
-  metrics.l2_accesses = real(report.l2_accesses);
-  metrics.pe_l1_bytes = real(report.l1_size);
-  metrics.cluster_l1_bytes = real(report.l1_share);
-  metrics.l2_used_bytes = real(report.plan.used);
-  metrics.l2_hold_bytes = real(report.plan.hold);
-  metrics.l2_resident_tensors = report.plan.resident;
-  metrics.input_multicast = report.input_multicast();
-  metrics.filter_multicast = report.filter_multicast();
-  metrics.input_reuse = report.input_reuse();
-  metrics.filter_reuse = report.filter_reuse();
-}
-
-void fill(const Report& report, const Hardware& hardware, Metrics& metrics) {
-  const double cycles = real(report.cycles);
-  const double macs = real(report.macs);
-  metrics.latency_cycles = cycles;
-  metrics.energy_nj = report.energy_nj;
-  metrics.power_mw = constants::kMilliwattPerNjPerCycle * report.energy_nj / cycles;
-  metrics.area_um2 = report.block_area_um2;
-  metrics.maestro_power_mw = report.power_mw;
-  metrics.maestro_area_um2 = report.area_um2;
-  metrics.macs = macs;
-  metrics.macs_per_cycle = report.macs_per_cycle();
-  metrics.utilization = report.utilization(hardware);
-  metrics.active_pes = report.active_pes();
-  metrics.arithmetic_intensity = report.arithmetic_intensity();
-  metrics.l1_bytes = real(report.l1_total());
-  metrics.l2_bytes = real(report.plan.size);
-  metrics.input_l1_reads = macs;
-  metrics.input_l1_writes = real(report.l1.unit_input);
-  metrics.input_l2_reads = real(report.l2.fetched_input);
-  metrics.input_l2_writes = real(report.plan.offchip_in[kInput]);
-  metrics.filter_l1_reads = macs;
-  metrics.filter_l1_writes = real(report.l1.unit_filter);
-  metrics.filter_l2_reads = real(report.l2.fetched_filter);
-  metrics.filter_l2_writes = real(report.plan.offchip_in[kFilter]);
-  metrics.output_l1_reads = macs;
-  metrics.output_l1_writes = macs;
-  metrics.output_l2_reads = real(report.output_l2_reads());
-  metrics.output_l2_writes = real(report.output_l2_writes());
-  metrics.noc_peak_words_per_cycle = real(report.profile.peak_bw);
-  metrics.noc_avg_words_per_cycle = report.noc_words_per_cycle();
-  metrics.offchip_words_per_cycle = report.offchip_words_per_cycle();
-  fill_spans(report, metrics);
-  fill_counts(report, metrics);
+  return static_cast<__int128>(nest.macs()) * per_mac < static_cast<__int128>(bound);
 }
 
 }  // namespace
@@ -119,13 +41,15 @@ ExactModel::ExactModel(const Layer& layer, const Hardware& hardware)
       possible_(possible(hardware)),
       checked_(countable_nest(layer)),
       nest_(checked_.value_or(LoopNest{})),
-      macs_(nest_.macs()),
+      totals_(nest_),
       tiler_(nest_, layer.op),
       partition_(nest_),
       timer_(nest_, hardware_, partition_),
-      traffic_(nest_, partition_) {
+      traffic_(nest_, partition_),
+      wide_problem_(nest_, hardware_),
+      wide_batch_(wide_problem_) {
   for (int levels = 1; levels <= kMaxLevels; ++levels) {
-    countable_[levels - 1] = countable(nest_, levels, hardware.noc_latency);
+    countable_[levels - 1] = countable(nest_, levels, hardware.noc_latency, 0x1p60);
   }
 }
 
@@ -144,6 +68,47 @@ Status ExactModel::evaluate(const MapSpace& space, const std::int32_t* point, Me
   return status == Status::ok ? count(metrics) : status;
 }
 
+void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
+                          Metrics* rows, Status* statuses) {
+  if (count == 1 || !fits_side_by_side(space)) {
+    return Model::evaluate(space, points, count, rows, statuses);
+  }
+  const std::size_t width = space.parameters.size();
+  std::array<std::int64_t, kLanes> index;
+  const auto run = [&] {
+    const int lanes = wide_batch_.size();
+    if (lanes == 0) return;
+    wide_batch_.run();
+    for (int lane = 0; lane < lanes; ++lane) {
+      const std::int64_t i = index[lane];
+      if (wide_batch_.right(lane)) {
+        wide_batch_.read(lane, rows[i]);
+      } else {
+        statuses[i] = evaluate(space, points + static_cast<std::size_t>(i) * width, rows[i]);
+      }
+    }
+  };
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int32_t* point = points + static_cast<std::size_t>(i) * width;
+    statuses[i] = tiler_.tile(space, point, hardware_.num_pes, tiling_);
+    if (statuses[i] != Status::ok) continue;
+    index[wide_batch_.size()] = i;
+    wide_batch_.add(tiling_);
+    if (wide_batch_.full()) run();
+  }
+  run();
+}
+
+// Whether all mappings of a space are two-level ones of uncut windows, with numbers that doubles
+// count exactly.
+bool ExactModel::fits_side_by_side(const MapSpace& space) const {
+  if (!wide::supported() || !possible_ || !checked_ || !tiler_.reads(space) ||
+      hardware_.simd_lanes > 1)
+    return false;
+  if (!countable(nest_, 2, hardware_.noc_latency, 0x1p51) || wide_problem_.loops == 0) return false;
+  return tiler_.leaves_windows(space);
+}
+
 Status ExactModel::begin() {
   problem_ = -1;
   report_.cluster_levels = 0;
@@ -156,9 +121,11 @@ Status ExactModel::count(Metrics& metrics) {
   partition_.cut(tiling_);
   findings_.onchip_cycles = timer_.run(tiling_, findings_.profile);
   traffic_.count(tiling_, findings_.words);
-  findings_.busy_pe_cycles =
-      hardware_.simd_lanes == 1 ? macs_ : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
-  write_report(nest_, tiling_, hardware_, findings_, report_);
+  findings_.busy_pe_cycles = hardware_.simd_lanes == 1
+                                 ? totals_.macs
+                                 : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
+  size_buffers(nest_, tiling_, findings_);
+  report_.write(totals_, tiling_.levels, hardware_, findings_);
   fill(report_, hardware_, metrics);
   return Status::ok;
 }

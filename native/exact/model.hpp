@@ -6,6 +6,7 @@
 #include "../model.hpp"
 #include "report.hpp"
 #include "timer.hpp"
+#include "wide/batch.hpp"
 
 namespace gym::exact {
 
@@ -19,6 +20,8 @@ class ExactModel final : public Model {
 
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
   Status evaluate(const MapSpace& space, const std::int32_t* point, Metrics& metrics) override;
+  void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
+                Metrics* rows, Status* statuses) override;
 
   int problem() const override { return problem_; }
   std::vector<ClusterMetrics> clusters() const override;
@@ -27,6 +30,7 @@ class ExactModel final : public Model {
   const Report& report() const { return report_; }
 
  private:
+  bool fits_side_by_side(const MapSpace& space) const;
   Status begin();
   Status count(Metrics& metrics);
 
@@ -35,13 +39,15 @@ class ExactModel final : public Model {
   bool possible_;                    // hardware
   std::optional<LoopNest> checked_;  // none if the layer cannot be computed
   LoopNest nest_;
-  std::int64_t macs_;
+  Totals totals_;
   std::array<bool, kMaxLevels> countable_;  // mappings of 1, 2, ... levels
   Tiler tiler_;
   Tiling tiling_;
   Partition partition_;
   Timer timer_;
   Traffic traffic_;
+  wide::Problem wide_problem_;
+  wide::Batch wide_batch_;
   Findings findings_;
   Report report_;
   int problem_ = -1;

@@ -1,33 +1,37 @@
 // What is reported of the steps of the outermost level (E5).
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-
+#include "../numbers.hpp"
 #include "tile_words.hpp"
 
 namespace gym::exact {
 
-struct Span {
-  std::int64_t min = std::numeric_limits<std::int64_t>::max();
-  std::int64_t max = 0;
-  std::int64_t sum = 0;
+template <typename Number>
+struct BasicSpan {
+  Number min{}, max{}, sum{};
 
-  void add(std::int64_t value, std::int64_t times) {
-    min = std::min(min, value);
-    max = std::max(max, value);
+  // Of so many of one value, perhaps none.
+  GYM_INLINE static BasicSpan of(Number value, Number times) {
+    return {value, value, value * times};
+  }
+  GYM_INLINE void add(Number value, Number times) {
+    const auto occurs = times > Number{};
+    min = select(occurs, least(min, value), min);
+    max = select(occurs, most(max, value), max);
     sum += value * times;
   }
 };
+using Span = BasicSpan<Count>;
 
-struct Profile {
-  Span ingress, compute, egress;
-  std::int64_t steps = 0;
-  std::int64_t peak_bw = 0;
-  std::int64_t first_in = 0;
-  std::int64_t last_out = 0;
-  TileWords array_tile{};  // the largest
+template <typename Number>
+struct BasicProfile {
+  BasicSpan<Number> ingress, compute, egress;
+  Number steps{};
+  Number peak_bw{};
+  Number first_in{};
+  Number last_out{};
+  BasicTileWords<Number> array_tile{};  // the largest
 };
+using Profile = BasicProfile<Count>;
 
 }  // namespace gym::exact

@@ -1,9 +1,12 @@
-// All results of the exact model by name (E5, E6).
+// All results of the exact model by name (E5, E6), of one mapping or of several.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "../area.hpp"
+#include "../area_power.hpp"
+#include "../constants.hpp"
 #include "../hardware.hpp"
 #include "offchip.hpp"
 #include "profile.hpp"
@@ -11,65 +14,141 @@
 
 namespace gym::exact {
 
-// Buffers of the clusters of one level.
-struct ClusterBuffers {
-  LevelWords written;  // unit writes of this level
-  LevelWords read;     // fetched and leaving words of the level below
-  std::int64_t size = 0;
+// What every mapping of a layer has in common.
+struct Totals {
+  std::int64_t macs;
+  PerTensor words;
+
+  explicit Totals(const LoopNest& nest)
+      : macs(nest.macs()), words{nest.words(kInput), nest.words(kFilter), nest.words(kOutput)} {}
 };
 
 // What the parts of the model find out about a tiling.
-struct Findings {
-  std::int64_t onchip_cycles = 0;
-  std::int64_t busy_pe_cycles = 0;
-  std::array<LevelWords, kMaxLevels> words;
-  Profile profile;
+template <typename Number>
+struct BasicFindings {
+  Number onchip_cycles{};
+  Number busy_pe_cycles{};
+  std::array<BasicLevelWords<Number>, kMaxLevels> words;
+  // Bytes of a buffer that holds two tiles of a level's units; PEs that share it.
+  std::array<Number, kMaxLevels> buffer;
+  std::array<Number, kMaxLevels> sharers;
+  BasicProfile<Number> profile;
 };
+using Findings = BasicFindings<Count>;
 
-struct Report {
+// Buffers of the clusters of one level.
+template <typename Number>
+struct BasicClusterBuffers {
+  BasicLevelWords<Number> written;  // unit writes of this level
+  BasicLevelWords<Number> read;     // fetched and leaving words of the level below
+  Number size;
+};
+using ClusterBuffers = BasicClusterBuffers<Count>;
+
+template <typename Number>
+struct BasicReport {
+  using Real = decltype(real(Number{}));
+
   std::int64_t macs = 0;
-  std::int64_t cycles = 0, onchip_cycles = 0, busy_pe_cycles = 0;
-  LevelWords l2;  // words of the outermost level
-  LevelWords l1;  // words of the innermost level
-  L2Plan plan;
   PerTensor words{};
+  Number cycles{}, onchip_cycles{}, busy_pe_cycles{};
+  BasicLevelWords<Number> l2;  // words of the outermost level
+  BasicLevelWords<Number> l1;  // words of the innermost level
+  BasicL2Plan<Number> plan;
   int cluster_levels = 0;
-  std::array<ClusterBuffers, kMaxLevels> clusters{};
-  std::int64_t l1_size = 0, l1_share = 0;
-  std::int64_t l1_accesses = 0, l2_accesses = 0, mid_accesses = 0;
-  Profile profile;
-  double energy_nj = 0, area_um2 = 0, power_mw = 0, block_area_um2 = 0;
+  std::array<BasicClusterBuffers<Number>, kMaxLevels> clusters;
+  Number l1_size{}, l1_share{};
+  Number l1_accesses{}, l2_accesses{}, mid_accesses{};
+  BasicProfile<Number> profile;
+  Real energy_nj{}, area_um2{}, power_mw{}, block_area_um2{};
 
-  std::int64_t l1_total() const { return l1_size + l1_share; }
-  std::int64_t psum_reads() const { return l2.leaving - words[kOutput]; }
-  std::int64_t output_l2_writes() const { return l2.leaving + plan.offchip_in[kOutput]; }
-  std::int64_t output_l2_reads() const { return psum_reads() + plan.offchip_out; }
-  std::int64_t fetched() const { return l2.fetched_input + l2.fetched_filter; }
-  std::int64_t offchip_words() const { return plan.words_in() + plan.offchip_out; }
-
-  double macs_per_cycle() const { return ratio(macs, cycles); }
-  double active_pes() const { return ratio(busy_pe_cycles, cycles); }
-  double utilization(const Hardware& hardware) const {
-    return static_cast<double>(macs) /
-           (static_cast<double>(cycles) * hardware.num_pes * hardware.simd_lanes);
+  // Overwrites the whole report: reports are large and kept between calls.
+  GYM_INLINE void write(const Totals& totals, int levels, const Hardware& hardware,
+                        const BasicFindings<Number>& findings) {
+    macs = totals.macs;
+    words = totals.words;
+    profile = findings.profile;
+    onchip_cycles = findings.onchip_cycles;
+    busy_pe_cycles = findings.busy_pe_cycles;
+    l2 = findings.words[0];
+    l1 = findings.words[levels - 1];
+    plan = plan_l2<Number>(
+        words, {l2.fetched_input, l2.fetched_filter, l2.leaving},
+        {profile.array_tile.input, profile.array_tile.filter, profile.array_tile.output},
+        hardware.l2_bytes);
+    const Number offchip_bw = number<Number>(hardware.offchip_bw);
+    cycles = most(ceil_div(profile.first_in, offchip_bw) + onchip_cycles +
+                      ceil_div(profile.last_out, offchip_bw),
+                  ceil_div(offchip_words(), offchip_bw));
+    write_clusters(levels - 1, findings);
+    l1_size = findings.buffer[levels - 1];
+    l1_accesses = number<Number>(4 * macs) + l1.unit_input + l1.unit_filter;
+    l2_accesses = fetched() + plan.offchip_in[kInput] + plan.offchip_in[kFilter] +
+                  output_l2_writes() + output_l2_reads();
+    price(hardware);
   }
-  double arithmetic_intensity() const { return ratio(macs, fetched()); }
-  double noc_words_per_cycle() const { return ratio(fetched() + l2.leaving, onchip_cycles); }
-  double offchip_words_per_cycle() const { return ratio(offchip_words(), cycles); }
-  double input_multicast() const { return ratio(l2.unit_input, l2.fetched_input); }
-  double filter_multicast() const { return ratio(l2.unit_filter, l2.fetched_filter); }
-  double input_reuse() const { return ratio(macs, l1.unit_input); }
-  double filter_reuse() const { return ratio(macs, l1.unit_filter); }
-  double average(const Span& span) const { return ratio(span.sum, profile.steps); }
+
+  GYM_INLINE Number l1_total() const { return l1_size + l1_share; }
+  GYM_INLINE Number psum_reads() const { return l2.leaving - number<Number>(words[kOutput]); }
+  GYM_INLINE Number output_l2_writes() const { return l2.leaving + plan.offchip_in[kOutput]; }
+  GYM_INLINE Number output_l2_reads() const { return psum_reads() + plan.offchip_out; }
+  GYM_INLINE Number fetched() const { return l2.fetched_input + l2.fetched_filter; }
+  GYM_INLINE Number offchip_words() const { return plan.words_in() + plan.offchip_out; }
+
+  GYM_INLINE Real macs_per_cycle() const { return real(macs) / real(cycles); }
+  GYM_INLINE Real active_pes() const { return real(busy_pe_cycles) / real(cycles); }
+  GYM_INLINE Real utilization(const Hardware& hardware) const {
+    const Real lanes = real(cycles) * static_cast<double>(hardware.num_pes) *
+                       static_cast<double>(hardware.simd_lanes);
+    return real(macs) / lanes;
+  }
+  GYM_INLINE Real arithmetic_intensity() const { return real(macs) / real(fetched()); }
+  GYM_INLINE Real noc_words_per_cycle() const {
+    return real(fetched() + l2.leaving) / real(onchip_cycles);
+  }
+  GYM_INLINE Real offchip_words_per_cycle() const { return real(offchip_words()) / real(cycles); }
+  GYM_INLINE Real input_multicast() const { return real(l2.unit_input) / real(l2.fetched_input); }
+  GYM_INLINE Real filter_multicast() const {
+    return real(l2.unit_filter) / real(l2.fetched_filter);
+  }
+  GYM_INLINE Real input_reuse() const { return real(macs) / real(l1.unit_input); }
+  GYM_INLINE Real filter_reuse() const { return real(macs) / real(l1.unit_filter); }
+  GYM_INLINE Real average(const BasicSpan<Number>& span) const {
+    return real(span.sum) / real(profile.steps);
+  }
 
  private:
-  static double ratio(std::int64_t a, std::int64_t b) {
-    return static_cast<double>(a) / static_cast<double>(b);
+  // Buffers of clusters are pooled from the L1s of their PEs.
+  GYM_INLINE void write_clusters(int levels, const BasicFindings<Number>& findings) {
+    cluster_levels = levels;
+    mid_accesses = l1_share = Number{};
+    for (int j = 0; j < levels; ++j) {
+      BasicClusterBuffers<Number>& buffers = clusters[j];
+      buffers.written = findings.words[j];
+      buffers.read = findings.words[j + 1];
+      buffers.size = findings.buffer[j];
+      l1_share += ceil_div(buffers.size, findings.sharers[j]);
+      // A word that leaves the level below is added to or sent on: written and read once.
+      mid_accesses += buffers.written.unit_input + buffers.written.unit_filter +
+                      buffers.read.fetched_input + buffers.read.fetched_filter +
+                      2 * buffers.read.leaving;
+    }
+  }
+
+  GYM_INLINE void price(const Hardware& hardware) {
+    using namespace constants;
+    const Real l1_bytes = real(l1_total());
+    const Real l2_bytes = real(plan.used);
+    energy_nj = kMacEnergyNj * (real(macs) + kL1AccessMacs * real(l1_accesses + mid_accesses) +
+                                kL2AccessMacs * real(l2_accesses) +
+                                hardware.offchip_cost_macs * real(offchip_words()));
+    const BasicAreaPower<Real> silicon = area_power(
+        hardware.num_pes, hardware.simd_lanes, hardware.noc_bw, l1_bytes, l2_bytes, PeSum::product);
+    area_um2 = silicon.area_um2;
+    power_mw = silicon.power_mw;
+    block_area_um2 = gym::block_area_um2(hardware, l1_bytes, l2_bytes);
   }
 };
-
-// Overwrites the whole report: reports are large and kept between calls.
-void write_report(const LoopNest& nest, const Tiling& tiling, const Hardware& hardware,
-                  const Findings& findings, Report& report);
+using Report = BasicReport<Count>;
 
 }  // namespace gym::exact

@@ -4,15 +4,18 @@
 #include <array>
 #include <cstdint>
 
+#include "../numbers.hpp"
 #include "overlap.hpp"
 
 namespace gym::exact {
 
-struct TileWords {
-  std::int64_t input, filter, output;
+template <typename Number>
+struct BasicTileWords {
+  Number input, filter, output;
 
-  std::int64_t fetched() const { return input + filter; }
+  GYM_INLINE Number fetched() const { return input + filter; }
 };
+using TileWords = BasicTileWords<Count>;
 
 using Extents = std::array<std::int64_t, kLoops>;
 

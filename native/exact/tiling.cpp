@@ -120,6 +120,18 @@ bool Tiler::reads(const MapSpace& space) const {
   });
 }
 
+bool Tiler::leaves_windows(const MapSpace& space) const {
+  for (std::size_t d = 0; d < space.dims.size(); ++d) {
+    const LoopId id = loop_[space.dims[d]];
+    if (id != kLoopR && id != kLoopS) continue;
+    for (const MapSpace::Level& level : space.levels) {
+      const Choice& tile = level.tiles[d];
+      if (tile.column >= 0 || tile.values[0] < nest_.extent[id]) return false;
+    }
+  }
+  return true;
+}
+
 Status Tiler::tile(const MapSpace& space, const std::int32_t* point, std::int64_t num_pes,
                    Tiling& tiling) const {
   const std::int64_t cluster = space.cluster.pick(point);

@@ -54,6 +54,8 @@ class Tiler {
 
   // Whether every directive of a space cuts a loop into tiles of its size.
   bool reads(const MapSpace& space) const;
+  // Whether no point of such a space cuts a window.
+  bool leaves_windows(const MapSpace& space) const;
   // The tiling of a point in range of such a space.
   Status tile(const MapSpace& space, const std::int32_t* point, std::int64_t num_pes,
               Tiling& tiling) const;

@@ -45,8 +45,9 @@ class Walk {
     const std::int64_t drain_time = network_.cycles(drain);
     cycles_ = fill_time + drain_time;
     if constexpr (top) {
-      profile_.ingress.add(fill_time, 1);
-      profile_.egress.add(drain_time, 1);
+      profile_.ingress = Span::of(fill_time, 1);
+      profile_.egress = Span::of(drain_time, 1);
+      profile_.compute = Span::of(tables_.compute[0], 0);
       profile_.first_in = fill.fetched();
       profile_.last_out = drain;
       profile_.array_tile = fill;

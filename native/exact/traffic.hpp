@@ -8,17 +8,20 @@
 #include <cstdint>
 #include <vector>
 
+#include "../numbers.hpp"
 #include "partition.hpp"
 #include "sliding.hpp"
 
 namespace gym::exact {
 
 // Words of one level: what its arrays fetch from above, its units take in, and what they send up.
-struct LevelWords {
-  std::int64_t fetched_input = 0, fetched_filter = 0;
-  std::int64_t unit_input = 0, unit_filter = 0;
-  std::int64_t leaving = 0;
+template <typename Number>
+struct BasicLevelWords {
+  Number fetched_input, fetched_filter;
+  Number unit_input, unit_filter;
+  Number leaving;
 };
+using LevelWords = BasicLevelWords<Count>;
 
 class Traffic {
  public:

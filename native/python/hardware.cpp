@@ -36,7 +36,7 @@ void bind_hardware(py::module_& module) {
       .def(py::init(&make_hardware), py::kw_only(), py::arg("num_pes"), py::arg("simd_lanes"),
            py::arg("noc_bw"), py::arg("noc_latency"), py::arg("offchip_bw"), py::arg("l1_bytes"),
            py::arg("l2_bytes"), py::arg("offchip_cost_macs") = 0.0);
-  module.def("block_area_um2", &block_area_um2, py::arg("hardware"), py::arg("l1_bytes"),
+  module.def("block_area_um2", &block_area_um2<double>, py::arg("hardware"), py::arg("l1_bytes"),
              py::arg("l2_bytes"));
 }
 

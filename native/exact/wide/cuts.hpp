@@ -1,28 +1,34 @@
-// How two levels cut the loops of several mappings: Cut, Variant and Sums side by side.
+// How two levels cut the loops of several mappings: see ../cut.hpp and ../partition.hpp.
 #pragma once
 
 #include <array>
 
-#include "wide.hpp"
+#include "problem.hpp"
 
 namespace gym::exact::wide {
 
-inline constexpr int kMaxLoops = 6;  // that a space tiles
-
-// Of one extent in a loop at a level.
+// Of all boxes that have one extent in a loop at a level.
 struct WideCut {
   Wide extent, tile, tail, chunks, steps, units;
-  Wide array_last;   // array tile at the last position; before it, units * tile
+  Wide array_last;   // the array's tile at the last position; before it, `advance`
   Wide active_last;  // units at work there; before it, all
+  Wide boxes;
 
-  Mask moves() const { return steps > 1; }
-  Wide advance() const { return units * tile; }
+  GYM_INLINE WideFlag moves() const { return steps > 1; }
+  GYM_INLINE Wide advance() const { return units * tile; }
+  GYM_INLINE Wide largest_array() const { return select(moves(), advance(), array_last); }
+  // Work of the busiest unit in every step, summed over steps.
+  GYM_INLINE Wide busiest(WideFlag spatial) const {
+    const Wide last = select(active_last > 1, tile, tail);
+    return select(spatial, (steps - 1) * tile + last, extent);
+  }
 };
 
-GYM_INLINE WideCut cut_loop(Wide extent, Wide tile, Wide units) {
+GYM_INLINE WideCut cut_loop(Wide extent, Wide tile, Wide units, Wide boxes) {
   WideCut cut;
   cut.extent = extent;
   cut.units = units;
+  cut.boxes = boxes;
   cut.tile = least(tile, extent);
   cut.chunks = ceil_div(extent, cut.tile);
   cut.tail = extent - (cut.chunks - 1) * cut.tile;
@@ -38,38 +44,73 @@ struct WideSums {
   Wide boxes{}, steps{}, chunks{}, active_first{}, active_last{};
   Wide still_boxes{}, still_chunks{}, still{};
 
-  GYM_INLINE void add(const WideCut& cut, Wide times) {
-    const Wide none{};
-    const Mask moves = cut.moves();
-    boxes += times;
-    steps += times * cut.steps;
-    chunks += times * cut.chunks;
-    active_first += times * (moves ? cut.units : cut.active_last);
-    active_last += times * cut.active_last;
-    still_boxes += moves ? none : times;
-    still_chunks += moves ? none : times * cut.chunks;
-    still += moves ? none : times * cut.extent;
+  GYM_INLINE void add(const WideCut& cut) {
+    const WideFlag moves = cut.moves();
+    const Wide chunks_of_these = cut.boxes * cut.chunks;
+    boxes += cut.boxes;
+    steps += cut.boxes * cut.steps;
+    chunks += chunks_of_these;
+    active_first += cut.boxes * select(moves, cut.units, cut.active_last);
+    active_last += cut.boxes * cut.active_last;
+    still_boxes += select(moves, Wide{}, cut.boxes);
+    still_chunks += select(moves, Wide{}, chunks_of_these);
+    still += select(moves, Wide{}, cut.boxes * cut.extent);
   }
 };
 
-// A loop at both levels. Below the top its boxes have one of two extents: a whole tile of the
-// level above (0), or what is left over (1).
-struct WideLoop {
-  WideCut top;
-  std::array<WideCut, 2> below;
-  WideSums top_sums, below_sums;
+// A loop at one level. Boxes below the top have one of two extents, which may be equal.
+struct WideLevelLoop {
+  std::array<WideCut, 2> cut;
+  int cuts;
+  WideSums sums;
+  WideFlag spatial;
+  Wide place;  // in the level's order, 0 outermost
+
+  GYM_INLINE void sum() {
+    sums = WideSums{};
+    for (int i = 0; i < cuts; ++i) sums.add(cut[i]);
+  }
 };
 
-GYM_INLINE WideLoop cut_twice(double extent, Wide outer, Wide outer_units, Wide inner,
-                              Wide inner_units) {
-  WideLoop loop;
-  loop.top = cut_loop(all(extent), outer, outer_units);
-  loop.top_sums.add(loop.top, all(1));
-  loop.below[0] = cut_loop(loop.top.tile, inner, inner_units);
-  loop.below[1] = cut_loop(loop.top.tail, inner, inner_units);
-  loop.below_sums.add(loop.below[0], loop.top.chunks - 1);
-  loop.below_sums.add(loop.below[1], all(1));
-  return loop;
-}
+// As mappings say it, by loop.
+struct WideTiling {
+  struct Level {
+    std::array<Wide, kMaxLoops> tile, place;
+    Wide spatial;  // the loop dealt to the units
+    Wide units;
+  };
+  std::array<Level, 2> level;
+};
+
+// By loop.
+struct WidePartition {
+  std::array<WideLevelLoop, kMaxLoops> top, below;
+
+  GYM_INLINE WidePartition(const Problem& problem, const WideTiling& tiling) {
+    const Wide one = number<Wide>(1);
+    for (int d = 0; d < problem.loops; ++d) {
+      place(tiling.level[0], d, top[d]);
+      place(tiling.level[1], d, below[d]);
+      const Wide outer_units = select(top[d].spatial, tiling.level[0].units, one);
+      const Wide inner_units = select(below[d].spatial, tiling.level[1].units, one);
+      const Wide extent = number<Wide>(problem.loop[d].extent);
+      const WideCut outer = cut_loop(extent, tiling.level[0].tile[d], outer_units, one);
+      const Wide inner = tiling.level[1].tile[d];
+      top[d].cuts = 1;
+      top[d].cut[0] = outer;
+      below[d].cuts = 2;
+      below[d].cut[0] = cut_loop(outer.tile, inner, inner_units, outer.chunks - 1);
+      below[d].cut[1] = cut_loop(outer.tail, inner, inner_units, one);
+      top[d].sum();
+      below[d].sum();
+    }
+  }
+
+ private:
+  GYM_INLINE static void place(const WideTiling::Level& level, int d, WideLevelLoop& loop) {
+    loop.place = level.place[d];
+    loop.spatial = level.spatial == number<Wide>(d);
+  }
+};
 
 }  // namespace gym::exact::wide

@@ -2,196 +2,271 @@
 // never wait, so that the time of a cluster is a product over loops.
 #pragma once
 
-#include <algorithm>
-
-#include "traffic.hpp"
+#include "cuts.hpp"
 
 namespace gym::exact::wide {
 
 inline constexpr int kStates = 1 << kMaxLoops;
 using Table = std::array<Wide, kStates>;
 
-// A loop in the top level, by its place among those that move. A loop of one step comes before all
-// that move, where it changes nothing: it always stands at its last position.
+// Whether a network serves PEs of one MAC a cycle in a single go within their shortest step.
+GYM_INLINE WideFlag pes_never_wait(const Problem& problem, const WidePartition& partition) {
+  std::array<Wide, kMaxLoops> largest;
+  Wide fewest_macs = number<Wide>(problem.window);
+  for (int d = 0; d < problem.loops; ++d) {
+    const std::array<WideCut, 2>& cut = partition.below[d].cut;
+    largest[d] = most(cut[0].largest_array(), cut[1].largest_array());
+    fewest_macs *= least(cut[0].tail, cut[1].tail);
+  }
+  const BasicTileWords<Wide> words = problem.tile_words(largest);
+  const Wide bw = number<Wide>(problem.hardware.noc_bw);
+  return (words.fetched() <= bw) & (words.output <= bw) &
+         (number<Wide>(problem.hardware.noc_latency) <= fewest_macs);
+}
+
+// A loop in the top level, by its place among those that move. Loops of one step come before them,
+// where they change nothing: they always stand at their last position.
 struct Mover {
-  Wide steps = all(1);
+  Wide steps;
   // What it contributes before its last position (0) and there (1).
-  std::array<Wide, 2> compute{all(1), all(1)}, input{all(1), all(1)}, filter{all(1), all(1)},
-      output{all(1), all(1)};
+  std::array<Wide, 2> compute;
+  std::array<BasicTileWords<Wide>, 2> words;
   // What stays of the input as it advances, and as it goes back.
-  Wide advance{}, back{};
+  Wide advance, back;
   // 1 if the tensor has it, else 0.
-  Wide in_filter{}, in_output{};
+  Wide in_filter, in_output;
 };
 
-GYM_INLINE void take(Mask mask, const Mover& from, Mover& to) {
-  const auto one = [&](Wide a, Wide& b) __attribute__((always_inline)) { b = mask ? a : b; };
-  one(from.steps, to.steps);
-  for (int last = 0; last < 2; ++last) {
-    one(from.compute[last], to.compute[last]);
-    one(from.input[last], to.input[last]);
-    one(from.filter[last], to.filter[last]);
-    one(from.output[last], to.output[last]);
-  }
-  one(from.advance, to.advance);
-  one(from.back, to.back);
-  one(from.in_filter, to.in_filter);
-  one(from.in_output, to.in_output);
+GYM_INLINE BasicTileWords<Wide> select(WideFlag flag, const BasicTileWords<Wide>& a,
+                                       const BasicTileWords<Wide>& b) {
+  return {gym::select(flag, a.input, b.input), gym::select(flag, a.filter, b.filter),
+          gym::select(flag, a.output, b.output)};
+}
+GYM_INLINE Mover select(WideFlag flag, const Mover& a, const Mover& b) {
+  return {gym::select(flag, a.steps, b.steps),
+          {gym::select(flag, a.compute[0], b.compute[0]),
+           gym::select(flag, a.compute[1], b.compute[1])},
+          {select(flag, a.words[0], b.words[0]), select(flag, a.words[1], b.words[1])},
+          gym::select(flag, a.advance, b.advance),
+          gym::select(flag, a.back, b.back),
+          gym::select(flag, a.in_filter, b.in_filter),
+          gym::select(flag, a.in_output, b.in_output)};
 }
 
-struct WideSpan {
-  Wide min = all(0x1p62), max{}, sum{};
-
-  GYM_INLINE void add(Wide value, Wide times) {
-    const Mask occurs = times > 0;
-    min = occurs ? least(min, value) : min;
-    max = occurs ? most(max, value) : max;
-    sum += value * times;
+class Movers {
+ public:
+  GYM_INLINE Movers(const Problem& problem, const WidePartition& partition)
+      : count_(problem.loops) {
+    std::array<Mover, kMaxLoops> by_loop;
+    std::array<Wide, kMaxLoops> key;
+    for (int d = 0; d < count_; ++d) {
+      by_loop[d] = mover(problem, d, partition.top[d], partition.below[d]);
+      const Wide moves = number<Wide>(kMaxLoops);
+      key[d] = partition.top[d].place + gym::select(by_loop[d].steps > 1, moves, Wide{});
+    }
+    std::array<Wide, kMaxLoops> rank{};
+    for (int d = 0; d < count_; ++d) {
+      for (int e = 0; e < count_; ++e) {
+        rank[d] += gym::select(key[e] < key[d], number<Wide>(1), Wide{});
+      }
+    }
+    for (int r = 0; r < count_; ++r) {
+      mover_[r] = by_loop[0];
+      for (int d = 1; d < count_; ++d) {
+        mover_[r] = select(rank[d] == number<Wide>(r), by_loop[d], mover_[r]);
+      }
+    }
   }
-};
 
-struct Network {
-  double bw, latency;
+  int count() const { return count_; }
+  GYM_INLINE const Mover& operator[](int m) const { return mover_[m]; }
 
-  GYM_INLINE Wide cycles(Wide words) const {
-    const Wide none{};
-    const Wide queue = floor_div(most(words - 1, none), all(bw));
-    return words > 0 ? latency + queue : none;
+ private:
+  GYM_INLINE static Mover mover(const Problem& problem, int d, const WideLevelLoop& top,
+                                const WideLevelLoop& below) {
+    const Loop& loop = problem.loop[d];
+    const WideCut& cut = top.cut[0];
+    const WideFlag moves = cut.moves();
+    const Wide whole = below.cut[0].busiest(below.spatial);
+    const Wide tail = below.cut[1].busiest(below.spatial);
+    const WideFlag several = top.spatial & (cut.active_last > 1);
+    const Wide one = number<Wide>(1);
+    Mover mover;
+    mover.steps = cut.steps;
+    mover.compute[1] = gym::select(several, most(whole, tail), tail);
+    mover.compute[0] = gym::select(moves, whole, mover.compute[1]);
+    mover.words[1] = problem.words_along(d, cut.array_last);
+    mover.words[0] = problem.words_along(d, cut.largest_array());
+    mover.in_filter = loop.in_filter ? one : Wide{};
+    mover.in_output = loop.in_output ? one : Wide{};
+    if (loop.axis != nullptr) {
+      mover.advance = number<Wide>(loop.axis->halo);
+      mover.back = loop.axis->left(cut.advance(), (cut.steps - 1) * cut.advance());
+    } else {
+      mover.advance = mover.back = loop.id == kLoopK ? one : Wide{};
+    }
+    return mover;
   }
-};
 
-struct WideProfile {
-  WideSpan ingress, compute, egress;
-  Wide cycles{}, steps{}, peak_bw{}, first_in{}, last_out{};
+  const int count_;
+  std::array<Mover, kMaxLoops> mover_;
 };
-
-// Doubles a table over the states of the loops so far by one more loop.
-GYM_INLINE void extend(Table& table, int size, const std::array<Wide, 2>& factor) {
-  for (int state = 0; state < size; ++state) {
-    table[state + size] = table[state] * factor[1];
-    table[state] *= factor[0];
-  }
-}
 
 // Goes through every kind of step of the top level, with how often it occurs (E4.5). Every loop has
-// two states here; states that do not occur, occur 0 times.
+// two states here; those that do not occur, occur 0 times.
 class Walk {
  public:
-  // `input`, `filter`, `output`: what the loops that are not cut contribute.
-  GYM_INLINE Walk(const Network& network, const Mover* movers, int count, Wide input, Wide filter,
-                  Wide output, Wide waiting)
-      : network_(network), movers_(movers), count_(count) {
-    compute_[0] = all(1);
-    input_[0] = input;
-    filter_[0] = filter;
-    output_[0] = output;
-    int size = 1;
-    for (int m = 0; m < count; ++m, size *= 2) {
-      for (int state = 0; state < size; ++state) outer_input_[size - 1 + state] = input_[state];
-      extend(compute_, size, movers[m].compute);
-      extend(input_, size, movers[m].input);
-      extend(filter_, size, movers[m].filter);
-      extend(output_, size, movers[m].output);
+  GYM_INLINE Walk(const Problem& problem, const Movers& movers)
+      : bw_(number<Wide>(problem.hardware.noc_bw)),
+        latency_(number<Wide>(problem.hardware.noc_latency)),
+        never_queues_(problem.never_queues),
+        movers_(movers),
+        inner_(movers.count() - 1),
+        inner_bit_(1 << inner_),
+        last_(2 * inner_bit_ - 1) {
+    tabulate(problem);
+    for (int state = 0; state <= last_; ++state) {
+      fetched_[state] = fetched(movers_[inner_].in_filter, state, state & (inner_bit_ - 1), inner_,
+                                movers_[inner_].advance);
     }
-    for (int state = 0; state < size; ++state) compute_[state] += waiting;
-    last_ = size - 1;
   }
 
-  GYM_INLINE WideProfile run() {
+  GYM_INLINE void run(Wide& cycles, BasicProfile<Wide>& profile) {
     fill_and_drain();
-    const int inner = count_ - 1;
-    const int inner_bit = 1 << inner;
-    const Mask moves = movers_[inner].steps > 1;
-    const Wide one = moves ? all(1) : Wide{};
-    fetch_inside(inner);
-    const Mask short_run = movers_[inner].steps == 2;
-    const auto first_in = [&](int state) __attribute__((always_inline)) {
-      return short_run ? fetched_[state | inner_bit] : fetched_[state];
-    };
-    const Wide none{};
-    // Without movers there is one step.
-    step<true, true>(all(1) - one, last_, none, none);
-    step<true, false>(one, 0, first_in(0), none);
-    const Wide inner_leaves = movers_[inner].in_output;
-    step<false, true>(one, last_, none, inner_leaves * output_[last_ & ~inner_bit]);
-    times_[0] = all(1);
-    Wide inside_back = all(1);  // set below, mover by mover
-    for (int m = 0, size = 1; m < inner; ++m, size *= 2) {
-      const Mover& mover = movers_[m];
-      const int inside = last_ & ~(2 * size - 1);
-      const Wide whole = most(mover.steps - 2, none);
-      const Wide lasts = mover.steps > 1 ? all(1) : none;
-      Wide in_filter = none, in_output = none;
-      inside_back = mover.advance;
-      for (int i = m; i < count_; ++i) {
-        in_filter = most(in_filter, movers_[i].in_filter);
-        in_output = most(in_output, movers_[i].in_output);
-        if (i > m) inside_back *= movers_[i].back;
-      }
-      for (int state = 0; state < size; ++state) {
-        const Wide stays = outer_input_[size - 1 + state] * inside_back;
-        for (int to_bit = 0; to_bit <= size; to_bit += size) {
-          const int end = state | inside, to = state | to_bit;
-          const Wide times = times_[state] * (to_bit == 0 ? whole : lasts);
-          const Wide in = in_filter * filter_[to] + input_[to] - stays;
-          step<false, false>(times, end, in, inner_leaves * output_[end & ~inner_bit]);
-          step<false, false>(times, to, first_in(to), in_output * output_[end]);
-        }
-        times_[state + size] = times_[state];
-        times_[state] *= mover.steps - 1;
-      }
-    }
-    const Wide whole = most(movers_[inner].steps - 3, none);
-    const Wide lasts = movers_[inner].steps > 2 ? all(1) : none;
-    for (int state = 0; state < inner_bit; ++state) {
-      const Wide out = inner_leaves * output_[state];
-      step<false, false>(times_[state] * whole, state, fetched_[state], out);
-      step<false, false>(times_[state] * lasts, state, fetched_[state | inner_bit], out);
-    }
-    return profile_;
+    ends();
+    times_[0] = number<Wide>(1);
+    for (int m = 0; m < inner_; ++m) move(m);
+    between();
+    cycles = cycles_;
+    profile = profile_;
   }
 
  private:
-  GYM_INLINE void fill_and_drain() {
-    profile_.first_in = input_[0] + filter_[0];
-    profile_.last_out = output_[last_];
-    const Wide fill = network_.cycles(profile_.first_in);
-    const Wide drain = network_.cycles(profile_.last_out);
-    profile_.cycles = fill + drain;
-    profile_.ingress.add(fill, all(1));
-    profile_.egress.add(drain, all(1));
+  GYM_INLINE void tabulate(const Problem& problem) {
+    compute_[0] = number<Wide>(problem.window);
+    const BasicTileWords<Wide> whole = problem.whole_words();
+    input_[0] = whole.input;
+    filter_[0] = whole.filter;
+    output_[0] = whole.output;
+    for (int m = 0, size = 1; m <= inner_; ++m, size *= 2) {
+      const Mover& mover = movers_[m];
+      for (int state = 0; state < size; ++state) {
+        outer_input_[size + state] = input_[state];
+        extend(compute_, state, size, mover.compute[0], mover.compute[1]);
+        extend(input_, state, size, mover.words[0].input, mover.words[1].input);
+        extend(filter_, state, size, mover.words[0].filter, mover.words[1].filter);
+        extend(output_, state, size, mover.words[0].output, mover.words[1].output);
+      }
+    }
+    for (int state = 0; state <= last_; ++state) compute_[state] += 2 * latency_;
+  }
+  GYM_INLINE static void extend(Table& table, int state, int size, Wide before, Wide there) {
+    table[state + size] = table[state] * there;
+    table[state] *= before;
   }
 
-  // As the innermost loop moves, by the state it moves to.
-  GYM_INLINE void fetch_inside(int inner) {
-    const Mover& mover = movers_[inner];
-    const int bit = 1 << inner;
-    for (int state = 0; state <= last_; ++state) {
-      const Wide stays = outer_input_[bit - 1 + (state & (bit - 1))] * mover.advance;
-      fetched_[state] = mover.in_filter * filter_[state] + input_[state] - stays;
+  // Words that come in as loop m moves and leaves state `to`, and so much of the input along itself
+  // and the loops inside it stays.
+  GYM_INLINE Wide fetched(Wide filter, int to, int outside, int m, Wide stays) const {
+    return filter * filter_[to] + input_[to] - outer_input_[(1 << m) + outside] * stays;
+  }
+
+  GYM_INLINE Wide cycles_of(Wide words) const {
+    const Wide queue = never_queues_ ? Wide{} : floor_div(most(words - 1, Wide{}), bw_);
+    return gym::select(words > 0, latency_ + queue, Wide{});
+  }
+
+  GYM_INLINE void fill_and_drain() {
+    profile_.array_tile = {input_[0], filter_[0], output_[0]};
+    profile_.first_in = profile_.array_tile.fetched();
+    profile_.last_out = output_[last_];
+    const Wide fill = cycles_of(profile_.first_in);
+    const Wide drain = cycles_of(profile_.last_out);
+    cycles_ = fill + drain;
+    profile_.ingress = BasicSpan<Wide>::of(fill, number<Wide>(1));
+    profile_.egress = BasicSpan<Wide>::of(drain, number<Wide>(1));
+    profile_.compute = BasicSpan<Wide>::of(compute_[0], Wide{});
+  }
+
+  // What comes in at the first move of the innermost loop, told with the step before; it may be its
+  // last.
+  GYM_INLINE Wide first_move(int state) const {
+    return gym::select(movers_[inner_].steps == 2, fetched_[state | inner_bit_], fetched_[state]);
+  }
+  GYM_INLINE Wide leaving_inside(int state) const {
+    return movers_[inner_].in_output * output_[state];
+  }
+
+  // The first step and the last one, or the only one.
+  GYM_INLINE void ends() {
+    const Wide one = number<Wide>(1);
+    const Wide moves = gym::select(movers_[inner_].steps > 1, one, Wide{});
+    step<true, true>(one - moves, last_, Wide{}, Wide{});
+    step<true, false>(moves, 0, first_move(0), Wide{});
+    step<false, true>(moves, last_, Wide{}, leaving_inside(last_ & ~inner_bit_));
+  }
+
+  // All moves of a loop outside the innermost: the last step before each, and the first one after.
+  GYM_INLINE void move(int m) {
+    const Mover& mover = movers_[m];
+    const int bit = 1 << m;
+    const int inside = last_ & ~(2 * bit - 1);
+    Wide stays = mover.advance, filter{}, output{};
+    for (int i = m; i <= inner_; ++i) {
+      if (i > m) stays *= movers_[i].back;
+      filter = most(filter, movers_[i].in_filter);
+      output = most(output, movers_[i].in_output);
+    }
+    const Wide whole = most(mover.steps - 2, Wide{});
+    const Wide last = gym::select(mover.steps > 1, number<Wide>(1), Wide{});
+    for (int state = 0; state < bit; ++state) {
+      for (const int to : {state, state | bit}) {
+        const int from = state | inside;
+        const Wide times = times_[state] * (to == state ? whole : last);
+        step<false, false>(times, from, fetched(filter, to, state, m, stays),
+                           leaving_inside(from & ~inner_bit_));
+        step<false, false>(times, to, first_move(to), output * output_[from]);
+      }
+    }
+    for (int state = 0; state < bit; ++state) {
+      times_[state | bit] = times_[state];
+      times_[state] *= mover.steps - 1;
+    }
+  }
+
+  // Steps between two moves of the innermost loop.
+  GYM_INLINE void between() {
+    const Wide steps = movers_[inner_].steps;
+    const Wide whole = most(steps - 3, Wide{});
+    const Wide last = gym::select(steps > 2, number<Wide>(1), Wide{});
+    for (int state = 0; state < inner_bit_; ++state) {
+      const Wide out = leaving_inside(state);
+      step<false, false>(times_[state] * whole, state, fetched_[state], out);
+      step<false, false>(times_[state] * last, state, fetched_[state | inner_bit_], out);
     }
   }
 
   template <bool first, bool last>
   GYM_INLINE void step(Wide times, int state, Wide in, Wide out) {
     const Wide compute = compute_[state];
-    const Wide in_time = network_.cycles(in), out_time = network_.cycles(out);
-    profile_.cycles += times * most(compute, most(in_time, out_time));
+    const Wide in_time = cycles_of(in), out_time = cycles_of(out);
+    cycles_ += times * most(compute, most(in_time, out_time));
     profile_.compute.add(compute, times);
     profile_.steps += times;
     if (!last) profile_.ingress.add(in_time, times);
     if (!first) profile_.egress.add(out_time, times);
     const Wide peak = ceil_div(most(in, out), compute);
-    profile_.peak_bw = times > 0 ? most(profile_.peak_bw, peak) : profile_.peak_bw;
+    profile_.peak_bw = gym::select(times > 0, most(profile_.peak_bw, peak), profile_.peak_bw);
   }
 
-  const Network network_;
-  const Mover* movers_;
-  const int count_;
-  int last_ = 0;
-  WideProfile profile_;
+  const Wide bw_, latency_;
+  const bool never_queues_;
+  const Movers& movers_;
+  const int inner_, inner_bit_, last_;
+  BasicProfile<Wide> profile_;
+  Wide cycles_;
   Table compute_, input_, filter_, output_, fetched_, times_;
-  Table outer_input_;  // of the loops outside mover m: from 2^m - 1 on, by their states
+  Table outer_input_;  // along the loops outside m, by their states: from 2^m on
 };
 
 }  // namespace gym::exact::wide

@@ -1,8 +1,7 @@
-// Words two levels move, of several mappings: see ../traffic.hpp. Windows are not cut.
+// Words a level moves, of several mappings: see ../traffic.hpp and ../sliding.hpp.
 #pragma once
 
 #include "cuts.hpp"
-#include "problem.hpp"
 
 namespace gym::exact::wide {
 
@@ -10,68 +9,117 @@ namespace gym::exact::wide {
 struct Factor {
   Wide mover, outside, inside;
 };
-using Factors = std::array<Factor, kMaxLoops>;
-using Places = std::array<Wide, kMaxLoops>;  // of the loops in a level's order, 0 outermost
 
-GYM_INLINE Factor either(Mask mask, const Factor& a, const Factor& b) {
-  return {mask ? a.mover : b.mover, mask ? a.outside : b.outside, mask ? a.inside : b.inside};
+GYM_INLINE Factor select(WideFlag flag, const Factor& a, const Factor& b) {
+  return {gym::select(flag, a.mover, b.mover), gym::select(flag, a.outside, b.outside),
+          gym::select(flag, a.inside, b.inside)};
 }
 
-// Words of the tiles of all steps, less what stays from step to step.
-GYM_INLINE Wide moved(const Factors& factors, const Places& places, int loops) {
-  Wide total = all(1), inside = all(1), stays{};
-  for (int place = loops; place-- > 0;) {
-    Factor at = factors[0];
-    for (int d = 1; d < loops; ++d) at = either(places[d] == all(place), factors[d], at);
-    stays = at.mover * inside + at.outside * stays;
-    inside *= at.inside;
-    total *= at.outside;
-  }
-  return total - stays;
-}
-
-// Tiles are as long as the loop's.
-GYM_INLINE Factor own(const WideSums& sums, double extent) { return {Wide{}, all(extent), sums.still}; }
-
-// Tiles come again in every step, or for every unit.
-GYM_INLINE Factor copies(const WideSums& sums) {
-  return {sums.steps - sums.boxes, sums.steps, sums.boxes};
-}
-GYM_INLINE Factor unit_copies(const WideSums& sums) {
-  return {sums.chunks - sums.active_first, sums.chunks, sums.active_last};
-}
-
-// Rows left of a tile of outputs, `advance` outputs later.
-GYM_INLINE Wide left(const Axis& axis, Wide tile, Wide advance) {
-  return most(Wide{}, axis.halo - (advance * axis.stride - tile * axis.step));
-}
-
-// Rows of a sliding axis along its output loop; of every unit's own tile if `units`.
-GYM_INLINE Factor rows(const Axis& axis, const WideSums& sums, const WideCut* cuts,
-                       const Wide* times, int variants, double extent, bool units) {
-  const Wide none{};
-  Factor rows;
-  rows.outside = extent * axis.step + (units ? sums.chunks : sums.steps) * axis.halo;
-  rows.inside =
-      sums.still * axis.step + (units ? sums.still_chunks : sums.still_boxes) * axis.halo;
-  rows.mover = (sums.steps - sums.boxes) * axis.halo;
-  if (units) rows.mover = none;
-  for (int v = 0; v < variants; ++v) {
-    const WideCut& cut = cuts[v];
-    const Wide back = (cut.steps - 1) * cut.advance();
-    const Wide jump = units ? cut.active_last * left(axis, cut.tile, back)
-                            : left(axis, cut.advance(), back);
-    rows.inside += cut.moves() ? times[v] * jump : none;
-    if (units) {
-      const Wide moved = (cut.chunks - cut.units) * left(axis, cut.tile, cut.advance());
-      rows.mover += cut.moves() ? times[v] * moved : none;
+class LevelTraffic {
+ public:
+  GYM_INLINE LevelTraffic(const Problem& problem, const std::array<WideLevelLoop, kMaxLoops>& level)
+      : problem_(problem), level_(level) {
+    for (int d = 0; d < problem.loops; ++d) {
+      array_copies_[d] = copies(level[d].sums);
+      unit_copies_[d] = select(level[d].spatial, copies_for_units(level[d].sums), array_copies_[d]);
+      if (problem.loop[d].axis == nullptr) continue;
+      array_rows_[d] = rows<false>(d);
+      unit_rows_[d] = select(level[d].spatial, rows<true>(d), array_rows_[d]);
     }
   }
-  return rows;
-}
 
-struct WideWords {
-  Wide fetched_input, fetched_filter, unit_input, unit_filter, leaving;
+  GYM_INLINE BasicLevelWords<Wide> words() const {
+    const BasicTileWords<Wide> whole = problem_.whole_words();
+    BasicLevelWords<Wide> words;
+    words.fetched_input = whole.input * moved(of_input(array_rows_, array_copies_));
+    words.unit_input = whole.input * moved(of_input(unit_rows_, unit_copies_));
+    words.fetched_filter = whole.filter * moved(of_filter(array_copies_));
+    words.unit_filter = whole.filter * moved(of_filter(unit_copies_));
+    words.leaving = moved(of_output());
+    return words;
+  }
+
+ private:
+  using Factors = std::array<Factor, kMaxLoops>;
+
+  // Words of the tiles of all steps, less what stays from step to step.
+  GYM_INLINE Wide moved(const Factors& factors) const {
+    Wide total = number<Wide>(1), inside = total, stays{};
+    for (int place = problem_.loops; place-- > 0;) {
+      Factor at = factors[0];
+      for (int d = 1; d < problem_.loops; ++d) {
+        at = select(level_[d].place == number<Wide>(place), factors[d], at);
+      }
+      stays = at.mover * inside + at.outside * stays;
+      inside *= at.inside;
+      total *= at.outside;
+    }
+    return total - stays;
+  }
+
+  GYM_INLINE Factors of_input(const Factors& rows, const Factors& copies) const {
+    Factors factors;
+    for (int d = 0; d < problem_.loops; ++d) {
+      const Loop& loop = problem_.loop[d];
+      factors[d] = loop.axis != nullptr ? rows[d] : loop.id == kLoopK ? copies[d] : own(d);
+    }
+    return factors;
+  }
+  GYM_INLINE Factors of_filter(const Factors& copies) const {
+    Factors factors;
+    for (int d = 0; d < problem_.loops; ++d) {
+      factors[d] = problem_.loop[d].in_filter ? own(d) : copies[d];
+    }
+    return factors;
+  }
+  GYM_INLINE Factors of_output() const {
+    Factors factors;
+    for (int d = 0; d < problem_.loops; ++d) {
+      factors[d] = problem_.loop[d].in_output ? own(d) : array_copies_[d];
+    }
+    return factors;
+  }
+
+  // Tiles along a loop of the tensor add up to it, and are new with every move.
+  GYM_INLINE Factor own(int d) const {
+    return {Wide{}, number<Wide>(problem_.loop[d].extent), level_[d].sums.still};
+  }
+  // Others repeat it step by step, or unit by unit.
+  GYM_INLINE static Factor copies(const WideSums& sums) {
+    return {sums.steps - sums.boxes, sums.steps, sums.boxes};
+  }
+  GYM_INLINE static Factor copies_for_units(const WideSums& sums) {
+    return {sums.chunks - sums.active_first, sums.chunks, sums.active_last};
+  }
+
+  // Rows of a sliding axis along its output loop, of arrays or of all units.
+  template <bool units>
+  GYM_INLINE Factor rows(int d) const {
+    const Axis& axis = *problem_.loop[d].axis;
+    const WideSums& sums = level_[d].sums;
+    Factor rows;
+    rows.outside =
+        problem_.loop[d].extent * axis.step + (units ? sums.chunks : sums.steps) * axis.halo;
+    rows.inside =
+        sums.still * axis.step + (units ? sums.still_chunks : sums.still_boxes) * axis.halo;
+    rows.mover = units ? Wide{} : (sums.steps - sums.boxes) * axis.halo;
+    for (int i = 0; i < level_[d].cuts; ++i) {
+      const WideCut& cut = level_[d].cut[i];
+      const Wide moving_boxes = gym::select(cut.moves(), cut.boxes, Wide{});
+      const Wide back = (cut.steps - 1) * cut.advance();
+      if (units) {
+        rows.inside += moving_boxes * cut.active_last * axis.left(cut.tile, back);
+        rows.mover += moving_boxes * (cut.chunks - cut.units) * axis.left(cut.tile, cut.advance());
+      } else {
+        rows.inside += moving_boxes * axis.left(cut.advance(), back);
+      }
+    }
+    return rows;
+  }
+
+  const Problem& problem_;
+  const std::array<WideLevelLoop, kMaxLoops>& level_;
+  Factors array_copies_, unit_copies_, array_rows_, unit_rows_;
 };
 
 }  // namespace gym::exact::wide

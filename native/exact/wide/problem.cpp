@@ -1,0 +1,38 @@
+#include "problem.hpp"
+
+#include <algorithm>
+
+namespace gym::exact::wide {
+
+namespace {
+
+template <std::size_t n>
+bool has(const std::array<LoopId, n>& loops, LoopId id) {
+  return std::find(loops.begin(), loops.end(), id) != loops.end();
+}
+
+Axis axis_of(std::int64_t window, std::int64_t stride) {
+  const std::int64_t step = std::min(stride, window);
+  return {real(stride), real(step), real(window - step)};
+}
+
+}  // namespace
+
+Problem::Problem(const LoopNest& nest, const Hardware& machine)
+    : totals(nest),
+      hardware(machine),
+      axes{axis_of(nest.extent[kLoopR], nest.stride_y),
+           axis_of(nest.extent[kLoopS], nest.stride_x)},
+      window(real(nest.extent[kLoopR] * nest.extent[kLoopS])),
+      never_queues(totals.words[kInput] + totals.words[kFilter] <= machine.noc_bw &&
+                   totals.words[kOutput] <= machine.noc_bw) {
+  for (const LoopId id : real_loops(nest)) {
+    if (id == kLoopR || id == kLoopS) continue;
+    const Axis* axis = id == kLoopP ? &axes[0] : id == kLoopQ ? &axes[1] : nullptr;
+    loop[loops++] = {id, real(nest.extent[id]), has(kFilterLoops, id), has(kOutputLoops, id), axis};
+  }
+  if (nest.extent[kLoopP] == 1) still_rows *= real(nest.extent[kLoopR]);
+  if (nest.extent[kLoopQ] == 1) still_rows *= real(nest.extent[kLoopS]);
+}
+
+}  // namespace gym::exact::wide
