@@ -15,6 +15,9 @@ namespace gym {
 
 inline constexpr int kLanes = 4;
 
+// Nothing is passed to code compiled apart but by reference.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 // One number a mapping. Integers below 2^53 are exact as doubles, which every processor multiplies
 // and divides side by side.
 using Wide = double __attribute__((vector_size(kLanes * sizeof(double))));

@@ -8,9 +8,9 @@
 #include <type_traits>
 #include <vector>
 
-// For all of ours that follows. GCC takes operations on vectors apart where they are defined, not
+// For all of ours that follows: GCC takes operations on vectors apart where they are defined, not
 // where they are inlined.
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__clang__)
 #pragma GCC target("avx2")
 #endif
 
