@@ -89,9 +89,8 @@ std::vector<std::string> csv_cells(const Layer& layer, const LayerTable& table,
   const double macs = static_cast<double>(top.macs);
   const std::int32_t l1 = wrap32(required_l1_bytes(result));
   const std::int32_t l2 = wrap32(required_l2_bytes(result));
-  const AreaPower cost =
-      area_power<double>(machine.num_pes, machine.simd_lanes, machine.nocs[0].bw, l1, l2,
-                         PeSum::repeated);
+  const AreaPower cost = area_power<double>(machine.num_pes, machine.simd_lanes, machine.nocs[0].bw,
+                                            l1, l2, PeSum::repeated);
   const Traffic& input = top.traffic[kInput];
   const Traffic& filter = top.traffic[kFilter];
   Cells cells;

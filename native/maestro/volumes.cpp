@@ -19,6 +19,7 @@ void Volumes::prepare(const LayerTable& table, const Level& level, const Level* 
   table_ = &table;
   level_ = &level;
   spread_ready_ = 0;
+  flow_.described = false;
   settled_edges_ = 0;
   settled_factors_ = Factors{};
   settled_reach_ = Reach{};
@@ -138,8 +139,7 @@ Status Volumes::begin(std::uint32_t remainders, std::int64_t& cases) {
     const std::int32_t moving = odometer_.second_state(wheel).moving;
     if (moving > 0) fetches_[moving] = fetch(moving - 1, open_[moving - 1], reach);
   }
-  const Edges extents = edges & kSpatialEdges;
-  if ((spread_ready_ >> extents & 1) == 0) spread_units(remainders, extents);
+  require_spreads(remainders, edges & kSpatialEdges);
   return odometer_.start(edges, cases);
 }
 
@@ -169,7 +169,8 @@ Volumes::Fetch Volumes::fetch(int i, const Directive& directive, const Reach& re
 }
 
 // Prepares the spreads the chosen extents can need; `extents` are their spatial edges at Init.
-void Volumes::spread_units(std::uint32_t remainders, Edges extents) {
+void Volumes::require_spreads(std::uint32_t remainders, Edges extents) {
+  if ((spread_ready_ >> extents & 1) != 0) return;
   spread_ready_ |= std::uint32_t{1} << extents;
   std::array<const LoopStates*, kMaxSpatial> states{};
   Edges can_end = 0;
