@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.batch_speed import space_of
+from experiments.batch_speed import REPEATS, space_of
 from experiments.maestro_binary import BinaryError, MaestroBinary
 from experiments.sections import Row, Section, interleaved
 from maestro_env.hardware import find_hardware
@@ -22,7 +22,6 @@ LAYERS = (
     "conv:K=64,C=64,Y=56,X=56,R=3,S=3",
     "conv:K=64,C=64,Y=224,X=224,R=3,S=3",
 )
-REPEATS = 3
 MAPPINGS = 1_000
 CALLS = 30
 # Ours take a thousandth of the time, so that more of them are evaluated on the clock.

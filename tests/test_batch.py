@@ -10,6 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from map_space_helpers import steady
 
 from maestro_env import _native
 from maestro_env.errors import MapSpaceError
@@ -91,6 +94,18 @@ def test_impossible_numbers_of_threads_are_refused(threads: object) -> None:
 def test_points_of_another_form_are_refused(points: object) -> None:
     with pytest.raises(MapSpaceError, match=r"int32 array of shape \[N, 13\]"):
         problem(SMALL).evaluate(points)
+
+
+@given(st.lists(st.integers(0, 50), max_size=5), st.integers(0, 99))
+@steady
+def test_pieces_are_those_of_one_draw_and_one_batch(sizes: list[int], seed: int) -> None:
+    task = problem(SMALL)
+    rng = np.random.default_rng(seed)
+    pieces = [task.space.sample(size, rng) for size in [0, *sizes]]
+    points = task.space.sample(sum(sizes), np.random.default_rng(seed))
+    assert np.concatenate(pieces).tobytes() == points.tobytes()
+    rows = [task.evaluate(piece).metrics for piece in pieces]
+    assert np.concatenate(rows).tobytes() == task.evaluate(points).metrics.tobytes()
 
 
 def test_an_empty_batch_has_empty_results() -> None:

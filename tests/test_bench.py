@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -15,10 +14,9 @@ from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, layers, machines, steady
 from run_helpers import load
 
-from experiments import batch_speed, bench, binary_speed, env_speed, mapping_speed
+from experiments import batch_speed, bench, binary_speed, env_speed, mapping_speed, sections
 from experiments.maestro_binary import MaestroBinary
 from experiments.mapping_speed import random_mapping
-from experiments.sections import interleaved
 from maestro_env import _native
 from maestro_env.m_file import parse
 from maestro_env.map_space import MapSpace
@@ -32,7 +30,7 @@ SMALL = {
     batch_speed: {"REPEATS": 2, "MAPPINGS": 300, "BATCH_SIZES": (1, 10, 1000)},
     mapping_speed: {"REPEATS": 2, "MAPPINGS": 40},
     env_speed: {"REPEATS": 2, "STEPS": 150, "COPIES": 20, "VECTOR_STEPS": 5},
-    binary_speed: {"REPEATS": 1, "MAPPINGS": 20, "CALLS": 2, "LAYERS": binary_speed.LAYERS[:1]},
+    binary_speed: {"REPEATS": 2, "MAPPINGS": 20, "CALLS": 2, "LAYERS": binary_speed.LAYERS[:1]},
 }
 
 
@@ -89,20 +87,19 @@ def test_a_report(
         assert row["call_ratio"] > row["ratio"] > 1
 
 
-def test_work_is_done_in_turns() -> None:
+def test_work_is_done_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(sections.time, "perf_counter", lambda: now[0])
+    took = {"a": iter((50.0, 1.0, 2.0)), "b": iter((60.0, 20.0, 10.0))}
     done = []
 
-    def work(name: str, seconds: float) -> Callable[[], None]:
-        def record() -> None:
-            done.append(name)
-            # Once, something else keeps the machine busy.
-            time.sleep(0.05 if len(done) <= 2 else seconds)
+    def work(name: str) -> None:
+        done.append(name)
+        now[0] += next(took[name])
 
-        return record
-
-    seconds = interleaved({"a": work("a", 0), "b": work("b", 0.02)}, 3)
+    seconds = sections.interleaved({name: partial(work, name) for name in took}, 3)
     assert done == ["a", "b"] * 3
-    assert seconds["a"] < 0.02 <= seconds["b"] < 0.05
+    assert seconds == {"a": 2, "b": 20}
 
 
 # The exact model has no TRCONV.
