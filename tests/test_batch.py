@@ -108,6 +108,17 @@ def test_pieces_are_those_of_one_draw_and_one_batch(sizes: list[int], seed: int)
     assert np.concatenate(rows).tobytes() == task.evaluate(points).metrics.tobytes()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_batches_have_the_rows_of_their_pieces(threads: int) -> None:
+    task = problem(SMALL)
+    points = task.space.sample(70_000, np.random.default_rng(0))
+    rows = task.evaluate(points, threads)
+    for piece in np.array_split(np.arange(len(points)), 7):
+        expected = task.evaluate(points[piece])
+        assert rows.metrics[piece].tobytes() == expected.metrics.tobytes()
+        assert rows.status[piece].tobytes() == expected.status.tobytes()
+
+
 def test_an_empty_batch_has_empty_results() -> None:
     task = problem(SMALL)
     rows = task.evaluate(task.space.sample(0, np.random.default_rng(0)))
