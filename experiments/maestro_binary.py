@@ -35,7 +35,7 @@ class MaestroBinary:
             raise BinaryError(f"MAESTRO binary {path} {problem}; give the path of the program")
         if not os.access(path, os.X_OK):
             raise BinaryError(f"MAESTRO binary {path} is not executable: chmod +x {path}")
-        self._path = path.resolve()
+        self._path = path.absolute()
         self._directory = directory
         self._command = [str(self._path), f"--Mapping_file={_MAPPING}", *_options(hardware)]
 
