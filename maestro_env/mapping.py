@@ -128,18 +128,7 @@ class Mapping:
 
     def to_m(self, layer: Layer) -> str:
         """Write a MAESTRO mapping file of this one layer."""
-        stride = ""
-        if layer.is_convolution:
-            stride = "    Stride {{ Y: {}, X: {} }}\n".format(*layer.stride)
-        dims = ", ".join(f"{name}: {extent}" for name, extent in layer.extents.items())
-        flow = "".join(f"      {_directive_text(each)}\n" for each in self.directives)
-        return (
-            "Network maestro_env {\n"
-            f"  Layer {_NOT_IN_NAMES.sub('_', layer.name) or 'layer'} {{\n"
-            f"    Type: {layer.operator}\n{stride}"
-            f"    Dimensions {{ {dims} }}\n"
-            f"    Dataflow {{\n{flow}    }}\n  }}\n}}\n"
-        )
+        return to_m(layer, [self])
 
     @classmethod
     def from_m(cls, text: str, source: str = "mapping") -> Mapping:
@@ -187,6 +176,25 @@ class Mapping:
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             problem = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
             raise MappingError(f"{source}: not a mapping: {problem}") from None
+
+
+def to_m(layer: Layer, mappings: Iterable[Mapping]) -> str:
+    """Write a MAESTRO mapping file that has a layer once for each of its mappings."""
+    return f"Network maestro_env {{\n{''.join(_layer_text(layer, each) for each in mappings)}}}\n"
+
+
+def _layer_text(layer: Layer, mapping: Mapping) -> str:
+    stride = ""
+    if layer.is_convolution:
+        stride = "    Stride {{ Y: {}, X: {} }}\n".format(*layer.stride)
+    dims = ", ".join(f"{name}: {extent}" for name, extent in layer.extents.items())
+    flow = "".join(f"      {_directive_text(each)}\n" for each in mapping.directives)
+    return (
+        f"  Layer {_NOT_IN_NAMES.sub('_', layer.name) or 'layer'} {{\n"
+        f"    Type: {layer.operator}\n{stride}"
+        f"    Dimensions {{ {dims} }}\n"
+        f"    Dataflow {{\n{flow}    }}\n  }}\n"
+    )
 
 
 def _directive_text(directive: Directive) -> str:

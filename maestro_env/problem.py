@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -100,6 +101,21 @@ class Problem(Recomputed):
         """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
         row, status, clusters, _ = self._native.evaluate_mapping(mapping.directives)
         return (None if np.isnan(row[0]) else Cost.from_row(row, clusters)), status
+
+    def time(self, points: Points) -> NDArray[np.float64]:
+        """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other.
+
+        Raises:
+            MapSpaceError: an array of another shape or type, or a vector out of range.
+        """
+        try:
+            return np.array(self._native.time_points(self.space.native, np.asarray(points)))
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
+    def time_mappings(self, mappings: Iterable[Mapping]) -> NDArray[np.float64]:
+        """Return the seconds each mapping takes, shape [N], once all have been read."""
+        return np.array(self._native.time_mappings([each.directives for each in mappings]))
 
     def explain(self, mapping: Mapping) -> str:
         """Say in one line what is the matter with a mapping, or that nothing is."""

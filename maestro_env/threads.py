@@ -27,10 +27,11 @@ def fitting_threads(points: int) -> int:
 
     One for every 1,024 points, but no more than the processors this process may run on.
     """
-    return max(1, min(points // POINTS_A_THREAD, _processors(), _MAX_THREADS))
+    return max(1, min(points // POINTS_A_THREAD, processors(), _MAX_THREADS))
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Return how many processors this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

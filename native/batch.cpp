@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <system_error>
 #include <thread>
 
@@ -10,6 +11,20 @@ namespace gym {
 namespace {
 
 constexpr std::int64_t kChunk = 256;
+
+template <typename Work>
+std::vector<double> seconds_each(std::size_t count, const Work& work) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> seconds(count);
+  Clock::time_point began = Clock::now();
+  for (std::size_t i = 0; i < count; ++i) {
+    work(i);
+    const Clock::time_point ended = Clock::now();
+    seconds[i] = std::chrono::duration<double>(ended - began).count();
+    began = ended;
+  }
+  return seconds;
+}
 
 }  // namespace
 
@@ -55,6 +70,24 @@ BatchEvaluator::Single BatchEvaluator::evaluate(const Mapping& mapping) {
   single.clusters = scorer.model().clusters();
   single.problem = scorer.model().problem();
   return single;
+}
+
+std::vector<double> BatchEvaluator::time(const MapSpace& space, const std::int32_t* points,
+                                         std::int64_t count) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  require_workers(1);
+  Metrics metrics;
+  return seconds_each(static_cast<std::size_t>(count), [&](std::size_t i) {
+    workers_[0].score(space, points + i * space.parameters.size(), metrics);
+  });
+}
+
+std::vector<double> BatchEvaluator::time(const std::vector<Mapping>& mappings) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  require_workers(1);
+  Metrics metrics;
+  return seconds_each(mappings.size(),
+                      [&](std::size_t i) { workers_[0].score(mappings[i], metrics); });
 }
 
 }  // namespace gym

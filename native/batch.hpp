@@ -28,6 +28,10 @@ class BatchEvaluator {
   // One mapping, from the map space or not, in full.
   Single evaluate(const Mapping& mapping);
 
+  // Seconds each takes, one after the other.
+  std::vector<double> time(const MapSpace& space, const std::int32_t* points, std::int64_t count);
+  std::vector<double> time(const std::vector<Mapping>& mappings);
+
  private:
   void require_workers(int threads);
 

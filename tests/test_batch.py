@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from map_space_helpers import steady
 
 from maestro_env import _native
 from maestro_env.errors import MapSpaceError
@@ -14,7 +21,7 @@ from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.models import DEFAULT_MODEL, MODELS
 from maestro_env.objectives import OBJECTIVES, column
-from maestro_env.problem import OK, Problem
+from maestro_env.problem import OK, Problem, Rows
 
 
 def problem(layer: Layer, model: str = DEFAULT_MODEL) -> Problem:
@@ -48,12 +55,23 @@ def test_points_may_change_while_they_are_evaluated() -> None:
     task = problem(SMALL)
     points = task.space.sample(200_000, np.random.default_rng(0))
     expected = task.evaluate(points)
-    results = []
-    worker = threading.Thread(target=lambda: results.append(task.evaluate(points)))
+    ended: list[Rows | MapSpaceError] = []
+
+    def evaluate() -> None:
+        try:
+            ended.append(task.evaluate(points))
+        except MapSpaceError as error:
+            ended.append(error)
+
+    worker = threading.Thread(target=evaluate)
     worker.start()
     while worker.is_alive():
         points[:] = 2**31 - 1
-    assert results == [] or (results[0].status == expected.status).all()
+    (outcome,) = ended
+    if isinstance(outcome, Rows):
+        assert (outcome.status == expected.status).all()
+    else:
+        assert "= 2147483647 is not in 0.." in str(outcome)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -78,8 +96,83 @@ def test_points_of_another_form_are_refused(points: object) -> None:
         problem(SMALL).evaluate(points)
 
 
+@given(st.lists(st.integers(0, 50), max_size=5), st.integers(0, 99))
+@steady
+def test_pieces_are_those_of_one_draw_and_one_batch(sizes: list[int], seed: int) -> None:
+    task = problem(SMALL)
+    rng = np.random.default_rng(seed)
+    pieces = [task.space.sample(size, rng) for size in [0, *sizes]]
+    points = task.space.sample(sum(sizes), np.random.default_rng(seed))
+    assert np.concatenate(pieces).tobytes() == points.tobytes()
+    rows = [task.evaluate(piece).metrics for piece in pieces]
+    assert np.concatenate(rows).tobytes() == task.evaluate(points).metrics.tobytes()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_batches_have_the_rows_of_their_pieces(threads: int) -> None:
+    task = problem(SMALL)
+    points = task.space.sample(70_000, np.random.default_rng(0))
+    rows = task.evaluate(points, threads)
+    for piece in np.array_split(np.arange(len(points)), 7):
+        expected = task.evaluate(points[piece])
+        assert rows.metrics[piece].tobytes() == expected.metrics.tobytes()
+        assert rows.status[piece].tobytes() == expected.status.tobytes()
+
+
 def test_an_empty_batch_has_empty_results() -> None:
     task = problem(SMALL)
     rows = task.evaluate(task.space.sample(0, np.random.default_rng(0)))
     assert rows.metrics.shape == (0, len(_native.METRICS))
     assert rows.status.shape == (0,)
+
+
+def test_a_point_out_of_range_is_named_wherever_it_stands() -> None:
+    task = problem(SMALL)
+    points = task.space.sample(70_000, np.random.default_rng(0))
+    points[69_998, 3] = -1
+    name = task.space.parameters[3].name
+    for judge in (task.evaluate, task.time):
+        with pytest.raises(MapSpaceError, match=f"point 69998: {name} = -1 is not in 0"):
+            judge(points)
+
+
+MEMORY_OF_BATCHES = """
+import sys
+import numpy as np
+from maestro_env import MapSpace, Problem, find_hardware, find_layer
+
+def kilobytes(field):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(field))
+
+problem = Problem(MapSpace(find_layer("mobilenetv2_l2"), find_hardware("paper")))
+points = problem.space.sample(400_000, np.random.default_rng(0))
+problem.evaluate(points[:100_000], 2)
+before = kilobytes("VmRSS:")
+rows = problem.evaluate(points, 2)
+results = (rows.metrics.nbytes + rows.status.nbytes) // 1024
+print(kilobytes("VmHWM:") - before - results, points.nbytes // 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_a_batch_takes_no_memory_but_that_of_points_and_results() -> None:
+    command = [sys.executable, "-c", MEMORY_OF_BATCHES]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    more, points = map(int, shown.split())
+    assert points > 20_000
+    assert more < points / 4
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_times_of_mappings_fit_into_that_of_all(model: str) -> None:
+    task = problem(SMALL, model)
+    points = task.space.sample(300, np.random.default_rng(0))
+    mappings = [task.space.decode(point) for point in points]
+    for measure in (lambda: task.time(points), lambda: task.time_mappings(mappings)):
+        began = time.perf_counter()
+        seconds = measure()
+        assert seconds.sum() <= time.perf_counter() - began
+        assert seconds.shape == (300,)
+        # 100 ns: some hundred instructions.
+        assert seconds.min() > 1e-7

@@ -7,21 +7,21 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import fields
-from itertools import accumulate, product
+from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from run_helpers import contents, interrupt_after_import, load, run
 
-from experiments import bench, cli, cluster, compare, exhaustive, flags, speed
+from experiments import bench, cli, cluster, compare, exhaustive, flags
 from experiments import run as run_command
 from experiments.cluster_job import ClusterConfig
 from experiments.compare_config import CompareConfig
 from experiments.config import RunConfig
 from experiments.exhaustive_config import ExhaustiveConfig
 from experiments.run import main
-from maestro_env import models
+from experiments.speed import BenchConfig
 
 
 @pytest.fixture
@@ -104,6 +104,7 @@ def test_existing_directories_are_never_overwritten(
         (compare, CompareConfig),
         (cluster, ClusterConfig),
         (exhaustive, ExhaustiveConfig),
+        (bench, BenchConfig),
     ],
 )
 def test_help_names_every_flag_once(
@@ -126,22 +127,6 @@ def test_flags_of_a_config_make_that_config() -> None:
     given = flags.to_flags(config)
     assert flags.run(RunConfig, lambda each: parsed.append(each) or 0, "m", given) == 0
     assert parsed == [config]
-
-
-def test_bench(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    small = {"REPEATS": 2, "MAPPINGS": 300, "STEPS": 150, "COPIES": 20, "VECTOR_STEPS": 5}
-    for name, value in small.items():
-        monkeypatch.setattr(speed, name, value)
-    assert bench.main([f"--json={tmp_path / 'bench.json'}"]) == 0
-    report = load(tmp_path / "bench.json")
-    shown = capsys.readouterr().out
-    assert report["date"] in shown
-    assert report["processor"] in shown
-    measured = [(row.pop("layer"), row.pop("model")) for row in report["layers"]]
-    assert measured == list(product(speed.LAYERS, models.MODELS))
-    assert all(figure > 0 for row in report["layers"] for figure in row.values())
 
 
 # Ctrl-C

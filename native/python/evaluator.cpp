@@ -29,19 +29,20 @@ class Evaluator {
       : layer_(layer), batch_(make_spec(model, layer, hardware, guarded)) {}
 
   py::tuple evaluate(const NamedSpace& space, const py::array& points, int threads) {
-    const PointBatch batch = copy_points(space.space, points);
-    py::array_t<double> rows({batch.count, static_cast<std::int64_t>(kMetrics)});
-    py::array_t<std::uint8_t> statuses(batch.count);
+    const std::int64_t total = count_points(space.space, points);
+    py::array_t<double> rows({total, static_cast<std::int64_t>(kMetrics)});
+    py::array_t<std::uint8_t> statuses(total);
     auto* row_data = reinterpret_cast<Metrics*>(rows.mutable_data());
     auto* status_data = reinterpret_cast<Status*>(statuses.mutable_data());
-    const auto width = static_cast<std::int64_t>(space.space.parameters.size());
-    for (std::int64_t start = 0; start < batch.count; start += kBlock) {
+    std::vector<std::int32_t> block;
+    for (std::int64_t start = 0; start < total; start += kBlock) {
       // Between blocks Ctrl-C gets through.
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-      const std::int64_t count = std::min(kBlock, batch.count - start);
+      const std::int64_t count = std::min(kBlock, total - start);
+      copy_points(space.space, points, start, count, block);
       py::gil_scoped_release release;
-      batch_.evaluate(space.space, batch.data.data() + start * width, count, threads,
-                      row_data + start, status_data + start);
+      batch_.evaluate(space.space, block.data(), count, threads, row_data + start,
+                      status_data + start);
     }
     return py::make_tuple(rows, statuses);
   }
@@ -66,6 +67,21 @@ class Evaluator {
                           single.problem);
   }
 
+  std::vector<double> time_points(const NamedSpace& space, const py::array& points) {
+    std::vector<std::int32_t> copied;
+    const std::int64_t count = count_points(space.space, points);
+    copy_points(space.space, points, 0, count, copied);
+    py::gil_scoped_release release;
+    return batch_.time(space.space, copied.data(), count);
+  }
+
+  std::vector<double> time_mappings(const std::vector<std::vector<NamedDirective>>& lists) {
+    std::vector<Mapping> mappings;
+    for (const auto& directives : lists) mappings.push_back(layer_.read(directives));
+    py::gil_scoped_release release;
+    return batch_.time(mappings);
+  }
+
  private:
   static ScorerSpec make_spec(const std::string& model, const NamedLayer& layer,
                               const Hardware& hardware, bool guarded) {
@@ -88,7 +104,9 @@ void bind_evaluator(py::module_& module) {
            py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("guarded"))
       .def("evaluate", &Evaluator::evaluate, py::arg("space"), py::arg("points"),
            py::arg("threads") = 1)
-      .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"));
+      .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"))
+      .def("time_points", &Evaluator::time_points, py::arg("space"), py::arg("points"))
+      .def("time_mappings", &Evaluator::time_mappings, py::arg("mappings"));
 }
 
 }  // namespace gym::python

@@ -23,6 +23,7 @@ class NamedLayer {
   NamedLayer(const std::string& op, const NamedValues& extents, const NamedValues& strides);
 
   Dim dim(std::string_view name) const;
+  const std::string& name(Dim dim) const { return names_[dim]; }
   Mapping read(const std::vector<NamedDirective>& directives) const;
   std::vector<NamedDirective> write(const Mapping& mapping) const;
 

@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,13 +19,38 @@ namespace py = pybind11;
 
 namespace {
 
+// The binary's parser lets no others through, so its model divides by them.
+void require_readable(const NamedLayer& named) {
+  for (const auto& [dim, value] : named.layer.extents) {
+    if (value == 0) {
+      throw std::invalid_argument("extent of " + named.name(dim) + " is 0; allowed: all but 0");
+    }
+  }
+  for (Dim dim = 0; dim < kUnknownDim; ++dim) {
+    const std::int32_t stride = named.layer.stride[dim];
+    if (stride < 1) {
+      throw std::invalid_argument("stride of " + named.name(dim) + " is " + std::to_string(stride) +
+                                  "; allowed: integers from 1");
+    }
+  }
+}
+
 py::tuple run_network(const std::vector<NamedLayer>& layers,
                       const std::vector<std::vector<NamedDirective>>& mappings,
                       std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t offchip_bw,
                       const std::vector<std::pair<std::int32_t, std::int32_t>>& nocs) {
+  if (mappings.size() != layers.size()) {
+    throw std::invalid_argument(std::to_string(mappings.size()) + " mappings of " +
+                                std::to_string(layers.size()) + " layers; give one of each");
+  }
+  if (nocs.size() > maestro::kMaxLevels) {
+    throw std::invalid_argument(std::to_string(nocs.size()) + " networks-on-chip; allowed: up to " +
+                                std::to_string(maestro::kMaxLevels));
+  }
   std::vector<maestro::MappedLayer> mapped;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    mapped.push_back({layers[i].layer, layers[i].read(mappings.at(i))});
+    require_readable(layers[i]);
+    mapped.push_back({layers[i].layer, layers[i].read(mappings[i])});
   }
   maestro::Machine machine{num_pes, simd_lanes, offchip_bw, {}};
   for (const auto& [bw, latency] : nocs) machine.nocs.push_back({bw, latency});

@@ -10,13 +10,12 @@
 
 namespace gym::python {
 
-// Checked points, copied: the caller may change its array while the batch runs.
-struct PointBatch {
-  std::vector<std::int32_t> data;
-  std::int64_t count;
-};
+// Returns N; throws std::invalid_argument unless the points are int32[N, D] in C order.
+std::int64_t count_points(const MapSpace& space, const pybind11::array& points);
 
-// Throws std::invalid_argument unless the points are int32[N, D], in C order and in range.
-PointBatch copy_points(const MapSpace& space, const pybind11::array& points);
+// Copies points from `start` on into `block`: the caller may change its array while they are
+// evaluated. Throws std::invalid_argument unless they are in range.
+void copy_points(const MapSpace& space, const pybind11::array& points, std::int64_t start,
+                 std::int64_t count, std::vector<std::int32_t>& block);
 
 }  // namespace gym::python

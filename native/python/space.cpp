@@ -34,9 +34,10 @@ NamedSpace::NamedSpace(const NamedLayer& layer, const NamedValues& parameters,
 
 std::vector<NamedDirective> NamedSpace::decode(const py::array& point) const {
   const py::array rows = point.attr("reshape")(1, -1);
-  const PointBatch batch = copy_points(space, rows);
+  std::vector<std::int32_t> entries;
+  copy_points(space, rows, 0, count_points(space, rows), entries);
   Mapping mapping;
-  space.decode(batch.data.data(), mapping);
+  space.decode(entries.data(), mapping);
   return layer_.write(mapping);
 }
 

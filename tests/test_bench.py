@@ -1,0 +1,183 @@
+"""``experiments.bench``: what it measures, and what it says of a program that is no MAESTRO."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from map_space_helpers import CONV, PES, layers, machines, steady
+from run_helpers import load
+
+from experiments import batch_speed, bench, binary_speed, env_speed, mapping_speed, sections
+from experiments.maestro_binary import MaestroBinary
+from experiments.mapping_speed import random_mapping
+from maestro_env import _native
+from maestro_env.m_file import parse
+from maestro_env.map_space import MapSpace
+from maestro_env.mapping import to_m
+from maestro_env.models import MODELS
+from maestro_env.objectives import column
+from maestro_env.problem import Problem
+from maestro_env.threads import processors
+
+SMALL = {
+    batch_speed: {"REPEATS": 2, "MAPPINGS": 300, "BATCH_SIZES": (1, 10, 1000)},
+    mapping_speed: {"REPEATS": 2, "MAPPINGS": 40},
+    env_speed: {"REPEATS": 2, "STEPS": 150, "COPIES": 20, "VECTOR_STEPS": 5},
+    binary_speed: {"REPEATS": 2, "MAPPINGS": 20, "CALLS": 2, "LAYERS": binary_speed.LAYERS[:1]},
+}
+
+
+def program(directory: Path, script: str) -> Path:
+    path = directory / "maestro"
+    path.write_text(script, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def drop_in(tmp_path: Path) -> Path:
+    """A program that stands in for the binary: it reads its files and writes its CSV."""
+    return program(tmp_path, f'#!/bin/sh\nexec "{sys.executable}" -m maestro_env.compat "$@"\n')
+
+
+def test_a_report(
+    drop_in: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for module, values in SMALL.items():
+        for name, value in values.items():
+            monkeypatch.setattr(module, name, value)
+    path = tmp_path / "new" / "bench.json"
+    assert bench.main([f"--json={path}", f"--maestro={drop_in}"]) == 0
+    report, shown = load(path), capsys.readouterr().out
+    assert f"{report['date']}, {report['processor']}, {processors()} processors" in shown
+    assert report["versions"]["python"] in sys.version
+
+    def keys(section: str, *names: str) -> list[tuple[object, ...]]:
+        return [tuple(row[name] for name in names) for row in report[section]]
+
+    layers = batch_speed.LAYERS
+    batches = set(keys("batches", "layer", "schema", "model", "threads"))
+    threads = {1, 2} if processors() > 1 else {1}
+    assert batches >= set(product(layers, ["legal13"], MODELS, threads))
+    assert ("full17", "maestro") not in {key[1:3] for key in batches}
+    assert keys("batch_sizes", "model", "batch") == [*product(MODELS, (1, 10, 1000))]
+    assert keys("mappings", "layer", "model") == [*product(layers, MODELS)]
+    assert sorted(keys("levels", "model", "levels")) == [*product(MODELS, (1, 2, 3, 4))]
+    assert keys("environments", "layer", "model") == [*product(layers, MODELS)]
+    assert keys("maestro_binary", "model") == [("exact",), ("maestro, no guard",), ("maestro",)]
+    for section in ("batches", "batch_sizes", "mappings", "levels", "environments"):
+        for row in report[section]:
+            assert all(figure > 0 for figure in row.values() if isinstance(figure, float))
+    for row in report["mappings"] + report["levels"]:
+        assert row["p50_us"] <= row["p90_us"] <= row["p99_us"]
+    for row in report["maestro_binary"]:
+        assert row["ratio"] == pytest.approx(row["binary_us"] / row["model_us"])
+        assert row["call_ratio"] == pytest.approx(row["binary_call_us"] / row["model_us"])
+        # A call starts Python, which takes longer than its share of a file of 20.
+        assert row["call_ratio"] > row["ratio"] > 1
+
+
+def test_work_is_done_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(sections.time, "perf_counter", lambda: now[0])
+    took = {"a": iter((50.0, 1.0, 2.0)), "b": iter((60.0, 20.0, 10.0))}
+    done = []
+
+    def work(name: str) -> None:
+        done.append(name)
+        now[0] += next(took[name])
+
+    seconds = sections.interleaved({name: partial(work, name) for name in took}, 3)
+    assert done == ["a", "b"] * 3
+    assert seconds == {"a": 2, "b": 20}
+
+
+# The exact model has no TRCONV.
+LAYERS = layers().filter(lambda layer: layer.operator != "TRCONV")
+
+
+@given(st.builds(MapSpace, LAYERS, machines), st.integers(1, 4), st.integers(0, 99))
+@steady
+def test_random_mappings_of_any_number_of_levels_are_valid(
+    space: MapSpace, number: int, seed: int
+) -> None:
+    mapping = random_mapping(space, number, np.random.default_rng(seed))
+    assert len(mapping.levels) == number
+    assert Problem(space).evaluate_mapping(mapping)[1] == "ok"
+    if number == 2:
+        assert space.decode(space.encode(mapping)) == mapping
+
+
+def drawn(count: int) -> tuple[MapSpace, np.ndarray]:
+    space = MapSpace(CONV, PES)
+    return space, space.sample(count, np.random.default_rng(0))
+
+
+def test_a_file_has_a_layer_for_every_mapping() -> None:
+    space, points = drawn(5)
+    mappings = [space.decode(point) for point in points]
+    layers = parse(to_m(CONV, mappings)).layers
+    assert [each.directives for each in layers] == [each.directives for each in mappings]
+    assert {each.operator for each in layers} == {"CONV"}
+    assert all(dict(each.extents) == CONV.extents for each in layers)
+
+
+def test_a_binary_evaluates_the_mappings_it_is_given(drop_in: Path, tmp_path: Path) -> None:
+    space, points = drawn(3)
+    binary = MaestroBinary(drop_in, PES, tmp_path)
+    runtime = _native.CSV_HEADER.split(",").index(" Runtime (Cycles)")
+    rows = Problem(space, "maestro", guard=False).evaluate(points)
+    expected = column(rows.metrics, "latency_cycles").tolist()
+    # Of a second call there is nothing left of the first.
+    for chosen in ([0, 1, 2], [1]):
+        text = to_m(CONV, [space.decode(points[index]) for index in chosen])
+        lines = binary.evaluate(text)
+        found = [float(line.split(",")[runtime]) for line in lines]
+        assert found == [expected[index] for index in chosen]
+
+
+NO_MAESTRO: dict[str, tuple[str, str]] = {
+    "does nothing": ("#!/bin/sh\n", "writes no CSV; is it another program?"),
+    "no rows": ("#!/bin/sh\necho header > mapping.csv\n", "wrote 0 rows for 1000 mappings"),
+    "few rows": ("#!/bin/sh\nprintf 'h\\n1\\n2\\n' > mapping.csv\n", "wrote 2 rows for 1000"),
+    "binary rows": ("#!/bin/sh\nprintf '\\377' > mapping.csv\n", "writes no CSV"),
+    "refuses": ("#!/bin/sh\nexit 3\n", "refuses a mapping file with status 3"),
+    "crashes": ("#!/bin/sh\nkill -SEGV $$\n", "dies on a mapping file: Segmentation fault"),
+    "no program": ("words\n", "Exec format error"),
+    "no interpreter": ("#!/nowhere/sh\n", "No such file or directory"),
+}
+
+
+def refused(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    assert bench.main([f"--maestro={path}"]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith("error: ")
+    assert shown.err.count("\n") == 1
+    return shown.err
+
+
+@pytest.mark.parametrize(("script", "message"), NO_MAESTRO.values(), ids=NO_MAESTRO)
+def test_a_program_that_is_no_maestro_is_refused(
+    script: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in refused(program(tmp_path, script), capsys)
+
+
+def test_a_path_without_a_program_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "does not exist" in refused(tmp_path / "nothing", capsys)
+    assert "is no file" in refused(tmp_path, capsys)
+    path = program(tmp_path, "#!/bin/sh\n")
+    path.chmod(0o644)
+    assert f"is not executable: chmod +x {path}" in refused(path, capsys)
