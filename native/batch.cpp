@@ -77,8 +77,9 @@ std::vector<double> BatchEvaluator::time(const MapSpace& space, const std::int32
   const std::lock_guard<std::mutex> lock(mutex_);
   require_workers(1);
   Metrics metrics;
+  Status status;
   return seconds_each(static_cast<std::size_t>(count), [&](std::size_t i) {
-    workers_[0].score(space, points + i * space.parameters.size(), metrics);
+    workers_[0].score(space, points + i * space.parameters.size(), 1, &metrics, &status);
   });
 }
 

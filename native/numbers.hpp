@@ -10,18 +10,20 @@
 
 namespace gym {
 
-// Code for several mappings is compiled for processors that can, with all it calls in it.
+// Code for several mappings is compiled for each kind of processor, with all it calls in it; how many
+// mappings is defined before this is included.
 #define GYM_INLINE [[gnu::always_inline]] inline
+#ifndef GYM_LANES
+#define GYM_LANES 4
+#endif
 
-inline constexpr int kLanes = 4;
-
-// Nothing is passed to code compiled apart but by reference.
+// Nothing is passed to code compiled otherwise but by reference.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 // One number a mapping. Integers below 2^53 are exact as doubles, which every processor multiplies
 // and divides side by side.
-using Wide = double __attribute__((vector_size(kLanes * sizeof(double))));
-using WideFlag = std::int64_t __attribute__((vector_size(kLanes * sizeof(double))));
+using Wide = double __attribute__((vector_size(GYM_LANES * sizeof(double))));
+using WideFlag = std::int64_t __attribute__((vector_size(GYM_LANES * sizeof(double))));
 using Count = std::int64_t;
 
 // A constant.

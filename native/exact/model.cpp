@@ -74,7 +74,7 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     return Model::evaluate(space, points, count, rows, statuses);
   }
   const std::size_t width = space.parameters.size();
-  std::array<std::int64_t, kLanes> index;
+  std::array<std::int64_t, wide::kBlock> index;
   const auto run = [&] {
     const int lanes = wide_batch_.size();
     if (lanes == 0) return;
@@ -102,7 +102,7 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
 // Whether all mappings of a space are two-level ones of uncut windows, with numbers that doubles
 // count exactly.
 bool ExactModel::fits_side_by_side(const MapSpace& space) const {
-  if (!wide::supported() || !possible_ || !checked_ || !tiler_.reads(space) ||
+  if (!wide_batch_.works() || !possible_ || !checked_ || !tiler_.reads(space) ||
       hardware_.simd_lanes > 1)
     return false;
   if (!countable(nest_, 2, hardware_.noc_latency, 0x1p51) || wide_problem_.loops == 0) return false;

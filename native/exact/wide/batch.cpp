@@ -3,51 +3,52 @@
 namespace gym::exact::wide {
 
 void Batch::add(const Tiling& tiling) {
-  for (std::size_t j = 0; j < tiling_.level.size(); ++j) {
-    add_level(tiling.level[j], tiling_.level[j]);
+  for (std::size_t j = 0; j < tilings_.level.size(); ++j) {
+    add_level(tiling.level[j], tilings_.level[j]);
   }
   ++size_;
 }
 
-void Batch::add_level(const TiledLevel& level, WideTiling::Level& to) const {
+void Batch::add_level(const TiledLevel& level, Tilings::Level& to) const {
+  const auto i = static_cast<std::size_t>(size_);
+  // Loops that are not cut come first, in any order: they never move.
   std::array<int, kLoops> place;
   place.fill(-1);
-  // Loops that are not cut come first, in any order: they never move.
-  for (int i = 0; i < level.count; ++i) place[level.order[i]] = problem_.loops - level.count + i;
+  for (int k = 0; k < level.count; ++k) place[level.order[k]] = problem_.loops - level.count + k;
   int uncut = 0;
-  to.spatial[size_] = -1;
+  to.spatial.of[i] = -1;
   for (int d = 0; d < problem_.loops; ++d) {
     const LoopId id = problem_.loop[d].id;
-    to.tile[d][size_] = real(level.tile[id]);
-    to.place[d][size_] = place[id] >= 0 ? place[id] : uncut++;
-    if (id == level.spatial) to.spatial[size_] = d;
+    to.tile[d].of[i] = real(level.tile[id]);
+    to.place[d].of[i] = place[id] >= 0 ? place[id] : uncut++;
+    if (id == level.spatial) to.spatial.of[i] = d;
   }
-  to.units[size_] = real(level.units);
+  to.units.of[i] = real(level.units);
 }
 
 void Batch::run() {
-  // Lanes without a mapping repeat the first one.
-  for (WideTiling::Level& level : tiling_.level) {
-    const auto repeat = [this](Wide& numbers) {
-      for (int lane = size_; lane < kLanes; ++lane) numbers[lane] = numbers[0];
-    };
+  // What is left of the block repeats the first mapping.
+  const auto fill = [this](Column& column) {
+    for (auto i = static_cast<std::size_t>(size_); i < kBlock; ++i) column.of[i] = column.of[0];
+  };
+  for (Tilings::Level& level : tilings_.level) {
     for (int d = 0; d < problem_.loops; ++d) {
-      repeat(level.tile[d]);
-      repeat(level.place[d]);
+      fill(level.tile[d]);
+      fill(level.place[d]);
     }
-    repeat(level.spatial);
-    repeat(level.units);
+    fill(level.spatial);
+    fill(level.units);
   }
-  evaluate(problem_, tiling_, figures_, right_);
+  evaluate_(problem_, tilings_, results_);
   size_ = 0;
 }
 
-void Batch::read(int lane, Metrics& metrics) const {
-  const auto* columns = reinterpret_cast<const double*>(&figures_);
+void Batch::read(int i, Metrics& metrics) const {
   auto* row = reinterpret_cast<double*>(&metrics);
-  columns += lane;
 #pragma GCC unroll 9
-  for (std::size_t c = 0; c < kMetrics; ++c) row[c] = columns[c * kLanes];
+  for (std::size_t c = 0; c < kMetrics; ++c) {
+    row[c] = results_.figures[c].of[static_cast<std::size_t>(i)];
+  }
 }
 
 }  // namespace gym::exact::wide

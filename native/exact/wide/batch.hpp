@@ -1,33 +1,35 @@
-// Collects two-level tilings of one layer until there is one for every lane.
+// Collects tilings of one layer until there is a block of them.
 #pragma once
 
 #include "../tiling.hpp"
-#include "evaluate.hpp"
+#include "block.hpp"
 
 namespace gym::exact::wide {
 
 class Batch {
  public:
-  explicit Batch(const Problem& problem) : problem_(problem) {}
+  explicit Batch(const Problem& problem) : problem_(problem), evaluate_(fastest()) {}
 
+  // Whether this processor evaluates mappings side by side.
+  bool works() const { return evaluate_ != nullptr; }
   int size() const { return size_; }
-  bool full() const { return size_ == kLanes; }
+  bool full() const { return size_ == kBlock; }
   void add(const Tiling& tiling);
   // Evaluates those there are, and is empty again.
   void run();
 
-  // Of the last run: whether a lane's figures are right, and what they are.
-  bool right(int lane) const { return right_[lane] != 0; }
-  void read(int lane, Metrics& metrics) const;
+  // Of the last run: whether the figures of its i-th mapping are right, and what they are.
+  bool right(int i) const { return results_.right.of[static_cast<std::size_t>(i)] != 0; }
+  void read(int i, Metrics& metrics) const;
 
  private:
-  void add_level(const TiledLevel& level, WideTiling::Level& to) const;
+  void add_level(const TiledLevel& level, Tilings::Level& to) const;
 
   const Problem& problem_;
-  WideTiling tiling_;
+  const Evaluate evaluate_;
+  Tilings tilings_;
   int size_ = 0;
-  BasicMetrics<Wide> figures_;
-  WideFlag right_;
+  Results results_;
 };
 
 }  // namespace gym::exact::wide

@@ -6,6 +6,38 @@
 #include "problem.hpp"
 
 namespace gym::exact::wide {
+namespace {
+
+GYM_INLINE Wide rows(const Axis& axis, Wide outputs) { return outputs * axis.step + axis.halo; }
+// Rows left of a tile of so many outputs, `advance` outputs later.
+GYM_INLINE Wide left(const Axis& axis, Wide outputs, Wide advance) {
+  return most(Wide{}, axis.halo - (advance * axis.stride - outputs * axis.step));
+}
+
+// What a loop of this extent contributes to the words of a tile.
+GYM_INLINE BasicTileWords<Wide> words_along(const Loop& loop, Wide extent) {
+  const Wide one = number<Wide>(1);
+  const Wide input = loop.axis != nullptr ? rows(*loop.axis, extent) : extent;
+  return {loop.id == kLoopK ? one : input, loop.in_filter ? extent : one,
+          loop.in_output ? extent : one};
+}
+
+// What all contribute that is never cut.
+GYM_INLINE BasicTileWords<Wide> whole_words(const Problem& problem) {
+  return {number<Wide>(problem.still_rows), number<Wide>(problem.window), number<Wide>(1)};
+}
+
+GYM_INLINE BasicTileWords<Wide> tile_words(const Problem& problem,
+                                           const std::array<Wide, kMaxLoops>& tile) {
+  BasicTileWords<Wide> words = whole_words(problem);
+  for (int d = 0; d < problem.loops; ++d) {
+    const BasicTileWords<Wide> along = words_along(problem.loop[d], tile[d]);
+    words.input *= along.input;
+    words.filter *= along.filter;
+    words.output *= along.output;
+  }
+  return words;
+}
 
 // Of all boxes that have one extent in a loop at a level.
 struct WideCut {
@@ -72,12 +104,11 @@ struct WideLevelLoop {
   }
 };
 
-// As mappings say it, by loop.
+// See Tilings.
 struct WideTiling {
   struct Level {
     std::array<Wide, kMaxLoops> tile, place;
-    Wide spatial;  // the loop dealt to the units
-    Wide units;
+    Wide spatial, units;
   };
   std::array<Level, 2> level;
 };
@@ -113,4 +144,5 @@ struct WidePartition {
   }
 };
 
+}  // namespace
 }  // namespace gym::exact::wide

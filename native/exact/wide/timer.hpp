@@ -5,6 +5,7 @@
 #include "cuts.hpp"
 
 namespace gym::exact::wide {
+namespace {
 
 inline constexpr int kStates = 1 << kMaxLoops;
 using Table = std::array<Wide, kStates>;
@@ -18,7 +19,7 @@ GYM_INLINE WideFlag pes_never_wait(const Problem& problem, const WidePartition& 
     largest[d] = most(cut[0].largest_array(), cut[1].largest_array());
     fewest_macs *= least(cut[0].tail, cut[1].tail);
   }
-  const BasicTileWords<Wide> words = problem.tile_words(largest);
+  const BasicTileWords<Wide> words = tile_words(problem, largest);
   const Wide bw = number<Wide>(problem.hardware.noc_bw);
   return (words.fetched() <= bw) & (words.output <= bw) &
          (number<Wide>(problem.hardware.noc_latency) <= fewest_macs);
@@ -37,20 +38,19 @@ struct Mover {
   Wide in_filter, in_output;
 };
 
-GYM_INLINE BasicTileWords<Wide> select(WideFlag flag, const BasicTileWords<Wide>& a,
+GYM_INLINE BasicTileWords<Wide> choose(WideFlag flag, const BasicTileWords<Wide>& a,
                                        const BasicTileWords<Wide>& b) {
-  return {gym::select(flag, a.input, b.input), gym::select(flag, a.filter, b.filter),
-          gym::select(flag, a.output, b.output)};
+  return {select(flag, a.input, b.input), select(flag, a.filter, b.filter),
+          select(flag, a.output, b.output)};
 }
-GYM_INLINE Mover select(WideFlag flag, const Mover& a, const Mover& b) {
-  return {gym::select(flag, a.steps, b.steps),
-          {gym::select(flag, a.compute[0], b.compute[0]),
-           gym::select(flag, a.compute[1], b.compute[1])},
-          {select(flag, a.words[0], b.words[0]), select(flag, a.words[1], b.words[1])},
-          gym::select(flag, a.advance, b.advance),
-          gym::select(flag, a.back, b.back),
-          gym::select(flag, a.in_filter, b.in_filter),
-          gym::select(flag, a.in_output, b.in_output)};
+GYM_INLINE Mover choose(WideFlag flag, const Mover& a, const Mover& b) {
+  return {select(flag, a.steps, b.steps),
+          {select(flag, a.compute[0], b.compute[0]), select(flag, a.compute[1], b.compute[1])},
+          {choose(flag, a.words[0], b.words[0]), choose(flag, a.words[1], b.words[1])},
+          select(flag, a.advance, b.advance),
+          select(flag, a.back, b.back),
+          select(flag, a.in_filter, b.in_filter),
+          select(flag, a.in_output, b.in_output)};
 }
 
 class Movers {
@@ -62,18 +62,18 @@ class Movers {
     for (int d = 0; d < count_; ++d) {
       by_loop[d] = mover(problem, d, partition.top[d], partition.below[d]);
       const Wide moves = number<Wide>(kMaxLoops);
-      key[d] = partition.top[d].place + gym::select(by_loop[d].steps > 1, moves, Wide{});
+      key[d] = partition.top[d].place + select(by_loop[d].steps > 1, moves, Wide{});
     }
     std::array<Wide, kMaxLoops> rank{};
     for (int d = 0; d < count_; ++d) {
       for (int e = 0; e < count_; ++e) {
-        rank[d] += gym::select(key[e] < key[d], number<Wide>(1), Wide{});
+        rank[d] += select(key[e] < key[d], number<Wide>(1), Wide{});
       }
     }
     for (int r = 0; r < count_; ++r) {
       mover_[r] = by_loop[0];
       for (int d = 1; d < count_; ++d) {
-        mover_[r] = select(rank[d] == number<Wide>(r), by_loop[d], mover_[r]);
+        mover_[r] = choose(rank[d] == number<Wide>(r), by_loop[d], mover_[r]);
       }
     }
   }
@@ -93,15 +93,15 @@ class Movers {
     const Wide one = number<Wide>(1);
     Mover mover;
     mover.steps = cut.steps;
-    mover.compute[1] = gym::select(several, most(whole, tail), tail);
-    mover.compute[0] = gym::select(moves, whole, mover.compute[1]);
-    mover.words[1] = problem.words_along(d, cut.array_last);
-    mover.words[0] = problem.words_along(d, cut.largest_array());
+    mover.compute[1] = select(several, most(whole, tail), tail);
+    mover.compute[0] = select(moves, whole, mover.compute[1]);
+    mover.words[1] = words_along(loop, cut.array_last);
+    mover.words[0] = words_along(loop, cut.largest_array());
     mover.in_filter = loop.in_filter ? one : Wide{};
     mover.in_output = loop.in_output ? one : Wide{};
     if (loop.axis != nullptr) {
       mover.advance = number<Wide>(loop.axis->halo);
-      mover.back = loop.axis->left(cut.advance(), (cut.steps - 1) * cut.advance());
+      mover.back = left(*loop.axis, cut.advance(), (cut.steps - 1) * cut.advance());
     } else {
       mover.advance = mover.back = loop.id == kLoopK ? one : Wide{};
     }
@@ -144,7 +144,7 @@ class Walk {
  private:
   GYM_INLINE void tabulate(const Problem& problem) {
     compute_[0] = number<Wide>(problem.window);
-    const BasicTileWords<Wide> whole = problem.whole_words();
+    const BasicTileWords<Wide> whole = whole_words(problem);
     input_[0] = whole.input;
     filter_[0] = whole.filter;
     output_[0] = whole.output;
@@ -173,7 +173,7 @@ class Walk {
 
   GYM_INLINE Wide cycles_of(Wide words) const {
     const Wide queue = never_queues_ ? Wide{} : floor_div(most(words - 1, Wide{}), bw_);
-    return gym::select(words > 0, latency_ + queue, Wide{});
+    return select(words > 0, latency_ + queue, Wide{});
   }
 
   GYM_INLINE void fill_and_drain() {
@@ -191,7 +191,7 @@ class Walk {
   // What comes in at the first move of the innermost loop, told with the step before; it may be its
   // last.
   GYM_INLINE Wide first_move(int state) const {
-    return gym::select(movers_[inner_].steps == 2, fetched_[state | inner_bit_], fetched_[state]);
+    return select(movers_[inner_].steps == 2, fetched_[state | inner_bit_], fetched_[state]);
   }
   GYM_INLINE Wide leaving_inside(int state) const {
     return movers_[inner_].in_output * output_[state];
@@ -200,7 +200,7 @@ class Walk {
   // The first step and the last one, or the only one.
   GYM_INLINE void ends() {
     const Wide one = number<Wide>(1);
-    const Wide moves = gym::select(movers_[inner_].steps > 1, one, Wide{});
+    const Wide moves = select(movers_[inner_].steps > 1, one, Wide{});
     step<true, true>(one - moves, last_, Wide{}, Wide{});
     step<true, false>(moves, 0, first_move(0), Wide{});
     step<false, true>(moves, last_, Wide{}, leaving_inside(last_ & ~inner_bit_));
@@ -218,7 +218,7 @@ class Walk {
       output = most(output, movers_[i].in_output);
     }
     const Wide whole = most(mover.steps - 2, Wide{});
-    const Wide last = gym::select(mover.steps > 1, number<Wide>(1), Wide{});
+    const Wide last = select(mover.steps > 1, number<Wide>(1), Wide{});
     for (int state = 0; state < bit; ++state) {
       for (const int to : {state, state | bit}) {
         const int from = state | inside;
@@ -238,7 +238,7 @@ class Walk {
   GYM_INLINE void between() {
     const Wide steps = movers_[inner_].steps;
     const Wide whole = most(steps - 3, Wide{});
-    const Wide last = gym::select(steps > 2, number<Wide>(1), Wide{});
+    const Wide last = select(steps > 2, number<Wide>(1), Wide{});
     for (int state = 0; state < inner_bit_; ++state) {
       const Wide out = leaving_inside(state);
       step<false, false>(times_[state] * whole, state, fetched_[state], out);
@@ -256,7 +256,7 @@ class Walk {
     if (!last) profile_.ingress.add(in_time, times);
     if (!first) profile_.egress.add(out_time, times);
     const Wide peak = ceil_div(most(in, out), compute);
-    profile_.peak_bw = gym::select(times > 0, most(profile_.peak_bw, peak), profile_.peak_bw);
+    profile_.peak_bw = select(times > 0, most(profile_.peak_bw, peak), profile_.peak_bw);
   }
 
   const Wide bw_, latency_;
@@ -269,4 +269,5 @@ class Walk {
   Table outer_input_;  // along the loops outside m, by their states: from 2^m on
 };
 
+}  // namespace
 }  // namespace gym::exact::wide

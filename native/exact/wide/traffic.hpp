@@ -4,15 +4,16 @@
 #include "cuts.hpp"
 
 namespace gym::exact::wide {
+namespace {
 
 // What a loop contributes to a sum over movers: as the mover, outside it, inside it.
 struct Factor {
   Wide mover, outside, inside;
 };
 
-GYM_INLINE Factor select(WideFlag flag, const Factor& a, const Factor& b) {
-  return {gym::select(flag, a.mover, b.mover), gym::select(flag, a.outside, b.outside),
-          gym::select(flag, a.inside, b.inside)};
+GYM_INLINE Factor choose(WideFlag flag, const Factor& a, const Factor& b) {
+  return {select(flag, a.mover, b.mover), select(flag, a.outside, b.outside),
+          select(flag, a.inside, b.inside)};
 }
 
 class LevelTraffic {
@@ -21,15 +22,15 @@ class LevelTraffic {
       : problem_(problem), level_(level) {
     for (int d = 0; d < problem.loops; ++d) {
       array_copies_[d] = copies(level[d].sums);
-      unit_copies_[d] = select(level[d].spatial, copies_for_units(level[d].sums), array_copies_[d]);
+      unit_copies_[d] = choose(level[d].spatial, copies_for_units(level[d].sums), array_copies_[d]);
       if (problem.loop[d].axis == nullptr) continue;
       array_rows_[d] = rows<false>(d);
-      unit_rows_[d] = select(level[d].spatial, rows<true>(d), array_rows_[d]);
+      unit_rows_[d] = choose(level[d].spatial, rows<true>(d), array_rows_[d]);
     }
   }
 
   GYM_INLINE BasicLevelWords<Wide> words() const {
-    const BasicTileWords<Wide> whole = problem_.whole_words();
+    const BasicTileWords<Wide> whole = whole_words(problem_);
     BasicLevelWords<Wide> words;
     words.fetched_input = whole.input * moved(of_input(array_rows_, array_copies_));
     words.unit_input = whole.input * moved(of_input(unit_rows_, unit_copies_));
@@ -48,7 +49,7 @@ class LevelTraffic {
     for (int place = problem_.loops; place-- > 0;) {
       Factor at = factors[0];
       for (int d = 1; d < problem_.loops; ++d) {
-        at = select(level_[d].place == number<Wide>(place), factors[d], at);
+        at = choose(level_[d].place == number<Wide>(place), factors[d], at);
       }
       stays = at.mover * inside + at.outside * stays;
       inside *= at.inside;
@@ -105,13 +106,13 @@ class LevelTraffic {
     rows.mover = units ? Wide{} : (sums.steps - sums.boxes) * axis.halo;
     for (int i = 0; i < level_[d].cuts; ++i) {
       const WideCut& cut = level_[d].cut[i];
-      const Wide moving_boxes = gym::select(cut.moves(), cut.boxes, Wide{});
+      const Wide moving_boxes = select(cut.moves(), cut.boxes, Wide{});
       const Wide back = (cut.steps - 1) * cut.advance();
       if (units) {
-        rows.inside += moving_boxes * cut.active_last * axis.left(cut.tile, back);
-        rows.mover += moving_boxes * (cut.chunks - cut.units) * axis.left(cut.tile, cut.advance());
+        rows.inside += moving_boxes * cut.active_last * left(axis, cut.tile, back);
+        rows.mover += moving_boxes * (cut.chunks - cut.units) * left(axis, cut.tile, cut.advance());
       } else {
-        rows.inside += moving_boxes * axis.left(cut.advance(), back);
+        rows.inside += moving_boxes * left(axis, cut.advance(), back);
       }
     }
     return rows;
@@ -122,4 +123,5 @@ class LevelTraffic {
   Factors array_copies_, unit_copies_, array_rows_, unit_rows_;
 };
 
+}  // namespace
 }  // namespace gym::exact::wide

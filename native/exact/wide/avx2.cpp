@@ -1,0 +1,18 @@
+#include "standard.hpp"
+
+#ifdef __x86_64__
+// GCC takes operations on vectors apart where they are defined, not where they are inlined.
+#ifndef __clang__
+#pragma GCC target("avx2")
+#endif
+#define GYM_LANES 4
+#include "lanes.hpp"
+
+namespace gym::exact::wide {
+
+void evaluate_avx2(const Problem& problem, const Tilings& tilings, Results& results) {
+  evaluate_lanes(problem, tilings, results);
+}
+
+}  // namespace gym::exact::wide
+#endif

@@ -1,0 +1,77 @@
+// Evaluates a block of mappings, as many of them side by side as the instruction set has lanes for.
+#pragma once
+
+#include "../buffers.hpp"
+#include "../figures.hpp"
+#include "instruction_sets.hpp"
+#include "timer.hpp"
+#include "traffic.hpp"
+
+namespace gym::exact::wide {
+namespace {
+
+GYM_INLINE void size_buffers(const Problem& problem, const WideTiling& tiling,
+                             BasicFindings<Wide>& findings) {
+  std::array<Wide, kMaxLoops> tile;
+  for (int d = 0; d < problem.loops; ++d) tile[d] = number<Wide>(problem.loop[d].extent);
+  for (std::size_t j = 0; j < tiling.level.size(); ++j) {
+    for (int d = 0; d < problem.loops; ++d) tile[d] = least(tiling.level[j].tile[d], tile[d]);
+    findings.buffer[j] = two_of(tile_words(problem, tile));
+  }
+  findings.sharers[0] = tiling.level[1].units;
+}
+
+// Says whose figures are right.
+GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling,
+                             BasicMetrics<Wide>& figures) {
+  const WidePartition partition(problem, tiling);
+  BasicFindings<Wide> findings;
+  findings.words[0] = LevelTraffic(problem, partition.top).words();
+  findings.words[1] = LevelTraffic(problem, partition.below).words();
+  findings.busy_pe_cycles = number<Wide>(problem.totals.macs);
+  size_buffers(problem, tiling, findings);
+  const Movers movers(problem, partition);
+  Walk(problem, movers).run(findings.onchip_cycles, findings.profile);
+  BasicReport<Wide> report;
+  report.write(problem.totals, static_cast<int>(tiling.level.size()), problem.hardware, findings);
+  fill(report, problem.hardware, figures);
+  figures.csv_energy_nj = number<Wide>(std::numeric_limits<double>::quiet_NaN());
+  return pes_never_wait(problem, partition);
+}
+
+GYM_INLINE Wide load(const Column& column, int first) {
+  Wide numbers;
+  std::memcpy(&numbers, &column.of[static_cast<std::size_t>(first)], sizeof(numbers));
+  return numbers;
+}
+GYM_INLINE void store(Wide numbers, Column& column, int first) {
+  std::memcpy(&column.of[static_cast<std::size_t>(first)], &numbers, sizeof(numbers));
+}
+
+GYM_INLINE WideTiling load(const Problem& problem, const Tilings& tilings, int first) {
+  WideTiling tiling;
+  for (std::size_t j = 0; j < tiling.level.size(); ++j) {
+    const Tilings::Level& from = tilings.level[j];
+    WideTiling::Level& to = tiling.level[j];
+    for (int d = 0; d < problem.loops; ++d) {
+      to.tile[d] = load(from.tile[d], first);
+      to.place[d] = load(from.place[d], first);
+    }
+    to.spatial = load(from.spatial, first);
+    to.units = load(from.units, first);
+  }
+  return tiling;
+}
+
+GYM_INLINE void evaluate_lanes(const Problem& problem, const Tilings& tilings, Results& results) {
+  for (int first = 0; first < kBlock; first += GYM_LANES) {
+    BasicMetrics<Wide> figures;
+    const WideFlag right = evaluate(problem, load(problem, tilings, first), figures);
+    const auto* columns = reinterpret_cast<const Wide*>(&figures);
+    for (std::size_t c = 0; c < kMetrics; ++c) store(columns[c], results.figures[c], first);
+    store(select(right, number<Wide>(1), Wide{}), results.right, first);
+  }
+}
+
+}  // namespace
+}  // namespace gym::exact::wide
