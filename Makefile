@@ -2,9 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := $(wildcard native/*.?pp native/*/*.?pp) setup.py pyproject.toml constraints.txt
-CPP := $(wildcard native/*.?pp native/*/*.?pp tests/native/*.?pp tests/plain/*.?pp \
-  tests/plain/*/*.?pp)
+NATIVE := $(wildcard native/*.?pp native/*/*.?pp native/*/*/*.?pp)
+SOURCES := $(NATIVE) setup.py pyproject.toml constraints.txt
+CPP := $(NATIVE) $(wildcard tests/native/*.?pp tests/plain/*.?pp tests/plain/*/*.?pp)
 FUZZ_SECONDS ?= 600
 
 .PHONY: run test differential fuzz threads clean

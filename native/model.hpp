@@ -26,7 +26,7 @@ class Model {
     return evaluate(decoded_, metrics);
   }
 
-  // The same for many points: one row and one status each.
+  // The same for many points, a row and a status each; the two questions below are not about these.
   virtual void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
                         Metrics* rows, Status* statuses) {
     const std::size_t width = space.parameters.size();

@@ -10,8 +10,8 @@
 
 namespace gym {
 
-// Code for several mappings is compiled for each kind of processor, with all it calls in it; how many
-// mappings is defined before this is included.
+// Code for several mappings is compiled for each kind of processor, with all that it calls in it.
+// How many mappings is defined before this is included.
 #define GYM_INLINE [[gnu::always_inline]] inline
 #ifndef GYM_LANES
 #define GYM_LANES 4

@@ -8,7 +8,8 @@ namespace gym::exact::wide {
 
 class Batch {
  public:
-  explicit Batch(const Problem& problem) : problem_(problem), evaluate_(fastest()) {}
+  explicit Batch(const Problem& problem, Evaluate evaluate = fastest())
+      : problem_(problem), evaluate_(evaluate) {}
 
   // Whether this processor evaluates mappings side by side.
   bool works() const { return evaluate_ != nullptr; }

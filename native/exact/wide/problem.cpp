@@ -24,7 +24,7 @@ Problem::Problem(const LoopNest& nest, const Hardware& machine)
       axes{axis_of(nest.extent[kLoopR], nest.stride_y),
            axis_of(nest.extent[kLoopS], nest.stride_x)},
       window(real(nest.extent[kLoopR] * nest.extent[kLoopS])),
-      never_queues(totals.words[kInput] + totals.words[kFilter] <= machine.noc_bw &&
+      never_queues(real(totals.words[kInput]) + real(totals.words[kFilter]) <= machine.noc_bw &&
                    totals.words[kOutput] <= machine.noc_bw) {
   for (const LoopId id : real_loops(nest)) {
     if (id == kLoopR || id == kLoopS) continue;
