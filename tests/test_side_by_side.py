@@ -5,11 +5,24 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from cpp import program
+from cpp import PRODUCT_FLAGS, program
+
+SANITIZED = (
+    *("-std=c++20", "-O1", "-g", "-ffp-contract=off"),
+    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+)
 
 
-def test_every_instruction_set_gives_the_rows_of_single_mappings() -> None:
-    ended = subprocess.run([str(program("wide").path())], capture_output=True, text=True)
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param(PRODUCT_FLAGS, id="product"),
+        pytest.param(SANITIZED, id="sanitized", marks=pytest.mark.slow),
+    ],
+)
+def test_every_instruction_set_gives_the_rows_of_single_mappings(flags: tuple[str, ...]) -> None:
+    binary = program("wide", flags=flags).path()
+    ended = subprocess.run([str(binary)], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     if not ended.stdout:
         pytest.skip("this processor evaluates no mappings side by side (needs AVX2)")
