@@ -1,1 +1,1 @@
-"""Commands: search, measure, and draw what a run recorded."""
+"""Commands, a folder each, and what they share: search, measure, draw what a run recorded."""

@@ -11,8 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 from map_space_helpers import layers, machines
 
-from experiments.enumeration import Batch, Enumeration
-from experiments.restriction import Choices
+from experiments.exhaustive.enumeration import Batch, Enumeration
+from experiments.exhaustive.restriction import Choices
 from maestro_env.map_space import TILES, MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.models import MODELS, find_model

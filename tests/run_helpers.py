@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from experiments.run import main
+from experiments.run.__main__ import main
 
 FILES = {
     "best_cost.json",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from run_helpers import load, run
 
-from experiments import audit
+from experiments.audit.__main__ import main
 from mappers import MAPPERS
 
 ROOFLINE = 6272
@@ -36,7 +36,7 @@ def exploited(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_roofline_is_beaten_under_maestro_alone(
     exploited: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert audit.main([str(exploited)]) == 0
+    assert main([str(exploited)]) == 0
     shown = capsys.readouterr().out
     assert f"roofline {ROOFLINE:,} cycles" in shown
     rows = table(shown)
@@ -52,7 +52,7 @@ def test_the_roofline_is_beaten_under_maestro_alone(
 def test_a_guarded_run_is_possible(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(tmp_path / "run", "--mapper=random", "--model=maestro")
     capsys.readouterr()
-    assert audit.main([str(tmp_path / "run")]) == 0
+    assert main([str(tmp_path / "run")]) == 0
     (row,) = table(capsys.readouterr().out)
     assert row[COLUMNS["verdict"]] == "possible"
     best = load(tmp_path / "run" / "best_cost.json")["cost"]
@@ -65,7 +65,7 @@ def test_mappings_maestro_refuses_are_scored_by_exact_alone(
 ) -> None:
     run(tmp_path / "run", "--layer=resnet18_l2", "--schema=full17", "--mapper=random")
     capsys.readouterr()
-    assert audit.main([str(tmp_path / "run")]) == 0
+    assert main([str(tmp_path / "run")]) == 0
     (row,) = table(capsys.readouterr().out)
     assert row[COLUMNS["verdict"]] == "no figures; maestro: reference_exit"
     assert row.count("-") == 5
@@ -80,7 +80,7 @@ def test_strided_layers_and_small_buffers_are_told(
     assert run(tmp_path / "run", *flags) == 0
     small.unlink()
     capsys.readouterr()
-    assert audit.main([str(tmp_path / "run")]) == 0
+    assert main([str(tmp_path / "run")]) == 0
     shown = capsys.readouterr()
     assert shown.err.startswith("warning: maestro miscounts")
     (row,) = table(shown.out)
@@ -92,7 +92,7 @@ def test_a_run_without_valid_mapping(tmp_path: Path, capsys: pytest.CaptureFixtu
     tiny.write_text("num_pes: 4\nl1_bytes: 1\n")
     run(tmp_path / "run", f"--hardware={tiny}", "--mapper=random", samples=20)
     capsys.readouterr()
-    assert audit.main([str(tmp_path / "run")]) == 0
+    assert main([str(tmp_path / "run")]) == 0
     assert table(capsys.readouterr().out) == [["random", "0", "no valid mapping"]]
 
 
@@ -150,7 +150,7 @@ def test_bad_input_is_one_line(
     shutil.copytree(exploited, directory)
     capsys.readouterr()
     damage(directory)
-    assert audit.main([str(directory)]) == 2
+    assert main([str(directory)]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.startswith("error: ")
@@ -162,11 +162,11 @@ def test_bad_input_is_one_line(
 def test_wrong_arguments_are_refused(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert audit.main(arguments) == 2
+    assert main(arguments) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_help_names_the_argument(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
-        audit.main(["--help"])
+        main(["--help"])
     assert "python -m experiments.audit [options] RUNDIR" in capsys.readouterr().out

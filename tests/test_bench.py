@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, layers, machines, steady
 from run_helpers import load
 
-from experiments import batch_speed, bench, binary_speed, env_speed, mapping_speed, sections
-from experiments.maestro_binary import MaestroBinary
-from experiments.mapping_speed import random_mapping
+from experiments.bench import batches, environments, mappings, sections, speedups
+from experiments.bench.__main__ import main
+from experiments.bench.maestro_binary import MaestroBinary
+from experiments.bench.mappings import random_mapping
 from maestro_env import _native
 from maestro_env.m_file import parse
 from maestro_env.map_space import MapSpace
@@ -27,10 +28,10 @@ from maestro_env.problem import Problem
 from maestro_env.threads import processors
 
 SMALL = {
-    batch_speed: {"REPEATS": 2, "MAPPINGS": 300, "BATCH_SIZES": (1, 10, 1000)},
-    mapping_speed: {"REPEATS": 2, "MAPPINGS": 40},
-    env_speed: {"REPEATS": 2, "STEPS": 150, "COPIES": 20, "VECTOR_STEPS": 5},
-    binary_speed: {"REPEATS": 2, "MAPPINGS": 20, "CALLS": 2, "LAYERS": binary_speed.LAYERS[:1]},
+    batches: {"REPEATS": 2, "MAPPINGS": 300, "BATCH_SIZES": (1, 10, 1000)},
+    mappings: {"REPEATS": 2, "MAPPINGS": 40},
+    environments: {"REPEATS": 2, "STEPS": 150, "COPIES": 20, "VECTOR_STEPS": 5},
+    speedups: {"REPEATS": 2, "MAPPINGS": 20, "CALLS": 2, "LAYERS": speedups.LAYERS[:1]},
 }
 
 
@@ -57,7 +58,7 @@ def test_a_report(
         for name, value in values.items():
             monkeypatch.setattr(module, name, value)
     path = tmp_path / "new" / "bench.json"
-    assert bench.main([f"--json={path}", f"--maestro={drop_in}"]) == 0
+    assert main([f"--json={path}", f"--maestro={drop_in}"]) == 0
     report, shown = load(path), capsys.readouterr().out
     assert f"{report['date']}, {report['processor']}, {processors()} processors" in shown
     assert report["versions"]["python"] in sys.version
@@ -65,11 +66,11 @@ def test_a_report(
     def keys(section: str, *names: str) -> list[tuple[object, ...]]:
         return [tuple(row[name] for name in names) for row in report[section]]
 
-    layers = batch_speed.LAYERS
-    batches = set(keys("batches", "layer", "schema", "model", "threads"))
+    layers = batches.LAYERS
+    batched = set(keys("batches", "layer", "schema", "model", "threads"))
     threads = {1, 2} if processors() > 1 else {1}
-    assert batches >= set(product(layers, ["legal13"], MODELS, threads))
-    assert ("full17", "maestro") not in {key[1:3] for key in batches}
+    assert batched >= set(product(layers, ["legal13"], MODELS, threads))
+    assert ("full17", "maestro") not in {key[1:3] for key in batched}
     assert keys("batch_sizes", "model", "batch") == [*product(MODELS, (1, 10, 1000))]
     assert keys("mappings", "layer", "model") == [*product(layers, MODELS)]
     assert sorted(keys("levels", "model", "levels")) == [*product(MODELS, (1, 2, 3, 4))]
@@ -159,7 +160,7 @@ NO_MAESTRO: dict[str, tuple[str, str]] = {
 
 
 def refused(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    assert bench.main([f"--maestro={path}"]) == 2
+    assert main([f"--maestro={path}"]) == 2
     shown = capsys.readouterr()
     assert shown.err.startswith("error: ")
     assert shown.err.count("\n") == 1

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import signal
@@ -7,21 +8,20 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import fields
-from itertools import accumulate
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from run_helpers import contents, interrupt_after_import, load, run
 
-from experiments import bench, cli, cluster, compare, exhaustive, flags
-from experiments import run as run_command
-from experiments.cluster_job import ClusterConfig
-from experiments.compare_config import CompareConfig
+from experiments import cli, flags
+from experiments.bench.job import BenchConfig
+from experiments.cluster.job import ClusterConfig
+from experiments.compare.config import CompareConfig
 from experiments.config import RunConfig
-from experiments.exhaustive_config import ExhaustiveConfig
-from experiments.run import main
-from experiments.speed import BenchConfig
+from experiments.exhaustive.config import ExhaustiveConfig
+from experiments.run.__main__ import main
+
+COMMANDS = sorted(path.parent.name for path in Path(cli.__file__).parent.glob("*/__main__.py"))
 
 
 @pytest.fixture
@@ -98,23 +98,23 @@ def test_existing_directories_are_never_overwritten(
 
 
 @pytest.mark.parametrize(
-    ("module", "config"),
+    ("command", "config"),
     [
-        (run_command, RunConfig),
-        (compare, CompareConfig),
-        (cluster, ClusterConfig),
-        (exhaustive, ExhaustiveConfig),
-        (bench, BenchConfig),
+        ("run", RunConfig),
+        ("compare", CompareConfig),
+        ("cluster", ClusterConfig),
+        ("exhaustive", ExhaustiveConfig),
+        ("bench", BenchConfig),
     ],
 )
 def test_help_names_every_flag_once(
-    module: ModuleType, config: type, capsys: pytest.CaptureFixture[str]
+    command: str, config: type, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        module.main(["--help"])
+        importlib.import_module(f"experiments.{command}.__main__").main(["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert shown.startswith(f"usage: python -m {module.__name__} [options]\n")
+    assert shown.startswith(f"usage: python -m experiments.{command} [options]\n")
     named = re.findall(r"^  (--[a-z-]+)", shown, re.MULTILINE)
     assert named == [flags._flag(field) for field in fields(config)]
     # A flag too long for its column would stand on a line of its own.
@@ -140,7 +140,7 @@ def test_ctrl_c_while_the_run_starts(module: str, out: Path) -> None:
     assert not out.exists()
 
 
-@pytest.mark.parametrize("module", ["argparse", "gymnasium", "experiments.speed"])
+@pytest.mark.parametrize("module", ["argparse", "gymnasium", "experiments.bench.job"])
 def test_ctrl_c_in_the_benchmark(module: str) -> None:
     assert interrupt_after_import(module, "experiments.bench") == (130, ["interrupted\n"])
 
@@ -155,22 +155,16 @@ def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
     assert load(out / "summary.json")["interrupted"] is True
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("run", "compare", "cluster", "bench", "audit", "exhaustive", "exploit", "gamma_parity"),
-        "paper.__main__",
-    ],
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_commands_start_light(command: str) -> None:
     """Until a command answers Ctrl-C, it has imported nothing but the standard library."""
-    script = f"import experiments.{command}, sys; print(*sys.modules)"
+    script = f"import experiments.{command}.__main__, sys; print(*sys.modules)"
     ended = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     loaded = set(ended.stdout.split())
-    path = accumulate(["experiments", *command.split(".")], lambda *names: ".".join(names))
-    ours = {"experiments.cli", *path}
+    package = f"experiments.{command}"
+    ours = {"experiments", "experiments.cli", package, f"{package}.__main__"}
     assert {name for name in loaded if name.startswith("experiments")} == ours
     assert not {"argparse", "dataclasses", "maestro_env", "mappers", "numpy"} & loaded
 

@@ -17,8 +17,8 @@ from planted import LATENCY, PARTITION, planted
 from run_helpers import interrupt_after_import
 
 from clustering import AgentGroups, Clustering, cluster
-from experiments.cluster import main
-from experiments.cluster_plots import cut_height, draw_clustering, row_order
+from experiments.cluster.__main__ import main
+from experiments.cluster.plots import cut_height, draw_clustering, row_order
 from experiments.goals import Goal
 from mappers.agents.grouping import read_groups
 
@@ -54,7 +54,7 @@ def test_planted_groups_end_up_in_the_file(
 ) -> None:
     problem = planted()
     monkeypatch.setattr(
-        "experiments.cluster_job.make_goal", lambda *_: Goal(problem, LATENCY, None)
+        "experiments.cluster.job.make_goal", lambda *_: Goal(problem, LATENCY, None)
     )
     assert run(out, "--agents=5", samples=6000) == 0
     assert files(out) == ["groups.json", "groups.png", "groups.svg"]
@@ -170,7 +170,7 @@ def test_samples_that_say_nothing_are_an_error(
     assert files(out) == []
 
 
-@pytest.mark.parametrize("module", ["argparse", "scipy.cluster", "experiments.cluster_plots"])
+@pytest.mark.parametrize("module", ["argparse", "scipy.cluster", "experiments.cluster.plots"])
 def test_ctrl_c_while_the_command_starts(module: str, cache: Path, out: Path) -> None:
     ended = interrupt_after_import(module, "experiments.cluster", f"--out={out}")
     assert ended == (130, ["interrupted\n"])

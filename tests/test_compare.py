@@ -15,8 +15,8 @@ from run_helpers import load
 from run_helpers import run as run_one
 
 import mappers
-from experiments.compare import main
-from experiments.compare_config import CompareConfig, split_layers
+from experiments.compare.__main__ import main
+from experiments.compare.config import CompareConfig, split_layers
 from experiments.records import read_run
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -30,7 +30,7 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.comparison.draw", lambda *_: [])
+    monkeypatch.setattr("experiments.compare.job.draw", lambda *_: [])
 
 
 @pytest.fixture

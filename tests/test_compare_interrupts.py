@@ -16,7 +16,7 @@ import pytest
 from compare_helpers import LAYER, cells, compare, tables
 from run_helpers import interrupt_after_import
 
-from experiments.compare import main
+from experiments.compare.__main__ import main
 
 FLAGS = ("--mappers=random,ga,ga_log", "--jobs=2")
 SAMPLES, SEEDS = 6000, 16

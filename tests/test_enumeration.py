@@ -10,11 +10,11 @@ from exhaustive_helpers import Case, batches, brute_force, cases
 from hypothesis import assume, given, settings
 from map_space_helpers import spaces_and_points, steady
 
-from experiments.enumeration import Enumeration
-from experiments.frame_bounds import FrameBound
+from experiments.exhaustive.enumeration import Enumeration
+from experiments.exhaustive.frame_bounds import FrameBound
+from experiments.exhaustive.loop_steps import first_pe_macs, moving_loops
+from experiments.exhaustive.tally import Tally, count
 from experiments.goals import Goal
-from experiments.loop_steps import first_pe_macs, moving_loops
-from experiments.tally import Tally, count
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer

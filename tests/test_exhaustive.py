@@ -17,11 +17,12 @@ import pytest
 from exhaustive_helpers import Case, brute_force
 from run_helpers import contents, interrupt_after_import, load
 
-from experiments import exhaustive_job, flags
-from experiments.exhaustive import main
-from experiments.exhaustive_config import ExhaustiveConfig, Task, resolve
+from experiments import flags
+from experiments.exhaustive import job
+from experiments.exhaustive.__main__ import main
+from experiments.exhaustive.config import ExhaustiveConfig, Task, resolve
+from experiments.exhaustive.restriction import restrict
 from experiments.flags import UsageError
-from experiments.restriction import restrict
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace, lehmer_rank
 from maestro_env.mapping import Mapping
@@ -47,7 +48,7 @@ def machine(tmp_path: Path) -> str:
 
 @pytest.fixture
 def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.enumeration._BATCH", 64)
+    monkeypatch.setattr("experiments.exhaustive.enumeration._BATCH", 64)
 
 
 def enumerate_(out: Path, machine: str, *flags: str) -> int:
@@ -135,7 +136,7 @@ def test_a_space_without_a_valid_mapping(
 def scanning_until(ended: int, error: type[BaseException]) -> Callable[..., Any]:
     """Scan as ever, but for an error in the middle."""
     scans = 0
-    scan = exhaustive_job._scan
+    scan = job._scan
 
     def scan_or_raise(*arguments: Any) -> Any:
         nonlocal scans
@@ -160,7 +161,7 @@ def test_interrupted_and_resumed_is_as_if_uninterrupted(
     assert enumerate_(whole, machine, *prune) == 0
     capsys.readouterr()
     with monkeypatch.context() as patched:
-        patched.setattr(exhaustive_job, "_scan", scanning_until(20, KeyboardInterrupt))
+        patched.setattr(job, "_scan", scanning_until(20, KeyboardInterrupt))
         assert enumerate_(out, machine, *prune) == 130
     report = load(out / "optimum.json")
     assert report["finished"] is False
@@ -171,7 +172,7 @@ def test_interrupted_and_resumed_is_as_if_uninterrupted(
     assert main([*again, "--threads=2"]) == 0
     assert results(out) == results(whole)
     # What is finished is not done again: two scans say how long it would take.
-    monkeypatch.setattr(exhaustive_job, "_scan", scanning_until(3, AssertionError))
+    monkeypatch.setattr(job, "_scan", scanning_until(3, AssertionError))
     assert main(again) == 0
     assert results(out) == results(whole)
 
@@ -183,8 +184,8 @@ def test_killed_it_loses_what_it_did_since_it_last_wrote(
     whole = out.with_name("whole")
     assert enumerate_(whole, machine) == 0
     with monkeypatch.context() as patched:
-        patched.setattr(exhaustive_job, "_SECONDS_BETWEEN_WRITES", 0)
-        patched.setattr(exhaustive_job, "_scan", scanning_until(9, MemoryError))
+        patched.setattr(job, "_SECONDS_BETWEEN_WRITES", 0)
+        patched.setattr(job, "_scan", scanning_until(9, MemoryError))
         with pytest.raises(MemoryError):
             enumerate_(out, machine)
     assert load(out / "optimum.json")["found"]["units"] == 6
@@ -214,7 +215,7 @@ def test_ctrl_c_keeps_what_it_has(out: Path) -> None:
     assert load(out / "optimum.json")["finished"] is False
 
 
-@pytest.mark.parametrize("module", ["argparse", "numpy", "experiments.exhaustive_job"])
+@pytest.mark.parametrize("module", ["argparse", "numpy", "experiments.exhaustive.job"])
 def test_ctrl_c_while_the_command_starts(module: str, out: Path) -> None:
     ended = interrupt_after_import(module, "experiments.exhaustive", f"--out={out}")
     assert ended == (130, ["interrupted\n"])

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from run_helpers import interrupt_after_import
 
-from experiments import gamma_comparison, gamma_parity
-from experiments.gamma_comparison import Comparison, Measured
+from experiments.gamma_parity import job
+from experiments.gamma_parity.__main__ import main
+from experiments.gamma_parity.job import Comparison, Measured
 
 
 def test_a_comparison_is_of_median_and_worst_and_of_best_and_median() -> None:
@@ -27,23 +28,23 @@ def test_the_parity_command(
 ) -> None:
     layer = "conv:K=16,C=32,Y=112,X=112,R=1,S=1"
     cells = (Measured(layer, "latency", {100: (1e9, 1e9, 1e9), 2000: (4000, 4000, 4e9)}),)
-    monkeypatch.setattr(gamma_comparison, "ORIGINAL", cells)
-    assert gamma_parity.main(["--seeds=2", "--seed=3"]) == 0
+    monkeypatch.setattr(job, "ORIGINAL", cells)
+    assert main(["--seeds=2", "--seed=3"]) == 0
     shown = capsys.readouterr().out
     assert "seeds 3 to 4" in shown
     rows = [line for line in shown.splitlines() if line.lstrip().startswith("K=16")]
     assert [row.split()[2] for row in rows] == ["100", "2,000"]
     assert all(row.count("as good") == 2 for row in rows)
-    assert gamma_parity.main(["--seeds=2", "--mapper=random"]) == 1
+    assert main(["--seeds=2", "--mapper=random"]) == 1
     assert "worse" in capsys.readouterr().out
-    assert gamma_parity.main(["--mapper=gama"]) == 2
+    assert main(["--mapper=gama"]) == 2
 
 
 def test_ctrl_c_in_the_parity_command() -> None:
-    ended = interrupt_after_import("experiments.gamma_comparison", "experiments.gamma_parity")
+    ended = interrupt_after_import("experiments.gamma_parity.job", "experiments.gamma_parity")
     assert ended == (130, ["interrupted\n"])
 
 
 @pytest.mark.slow
 def test_gamma_is_as_good_as_the_original() -> None:
-    assert gamma_parity.main([]) == 0
+    assert main([]) == 0

@@ -51,9 +51,10 @@ def roots(path: Path) -> set[str]:
 
 def test_the_packages_are_those_that_are_installed() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    packages = {name.split(".")[0] for name in project["tool"]["setuptools"]["packages"]}
-    assert packages == ALLOWED.keys()
-    assert all(sources(package) for package in ALLOWED)
+    packages = set(project["tool"]["setuptools"]["packages"])
+    assert {name.split(".")[0] for name in packages} == ALLOWED.keys()
+    folders = {path.parent.relative_to(ROOT) for name in ALLOWED for path in sources(name)}
+    assert packages == {".".join(folder.parts) for folder in folders}
 
 
 @pytest.mark.parametrize("package", ALLOWED)
@@ -64,6 +65,20 @@ def test_imports_go_one_way(package: str) -> None:
         if (names := roots(path) & ALLOWED.keys() - ALLOWED[package])
     }
     assert wrong == {}
+
+
+def test_commands_share_only_what_is_beside_them() -> None:
+    """The paper's command alone takes from the others."""
+    folder = ROOT / "experiments"
+    commands = {path.parent.name for path in folder.glob("*/__main__.py")}
+    assert {"paper", "run"} < commands
+    taken = {
+        (path.relative_to(folder).parts[0], command)
+        for path in sources("experiments")
+        for name in imported(path)
+        if name.startswith("experiments.") and (command := name.split(".")[1]) in commands
+    }
+    assert {(user, command) for user, command in taken if user not in (command, "paper")} == set()
 
 
 def test_clustering_knows_arrays_and_nothing_else() -> None:

@@ -165,7 +165,7 @@ def test_finished_searches_are_not_run_again(out: Path) -> None:
 
 @pytest.mark.usefixtures("bests")
 def test_searches_are_those_of_the_other_commands_and_keep_their_windows(out: Path) -> None:
-    from experiments.compare import main as compare
+    from experiments.compare.__main__ import main as compare
 
     assert make(out) == 0
     other = out.parent / "compared"

@@ -14,7 +14,7 @@ from run_helpers import FILES, SAMPLES, contents, load, run, trace_rows
 
 import mappers
 from experiments.records import RunWriter, read_run
-from experiments.run import main
+from experiments.run.__main__ import main
 from maestro_env.evaluator import Evaluator
 from mappers.base import Mapper, SearchResult
 
@@ -214,7 +214,7 @@ def test_an_interruption_while_results_are_written(
         if work == "_write_best":
             patches.setattr(RunWriter, work, interrupted_once(RunWriter._write_best))
         else:
-            patches.setattr(f"experiments.job.{work}", interrupt)
+            patches.setattr(f"experiments.run.job.{work}", interrupt)
         assert run(out, *flags) == 130
     message = capsys.readouterr().err.splitlines()[-1]
     assert f"the trace so far is in {out}; continue with: " in message

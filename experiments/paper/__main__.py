@@ -18,7 +18,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _load() -> tuple[type[PaperConfig], Callable[[PaperConfig], int]]:
     from experiments.paper.config import PaperConfig
-    from experiments.paper.runner import execute
+    from experiments.paper.job import execute
 
     return PaperConfig, execute
 

@@ -14,7 +14,7 @@ from clustering.cut import cut_at, cut_to_agents
 from clustering.grouping import agglomerate
 from clustering.stability import stability
 from experiments.cells import Finished
-from experiments.cluster_plots import draw_clustering
+from experiments.cluster.plots import draw_clustering
 from experiments.csv_files import write_csv
 from experiments.datasets import collect
 from experiments.paper.item import Claim, Item, Places, Run, Scale, Section

@@ -1,0 +1,1 @@
+"""``python -m experiments.audit RUNDIR``: whether a run's best mappings are real."""

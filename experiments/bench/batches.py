@@ -1,0 +1,100 @@
+"""How fast batches are evaluated: by layer, schema, model, threads and size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from experiments.bench.sections import Row, Section, interleaved
+from maestro_env.hardware import find_hardware
+from maestro_env.map_space import SCHEMAS, MapSpace, Points
+from maestro_env.models import MODELS
+from maestro_env.problem import Problem
+from maestro_env.threads import processors
+from maestro_env.workloads import find_layer
+
+LAYERS = ("mobilenetv2_l2", "resnet18_l2", "vgg16_l2")
+REPEATS = 5
+MAPPINGS = 20_000
+BATCH_SIZES = tuple(10**exponent for exponent in range(7))
+# Of small batches several are evaluated on the clock.
+_LEAST_TIMED = 1_000
+_LARGE_REPEATS = 3
+
+
+def space_of(layer: str, schema: str = "legal13") -> MapSpace:
+    """Return the space that is measured: all figures are for the accelerator ``paper``."""
+    return MapSpace(find_layer(layer), find_hardware("paper"), schema)
+
+
+def rates() -> Section:
+    """Measure batches of all kinds."""
+    return Section(
+        "batches",
+        f"{MAPPINGS:,} random mappings a batch",
+        ("layer", "schema", "model", "threads"),
+        {
+            "evaluations_per_s": ("evaluations/s", "{:,.0f}"),
+            "times_one_thread": ("times one thread", "{:.2f}"),
+        },
+        list(chain.from_iterable(_rates(layer) for layer in LAYERS)),
+    )
+
+
+def batch_sizes() -> Section:
+    """Measure batches of other sizes, in one thread."""
+    space = space_of(LAYERS[0])
+    points = space.sample(BATCH_SIZES[-1], np.random.default_rng(0))
+    return Section(
+        "batch_sizes",
+        f"Batches of other sizes: random legal13 mappings of {LAYERS[0]}, one thread",
+        ("model", "batch"),
+        {"evaluations_per_s": ("evaluations/s", "{:,.0f}")},
+        [row for model in MODELS for row in _sizes(Problem(space, model), points)],
+    )
+
+
+def _rates(layer: str) -> Iterator[Row]:
+    works = {}
+    for schema in SCHEMAS:
+        space = space_of(layer, schema)
+        points = space.sample(MAPPINGS, np.random.default_rng(0))
+        for model in MODELS:
+            if space.cuts_windows and not MODELS[model].cuts_windows:
+                continue
+            problem = Problem(space, model)
+            for threads in _numbers_of_threads():
+                works[schema, model, threads] = partial(problem.evaluate, points, threads)
+    seconds = interleaved(works, REPEATS)
+    for (schema, model, threads), each in seconds.items():
+        yield {
+            "layer": layer,
+            "schema": schema,
+            "model": model,
+            "threads": threads,
+            "evaluations_per_s": MAPPINGS / each,
+            "times_one_thread": seconds[schema, model, 1] / each,
+        }
+
+
+def _numbers_of_threads() -> list[int]:
+    """Powers of two up to the processors there are."""
+    return [2**exponent for exponent in range(processors().bit_length())]
+
+
+def _sizes(problem: Problem, points: Points) -> Iterator[Row]:
+    for size in BATCH_SIZES:
+        batches = max(1, _LEAST_TIMED // size)
+        work = partial(_evaluate, problem, points, size, batches)
+        repeats = REPEATS if size < MAPPINGS else _LARGE_REPEATS
+        seconds = interleaved({size: work}, repeats)[size]
+        rate = size * batches / seconds
+        yield {"model": problem.model, "batch": size, "evaluations_per_s": rate}
+
+
+def _evaluate(problem: Problem, points: Points, size: int, batches: int) -> None:
+    for start in range(0, size * batches, size):
+        problem.evaluate(points[start : start + size])

@@ -1,0 +1,72 @@
+"""How fast environments step."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
+
+from experiments.bench.batches import LAYERS, REPEATS, space_of
+from experiments.bench.sections import Row, Section, interleaved
+from maestro_env.models import MODELS
+
+STEPS = 5_000
+COPIES = 4_096
+VECTOR_STEPS = 20
+
+
+def steps() -> Section:
+    """Measure the environment alone, as ``gymnasium.make`` gives it, and many copies in one."""
+    return Section(
+        "environments",
+        f"{STEPS:,} steps of an environment, {VECTOR_STEPS} of {COPIES:,} copies, which take as "
+        "many threads as suit them",
+        ("layer", "model"),
+        {
+            "unwrapped_step_us": ("env.unwrapped us/step", "{:.1f}"),
+            "made_steps_per_s": ("gymnasium.make steps/s", "{:,.0f}"),
+            "vector_steps_per_s": ("vector env steps/s", "{:,.0f}"),
+        },
+        [_measure(layer, model) for layer in LAYERS for model in MODELS],
+    )
+
+
+def _measure(layer: str, model: str) -> Row:
+    arguments: dict[str, Any] = {"layer": layer, "objective": "edp", "model": model}
+    env = gymnasium.make("MaestroEnv-v0", **arguments)
+    vector = gymnasium.make_vec(
+        "MaestroEnv-v0", COPIES, vectorization_mode="vector_entry_point", **arguments
+    )
+    actions = space_of(layer).sample(STEPS, np.random.default_rng(0)).astype(np.int64)
+    works = {
+        "unwrapped": partial(_step_through, env.unwrapped, actions),
+        "made": partial(_step_through, env, actions),
+        "vector": partial(_step_at_random, vector),
+    }
+    seconds = interleaved(works, REPEATS)
+    return {
+        "layer": layer,
+        "model": model,
+        "unwrapped_step_us": 1e6 * seconds["unwrapped"] / STEPS,
+        "made_steps_per_s": STEPS / seconds["made"],
+        "vector_steps_per_s": COPIES * VECTOR_STEPS / seconds["vector"],
+    }
+
+
+def _step_through(env: gymnasium.Env[Any, Any], actions: NDArray[np.int64]) -> None:
+    env.reset()
+    for action in actions:
+        *_, truncated, _ = env.step(action)
+        if truncated:
+            env.reset()
+
+
+def _step_at_random(env: VectorEnv[Any, Any, Any]) -> None:
+    """Draw the actions too: that is what a step of a random agent costs."""
+    env.reset()
+    for _ in range(VECTOR_STEPS):
+        env.step(env.action_space.sample())

@@ -1,0 +1,61 @@
+"""The benchmark: measure section by section, print each as a table, write all as a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from experiments.bench.batches import REPEATS, batch_sizes, rates
+from experiments.bench.environments import steps
+from experiments.bench.mappings import levels, percentiles
+from experiments.bench.sections import Section
+from experiments.bench.speedups import against_binary
+from experiments.files import ensure_directory, write_json
+from experiments.flags import option
+from experiments.machine import processor, versions
+from experiments.tables import print_table
+from maestro_env.threads import processors
+
+
+@dataclass(frozen=True)
+class BenchConfig:
+    """Measure how fast mappings are evaluated on this machine."""
+
+    json: str | None = option(None, "write the figures to this file too", value="file")
+    maestro: str | None = option(None, "compare with this MAESTRO binary", value="path")
+
+
+def execute(config: BenchConfig) -> int:
+    """Measure, print, and return the exit status."""
+    if config.json is not None:
+        ensure_directory(Path(config.json).parent)
+    report: dict[str, object] = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "processor": processor(),
+        "processors": processors(),
+        "versions": versions(),
+    }
+    print(
+        f"{report['date']}, {report['processor']}, {report['processors']} processors, median of "
+        f"{REPEATS} repeats\n",
+        flush=True,
+    )
+    for section in _sections(config):
+        print_table(section.table())
+        report[section.name] = section.rows
+    if config.json is not None:
+        write_json(Path(config.json), report)
+    return 0
+
+
+def _sections(config: BenchConfig) -> Iterator[Section]:
+    # First what may be refused.
+    if config.maestro is not None:
+        yield against_binary(config.maestro)
+    yield rates()
+    yield batch_sizes()
+    yield percentiles()
+    yield levels()
+    yield steps()

@@ -1,0 +1,100 @@
+"""How much faster the models are than a MAESTRO binary, on the same mappings in the same run."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from experiments.bench.batches import REPEATS, space_of
+from experiments.bench.maestro_binary import BinaryError, MaestroBinary
+from experiments.bench.sections import Row, Section, interleaved
+from maestro_env.hardware import find_hardware
+from maestro_env.mapping import to_m
+from maestro_env.problem import Problem
+
+LAYERS = (
+    "mobilenetv2_l2",
+    "conv:K=64,C=64,Y=56,X=56,R=3,S=3",
+    "conv:K=64,C=64,Y=224,X=224,R=3,S=3",
+)
+MAPPINGS = 1_000
+CALLS = 30
+# Ours take a thousandth of the time, so that more of them are evaluated on the clock.
+COPIES = 32
+# Name to model and guard; the binary has no guard.
+_OURS = {
+    "exact": ("exact", True),
+    "maestro, no guard": ("maestro", False),
+    "maestro": ("maestro", True),
+}
+
+
+def against_binary(path: str) -> Section:
+    """Measure the binary and the models in turns.
+
+    Raises:
+        BinaryError: no MAESTRO binary.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        binary = MaestroBinary(Path(path), find_hardware("paper"), Path(directory))
+        rows = list(chain.from_iterable(_compare(binary, layer) for layer in LAYERS))
+    return Section(
+        "maestro_binary",
+        f"{path}: {MAPPINGS:,} random legal13 mappings in one file, or {CALLS} in a call each; "
+        f"medians of {REPEATS} rounds, one thread",
+        ("layer", "model"),
+        {
+            "binary_us": ("binary, one file\nus/mapping", "{:,.0f}"),
+            "binary_call_us": ("binary, a call\nus/mapping", "{:,.0f}"),
+            "model_us": ("model\nus/mapping", "{:.3f}"),
+            "ratio": ("one file /\nmodel", "{:,.0f}"),
+            "call_ratio": ("a call /\nmodel", "{:,.0f}"),
+            "times_one_thread": ("two threads,\ntimes one", "{:.2f}"),
+        },
+        rows,
+    )
+
+
+def _compare(binary: MaestroBinary, layer: str) -> Iterator[Row]:
+    space = space_of(layer)
+    points = space.sample(MAPPINGS, np.random.default_rng(0))
+    mappings = [space.decode(point) for point in points]
+    texts = [to_m(space.layer, [mapping]) for mapping in mappings[:CALLS]]
+    works: dict[object, Callable[[], object]] = {
+        "file": partial(_evaluate, binary, to_m(space.layer, mappings), MAPPINGS),
+        "calls": partial(_call, binary, texts),
+    }
+    copies = np.tile(points, (COPIES, 1))
+    for name, (model, guard) in _OURS.items():
+        problem = Problem(space, model, guard)
+        works |= {(name, n): partial(problem.evaluate, copies, n) for n in (1, 2)}
+    seconds = interleaved(works, REPEATS)
+    amortised, called = seconds["file"] / MAPPINGS, seconds["calls"] / CALLS
+    for name in _OURS:
+        model_seconds = seconds[name, 1] / len(copies)
+        yield {
+            "layer": layer,
+            "model": name,
+            "binary_us": 1e6 * amortised,
+            "binary_call_us": 1e6 * called,
+            "model_us": 1e6 * model_seconds,
+            "ratio": amortised / model_seconds,
+            "call_ratio": called / model_seconds,
+            "times_one_thread": seconds[name, 1] / seconds[name, 2],
+        }
+
+
+def _call(binary: MaestroBinary, texts: list[str]) -> None:
+    for text in texts:
+        _evaluate(binary, text, 1)
+
+
+def _evaluate(binary: MaestroBinary, text: str, mappings: int) -> None:
+    rows = len(binary.evaluate(text))
+    if rows != mappings:
+        raise BinaryError(f"the MAESTRO binary wrote {rows} rows for {mappings} mappings")

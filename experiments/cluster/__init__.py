@@ -1,0 +1,1 @@
+"""``python -m experiments.cluster``: learn from samples which parameters share an agent."""

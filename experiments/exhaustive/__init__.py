@@ -1,0 +1,1 @@
+"""``python -m experiments.exhaustive``: the true optimum of a restricted map space."""
