@@ -69,11 +69,15 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture
 def bests(monkeypatch: pytest.MonkeyPatch) -> type[Bests]:
     """Let there be one small item alone."""
-    items = {"bests": Bests()}
-    monkeypatch.setattr("experiments.paper.config.ITEMS", items)
-    monkeypatch.setattr("experiments.paper.page.ITEMS", items)
+    let_there_be(monkeypatch, Bests())
     monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
     return Bests
+
+
+def let_there_be(monkeypatch: pytest.MonkeyPatch, *items: Bests) -> None:
+    for module in ("config", "job", "page"):
+        by_name = {item.name: item for item in items}
+        monkeypatch.setattr(f"experiments.paper.{module}.ITEMS", by_name)
 
 
 def make(out: Path, *flags: str) -> int:
@@ -282,6 +286,7 @@ def test_a_result_file_of_something_else_is_refused(
         {"asked": "4"},
         {"finished": None},
         {"seconds": "long"},
+        {"own_seconds": None},
         {"seeds": []},
         {"budgets": ["60"]},
         {"missing": ["ga"]},
@@ -346,6 +351,25 @@ def test_provenance_is_that_of_the_searches(out: Path) -> None:
     assert facts["seconds"] == round(sum(entry["seconds"] for entry in entries), 3) > 0
     for name in ("commit", "processor", "date"):
         assert facts[name] == {str(entries[0]["versions"][name]): 4}
+
+
+class Again(Bests):
+    name = "again"
+
+
+@pytest.mark.usefixtures("bests")
+def test_the_time_of_searches_that_sections_share_is_counted_once(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_there_be(monkeypatch, Bests(), Again())
+    # Whichever is made first, and alone.
+    for item in ("again", "bests"):
+        assert make(out, f"--only={item}") == 0
+    again = json.loads((out / "results/again/about.json").read_text())
+    assert again["seconds"] == about(out)["seconds"] == about(out)["own_seconds"]
+    assert again["own_seconds"] == 0
+    page = (out / "results.md").read_text()
+    assert f"took {about(out)['seconds']:,.0f} seconds of one core" in page
 
 
 # --- Flags --------------------------------------------------------------------------------------

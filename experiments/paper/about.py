@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ def write_about(
     scale: Scale,
     asked: Sequence[Run],
     finished: Mapping[Run, Finished],
+    shared: Set[Run],
 ) -> None:
     """Write what was asked for, what is there, and what it was computed by.
 
@@ -31,9 +32,11 @@ def write_about(
         scale: of what was run.
         asked: all of its searches.
         finished: those that have ended.
+        shared: searches of the items before it on the page.
     """
     quick = " --quick" if scale.name == "quick" else ""
     found = list(finished.values())
+    own = [each for run, each in finished.items() if run not in shared]
     write_json(
         results / _FILE,
         {
@@ -46,7 +49,8 @@ def write_about(
             "budgets": sorted({run.samples for run in asked}),
             "evaluations": sum(each.evaluations for each in found),
             "warm_up": sum(each.warm_up for each in found),
-            "seconds": round(sum(each.seconds for each in found), 3),
+            "seconds": _seconds(found),
+            "own_seconds": _seconds(own),
             **{name: _counts(found, name) for name in ("commit", "processor", "date")},
         },
     )
@@ -92,7 +96,7 @@ def _is_tally(value: object) -> bool:
 _ENTRIES: Mapping[str, Callable[[object], bool]] = {
     "command": lambda value: isinstance(value, str),
     **dict.fromkeys(("asked", "finished", "evaluations", "warm_up"), _is_count),
-    "seconds": _is_number,
+    **dict.fromkeys(("seconds", "own_seconds"), _is_number),
     **dict.fromkeys(("seeds", "budgets"), _are_counts),
     **dict.fromkeys(("missing", "commit", "processor", "date"), _is_tally),
 }
@@ -121,6 +125,10 @@ def _how_many(about: dict[str, Any]) -> str:
         return f"All {about['asked']:,} searches"
     missing = ", ".join(f"{count} of `{mapper}`" for mapper, count in about["missing"].items())
     return f"**{about['finished']:,} of {about['asked']:,} searches** (missing: {missing})"
+
+
+def _seconds(found: Iterable[Finished]) -> float:
+    return round(sum(each.seconds for each in found), 3)
 
 
 def _counts(found: Iterable[Finished], name: str) -> dict[str, int]:

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, takewhile
 
 from experiments import cli
 from experiments.cells import Finished, Versions
@@ -15,7 +15,8 @@ from experiments.flags import to_flags
 from experiments.machine import processor, versions
 from experiments.paper.about import write_about
 from experiments.paper.config import PaperConfig, Plan, resolve
-from experiments.paper.item import Run
+from experiments.paper.item import Item, Run, Scale
+from experiments.paper.items import ITEMS
 from experiments.paper.page import write_page
 from experiments.paper.searches import in_turn, open_directory, read, run_rest
 
@@ -73,4 +74,9 @@ def _write(plan: Plan, finished: Mapping[Run, Finished]) -> None:
         places = plan.places(item)
         ensure_directory(places.results)
         item.write(found, plan.scale, places)
-        write_about(places.results, item, plan.scale, asked, found)
+        write_about(places.results, item, plan.scale, asked, found, _runs_before(item, plan.scale))
+
+
+def _runs_before(item: Item, scale: Scale) -> frozenset[Run]:
+    before = takewhile(lambda each: each is not item, ITEMS.values())
+    return frozenset(chain.from_iterable(each.runs(scale) for each in before))

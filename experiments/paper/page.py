@@ -45,7 +45,7 @@ def _parts(plan: Plan) -> Iterator[str]:
         else:
             ensure_directory(places.images)
             section, source = _section(item, places, about), provenance(about)
-            seconds += about["seconds"]
+            seconds += about["own_seconds"]
         claims += section.claims
         bodies += [f"## {item.title}", *([source] if source else []), section.body.strip()]
     yield "# Results"
@@ -53,8 +53,8 @@ def _parts(plan: Plan) -> Iterator[str]:
     yield "## Where the paper's claims hold"
     yield _summary(claims)
     yield (
-        f"The searches of all sections together took {seconds:,.0f} seconds of one core "
-        f"({seconds / _HOUR:.2f} core-hours), those that two sections share counted in both."
+        f"The searches of all sections took {seconds:,.0f} seconds of one core "
+        f"({seconds / _HOUR:.2f} core-hours), those that several share counted once."
     )
     yield from bodies
 
