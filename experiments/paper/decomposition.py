@@ -40,10 +40,9 @@ class Decomposition(Item):
     title = "Where the speed-up over single-agent RL comes from"
 
     def runs(self, scale: Scale) -> Iterable[Run]:
-        many = {_DEFAULT, "marl"}
         for layer, objective in product(LAYERS, _OBJECTIVES):
             for mapper in (*_STEPS, *_BESIDE):
-                for seed in range(scale.seeds if mapper in many else scale.few_seeds):
+                for seed in range(scale.seeds if mapper in _STEPS else scale.few_seeds):
                     yield Run(layer, objective, mapper, seed, scale.samples)
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
