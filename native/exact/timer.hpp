@@ -20,6 +20,9 @@ struct Network {
   }
 };
 
+// Whether networks take all words of a tile in a single go, however large it is.
+bool never_queues(const LoopNest& nest, const Hardware& hardware);
+
 // What is computed of one box, by state.
 struct BoxTables {
   ByState compute;  // cycles of the slowest unit in a step

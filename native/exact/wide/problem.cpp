@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../timer.hpp"
+
 namespace gym::exact::wide {
 
 namespace {
@@ -24,8 +26,7 @@ Problem::Problem(const LoopNest& nest, const Hardware& machine)
       axes{axis_of(nest.extent[kLoopR], nest.stride_y),
            axis_of(nest.extent[kLoopS], nest.stride_x)},
       window(real(nest.extent[kLoopR] * nest.extent[kLoopS])),
-      never_queues(real(totals.words[kInput]) + real(totals.words[kFilter]) <= machine.noc_bw &&
-                   totals.words[kOutput] <= machine.noc_bw) {
+      never_queues(exact::never_queues(nest, machine)) {
   for (const LoopId id : real_loops(nest)) {
     if (id == kLoopR || id == kLoopS) continue;
     const Axis* axis = id == kLoopP ? &axes[0] : id == kLoopQ ? &axes[1] : nullptr;

@@ -37,7 +37,7 @@ struct Problem {
   int loops = 0;
   double window;          // indices of both windows
   double still_rows = 1;  // along axes that have one output
-  bool never_queues;      // all words of a tile pass a network at once, however large it is
+  bool never_queues;
 };
 
 }  // namespace gym::exact::wide
