@@ -13,7 +13,7 @@ from experiments.paper.arena import make_arenas
 from experiments.paper.item import Item, Places, Run, Scale, Section
 
 _CLUSTERED = "marl_clustered"
-_COSTLY = "bo"
+_COSTLY = ("bo", "marl_mlp")
 MAPPERS = (
     *PAPERS,
     *CONTROLS,
@@ -38,13 +38,13 @@ class Table3(Item):
     def runs(self, scale: Scale) -> Iterator[Run]:
         for hardware, layer, objective in product(scale.hardware, scale.layers, scale.objectives):
             for mapper in MAPPERS:
-                for seed in range(scale.few_seeds if mapper == _COSTLY else scale.seeds):
+                for seed in range(scale.few_seeds if mapper in _COSTLY else scale.seeds):
                     yield Run(layer, objective, mapper, seed, scale.samples, hardware)
             yield Run(layer, objective, _LONG, 0, scale.long_samples, hardware)
         for layer, objective in product(scale.layers, scale.objectives):
             place = {"hardware": _MAESTRO_HARDWARE, "model": "maestro"}
             for mapper in MAPPERS:
-                for seed in range(0 if mapper == _COSTLY else scale.few_seeds):
+                for seed in range(0 if mapper in _COSTLY else scale.few_seeds):
                     yield Run(layer, objective, mapper, seed, scale.samples, **place)
             yield Run(layer, objective, _LONG, 0, scale.long_samples, **place)
 
