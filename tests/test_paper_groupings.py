@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
 from paper_helpers import MARL, SHORT, made_up, places_in
 
 from experiments.cells import Finished
+from experiments.paper import fig6_plot
 from experiments.paper.arena import make_arenas
 from experiments.paper.fig6 import mean_share
 from experiments.paper.fig6_section import optimal
@@ -21,7 +24,7 @@ from experiments.paper.overhead_section import mean_interval, total
 from experiments.paper.ratio_rows import RatioRow, ratio_rows, tally
 from experiments.paper.reach import Reach
 from experiments.paper.searches import goal
-from experiments.paper.variants import Variant, duels, rivals, variants
+from experiments.paper.variants import PARAMETERS, Variant, duels, rivals, variants
 from experiments.windows import reference
 from mappers import make_mapper
 
@@ -78,8 +81,12 @@ def test_mean_returns_are_shares_of_the_best_known() -> None:
         replace(MARL, seed=1): made_up(MARL, [(1, typical / 4)], [1.5, 4.0]),
     }
     (arena,) = make_arenas(finished, SHORT)
-    # The best known earns 4.
-    np.testing.assert_allclose(mean_share(arena, "marl"), [1 / 4, 2.5 / 4])
+    # The best known earns 4, and a resample of two seeds is most often one of them twice.
+    mean, low, high = mean_share([arena], "marl", [0, 1])
+    np.testing.assert_allclose(mean, [1 / 4, 2.5 / 4])
+    np.testing.assert_allclose(low, [0.5 / 4, 1 / 4])
+    np.testing.assert_allclose(high, [1.5 / 4, 4 / 4])
+    np.testing.assert_allclose(mean_share([arena, arena], "marl", [1])[0], [2.5 / 4])
 
 
 def test_ratio_rows_leave_out_what_cannot_be_told() -> None:
@@ -129,6 +136,61 @@ def test_numbers_of_agents_are_best_only_for_certain(
     }
     assert optimal(rows, 50) is verdict
     assert optimal(rows, 51) is None
+
+
+def test_an_agent_per_parameter_is_as_many_as_the_map_space_has() -> None:
+    assert len(goal(MARL).problem.space.parameters) == PARAMETERS
+
+
+def test_costs_are_drawn_by_number_of_agents_and_grouping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Figure] = []
+    monkeypatch.setattr(fig6_plot, "save", lambda figure, _: figures.append(figure))
+    every = variants([2, 9])
+    ratios = {
+        variant: {n: RatioRow(1, n, 1 + at / n, 0.5, 2.0 + at, 0, 0) for n in (10, 20, 30)}
+        for at, variant in enumerate(every)
+    }
+    fig6_plot.draw_costs(ratios, tmp_path / "fig6.png")
+    panels = figures[0].axes
+    assert [panel.get_title("left") for panel in panels] == [
+        "after 10 samples",
+        "after 30 samples",
+    ]
+    for panel, samples in zip(panels, (10, 30), strict=True):
+        assert [tick.get_text() for tick in panel.get_xticklabels()] == ["1", "2", "9", "13"]
+        bars, labels = panel.get_legend_handles_labels()
+        assert labels == [
+            "clustered by pearson",
+            "clustered by interaction",
+            "reversed by pearson",
+            "random",
+            "no grouping",
+        ]
+        points = {}
+        for bar, label in zip(bars, labels, strict=True):
+            assert isinstance(bar, ErrorbarContainer)
+            line, _, (intervals,) = bar.lines
+            for x, y, ends in zip(*line.get_data(), intervals.get_segments(), strict=True):
+                points[label, round(x)] = (y, *ends[:, 1])
+        for at, variant in enumerate(every):
+            name = " by ".join(filter(None, (variant.grouping, variant.measure))) or "no grouping"
+            place = [1, 2, 9, 0].index(variant.agents)
+            np.testing.assert_allclose(points[name, place], (1 + at / samples, 0.5, 2 + at))
+        assert len(points) == len(every)
+
+
+def test_pictures_are_drawn_of_open_intervals(tmp_path: Path) -> None:
+    rows = [
+        RatioRow(1, 20, 0.9, 0.8, math.inf, 0, 0),
+        RatioRow(1, 20, 0.9, math.nan, math.nan, 0, 0),
+        RatioRow(1, 20, math.nan, math.nan, math.nan, 1, 0),
+    ]
+    path = tmp_path / "fig6.png"
+    ratios = {variant: {20: row} for variant, row in zip(variants([2]), rows, strict=False)}
+    fig6_plot.draw_costs(ratios, path)
+    assert path.exists()
 
 
 def test_rivals_are_one_agent_and_the_papers_best() -> None:

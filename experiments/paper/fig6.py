@@ -27,8 +27,8 @@ from experiments.paper.item import Item, Places, Run, Scale, Section
 from experiments.paper.ratio_rows import RatioRow, ratio_rows
 from experiments.paper.reach import windows_of
 from experiments.paper.searches import goal
-from experiments.paper.variants import ALL, Variant, duels, rivals, variants
-from experiments.stats import Floats
+from experiments.paper.variants import ALL, Variant, duels, numbers, rivals, variants
+from experiments.stats import Floats, stratified_interval
 from experiments.windows import reference
 from maestro_env.problem import OK
 
@@ -66,8 +66,8 @@ class Fig6(Item):
         write_csv(places.results / VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
         write_csv(
             places.results / CURVES,
-            (*Variant.header(), "warm_up", "samples", "share"),
-            (row for variant in made for row in _curve(arenas, variant)),
+            (*Variant.header(), "samples", "share", "low", "high"),
+            (row for variant in numbers(scale.agents) for row in _curve(arenas, variant)),
         )
 
     def section(self, places: Places) -> Section:
@@ -93,22 +93,38 @@ def _valid(scale: Scale) -> Iterator[list[object]]:
 
 
 def _curve(arenas: Sequence[Arena], variant: Variant) -> Iterator[list[object]]:
-    """Yield the mean return in each window as a share of the best known's, mean over arenas."""
+    """Yield the mean return in some windows, and its interval."""
     there = [arena for arena in arenas if arena.has(variant.mapper)]
-    if not there:
-        return
-    searches = [each for arena in there for each in arena.contest.searches[variant.mapper]]
-    shares = np.mean([mean_share(arena, variant.mapper) for arena in there], axis=0)
-    ends = windows_of(searches[0]).ends
-    warm_up = max(each.warm_up for each in searches)
-    for index in log_spaced(len(ends)):
-        yield [*variant.row(), warm_up, ends[index], f"{shares[index]:.4f}"]
+    if there:
+        ends = windows_of(there[0].contest.searches[variant.mapper][0]).ends
+        kept = log_spaced(len(ends))
+        for end, *figures in zip(ends[kept], *mean_share(there, variant.mapper, kept), strict=True):
+            yield [*variant.row(), end, *(f"{each:.4f}" for each in figures)]
 
 
-def mean_share(arena: Arena, mapper: str) -> Floats:
-    """Return the mean return in each window as a share of the best known's, mean over seeds."""
+def mean_share(
+    arenas: Sequence[Arena], mapper: str, windows: Sequence[int]
+) -> tuple[Floats, Floats, Floats]:
+    """Return a mapper's mean return in W windows as a share of the best known's.
+
+    Args:
+        arenas: where it finished searches.
+        mapper: its name.
+        windows: which ones.
+
+    Returns:
+        Mean over arenas and seeds, and the ends of its interval, float64[W] each.
+    """
+    strata = [_shares(arena, mapper)[:, windows] for arena in arenas]
+    return _mean(strata), *stratified_interval(strata, _mean)
+
+
+def _shares(arena: Arena, mapper: str) -> Floats:
     contest = arena.contest
     best = reference(contest.goal) / contest.best_known
-    returns = [windows_of(each).returns for each in contest.searches[mapper]]
-    shares: Floats = np.mean(returns, axis=0) / best
-    return shares
+    return np.stack([windows_of(each).returns for each in contest.searches[mapper]]) / best
+
+
+def _mean(strata: Sequence[Floats]) -> Floats:
+    mean: Floats = np.mean([np.mean(stratum, axis=0) for stratum in strata], axis=0)
+    return mean

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from experiments.paper.fig6_plot import draw_shares
+from experiments.paper.fig6_plot import Ratios, draw_costs, draw_returns
 from experiments.paper.item import Claim, Places, Section
 from experiments.paper.judging import at_least, everywhere, mostly
 from experiments.paper.ratio_rows import LEFT_OUT, RatioRow, tally
 from experiments.paper.rows import read_rows
-from experiments.paper.variants import ALL, INTERACTION, ONE, PEARSON, Variant
+from experiments.paper.variants import ALL, INTERACTION, ONE, PARAMETERS, PEARSON, Variant
 from experiments.sheets import Sheet
 
 NUMBERS, DUELS, RIVALS = "numbers.csv", "duels.csv", "rivals.csv"
@@ -21,9 +21,6 @@ PRINTED = (9, 6)
 """The paper's best numbers of agents."""
 # How much cost still counts as the same.
 _LEVEL = 1.01
-
-Ratios = Mapping[Variant, Mapping[int, RatioRow]]
-"""By variant and number of samples."""
 
 
 def make_section(places: Places) -> Section:
@@ -35,11 +32,16 @@ def make_section(places: Places) -> Section:
     for row in read_rows(places.results / RIVALS):
         found = rivals.setdefault(int(row["to"]), {})
         found.setdefault(int(row["agents"]), []).append(RatioRow.of(row))
-    draw_shares(read_rows(places.results / CURVES), places.images / "fig6.png")
+    draw_costs(numbers, places.images / "fig6.png")
+    draw_returns(read_rows(places.results / CURVES), places.images / "fig6-returns.png")
     parts = (
-        f"![Mean return against samples]({places.link}/fig6.png)",
-        "Means over problems and seeds. A search begins anew once its agents have settled, hence "
-        "the falls.",
+        f"![Cost against the number of agents]({places.link}/fig6.png)",
+        "Every second column of the first table below, with its intervals; each panel has its own "
+        f"scale. One agent and one per parameter ({PARAMETERS}) leave nothing to group.",
+        f"![Mean return against samples]({places.link}/fig6-returns.png)",
+        "The paper's picture: agents clustered by Pearson's r, their warm-up not counted. Means "
+        "over problems and seeds, and 95 % stratified bootstrap intervals. A search begins anew "
+        "once its agents have settled, hence the falls.",
         "An agent's policy is a product of its heads, one a parameter, that share nothing. So with "
         "this learner a grouping acts only through PPO's ratio, which is that of all an agent's "
         "heads together, and through which agents begin anew.",
@@ -79,7 +81,7 @@ def _numbers_sheet(ratios: Ratios) -> Sheet:
         f"[95 % stratified bootstrap interval]; {LEFT_OUT} The warm-up of clustered and "
         "reversed groups is not counted; with it they have only just begun when the budget of the "
         "others ends. One agent per parameter is where the paper has 10 agents; our map space has "
-        "13 parameters."
+        f"{PARAMETERS} parameters."
     )
     return _sheet("Numbers of agents", note, ratios)
 

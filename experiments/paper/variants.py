@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
 
+PARAMETERS = 13
+"""Of the map space: as many agents are one per parameter."""
 PEARSON, INTERACTION = "pearson", "interaction"
 _GROUPINGS = (
     ("clustered", PEARSON),
@@ -80,6 +82,11 @@ def duels(agents: Iterable[int]) -> list[tuple[Variant, Variant]]:
     ]
 
 
+def numbers(agents: Iterable[int]) -> list[Variant]:
+    """Return one agent, each number of agents clustered by Pearson's r, and one per parameter."""
+    return [ONE, *(Variant(each, "clustered", PEARSON) for each in agents), ALL]
+
+
 def rivals(agents: Iterable[int], best: Iterable[int]) -> list[tuple[Variant, Variant]]:
     """Return pairs of numbers of agents, clustered by Pearson's r, that claims compare.
 
@@ -87,7 +94,7 @@ def rivals(agents: Iterable[int], best: Iterable[int]) -> list[tuple[Variant, Va
         agents: numbers of them, without one and all.
         best: those that every other number is compared with, as with one agent.
     """
-    learnt = {each: Variant(each, "clustered", PEARSON) for each in agents}
-    several = [*learnt.values(), ALL]
-    bases = [ONE, *(learnt[each] for each in best if each in learnt)]
+    one, *several = numbers(agents)
+    learnt = {each.agents: each for each in several}
+    bases = [one, *(learnt[each] for each in best if each in learnt)]
     return [(each, base) for base in bases for each in several if each != base]
