@@ -34,7 +34,7 @@ def random_groups(
     Raises:
         GroupingError: sizes that do not add up, or fewer than one agent or more than parameters.
     """
-    if isinstance(agents, int):
+    if isinstance(agents, int | np.integer):
         require_agents(agents, len(names))
         share, rest = divmod(len(names), agents)
         agents = [share + (agent < rest) for agent in range(agents)]
@@ -67,17 +67,6 @@ def reversed_groups(groups: AgentGroups, dependence: Dependence) -> AgentGroups:
     while _exchange(agents, matrix):
         pass
     return AgentGroups.from_indices(dependence.names, agents)
-
-
-def dependence_within(groups: AgentGroups, dependence: Dependence) -> float:
-    """Return the sum of |dependence| over pairs of parameters that share an agent.
-
-    Raises:
-        GroupsError: the groups are not of the dependence's parameters.
-    """
-    indices = groups.indices(dependence.names)
-    pairs = np.triu(indices[:, np.newaxis] == indices, k=1)
-    return float(np.abs(dependence.matrix)[pairs].sum())
 
 
 def _exchange(agents: Integers, matrix: Floats) -> bool:

@@ -59,11 +59,12 @@ def require_agents(agents: int, parameters: int) -> None:
     """Refuse a number of agents that a number of parameters cannot have.
 
     Raises:
-        GroupingError: fewer than one agent, or more than parameters.
+        GroupingError: no integer, fewer than one agent, or more than parameters.
     """
-    if not isinstance(agents, int) or not 1 <= agents <= parameters:
+    integral = isinstance(agents, int | np.integer) and not isinstance(agents, bool)
+    if not integral or not 1 <= agents <= parameters:
         raise GroupingError(
-            f"{agents} agents for {parameters} parameters; allowed: 1 to {parameters}"
+            f"{agents} agents for {parameters} parameters; allowed: integers from 1 to {parameters}"
         )
 
 

@@ -112,10 +112,11 @@ def measure_dependence(
 
     Raises:
         GroupingError: no such measure.
-        SamplesError: samples without what the measure looks at.
+        SamplesError: rewards all the same, or samples without what the measure looks at.
     """
     if measure not in MEASURES:
         raise GroupingError(unknown("measure", measure, MEASURES))
+    _require_contrast(samples.rewards)
     looked_at = samples.top(fraction) if MEASURES[measure].of_top else samples
     if not looked_at.varying.any():
         raise SamplesError(
@@ -124,3 +125,13 @@ def measure_dependence(
         )
     matrix = MEASURES[measure].function(looked_at)
     return Dependence(samples.names, matrix, looked_at.varying, measure)
+
+
+def _require_contrast(rewards: Floats) -> None:
+    """Refuse valid samples of which none is better than another."""
+    least = rewards.min()
+    if 0 < least == rewards.max():
+        raise SamplesError(
+            f"all {len(rewards)} rewards are {least:.4g}: nothing tells the best samples from the "
+            "others; take more samples or another objective"
+        )

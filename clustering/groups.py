@@ -136,12 +136,6 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
             )
         return self
 
-    def only(self, names: Iterable[str]) -> AgentGroups:
-        """Return the groups without parameters that are not in ``names``, nor agents left idle."""
-        kept = set(names)
-        pairs = ((agent, tuple(n for n in group if n in kept)) for agent, group in self.pairs)
-        return AgentGroups(tuple((agent, group) for agent, group in pairs if group))
-
 
 def _refuse_repeated(what: str, names: Iterable[str]) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]

@@ -24,7 +24,7 @@ def interaction(samples: Samples) -> Floats:
     scale of a correlation. An invalid sample counts as the worst valid one.
 
     Raises:
-        SamplesError: no valid sample, or all rewards the same.
+        SamplesError: no valid sample, or all valid ones with the same reward.
     """
     rewards = samples.rewards
     if not rewards.any():
@@ -35,7 +35,7 @@ def interaction(samples: Samples) -> Floats:
     outcome -= outcome.mean()
     if np.ptp(outcome) < 1e-12:
         raise SamplesError(
-            "all rewards are the same: there is nothing parameters could interact on"
+            "all valid rewards are the same: there is nothing parameters could interact on"
         )
     categories = binned(samples)
     matrix = np.eye(len(samples.names))

@@ -6,7 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from experiments.flags import option
-from experiments.goals import MAPPERS_HELP, Goal, ProblemConfig, find_mappers, make_goal
+from experiments.goals import (
+    MAPPERS_HELP,
+    Goal,
+    ProblemConfig,
+    find_mappers,
+    make_goal,
+    require_fit,
+)
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import OBJECTIVES
@@ -73,7 +80,9 @@ def resolve(config: RunConfig) -> Task:
     Raises:
         MaestroEnvError: a name that does not exist, or names that do not go together.
     """
-    return make_task(config, find_layer(config.layer), find_hardware(config.hardware))
+    task = make_task(config, find_layer(config.layer), find_hardware(config.hardware))
+    require_fit(task.mappers, [task.problem.space])
+    return task
 
 
 def make_task(config: RunConfig, layer: Layer, hardware: Hardware) -> Task:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 from experiments.flags import UsageError, option
@@ -112,6 +113,20 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
         if other != name:
             raise UsageError(f"{flag} {text}: {other} and {name} are the same: give one of them")
     return names
+
+
+def require_fit(mappers: Iterable[str], spaces: Iterable[MapSpace]) -> None:
+    """Refuse mappers whose settings do not fit a space they are to search.
+
+    Args:
+        mappers: names, with changes of their settings if need be.
+        spaces: every mapper is to search every one.
+
+    Raises:
+        MaestroEnvError: a setting that a space does not allow.
+    """
+    for name, space in product(mappers, spaces):
+        make_mapper(name).require_fit(space)
 
 
 def unique(names: Iterable[str]) -> tuple[str, ...]:

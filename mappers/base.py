@@ -51,6 +51,13 @@ class Mapper(ABC, Generic[Config]):
         self.config: Config = self.DEFAULT if config is None else config
         check(self.config)
 
+    def require_fit(self, space: MapSpace) -> None:
+        """Refuse a space that the settings do not fit, before a search of it begins.
+
+        Raises:
+            MaestroEnvError: it names the setting and what the space allows.
+        """
+
     @abstractmethod
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
         """Spend exactly ``budget`` evaluations.

@@ -8,12 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from clustering import AGENTS, LINKAGES, MEASURES
+from clustering import AGENTS, LINKAGES, MEASURES, AgentGroups
 from maestro_env.episode import REWARDS, first_observation, observation
 from maestro_env.evaluator import Evaluator
+from maestro_env.map_space import MapSpace
 from mappers.agents.elites import Elites
 from mappers.agents.exploration import explore
-from mappers.agents.grouping import GROUPINGS, group_parameters
+from mappers.agents.grouping import GROUPINGS, group_parameters, read_groups, require_agents
 from mappers.agents.heads import STARTS, Floats, Heads, Integers
 from mappers.agents.refinement import refine
 from mappers.agents.stateless import StatelessAgents
@@ -62,28 +63,44 @@ class MarlMapper(Mapper[MarlConfig]):
     latency, power, energy, area and reward of the mappings, and each updates its policy by PPO.
 
     Groups learnt in the search cost ``warm_up`` samples beside the budget, which the ledger keeps
-    apart; groups from a file cost nothing.
+    apart; groups from a file cost nothing. ``agents`` other than the mapper's own must be as many
+    as the file has.
     """
 
     DEFAULT: ClassVar[MarlConfig] = MarlConfig()
 
+    def require_fit(self, space: MapSpace) -> None:
+        if self.config.groups:
+            self._read_groups(space)
+        else:
+            require_agents(self.config.agents, space, least=0)
+
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
         config, space = self.config, evaluator.space
-        groups = group_parameters(
-            evaluator,
-            config.agents,
-            config.grouping,
-            config.groups,
-            config.warm_up,
-            config.measure,
-            config.linkage,
-            rng,
-        )
+        groups = self._read_groups(space) if config.groups else self._group(evaluator, rng)
         names = [parameter.name for parameter in space.parameters]
         search = _Search(config, Heads(space, config.draw), groups.indices(names), evaluator, rng)
         while search.spent < budget:
             search.step(budget - search.spent)
         return SearchResult(evaluator.best, budget)
+
+    def _read_groups(self, space: MapSpace) -> AgentGroups:
+        agents = self.config.agents
+        # A mapper's own number may be nobody's wish.
+        wanted = None if agents == self.DEFAULT.agents else agents
+        return read_groups(self.config.groups, space, wanted)
+
+    def _group(self, evaluator: Evaluator, rng: np.random.Generator) -> AgentGroups:
+        config = self.config
+        return group_parameters(
+            evaluator,
+            rng,
+            agents=config.agents,
+            grouping=config.grouping,
+            warm_up=config.warm_up,
+            measure=config.measure,
+            linkage=config.linkage,
+        )
 
 
 class ClusteredMarlMapper(MarlMapper):

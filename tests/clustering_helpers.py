@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from clustering import AgentGroups, Samples
+from clustering import AgentGroups, Dependence, Samples
 from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer, find_objective
 
 
 def sizes_samples(
     points: NDArray[np.int64], rewards: NDArray[np.float64] | None = None, size: int | None = None
 ) -> Samples:
-    """Samples of tile sizes named a, b, c and so on; rewards are all 1 unless given."""
+    """Samples of tile sizes named a, b, c and so on; rewards rise unless given."""
     n, d = points.shape
     names = tuple("abcdefghijklmnopqrstuvwxyz"[:d])
     choices = int(points.max()) + 1 if size is None else size
-    given = np.ones(n) if rewards is None else rewards
+    given = np.arange(1.0, n + 1) if rewards is None else rewards
     return Samples(names, ("tile",) * d, (choices,) * d, points, given)
 
 
@@ -37,3 +37,10 @@ def layer_samples(layer: str, objective: str, n: int = 20_000, schema: str = "le
 
 def partition(groups: AgentGroups) -> set[frozenset[str]]:
     return {frozenset(names) for names in groups.values()}
+
+
+def dependence_within(groups: AgentGroups, dependence: Dependence) -> float:
+    """Sum of |dependence| over pairs of parameters that share an agent."""
+    indices = groups.indices(dependence.names)
+    pairs = np.triu(indices[:, np.newaxis] == indices, k=1)
+    return float(np.abs(dependence.matrix)[pairs].sum())

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
-from clustering_helpers import partition
+from clustering_helpers import dependence_within, partition
 from hypothesis import given
 from hypothesis import strategies as st
 from planted import GROUPS, LATENCY, PARTITION, planted
 
 from clustering import AgentGroups, SamplesError, cluster
-from clustering.controls import dependence_within
 from maestro_env.errors import MaestroEnvError, UnknownNameError
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware, find_hardware
@@ -33,13 +33,18 @@ def agents_of(
     evaluator: Evaluator,
     agents: int = len(GROUPS),
     grouping: str = "clustered",
-    file: Path | str = "",
     warm_up: int = WARM_UP,
     seed: int = 0,
 ) -> AgentGroups:
     rng = np.random.default_rng(seed)
     return group_parameters(
-        evaluator, agents, grouping, str(file), warm_up, "pearson", "ward_rows", rng
+        evaluator,
+        rng,
+        agents=agents,
+        grouping=grouping,
+        warm_up=warm_up,
+        measure="pearson",
+        linkage="ward_rows",
     )
 
 
@@ -106,16 +111,14 @@ def test_groups_learnt_on_one_convolution_serve_another(tmp_path: Path) -> None:
     learnt = agents_of(layer_evaluator("resnet18_l2"), 4, warm_up=1000)
     path = tmp_path / "groups.json"
     path.write_text(learnt.to_json())
-    evaluator = layer_evaluator("alexnet_l2")
-    assert agents_of(evaluator, file=path) == learnt
-    assert evaluator.warmed_up == 0
+    assert read_groups(str(path), layer_evaluator("alexnet_l2").space) == learnt
 
 
 def test_groups_of_a_convolution_are_refused_by_a_gemm(tmp_path: Path) -> None:
     path = tmp_path / "groups.json"
     path.write_text(AgentGroups.one_agent(NAMES).to_json())
     with pytest.raises(AgentsError) as refused:
-        agents_of(layer_evaluator("gpt2_l4"), file=path)
+        read_groups(str(path), layer_evaluator("gpt2_l4").space)
     message = str(refused.value)
     assert message.startswith(f"groups {path}, layer gpt2_l4: agent 'agent_0': unknown parameter")
     assert "l2_tile_M" in message
@@ -147,18 +150,16 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize(("text", "message"), BAD_FILES.values(), ids=BAD_FILES)
-def test_bad_files_are_refused(
-    evaluator: Evaluator, tmp_path: Path, text: str, message: str
-) -> None:
+def test_bad_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "groups.json"
     path.write_text(text)
     with pytest.raises(MaestroEnvError) as refused:
-        agents_of(evaluator, file=path)
+        read_groups(str(path), SPACE)
     assert message in str(refused.value)
     assert str(path) in str(refused.value)
 
 
-def test_files_that_cannot_be_read_are_named(evaluator: Evaluator, tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     binary = tmp_path / "binary.json"
     binary.write_bytes(b"\xff\xfe")
     for path, reason in (
@@ -167,7 +168,23 @@ def test_files_that_cannot_be_read_are_named(evaluator: Evaluator, tmp_path: Pat
         (binary, "can't decode byte"),
     ):
         with pytest.raises(AgentsError, match=f"cannot read groups {path}: .*{reason}"):
-            agents_of(evaluator, file=path)
+            read_groups(str(path), SPACE)
+
+
+@pytest.mark.parametrize("agents", [0, 3, 13])
+def test_files_of_another_number_of_groups_are_refused(tmp_path: Path, agents: int) -> None:
+    path = tmp_path / "groups.json"
+    path.write_text(AgentGroups.of(GROUPS).to_json())
+    assert partition(read_groups(str(path), SPACE, len(GROUPS))) == PARTITION
+    told = f"agents is {agents}, but groups {path} has {len(GROUPS)}: leave agents out"
+    with pytest.raises(AgentsError, match=re.escape(told)):
+        read_groups(str(path), SPACE, agents)
+
+
+def test_groups_of_one_parameter_each_fit_no_number_of_agents(tmp_path: Path) -> None:
+    path = tmp_path / "groups.json"
+    path.write_text(AgentGroups.one_per_parameter(NAMES).to_json())
+    assert read_groups(str(path), SPACE, 0) == read_groups(str(path), SPACE, 13)
 
 
 # Refused

@@ -217,9 +217,16 @@ def test_six_agents_unless_said_or_fewer_parameters() -> None:
     assert len(cluster(sizes_samples(planted().points[:, :4])).groups) == 4
 
 
-@pytest.mark.parametrize("agents", [0, -3, 9, 2.5])
+@pytest.mark.parametrize("kind", [np.int64, np.uint8])
+def test_numbers_of_agents_may_be_numpys(kind: type[np.integer]) -> None:
+    for agents in range(1, 9):
+        assert cluster(planted(), kind(agents)).groups == cluster(planted(), agents).groups
+
+
+@pytest.mark.parametrize("agents", [0, -3, 9, 2.5, True, np.True_])
 def test_impossible_numbers_of_agents(agents: int) -> None:
-    with pytest.raises(GroupingError, match=f"{agents} agents for 8 parameters; allowed: 1 to 8"):
+    told = f"{agents} agents for 8 parameters; allowed: integers from 1 to 8"
+    with pytest.raises(GroupingError, match=told):
         cluster(planted(), agents)
 
 

@@ -205,9 +205,17 @@ def test_samples_without_variance_are_refused(measure: str) -> None:
         measure_dependence(sizes_samples(points, rewards), measure)
 
 
+@pytest.mark.parametrize("measure", MEASURES)
+def test_samples_of_the_same_reward_are_refused(measure: str) -> None:
+    told = f"all {len(UNIFORM)} rewards are 0.25: nothing tells the best samples from the others"
+    with pytest.raises(SamplesError, match=told):
+        measure_dependence(sizes_samples(UNIFORM, np.full(len(UNIFORM), 0.25)), measure)
+
+
 def test_interaction_needs_rewards_that_differ() -> None:
-    with pytest.raises(SamplesError, match="all rewards are the same"):
-        interaction(sizes_samples(UNIFORM))
+    for rewards in (np.ones(len(UNIFORM)), np.arange(len(UNIFORM)) % 2.0):
+        with pytest.raises(SamplesError, match="all valid rewards are the same"):
+            interaction(sizes_samples(UNIFORM, rewards))
     with pytest.raises(SamplesError, match="no sample is valid"):
         interaction(sizes_samples(UNIFORM, np.zeros(len(UNIFORM))))
 

@@ -249,6 +249,17 @@ def test_a_mapper_that_raises_loses_its_own_cells(
 
 
 @pytest.mark.usefixtures("odd")
+def test_nothing_is_shown_if_every_search_fails(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(out, "--mappers=failing,leaving") == 1
+    shown = capsys.readouterr()
+    assert shown.out.strip() == ""
+    assert shown.err.count("failed: ") == 4
+    assert not (out / "table.md").exists()
+
+
+@pytest.mark.usefixtures("odd")
 def test_a_process_that_dies_does_not_take_the_tables(
     out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -185,33 +184,6 @@ def test_groups_of_a_file_need_no_warm_up(tmp_path: Path) -> None:
     assert run(tmp_path / "out", "--layer=alexnet_l2", f"--mapper={text}", samples=40) == 0
     figures = load(tmp_path / "out" / "summary.json")["mappers"][text]
     assert (figures["warm_up"], figures["evaluations"]) == (0, 40)
-
-
-FAILURES = {
-    "agents=99": "agents is 99; allowed: 0 (one per parameter) to 13, as layer ",
-    "groups=/nowhere": "cannot read groups /nowhere: No such file or directory",
-}
-
-
-@pytest.mark.parametrize(("change", "reason"), FAILURES.items())
-def test_agents_a_layer_cannot_have_are_told_of_in_a_line(
-    change: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(tmp_path / "out", f"--mapper=marl:{change},random", samples=40) == 1
-    (line,) = (each for each in capsys.readouterr().err.splitlines() if "failed" in each)
-    assert line.startswith(f"failed: marl:{change}, seed 0: AgentsError: {reason}")
-    assert list(load(tmp_path / "out" / "summary.json")["mappers"]) == ["random"]
-
-
-def test_a_file_of_no_groups_is_told_of_in_a_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "groups.json"
-    path.write_text(json.dumps({"a": ["l2_order", "l2_order"]}))
-    assert run(tmp_path / "out", f"--mapper=marl:groups={path}", samples=40) == 1
-    (line,) = (each for each in capsys.readouterr().err.splitlines() if "failed" in each)
-    told = f"AgentsError: groups {path}, layer mobilenetv2_l2: parameter l2_order is given twice"
-    assert told in line
 
 
 REFUSALS = {

@@ -123,6 +123,18 @@ def test_a_mapper_that_raises_loses_its_own_searches(
         assert {each.mapper for each in read_run(out).searches} == {"random", "failing"}
 
 
+def test_nothing_is_shown_if_every_search_fails(
+    out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("mappers.MAPPERS", ODD)
+    assert run(out, "--mapper=failing,leaving") == 1
+    shown = capsys.readouterr()
+    assert shown.out.strip() == ""
+    assert shown.err.count("failed: ") == 2
+    assert not (out / "convergence.png").exists()
+    assert load(out / "summary.json")["interrupted"] is False
+
+
 def test_a_mapper_that_lacks_seeds_says_so(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,7 +27,7 @@ from experiments.cluster.plots import draw_clustering
 from experiments.datasets import Collected, collect, default_cache
 from experiments.files import RecordError, make_directory, safe_name, write_text
 from experiments.flags import UsageError, option
-from experiments.goals import Goal, ProblemConfig, find_mappers, make_goal
+from experiments.goals import Goal, ProblemConfig, find_mappers, make_goal, require_fit
 from experiments.progress import Bar, new_progress
 from experiments.tables import new_table, print_table
 from maestro_env.errors import UnknownNameError
@@ -117,6 +117,7 @@ def _resolve(config: ClusterConfig) -> Goal:
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
     if find_mappers("--policy", config.policy) != (config.policy,):
         raise UsageError(f"--policy {config.policy}: allowed: one of {', '.join(MAPPERS)}")
+    require_fit([config.policy], [goal.problem.space])
     if config.agents is not None and config.threshold is not None:
         raise UsageError(
             f"--agents {config.agents} and --threshold {config.threshold}: give one of them"

@@ -8,7 +8,15 @@ from typing import Any
 
 from experiments.cells import Cell
 from experiments.flags import UsageError, option
-from experiments.goals import MAPPERS_HELP, Goal, ProblemConfig, find_mappers, make_goal, unique
+from experiments.goals import (
+    MAPPERS_HELP,
+    Goal,
+    ProblemConfig,
+    find_mappers,
+    make_goal,
+    require_fit,
+    unique,
+)
 from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import OBJECTIVES
@@ -108,7 +116,9 @@ def resolve(config: CompareConfig) -> Comparison:
         for name, layer in _find_layers(config.layers).items()
         for objective in unique(config.objectives.split(","))
     }
-    return Comparison(config, goals, find_mappers("--mappers", config.mappers))
+    mappers = find_mappers("--mappers", config.mappers)
+    require_fit(mappers, [goal.problem.space for goal in goals.values()])
+    return Comparison(config, goals, mappers)
 
 
 def _find_layers(text: str) -> dict[str, Layer]:

@@ -9,6 +9,7 @@ import numpy as np
 from rich.table import Table
 
 from experiments.flags import option
+from experiments.goals import require_fit
 from experiments.progress import Bar, new_progress
 from experiments.searches import run_search
 from experiments.stats import Floats, best_so_far
@@ -19,7 +20,6 @@ from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
-from mappers import make_mapper
 
 HARDWARE, MODEL, ENERGY = "paper", "maestro", "csv"
 
@@ -95,7 +95,7 @@ class Comparison:
 
 def execute(config: ParityConfig) -> int:
     """Search, print, and return the exit status."""
-    make_mapper(config.mapper)
+    require_fit([config.mapper], map(_space, ORIGINAL))
     rows = []
     with new_progress() as progress:
         for measured in ORIGINAL:
@@ -117,13 +117,16 @@ def _compare(
 
 def _search(measured: Measured, mapper: str, seed: int, bar: Bar) -> Floats:
     """Return the best so far after every sample of one search."""
-    space = MapSpace(find_layer(measured.layer), find_hardware(HARDWARE))
-    problem = Problem(space, MODEL, guard=False)
+    problem = Problem(_space(measured), MODEL, guard=False)
     objective = find_objective(measured.objective, ENERGY)
     evaluator = Evaluator(problem, objective, max(measured.found), on_batch=bar.follow)
     search = run_search(evaluator, mapper, seed)
     bar.finish(search)
     return best_so_far(search.values)
+
+
+def _space(measured: Measured) -> MapSpace:
+    return MapSpace(find_layer(measured.layer), find_hardware(HARDWARE))
 
 
 def _table(rows: list[tuple[Measured, int, Comparison]], config: ParityConfig) -> Table:

@@ -61,10 +61,12 @@ def _search_all(task: Task, writer: records.RunWriter) -> int:
 
 
 def _report(task: Task, writer: records.RunWriter, status: int) -> int:
-    """Write and show what was found; return the exit status of this and the searches."""
+    """Write and show what was found, if anything; return the status of this and the searches."""
     try:
-        print_table(summary_table(task, writer.finish(status == cli.INTERRUPTED)))
-        print(f"plot: {draw(writer.directory)}")
+        summary = writer.finish(status == cli.INTERRUPTED)
+        if writer.searches:
+            print_table(summary_table(task, summary))
+            print(f"plot: {draw(writer.directory)}")
     except KeyboardInterrupt:
         with cli.undisturbed():
             writer.finish(interrupted=True)

@@ -27,13 +27,13 @@ class AgentsError(MaestroEnvError, ValueError):
 
 def group_parameters(
     evaluator: Evaluator,
+    rng: np.random.Generator,
+    *,
     agents: int,
     grouping: str,
-    groups_file: str,
     warm_up: int,
     measure: str,
     linkage: str,
-    rng: np.random.Generator,
 ) -> AgentGroups:
     """Give every parameter of a space to an agent.
 
@@ -41,21 +41,18 @@ def group_parameters(
 
     Args:
         evaluator: of a search that has not begun; it is charged with the warm-up.
+        rng: the only source of randomness.
         agents: how many; 0 for one per parameter.
         grouping: a name of ``GROUPINGS``, which none or one agent per parameter does without.
-        groups_file: a JSON file of groups, which decides instead of all else; empty for none.
         warm_up: random samples that groups are learnt from, unless they are known or random.
         measure: a name of ``clustering.MEASURES``.
         linkage: a name of ``clustering.LINKAGES``.
-        rng: the only source of randomness.
 
     Raises:
-        AgentsError: too many agents, or a file without groups of the space's parameters.
+        AgentsError: more agents than parameters.
         UnknownNameError: no such grouping.
     """
     space = evaluator.space
-    if groups_file:
-        return read_groups(groups_file, space)
     require_agents(agents, space, least=0)
     if grouping not in GROUPINGS:
         raise UnknownNameError("grouping", grouping, GROUPINGS)
@@ -79,15 +76,17 @@ def group_parameters(
     return found.groups
 
 
-def read_groups(path: str, space: MapSpace) -> AgentGroups:
+def read_groups(path: str, space: MapSpace, agents: int | None = None) -> AgentGroups:
     """Read groups of a space's parameters, in an order that does not depend on the file's.
 
     Args:
         path: of a JSON file: an object of agents and lists of parameters.
         space: of this layer or the one the groups were learnt on.
+        agents: how many groups there must be, 0 for one per parameter; None for any number.
 
     Raises:
-        AgentsError: there is no such file, or its groups are not of the space's parameters.
+        AgentsError: there is no such file, or its groups are not of the space's parameters, or
+            not as many as agents.
     """
     names = _names(space)
     try:
@@ -97,6 +96,11 @@ def read_groups(path: str, space: MapSpace) -> AgentGroups:
         raise AgentsError(f"cannot read groups {path}: {reason}") from None
     with refusing(f"groups {path}, layer {space.layer}"):
         groups = AgentGroups.from_json(text, names)
+    if agents is not None and len(groups) != (agents or len(names)):
+        raise AgentsError(
+            f"agents is {agents}, but groups {path} has {len(groups)}: leave agents out, as the "
+            "file decides, or give another file"
+        )
     return AgentGroups.from_indices(names, groups.indices(names))
 
 

@@ -108,18 +108,20 @@ class NetworkAgents:
         clipped = ratio.clamp(1 - clip, 1 + clip)
         return torch.minimum(ratio * advantages, clipped * advantages).mean(dim=0).sum()
 
-    def _bonuses(self, policies: list[Tensor], imitated: list[Tensor]) -> Tensor:
-        """Return the sum over heads of weighted entropy and imitation."""
+    def _bonuses(self, policies: list[Tensor], imitated: list[Tensor] | None) -> Tensor:
+        """Return the sum over heads of weighted entropy and, if any, imitation."""
         entropy = torch.stack([-(each.exp() * each).sum(dim=1).mean() for each in policies]).sum()
         bonus = self._learning.entropy * entropy
-        for policy, frequencies in zip(policies, imitated, strict=False):
+        if imitated is None:
+            return bonus
+        for policy, frequencies in zip(policies, imitated, strict=True):
             bonus = bonus + self._learning.imitation * (frequencies * policy.mean(dim=0)).sum()
         return bonus
 
-    def _frequencies(self, best: Integers) -> list[Tensor]:
-        """Return how often each choice is among the best samples; nothing without any."""
+    def _frequencies(self, best: Integers) -> list[Tensor] | None:
+        """Return how often each choice is among the best samples; None if none is imitated."""
         if not len(best) or not self._learning.imitation:
-            return []
+            return None
         columns = zip(best.T, self._counts, strict=True)
         counted = (np.bincount(column, minlength=count) / len(best) for column, count in columns)
         return [torch.as_tensor(each, dtype=self._dtype) for each in counted]
