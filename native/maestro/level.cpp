@@ -95,8 +95,8 @@ Status apply_strides(Level& level, const LayerTable& table, bool below_top) {
     if (directive.size < window) continue;
     const std::int32_t outputs = wrap32(std::int64_t{directive.size} + stride - window) / stride;
     LevelDirective* target = find_first(level, directive.dim);
-    target->size =
-        wrap32(std::int64_t{outputs} * std::min(stride, window) + std::max(window - stride, 0));
+    target->size = wrap32(std::int64_t{outputs} * std::min(stride, window) +
+                          std::max(wrap32(std::int64_t{window} - stride), 0));
     const std::int32_t step = below_top && window < stride ? window : stride;
     target->offset = wrap32(std::int64_t{outputs} * step);
     // Only a size that overflows an int gets here.
