@@ -207,8 +207,9 @@ def _cells_sheet(cells: Rows, fewer: Rows, seeds: Seeds) -> Sheet:
         "times fewer than ppo",
     ]
     note = (
-        "Interquartile means in multiples of the best known; medians of samples. Times fewer than "
-        "ppo: samples of a search of ppo divided by MARL's to the median of ppo's bests; none "
+        "Cells under `exact`. Interquartile means in multiples of the best known; medians of "
+        "samples. Times fewer than ppo: samples of a search of ppo divided by MARL's to the "
+        "median of ppo's bests; none "
         "where that median is infinite, and 0 where MARL's median search never gets there. All "
         "mappers are in `cells.csv`."
     )
