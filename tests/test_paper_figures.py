@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -186,7 +187,48 @@ def test_the_warm_up_is_held_against_the_long_runs_convergence(places: Places) -
     # 512 against 32 + 20 with windows of 32: from (512 - 31) / 52 to 512 / 21; 500 against 22.
     assert charged.holds is True
     assert "9.85x [9.25, 24.4] to the converged mean return" in charged.found
-    assert "22.7x [22.7, 22.7] to the best of all its samples" in charged.found
+    assert "To the best of all its samples it is 22.7x [22.7, 22.7]." in charged.found
+
+
+def of_two_problems() -> dict[Run, Finished]:
+    """Searches that a single agent ends with a cost of 30, and MARL with 20."""
+    single = Run("vgg16_l2", "latency", "ppo", 0, QUICK.single_agent_samples)
+    finished = {}
+    for objective, seed in product(("latency", "edp"), range(3)):
+        slow = replace(single, objective=objective, seed=seed)
+        fast = replace(slow, mapper="marl", samples=QUICK.samples)
+        late = [1.0] * 15 + [4.0]
+        finished[slow] = made_up(slow, [(1, 50.0), (16, 40.0), (500, 30.0)], late)
+        finished[fast] = made_up(fast, [(1, 40.0), (2, 20.0)], [1.0] * 16)
+    return finished
+
+
+def test_every_claim_of_samples_has_one_yardstick_and_the_verdict_is_by_that(
+    places: Places,
+) -> None:
+    Fig5().write(of_two_problems(), QUICK, places)
+    claims = {claim.paper: claim for claim in Fig5().section(places).claims}
+    yardstick = " Yardstick: the single agent's converged mean return."
+    of_samples = [paper for paper in claims if "fewer" in paper or "improves" in paper]
+    assert len(of_samples) == 3
+    assert all(paper.endswith(yardstick) for paper in of_samples)
+    abstract = claims[f"MARL improves sample efficiency by 30 to 300x (abstract).{yardstick}"]
+    # MARL's 256 samples never have the mean return that the single agent has after 512.
+    assert abstract.holds is False
+    assert abstract.found.startswith("<2x [0, 2] to the converged mean return")
+    assert "By the best so far, which Table III decides on, it is 16x" in abstract.found
+
+
+def test_final_costs_name_their_problems_and_the_picture_is_explained(places: Places) -> None:
+    Fig5().write(of_two_problems(), QUICK, places)
+    section = Fig5().section(places)
+    (final,) = (claim for claim in section.claims if "final performance" in claim.paper)
+    assert (
+        "vgg16_l2, latency 1.500 [1.500, 1.500]; vgg16_l2, edp 1.500 [1.500, 1.500]" in final.found
+    )
+    beside = section.body.partition("###")[0]
+    assert "least to the greatest of the seeds: 3 of `ppo`, 3 of `marl`." in beside
+    assert "A return of 1 is that of a typical random mapping" in beside
 
 
 # --- Decomposition ------------------------------------------------------------------------------

@@ -236,6 +236,18 @@ def test_only_what_settles_alike_in_both_may_settle_sooner(places: Places) -> No
     assert claims(most) == {"both": True, "MARL": True}
 
 
+def test_what_settles_in_the_first_window_does_so_within_it(places: Places) -> None:
+    runs = list(Fig7().runs(replace(QUICK, few_seeds=3)))
+    count = len(goal(runs[0]).problem.space.parameters)
+    at = {run: 0 if run.mapper.startswith("marl") else 1 for run in runs}
+    Fig7().write({run: moves(run, [at[run]] * count, [0.1] * count) for run in runs}, QUICK, places)
+    section = Fig7().section(places)
+    # A window is a twentieth of 512 samples.
+    assert section.body.count("| 51 (3/3) | 0.10 | <=25 (3/3) | 0.10 |") == count
+    assert f"`marl:patience=0` settles {count} of {count}, within 25 samples" in str(section.claims)
+    assert f"`ppo` settles {count} of {count}, after 51 samples" in str(section.claims)
+
+
 # --- Overhead -----------------------------------------------------------------------------------
 
 

@@ -46,6 +46,22 @@ def test_median_of_samples_counts_those_that_never_arrive(
     assert Reach.of(row, "slow_") == reach
 
 
+@pytest.mark.parametrize(
+    ("samples", "window", "text"),
+    [(20, 20, "<=20 (1/1)"), (40, 20, "40 (1/1)"), (1, 1, "1 (1/1)")],
+)
+def test_what_arrives_in_the_first_window_needed_at_most_that(
+    samples: float, window: int, text: str
+) -> None:
+    assert str(Reach((samples,), 100, window)) == text
+
+
+def test_an_interval_that_excludes_nothing_is_none() -> None:
+    slow, fast = Reach((60, 80, 90), 100), Reach((10, 20, 30), 100)
+    assert factor(slow, fast).told == "4x [2, 9]"
+    assert factor(Reach((60,), 100), fast).told == "3x (no interval)"
+
+
 def test_a_warm_up_is_spent_before_every_search() -> None:
     assert str(Reach((10, 20, 30), 100).after(1000)) == "1,020 (3/3)"
     assert str(Reach((math.inf,), 100).after(1000)) == ">1,100 (0/1)"

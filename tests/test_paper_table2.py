@@ -45,4 +45,8 @@ def test_equation_1_is_evaluated_for_a_cube_of_the_layers_volume(tmp_path: Path)
     assert typical_extent(8 * 27, 3) == 6
     first, second = section.claims
     assert (first.holds, second.holds) == (True, False)
+    assert second.found == (
+        "layers in the range of their type: 6 of 10 with l = 1, 8 of 10 with l = 2, 5 of 10 with "
+        "l = 3."
+    )
     assert "10^17.0" in section.body

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from table3_helpers import LAYER, SAMPLES, arena, ends, search
 
-from experiments.paper.acceptance import (
-    PAPERS,
-)
 from experiments.paper.arena import WARMED, Arena, make_arenas
+from experiments.paper.counts import PAPERS
 from experiments.paper.item import FULL, Run
 from experiments.paper.printed import TABLE_3
 from experiments.paper.ratios import (
@@ -217,6 +215,7 @@ def test_claims_are_decided_by_the_rows() -> None:
     lead, size = claims([ahead, even], [], [], [])
     assert (lead.holds, size.holds) == (None, None)
     assert lead.found.startswith("1 of 2 geometric-mean ratios")
+    assert "The number of them within 1% of 1 is 0. " in lead.found
     assert "gamma" in lead.found
     lead, size = claims([ahead, even, behind], [], [], [])
     assert (lead.holds, size.holds) == (False, False)
@@ -239,3 +238,44 @@ def test_the_claim_of_fewer_samples_is_decided_over_cells() -> None:
     assert holds(*[5] * 8) is False
     assert holds(1, 1, 1, 50, 50, 50, 50) is None
     assert holds(50) is None
+
+
+def ratio_row(
+    mapper: str, samples: int, ratio: str, without: int, alone: int = 0
+) -> dict[str, str]:
+    keys = {"group": "exact", "mapper": mapper, "samples": str(samples), "of": "9"}
+    ends = {"low": ratio and "2", "high": ratio and "inf"}
+    return {**keys, "ratio": ratio, **ends, "without": str(without), "alone": str(alone)}
+
+
+def test_the_claim_of_equal_budgets_says_which_cells_it_leaves_out() -> None:
+    rows = [ratio_row("random", 500, "10.94", 12), ratio_row("random", 1000, "9.886", 9)]
+    rows += [ratio_row("gamma", 500, "1.241", 0), ratio_row("gamma", 1000, "1.135", 0)]
+    (claim,) = claims([], rows, [], [])
+    assert claim.holds is True
+    assert claim.found == (
+        "over all reporting cells it does so in 4 of 4 comparisons. Costs in multiples of MARL's "
+        "after 500, 1,000 samples: random 10.9, 9.89; gamma 1.24, 1.14. Cells left out, as their "
+        "interquartile mean is infinite there: random 12, 9."
+    )
+    (claim,) = claims([], [*rows, ratio_row("ga", 500, "", 9)], [], [])
+    assert "ga none. None: no cell has a finite" in claim.found
+    (claim,) = claims([], [*rows, ratio_row("ga", 500, "2.0", 0, alone=3)], [], [])
+    assert claim.holds is None
+    assert claim.found.endswith("as MARL's interquartile mean alone is infinite there: ga 3.")
+
+
+def test_times_fewer_are_told_by_hardware_and_yardstick() -> None:
+    start, median = "times fewer samples than ", "spends to its median best, median over cells"
+    lines = [
+        {"what": f"{start}ppo {median}", "measured": "126.6"},
+        {"what": f"{start}ppo {median} under paper", "measured": "85.9"},
+        {"what": f"{start}ppo {median} under edge", "measured": "1666.7"},
+        {"what": f"{start}ppo_box {median}", "measured": "58.4"},
+    ]
+    (claim,) = claims([], [], lines, [{"single_agent": "ppo", "times": "50"}])
+    assert "Yardstick: the best so far." in claim.paper
+    assert (
+        "126.6 times fewer than ppo (85.9 under `paper`, 1666.7 under `edge`), 58.4 times fewer "
+        "than ppo_box." in claim.found
+    )

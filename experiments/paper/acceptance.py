@@ -3,166 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from experiments.paper.arena import Arena
-from experiments.paper.ratios import (
-    Ratio,
-    cost_ratio,
-    expected_samples,
-    found_after,
-    samples_to_within,
-    times_fewer,
+from experiments.paper.counts import (
+    MARL,
+    NEAR_PERCENT,
+    PAPERS,
+    Count,
+    Effort,
+    Gap,
+    gaps,
+    leads,
+    median_samples,
+    soonest,
 )
-from experiments.stats import bootstrap_interval, iqm
-
-MARL = "marl"
-PAPERS = ("random", "bo", "ga", "gamma", "ppo")
-"""The paper's mappers."""
-CONTROLS = ("random_log", "ga_log", "pbil", "marl:agents=1")
-"""What tells where a lead of MARL comes from."""
+from experiments.paper.fewer_line import fewer_line
+from experiments.paper.line import Line, cells_told, not_yet
+from experiments.paper.ratios import Ratio, cost_ratio, expected_samples
+from experiments.paper.tuned import twin
 
 # Of the reporting cells; with fewer of them, the same share.
 _CELLS, _LEADS, _SOONEST = 32, 26, 20
-_NEAR_PERCENT = 2
 _CLOSE_PERCENT = 0.5
-_FEWER = 30
 _EDGE = "edge"
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line.
-
-    Args:
-        what: is measured.
-        threshold: it must reach; empty if it need not.
-        measured: what it is.
-        holds: whether it reaches it; None without a threshold, or if missing cells decide.
-        note: such as the cells that miss it.
-    """
-
-    what: str
-    threshold: str
-    measured: str
-    holds: bool | None
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Count:
-    """In how many cells something is true.
-
-    Args:
-        yes: it is.
-        counted: that have what it takes to say.
-        cells: all of them.
-    """
-
-    yes: int
-    counted: int
-    cells: int
-
-    def __str__(self) -> str:
-        missing = f" ({self.cells - self.counted} missing)" if self.counted < self.cells else ""
-        return f"{self.yes} of {self.counted}{missing}"
-
-    def reaches(self, needed: int) -> bool | None:
-        """Say whether it is enough; None if the missing ones decide."""
-        if self.yes >= needed:
-            return True
-        return None if self.yes + self.cells - self.counted >= needed else False
-
-
-def leads(arenas: Sequence[Arena], others: Sequence[str], samples: int, cells: int) -> Count:
-    """Count where MARL is best, or within the interval of the best, of it and some others.
-
-    That is where its interquartile mean is at most the upper end of the 95 % bootstrap interval of
-    the interquartile mean of the best other. Where that end is infinite, as resamples lose what the
-    seeds have found, it bounds nothing, and MARL's must be at most the other's mean itself. MARL
-    does not lead where its own mean is infinite.
-
-    Args:
-        arenas: that there are; those that lack a search of one of them count as missing.
-        others: mappers.
-        samples: at which they are compared.
-        cells: that there should be.
-    """
-    judged = [_leads(arena, others, samples) for arena in arenas if arena.has_all(MARL, *others)]
-    return Count(sum(judged), len(judged), cells)
-
-
-def _leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
-    at = np.array([samples])
-    rivals = [arena.contest.bests(other, at)[:, 0] for other in others]
-    best = min(rivals, key=lambda found: float(iqm(found)))
-    own = float(iqm(arena.contest.bests(MARL, at)[:, 0]))
-    end = float(bootstrap_interval(best)[1])
-    return bool(np.isfinite(own)) and own <= (end if np.isfinite(end) else float(iqm(best)))
-
-
-Effort = Callable[[Arena, str, float], float]
-"""Samples a mapper needs in an arena to within some per cent of the best known."""
-
-
-def median_samples(arena: Arena, mapper: str, percent: float) -> float:
-    """Return the median over searches, infinite if half of them or more never arrive."""
-    return float(np.median(samples_to_within(arena, mapper, percent)))
-
-
-def soonest(arenas: Sequence[Arena], effort: Effort, cells: int) -> Count:
-    """Count where no other mapper of the paper needs fewer samples to near the best known.
-
-    A cell where MARL's are infinite does not count. One that lacks any search is missing: its best
-    known may change.
-    """
-    judged = []
-    for arena in arenas:
-        if arena.has(MARL, *PAPERS) and not arena.lacking:
-            own, *rivals = (effort(arena, mapper, _NEAR_PERCENT) for mapper in (MARL, *PAPERS))
-            judged.append(np.isfinite(own) and own <= min(rivals))
-    return Count(sum(judged), len(judged), cells)
-
-
-@dataclass(frozen=True)
-class Gap:
-    """How far MARL ends behind the best mapper of a cell.
-
-    Args:
-        cell: it is.
-        best: the mapper with the least interquartile mean, MARL among them.
-        percent: that MARL's is above it.
-    """
-
-    cell: str
-    best: str
-    percent: float
-
-
-def gaps(arenas: Sequence[Arena], mappers: Sequence[str]) -> list[Gap]:
-    """Return MARL's gap in each arena that lacks no search of these mappers.
-
-    It is infinite where MARL's interquartile mean is, unless the best one's is too.
-
-    Args:
-        arenas: that there are.
-        mappers: it is compared with.
-    """
-    made = []
-    for arena in arenas:
-        if not arena.has_all(MARL, *mappers):
-            continue
-        end = np.array([arena.samples])
-        ends = {
-            mapper: float(iqm(arena.contest.bests(mapper, end)[:, 0]))
-            for mapper in (MARL, *mappers)
-        }
-        best = min(ends, key=ends.__getitem__)
-        percent = 100 * (ends[MARL] / ends[best] - 1) if np.isfinite(ends[best]) else 0.0
-        made.append(Gap(str(arena), best, percent))
-    return made
 
 
 def acceptance(
@@ -188,26 +54,65 @@ def acceptance(
     yield _ratio_line(arenas, "gamma", late, 1.02, cells)
     yield _ratio_line(edge, "gamma", early, 1.10, cells_of.get(_EDGE, 0), f" under {_EDGE}")
     yield _ratio_line(arenas, "ga", early, 1.10, cells)
-    others = [mapper for mapper in mappers if not mapper.startswith(MARL)]
-    yield _gap_line(gaps(arenas, mappers), end, cells, "best mapper", required=True)
-    yield _gap_line(gaps(arenas, others), end, cells, "best other learner", required=False)
-    yield _soonest_line(arenas, expected_samples, "samples for each search that gets", cells, True)
-    yield _soonest_line(arenas, median_samples, "samples of the median search", cells, False)
-    yield _fewer_line(arenas, "ppo", cells, required=True)
-    yield _fewer_line(arenas, "ppo_box", cells, required=False)
+    others = [mapper for mapper in mappers if not _is_form(mapper)]
+    yield _gap_line(arenas, mappers, others, end, cells)
+    yield _other_gap_line(arenas, others, end, cells)
+    yield _soonest_line(arenas, expected_samples, _EXPECTED, cells)
+    yield _soonest_line(arenas, median_samples, _MEDIAN, cells)
+    yield fewer_line(arenas, MARL, "ppo", cells, required=True)
+    for hardware, some in cells_of.items():
+        there = [arena for arena in arenas if arena.hardware == hardware]
+        yield fewer_line(there, MARL, "ppo", some, hardware, required=False)
+    yield fewer_line(arenas, MARL, "ppo_box", cells, required=False)
+
+
+def _is_form(mapper: str) -> bool:
+    """Say whether a mapper is a form of MARL."""
+    return mapper.startswith(MARL)
+
+
+_EXPECTED = (
+    "samples for each search that gets",
+    "measure: expected samples, those of all searches for each one that gets there",
+)
+_MEDIAN = (
+    "samples of the median search",
+    "measure: the median over searches, infinite where half of them or more never get there",
+)
 
 
 def _soonest_line(
-    arenas: Sequence[Arena], effort: Effort, figure: str, cells: int, required: bool
+    arenas: Sequence[Arena], effort: Effort, told: tuple[str, str], cells: int
 ) -> Line:
-    count, needed = soonest(arenas, effort, cells), _share(_SOONEST, cells)
-    return Line(
+    figure, measure = told
+    return _count_line(
         f"cells where none of the paper's mappers needs fewer {figure} to within "
-        f"{_NEAR_PERCENT} % of the best known",
-        f"at least {needed}" if required else "",
-        str(count),
-        count.reaches(needed) if required else None,
+        f"{NEAR_PERCENT} % of the best known",
+        _share(_SOONEST, cells),
+        lambda some, of: soonest(some, effort, of),
+        arenas,
+        cells,
+        measure,
     )
+
+
+def _count_line(
+    what: str,
+    needed: int,
+    counts: Callable[[Sequence[Arena], int], Count],
+    arenas: Sequence[Arena],
+    cells: int,
+    *notes: str,
+) -> Line:
+    """Return the line of a count, which also says what it is without twins of tuned layers."""
+    count = counts(arenas, cells)
+    twins = [arena for arena in arenas if twin(arena.contest.layer)]
+    parts = list(notes)
+    if twins:
+        rest = [arena for arena in arenas if arena not in twins]
+        names = ", ".join(dict.fromkeys(arena.contest.layer for arena in twins))
+        parts.append(f"without {names}: {counts(rest, cells - len(twins))}")
+    return Line(what, f"at least {needed}", str(count), count.reaches(needed), "; ".join(parts))
 
 
 def _share(of_all: int, cells: int) -> int:
@@ -215,13 +120,13 @@ def _share(of_all: int, cells: int) -> int:
 
 
 def _lead_line(arenas: Sequence[Arena], samples: int, cells: int) -> Line:
-    count, needed = leads(arenas, PAPERS, samples, cells), _share(_LEADS, cells)
-    return Line(
+    return _count_line(
         f"cells where MARL is best of the paper's mappers at {samples:,}, or within the interval "
         "of the best",
-        f"at least {needed}",
-        str(count),
-        count.reaches(needed),
+        _share(_LEADS, cells),
+        lambda some, of: leads(some, PAPERS, samples, of),
+        arenas,
+        cells,
     )
 
 
@@ -237,19 +142,15 @@ def _ratio_line(
     interval = "" if ends is None else " [{:.3f}, {:.3f}]".format(*ends)
     figure = float(ratio.figure[0])
     whole = sum(arena.has_all(mapper, MARL) for arena in arenas)
-    note = _where_it_is(ratio) + ("" if whole == cells else f"; {_not_yet(whole, cells)}")
+    note = _where_it_is(ratio) + ("" if whole == cells else f"; {not_yet(whole, cells)}")
     holds = figure >= least if whole == cells else None
     return Line(what, threshold, f"{figure:.3f}{interval}", holds, note)
-
-
-def _not_yet(whole: int, cells: int) -> str:
-    return f"not decided yet ({whole} of {cells} cells)"
 
 
 def _where_it_is(ratio: Ratio) -> str:
     """Say over which cells a ratio at one number of samples is."""
     without, alone = int(ratio.without[0]), int(ratio.alone[0])
-    parts = [f"{ratio.arenas} cells"]
+    parts = [cells_told(ratio.arenas)]
     if without:
         parts.append(f"not counted: {without} where its interquartile mean is infinite")
     if alone:
@@ -257,50 +158,62 @@ def _where_it_is(ratio: Ratio) -> str:
     return "; ".join(parts)
 
 
-def _gap_line(found: Sequence[Gap], samples: int, cells: int, whom: str, *, required: bool) -> Line:
-    missing = [gap for gap in found if gap.percent > _CLOSE_PERCENT]
-    missing.sort(key=lambda gap: -gap.percent)
-    count = Count(len(found) - len(missing), len(found), cells)
-    return Line(
-        f"cells where MARL ends within {_CLOSE_PERCENT} % of the {whom} at {samples:,}",
-        f"all {cells}" if required else "",
-        str(count),
-        count.reaches(cells) if required else None,
-        "; ".join(f"{gap.cell}: {gap.percent:.2f} % behind {gap.best}" for gap in missing),
+def _gap_line(
+    arenas: Sequence[Arena], mappers: Sequence[str], others: Sequence[str], samples: int, cells: int
+) -> Line:
+    missing = _missing(gaps(arenas, mappers))
+    told = [_whose(missing), _worst(gaps(arenas, others))] if missing else []
+    notes = [*told, *map(_shown_gap, missing)]
+    line = _near_line(arenas, mappers, "best mapper", samples, cells, *notes)
+    return replace(line, threshold=f"all {cells}")
+
+
+def _other_gap_line(
+    arenas: Sequence[Arena], others: Sequence[str], samples: int, cells: int
+) -> Line:
+    notes = map(_shown_gap, _missing(gaps(arenas, others)))
+    line = _near_line(arenas, others, "best other learner", samples, cells, *notes)
+    return replace(line, threshold="", holds=None)
+
+
+def _near_line(
+    arenas: Sequence[Arena],
+    mappers: Sequence[str],
+    whom: str,
+    samples: int,
+    cells: int,
+    *notes: str,
+) -> Line:
+    def near(some: Sequence[Arena], of: int) -> Count:
+        found = gaps(some, mappers)
+        return Count(len(found) - len(_missing(found)), len(found), of)
+
+    what = f"cells where MARL ends within {_CLOSE_PERCENT} % of the {whom} at {samples:,}"
+    return _count_line(what, cells, near, arenas, cells, *notes)
+
+
+def _missing(found: Sequence[Gap]) -> list[Gap]:
+    """Return the gaps that are too large, the largest first."""
+    return sorted(
+        (gap for gap in found if gap.percent > _CLOSE_PERCENT), key=lambda gap: -gap.percent
     )
 
 
-def _fewer_line(arenas: Sequence[Arena], slow: str, cells: int, *, required: bool) -> Line:
-    shared = [arena for arena in arenas if arena.has_all(MARL, slow)]
-    what = f"times fewer samples than {slow} spends to its median best, median over cells"
-    threshold = f"at least {_FEWER}" if required else ""
-    found = [(arena, times_fewer(arena, MARL, slow)) for arena in shared]
-    counted = [(arena, factor) for arena, factor in found if factor is not None]
-    if not counted:
-        return Line(what, threshold, "-", None)
-    factors = [factor for _, factor in counted]
-    stricter = [factor * found_after(arena, slow) / arena.samples for arena, factor in counted]
-    missing = cells - len(shared)
-    parts = [
-        f"{len(counted)} of {cells} cells, {min(factors):.1f} to {max(factors):.1f}",
-        f"counted to the sample at which {slow} found its best instead of all it spends: "
-        f"{np.median(stricter):.1f}",
-    ]
-    if len(counted) < len(shared):
-        parts.append(
-            f"not counted: {len(shared) - len(counted)} cells where {slow}'s median search finds "
-            "nothing valid"
-        )
-    if 0 in factors:
-        parts.append(f"0 for {factors.count(0)} cells where MARL's median search never gets there")
-    holds = median_reaches(factors, missing, _FEWER)
-    if holds is None:
-        parts.append(_not_yet(len(shared), cells))
-    shown = f"{np.median(factors):.1f}"
-    return Line(what, threshold, shown, holds if required else None, "; ".join(parts))
+def _shown_gap(gap: Gap) -> str:
+    return f"{gap.cell}: {gap.percent:.2f} % behind {gap.best}"
 
 
-def median_reaches(factors: Sequence[float], missing: int, least: float) -> bool | None:
-    """Say whether the median of some factors and missing ones is enough; None if these decide."""
-    worst, best = (np.median([*factors, *[each] * missing]) >= least for each in (0.0, np.inf))
-    return bool(best) if best == worst else None
+def _whose(missing: Sequence[Gap]) -> str:
+    """Say how many of the gaps that are too large are behind forms of MARL."""
+    own = sum(_is_form(gap.best) for gap in missing)
+    share = "all" if own == len(missing) else f"{own} of {len(missing)}"
+    return f"behind MARL's own variants: {share}"
+
+
+def _worst(found: Sequence[Gap]) -> str:
+    """Say how far MARL ends behind other learners at most."""
+    worst = max(found, key=lambda gap: gap.percent, default=None)
+    if worst is None or not worst.percent:
+        return "nowhere is MARL behind any other learner"
+    where = f"{worst.best} on {worst.cell}"
+    return f"the largest gap to any other learner is {worst.percent:.2f} % ({where})"

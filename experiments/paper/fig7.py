@@ -132,7 +132,8 @@ def _sheet(found: Found) -> Sheet:
         "parameter's first choice, 1 its last. Never, if it ends spread more widely than "
         f"{UNDECIDED:.0%} of a uniform draw: nothing was decided. `marl` begins with sizes drawn "
         "log-uniformly: one that ends small may settle at once. Median over seeds (searches in "
-        "which it settled / all); > is the whole budget. Ends: mean choice of the last tenth, "
+        "which it settled / all); > is the whole budget, <= the first window. "
+        "Ends: mean choice of the last tenth, "
         "median over seeds. In the picture a line is the mean over seeds and a band the standard "
         "deviation. The choice of an order is the rank of a permutation, whose distances mean "
         "nothing."
@@ -172,5 +173,7 @@ def _claims(found: Found) -> Iterator[Claim]:
 
 def _tell(mapper: str, settling: Mapping[str, Settling]) -> str:
     samples = [each.samples.median for each in settling.values() if not each.samples.censored]
-    median = f", after {np.median(samples):,.0f} samples on the median" if samples else ""
+    window = max(each.samples.window for each in settling.values())
+    after = "within" if samples and np.median(samples) <= window else "after"
+    median = f", {after} {np.median(samples):,.0f} samples on the median" if samples else ""
     return f"`{mapper}` settles {len(samples)} of {len(settling)}{median}"

@@ -88,10 +88,8 @@ def _summary(claims: Sequence[Claim]) -> str:
         f"- **{_VERDICTS[claim.holds]}.** The paper: {claim.paper} Here: {claim.found}"
         for claim in claims
     )
-    held = sum(claim.holds is True for claim in claims)
-    decided = sum(claim.holds is not None for claim in claims)
     opening = (
-        f"{held} of {decided} claims that were decided hold. Not decided are those that intervals "
-        "do not tell apart, and those of searches of which some are missing."
+        "Not decided are those that intervals do not tell apart, and those of searches of which "
+        "some are missing."
     )
     return "\n".join([opening, "", *lines])

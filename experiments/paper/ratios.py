@@ -174,3 +174,10 @@ def found_after(arena: Arena, mapper: str) -> float:
         each.at[-1] if len(each.at) else arena.samples for each in arena.contest.searches[mapper]
     ]
     return float(np.median(lasts))
+
+
+def valid_share(arenas: Sequence[Arena], mapper: str) -> float:
+    """Return which share of the samples of a mapper's searches was valid."""
+    searches = [each for arena in arenas for each in arena.contest.searches[mapper]]
+    spent = sum(each.evaluations for each in searches)
+    return 1 - sum(each.invalid for each in searches) / spent

@@ -73,8 +73,14 @@ class Reach:
         return replace(self, samples=samples, budget=self.budget + warm_up)
 
     def __str__(self) -> str:
-        arrived = f"({self.arrived}/{len(self.samples)})"
-        return f"{'>' if self.censored else ''}{self.least:,.0f} {arrived}"
+        return f"{self.told} ({self.arrived}/{len(self.samples)})"
+
+    @property
+    def told(self) -> str:
+        """The median; the first window says no more than that it is within that."""
+        at_most = self.median <= self.window and self.window > 1
+        bound = ">" if self.censored else "<=" if at_most else ""
+        return f"{bound}{self.least:,.0f}"
 
 
 def middle(samples: Floats) -> Floats:
@@ -110,7 +116,9 @@ class Factor:
 
     @property
     def told(self) -> str:
-        """It and its interval."""
+        """It and its interval; one that excludes nothing is none."""
+        if not self.low and math.isinf(self.high):
+            return f"{self} (no interval)"
         return f"{self} [{self.low:.3g}, {self.high:.3g}]"
 
 

@@ -123,7 +123,9 @@ def _claims(rows: list[dict[str, str]]) -> list[Claim]:
     )
     others = max(max(found) for name, found in powers.items() if name != "CNN")
     inside = {levels: sum(_printed(row, levels) for row in rows) for levels in _LEVELS}
-    counts = ", ".join(f"{count} with l = {levels}" for levels, count in inside.items())
+    counts = ", ".join(
+        f"{count} of {len(rows)} with l = {levels}" for levels, count in inside.items()
+    )
     return [
         Claim(
             "CNNs have the largest search spaces of the three (Table II).",
@@ -133,7 +135,7 @@ def _claims(rows: list[dict[str, str]]) -> list[Claim]:
         Claim(
             "equation 1 gives the ranges of Table II.",
             len(rows) in inside.values(),
-            f"of {len(rows)} layers so many lie in the range of their type: {counts}.",
+            f"layers in the range of their type: {counts}.",
         ),
     ]
 

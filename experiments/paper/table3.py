@@ -8,8 +8,8 @@ from itertools import product
 from experiments.cells import Finished
 from experiments.csv_files import write_csv
 from experiments.paper import table3_page, table3_rows
-from experiments.paper.acceptance import CONTROLS, MARL, PAPERS
 from experiments.paper.arena import make_arenas
+from experiments.paper.counts import CONTROLS, MARL, PAPERS
 from experiments.paper.item import Item, Places, Run, Scale, Section
 
 _CLUSTERED = "marl_clustered"

@@ -7,13 +7,15 @@ from itertools import product
 
 import numpy as np
 
-from experiments.paper.acceptance import CONTROLS, MARL, PAPERS, acceptance, leads
+from experiments.paper.acceptance import acceptance
 from experiments.paper.arena import WARMED, Arena
+from experiments.paper.counts import CONTROLS, MARL, PAPERS, leads
 from experiments.paper.printed import TABLE_3
 from experiments.paper.ratios import (
     Ratio,
     arrival,
     cost_ratio,
+    expected_samples,
     found_after,
     samples_to_within,
     times_fewer,
@@ -76,7 +78,7 @@ def groups(arenas: Sequence[Arena]) -> dict[str, list[Arena]]:
 
 def _cells(arenas: Sequence[Arena], mappers: Sequence[str], at: Sequence[int]) -> Table:
     columns = [f"{figure}_{each}" for each in at for figure in ("iqm", "low", "high")]
-    within = [f"{figure}_{each}" for each in PERCENTS for figure in ("median_to", "arrived_at")]
+    within = [f"{figure}_{each}" for each in PERCENTS for figure in _ARRIVALS]
     header = ("model", "hardware", "layer", "objective", "mapper", "seeds", "best_known")
     rows: list[Row] = []
     for arena, mapper in product(arenas, mappers):
@@ -85,7 +87,6 @@ def _cells(arenas: Sequence[Arena], mappers: Sequence[str], at: Sequence[int]) -
         contest = arena.contest
         found = contest.bests(mapper, np.array(at))
         figures = np.stack([iqm(found), *bootstrap_interval(found)], axis=1)
-        needed = [samples_to_within(arena, mapper, percent) for percent in PERCENTS]
         rows.append(
             [
                 *_keys(arena),
@@ -93,14 +94,21 @@ def _cells(arenas: Sequence[Arena], mappers: Sequence[str], at: Sequence[int]) -
                 len(found),
                 _number(contest.best_known),
                 *(_number(each) for each in figures.ravel().tolist()),
-                *(
-                    _number(float(figure))
-                    for each in needed
-                    for figure in (np.median(each), np.count_nonzero(np.isfinite(each)))
-                ),
+                *(each for percent in PERCENTS for each in _arrivals_at(arena, mapper, percent)),
             ]
         )
     return "cells.csv", (*header, *columns, *within), rows
+
+
+_ARRIVALS = ("median_to", "arrived_at", "expected_to")
+
+
+def _arrivals_at(arena: Arena, mapper: str, percent: float) -> Iterator[str]:
+    """Yield the columns of getting near the best known."""
+    needed = samples_to_within(arena, mapper, percent)
+    yield _number(float(np.median(needed)))
+    yield str(np.count_nonzero(np.isfinite(needed)))
+    yield _number(expected_samples(arena, mapper, percent))
 
 
 def _fewer(arenas: Sequence[Arena]) -> Table:
