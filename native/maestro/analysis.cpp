@@ -19,7 +19,8 @@ bool noc_delay(const Noc& noc, std::int64_t words, std::int64_t& cycles) {
     return true;
   }
   if (division_traps(words, bw)) return false;
-  cycles = noc.latency + words / bw + (words % bw != 0 ? 1 : 0) - 1;
+  const std::int64_t rounds = wrap_add(words / bw, words % bw != 0 ? 1 : 0);
+  cycles = wrap_add(rounds, std::int64_t{noc.latency} - 1);
   return true;
 }
 

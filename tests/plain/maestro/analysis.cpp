@@ -15,7 +15,8 @@ using Position = LoopState::Position;
 Status noc_delay(const Noc& noc, std::int64_t words, std::int64_t& cycles) {
   const std::int64_t bw = noc.bw;
   if (division_traps(words, bw)) return Status::reference_sigfpe;
-  cycles = noc.latency + words / bw + (words % bw != 0 ? 1 : 0) - 1;
+  const std::int64_t rounds = wrap_add(words / bw, words % bw != 0 ? 1 : 0);
+  cycles = wrap_add(rounds, std::int64_t{noc.latency} - 1);
   return Status::ok;
 }
 
