@@ -123,7 +123,7 @@ bool Tiler::reads(const MapSpace& space) const {
 bool Tiler::leaves_windows(const MapSpace& space) const {
   for (std::size_t d = 0; d < space.dims.size(); ++d) {
     const LoopId id = loop_[space.dims[d]];
-    if (id != kLoopR && id != kLoopS) continue;
+    if ((id != kLoopR && id != kLoopS) || nest_.extent[id] == 1) continue;
     for (const MapSpace::Level& level : space.levels) {
       const Choice& tile = level.tiles[d];
       if (tile.column >= 0 || tile.values[0] < nest_.extent[id]) return false;
