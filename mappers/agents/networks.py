@@ -60,29 +60,30 @@ class NetworkAgents:
         self._optimiser = torch.optim.Adam(weights, learning.rate, foreach=True)
         self._dtype = dtype
         self._seen = torch.empty(0)
+        self._drawn_from: list[Tensor] = []
 
     @one_thread()
     def draw(self, uniform: Floats, observations: Observations) -> Integers:
         self._seen = torch.as_tensor(observations, dtype=self._dtype)
-        with torch.no_grad():
-            policies = self._log_probabilities()
-        columns = zip(policies, uniform.T, strict=True)
-        return np.stack([_invert(policy.exp().numpy(), u) for policy, u in columns], axis=1)
+        self._drawn_from = self._log_probabilities()
+        columns = zip(self._drawn_from, uniform.T, strict=True)
+        return np.stack([_invert(each.detach().exp().numpy(), u) for each, u in columns], axis=1)
 
     @one_thread()
     def learn(self, actions: Integers, rewards: Floats, best: Integers) -> None:
         taken, imitated = torch.as_tensor(actions), self._frequencies(best)
         returns = torch.as_tensor(rewards, dtype=self._dtype)
-        with torch.no_grad():
-            before = self._of_agents(_chosen(self._log_probabilities(), taken))
-            values = self._values().numpy()
-        advantages = torch.as_tensor(normalised(rewards[:, np.newaxis] - values)).to(self._dtype)
-        for _ in range(self._learning.epochs):
-            policies = self._log_probabilities()
+        policies, values = self._drawn_from, self._values()
+        before = self._of_agents(_chosen(policies, taken)).detach()
+        errors = rewards[:, np.newaxis] - values.detach().numpy()
+        advantages = torch.as_tensor(normalised(errors)).to(self._dtype)
+        for epoch in range(self._learning.epochs):
+            if epoch:
+                policies, values = self._log_probabilities(), self._values()
             change = self._of_agents(_chosen(policies, taken)) - before
             ratio = change.clamp(max=MOST_CHANGE).exp()
             loss = -self._surrogate(ratio, advantages) - self._bonuses(policies, imitated)
-            loss = loss + 0.5 * ((self._values() - returns[:, None]) ** 2).mean(dim=0).sum()
+            loss = loss + 0.5 * ((values - returns[:, None]) ** 2).mean(dim=0).sum()
             self._optimiser.zero_grad()
             torch.autograd.backward(loss)
             self._optimiser.step()
@@ -110,8 +111,10 @@ class NetworkAgents:
 
     def _bonuses(self, policies: list[Tensor], imitated: list[Tensor] | None) -> Tensor:
         """Return the sum over heads of weighted entropy and, if any, imitation."""
-        entropy = torch.stack([-(each.exp() * each).sum(dim=1).mean() for each in policies]).sum()
-        bonus = self._learning.entropy * entropy
+        bonus = torch.zeros((), dtype=self._dtype)
+        if self._learning.entropy:
+            entropies = [-(each.exp() * each).sum(dim=1).mean() for each in policies]
+            bonus = self._learning.entropy * torch.stack(entropies).sum()
         if imitated is None:
             return bonus
         for policy, frequencies in zip(policies, imitated, strict=True):
