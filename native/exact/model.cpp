@@ -74,7 +74,7 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     return Model::evaluate(space, points, count, rows, statuses);
   }
   const std::size_t width = space.parameters.size();
-  std::array<std::int64_t, wide::kBlock> index;
+  std::array<std::int64_t, kBlock> index;
   const auto run = [&] {
     const int lanes = wide_batch_.size();
     if (lanes == 0) return;

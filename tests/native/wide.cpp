@@ -7,7 +7,7 @@
 #include <random>
 
 #include "../../native/exact/model.hpp"
-#include "../../native/exact/wide/instruction_sets.hpp"
+#include "../../native/exact/wide/batch.hpp"
 #include "problems.hpp"
 
 namespace {

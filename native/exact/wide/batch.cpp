@@ -1,6 +1,16 @@
 #include "batch.hpp"
 
+#include "../../wide/fastest.hpp"
+
 namespace gym::exact::wide {
+
+Evaluate fastest() {
+#ifdef __x86_64__
+  return fastest_of(evaluate_avx2, evaluate_avx512);
+#else
+  return nullptr;
+#endif
+}
 
 void Batch::add(const Tiling& tiling) {
   for (std::size_t j = 0; j < tilings_.level.size(); ++j) {
@@ -9,7 +19,7 @@ void Batch::add(const Tiling& tiling) {
   ++size_;
 }
 
-void Batch::add_level(const TiledLevel& level, Tilings::Level& to) const {
+void Batch::add_level(const TiledLevel& level, TilingColumns::Level& to) const {
   const auto i = static_cast<std::size_t>(size_);
   // Loops that are not cut come first, in any order: they never move.
   std::array<int, kLoops> place;
@@ -27,28 +37,9 @@ void Batch::add_level(const TiledLevel& level, Tilings::Level& to) const {
 }
 
 void Batch::run() {
-  // What is left of the block repeats the first mapping.
-  const auto fill = [this](Column& column) {
-    for (auto i = static_cast<std::size_t>(size_); i < kBlock; ++i) column.of[i] = column.of[0];
-  };
-  for (Tilings::Level& level : tilings_.level) {
-    for (int d = 0; d < problem_.loops; ++d) {
-      fill(level.tile[d]);
-      fill(level.place[d]);
-    }
-    fill(level.spatial);
-    fill(level.units);
-  }
+  for (TilingColumns::Level& level : tilings_.level) level.repeat_from(size_, problem_.loops);
   evaluate_(problem_, tilings_, results_);
   size_ = 0;
-}
-
-void Batch::read(int i, Metrics& metrics) const {
-  auto* row = reinterpret_cast<double*>(&metrics);
-#pragma GCC unroll 9
-  for (std::size_t c = 0; c < kMetrics; ++c) {
-    row[c] = results_.figures[c].of[static_cast<std::size_t>(i)];
-  }
 }
 
 }  // namespace gym::exact::wide

@@ -21,16 +21,16 @@ class Batch {
 
   // Of the last run: whether the figures of its i-th mapping are right, and what they are.
   bool right(int i) const { return results_.right.of[static_cast<std::size_t>(i)] != 0; }
-  void read(int i, Metrics& metrics) const;
+  void read(int i, Metrics& metrics) const { results_.read(i, metrics); }
 
  private:
-  void add_level(const TiledLevel& level, Tilings::Level& to) const;
+  void add_level(const TiledLevel& level, TilingColumns::Level& to) const;
 
   const Problem& problem_;
   const Evaluate evaluate_;
-  Tilings tilings_;
+  TilingColumns tilings_;
   int size_ = 0;
-  Results results_;
+  ResultColumns results_;
 };
 
 }  // namespace gym::exact::wide

@@ -2,36 +2,18 @@
 // ../model.hpp, bit for bit.
 #pragma once
 
-#include <array>
-
-#include "../../metrics.hpp"
+#include "../../wide/columns.hpp"
 #include "problem.hpp"
 
 namespace gym::exact::wide {
 
-inline constexpr int kBlock = 8;
+// Mappings whose PEs wait are not right.
+using Evaluate = void (*)(const Problem& problem, const TilingColumns& tilings,
+                          ResultColumns& results);
 
-// One number a mapping.
-struct Column {
-  alignas(64) std::array<double, kBlock> of;
-};
-
-struct Tilings {
-  struct Level {
-    std::array<Column, kMaxLoops> tile;   // by loop
-    std::array<Column, kMaxLoops> place;  // by loop, in the level's order, 0 outermost
-    Column spatial;                       // the loop dealt to the units, or another number
-    Column units;
-  };
-  std::array<Level, 2> level;
-};
-
-struct Results {
-  std::array<Column, kMetrics> figures;
-  Column right;  // 0 where PEs wait: other figures are not right then
-};
-
-using Evaluate = void (*)(const Problem& problem, const Tilings& tilings, Results& results);
+// Only processors that have the instruction set may run these.
+void evaluate_avx2(const Problem& problem, const TilingColumns& tilings, ResultColumns& results);
+void evaluate_avx512(const Problem& problem, const TilingColumns& tilings, ResultColumns& results);
 
 // The fastest way of this processor, or null if it has none.
 Evaluate fastest();

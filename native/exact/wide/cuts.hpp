@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "../../wide/lanes.hpp"
 #include "problem.hpp"
 
 namespace gym::exact::wide {
@@ -102,15 +103,6 @@ struct WideLevelLoop {
     sums = WideSums{};
     for (int i = 0; i < cuts; ++i) sums.add(cut[i]);
   }
-};
-
-// See Tilings.
-struct WideTiling {
-  struct Level {
-    std::array<Wide, kMaxLoops> tile, place;
-    Wide spatial, units;
-  };
-  std::array<Level, 2> level;
 };
 
 // By loop.

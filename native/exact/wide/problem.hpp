@@ -4,11 +4,12 @@
 #include <array>
 
 #include "../../hardware.hpp"
+#include "../../wide/columns.hpp"
 #include "../report.hpp"
 
 namespace gym::exact::wide {
 
-inline constexpr int kMaxLoops = 6;
+inline constexpr int kMaxLoops = kMaxColumnLoops;
 
 // A sliding axis: tiles of p outputs have p * step + halo rows.
 struct Axis {

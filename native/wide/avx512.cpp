@@ -6,13 +6,14 @@
 #pragma GCC target("avx512f,avx512dq,avx512vl")
 #endif
 #define GYM_LANES 8
-#include "lanes.hpp"
+#include "../exact/wide/evaluate.hpp"
 
-namespace gym::exact::wide {
+namespace gym {
 
-void evaluate_avx512(const Problem& problem, const Tilings& tilings, Results& results) {
+void exact::wide::evaluate_avx512(const Problem& problem, const TilingColumns& tilings,
+                                  ResultColumns& results) {
   evaluate_lanes(problem, tilings, results);
 }
 
-}  // namespace gym::exact::wide
+}  // namespace gym
 #endif

@@ -1,9 +1,10 @@
 // Evaluates a block of mappings, as many of them side by side as the instruction set has lanes for.
 #pragma once
 
+#include "../../wide/lanes.hpp"
 #include "../buffers.hpp"
 #include "../figures.hpp"
-#include "instruction_sets.hpp"
+#include "block.hpp"
 #include "timer.hpp"
 #include "traffic.hpp"
 
@@ -39,37 +40,12 @@ GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling,
   return pes_never_wait(problem, partition);
 }
 
-GYM_INLINE Wide load(const Column& column, int first) {
-  Wide numbers;
-  std::memcpy(&numbers, &column.of[static_cast<std::size_t>(first)], sizeof(numbers));
-  return numbers;
-}
-GYM_INLINE void store(Wide numbers, Column& column, int first) {
-  std::memcpy(&column.of[static_cast<std::size_t>(first)], &numbers, sizeof(numbers));
-}
-
-GYM_INLINE WideTiling load(const Problem& problem, const Tilings& tilings, int first) {
-  WideTiling tiling;
-  for (std::size_t j = 0; j < tiling.level.size(); ++j) {
-    const Tilings::Level& from = tilings.level[j];
-    WideTiling::Level& to = tiling.level[j];
-    for (int d = 0; d < problem.loops; ++d) {
-      to.tile[d] = load(from.tile[d], first);
-      to.place[d] = load(from.place[d], first);
-    }
-    to.spatial = load(from.spatial, first);
-    to.units = load(from.units, first);
-  }
-  return tiling;
-}
-
-GYM_INLINE void evaluate_lanes(const Problem& problem, const Tilings& tilings, Results& results) {
+GYM_INLINE void evaluate_lanes(const Problem& problem, const TilingColumns& tilings,
+                               ResultColumns& results) {
   for (int first = 0; first < kBlock; first += GYM_LANES) {
     BasicMetrics<Wide> figures;
-    const WideFlag right = evaluate(problem, load(problem, tilings, first), figures);
-    const auto* columns = reinterpret_cast<const Wide*>(&figures);
-    for (std::size_t c = 0; c < kMetrics; ++c) store(columns[c], results.figures[c], first);
-    store(select(right, number<Wide>(1), Wide{}), results.right, first);
+    const WideFlag right = evaluate(problem, load(tilings, problem.loops, first), figures);
+    store(figures, right, first, results);
   }
 }
 
