@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "../wide/blocks.hpp"
 #include "buffers.hpp"
 #include "figures.hpp"
 
@@ -74,37 +75,23 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     return Model::evaluate(space, points, count, rows, statuses);
   }
   const std::size_t width = space.parameters.size();
-  std::array<std::int64_t, kBlock> index;
-  const auto run = [&] {
-    const int lanes = wide_batch_.size();
-    if (lanes == 0) return;
-    wide_batch_.run();
-    for (int lane = 0; lane < lanes; ++lane) {
-      const std::int64_t i = index[lane];
-      if (wide_batch_.right(lane)) {
-        wide_batch_.read(lane, rows[i]);
-      } else {
-        statuses[i] = evaluate(space, points + static_cast<std::size_t>(i) * width, rows[i]);
-      }
-    }
+  const auto at = [&](std::int64_t i) { return points + static_cast<std::size_t>(i) * width; };
+  const auto add = [&](std::int64_t i) {
+    const Status status = tiler_.tile(space, at(i), hardware_.num_pes, tiling_);
+    if (status == Status::ok) wide_batch_.add(tiling_);
+    return status;
   };
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int32_t* point = points + static_cast<std::size_t>(i) * width;
-    statuses[i] = tiler_.tile(space, point, hardware_.num_pes, tiling_);
-    if (statuses[i] != Status::ok) continue;
-    index[wide_batch_.size()] = i;
-    wide_batch_.add(tiling_);
-    if (wide_batch_.full()) run();
-  }
-  run();
+  const auto single = [&](std::int64_t i) { return evaluate(space, at(i), rows[i]); };
+  evaluate_in_blocks(wide_batch_, count, rows, statuses, add, single);
 }
 
 // Whether all mappings of a space are two-level ones of uncut windows, with numbers that doubles
 // count exactly.
 bool ExactModel::fits_side_by_side(const MapSpace& space) const {
   if (!wide_batch_.works() || !possible_ || !checked_ || !tiler_.reads(space) ||
-      hardware_.simd_lanes > 1)
+      hardware_.simd_lanes > 1) {
     return false;
+  }
   if (!countable(nest_, 2, hardware_.noc_latency, 0x1p51) || wide_problem_.loops == 0) return false;
   return tiler_.leaves_windows(space);
 }

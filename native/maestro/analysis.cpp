@@ -32,21 +32,6 @@ std::int64_t tile_words(const Level& level, const Tensor& tensor) {
   return words;
 }
 
-// Words of a whole tensor; of the output, Y and X count the windows' positions.
-std::int64_t tensor_words(const LayerTable& table, TensorId id) {
-  const Tensor& tensor = table.tensors[id];
-  std::int64_t words = 1;
-  for (int k = 0; k < tensor.count; ++k) {
-    const Dim dim = tensor.dims[k];
-    std::int64_t size = table.extent[dim];
-    if (id == kOutput && table.output_tile(dim) != dim) {
-      size = wrap32(size - table.extent[window_of(dim)] + 1);
-    }
-    words = wrap_mul(words, size);
-  }
-  return words;
-}
-
 // Rounded up; what does not fit becomes the least integer, as the hardware converts it.
 std::int64_t cycles_of(std::int64_t macs, std::int32_t lanes) {
   // Where the quotient as a double has the same ceiling.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../hardware.hpp"
+#include "traffic.hpp"
 #include "volumes.hpp"
 
 namespace gym::maestro {
@@ -55,14 +56,8 @@ struct Delays {
   }
 };
 
-// Words of one tensor: L2 is the top level's upstream buffer, L1 what it fills.
-struct Traffic {
-  std::int64_t l1_read = 0, l1_write = 0, l2_read = 0, l2_write = 0;
-  std::int64_t l2_size = 0;
-};
-
 struct LevelResult {
-  std::array<Traffic, kTensors> traffic;
+  Traffics traffic;
   std::int64_t runtime = 0;
   std::int64_t macs = 0;
   double active_units = 0;  // average

@@ -63,4 +63,18 @@ std::int64_t listed_words(const Layer& layer, const Tensor& tensor) {
   return words;
 }
 
+std::int64_t tensor_words(const LayerTable& table, TensorId id) {
+  const Tensor& tensor = table.tensors[id];
+  std::int64_t words = 1;
+  for (int k = 0; k < tensor.count; ++k) {
+    const Dim dim = tensor.dims[k];
+    std::int64_t size = table.extent[dim];
+    if (id == kOutput && table.output_tile(dim) != dim) {
+      size = wrap32(size - table.extent[window_of(dim)] + 1);
+    }
+    words = wrap_mul(words, size);
+  }
+  return words;
+}
+
 }  // namespace gym::maestro

@@ -26,6 +26,9 @@ struct LayerTable {
 // `batched`: whether N takes part, which the first layer of a type decides for the whole file.
 LayerTable make_layer_table(const Layer& layer, bool batched);
 
+// Words of a whole tensor; of the output, Y and X count the windows' positions.
+std::int64_t tensor_words(const LayerTable& table, TensorId id);
+
 // Product of the extents as listed (not derived) over a tensor's dimensions.
 std::int64_t listed_words(const Layer& layer, const Tensor& tensor);
 

@@ -3,6 +3,7 @@
 
 #include "../model.hpp"
 #include "analysis.hpp"
+#include "wide/batch.hpp"
 
 namespace gym::maestro {
 
@@ -15,6 +16,9 @@ class MaestroModel final : public Model {
   MaestroModel& operator=(const MaestroModel&) = delete;
 
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
+  void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
+                Metrics* rows, Status* statuses) override;
+  using Model::evaluate;
 
  private:
   // The extents a layer lists for R or S: the least and the most, where there are any.
@@ -26,7 +30,7 @@ class MaestroModel final : public Model {
   };
 
   bool parses(const Mapping& mapping) const;
-  void fill(Metrics& metrics) const;
+  void report(Metrics& metrics) const;
 
   std::array<Window, 2> windows_;  // R, S
   Hardware hardware_;
@@ -35,6 +39,8 @@ class MaestroModel final : public Model {
   Analysis analysis_;
   Levels levels_;
   LayerResult result_;
+  wide::Problem wide_problem_;
+  wide::Batch wide_batch_;
 };
 
 }  // namespace gym::maestro

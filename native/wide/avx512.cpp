@@ -7,11 +7,17 @@
 #endif
 #define GYM_LANES 8
 #include "../exact/wide/evaluate.hpp"
+#include "../maestro/wide/evaluate.hpp"
 
 namespace gym {
 
 void exact::wide::evaluate_avx512(const Problem& problem, const TilingColumns& tilings,
                                   ResultColumns& results) {
+  evaluate_lanes(problem, tilings, results);
+}
+
+void maestro::wide::evaluate_avx512(const Problem& problem, const TilingColumns& tilings,
+                                    ResultColumns& results) {
   evaluate_lanes(problem, tilings, results);
 }
 

@@ -1,0 +1,37 @@
+// What several mappings of one layer have in common.
+#pragma once
+
+#include <array>
+
+#include "../../hardware.hpp"
+#include "../../wide/columns.hpp"
+#include "../layer_table.hpp"
+
+namespace gym::maestro::wide {
+
+inline constexpr int kMaxLoops = kMaxColumnLoops;
+inline constexpr int kMaxOpen = 4;
+
+// A dimension of the layer.
+struct Loop {
+  Dim dim;
+  double extent;
+  std::array<bool, kTensors> in;  // by tensor
+  // Of an axis that slides; it is cut by its outputs.
+  bool slides = false;
+  double window = 1, stride = 1;
+};
+
+struct Problem {
+  Problem(const LayerTable& table, const Hardware& hardware);
+
+  Hardware hardware;
+  // Those that are cut come first: others have one index, or are windows.
+  std::array<Loop, kMaxLoops> loop;
+  int open = 0, loops = 0;
+  std::array<double, kTensors> words;  // of whole tensors, as the binary counts them
+  // Whether there are few enough loops, and no number of the binary wraps around.
+  bool fits;
+};
+
+}  // namespace gym::maestro::wide
