@@ -1,19 +1,22 @@
-// Every instruction set this processor has gives the rows of the exact model's path for single
-// mappings, on random layers, machines and points. Ends with 1 if a row differs; prints, for each
-// set, its mappings and those of them whose PEs wait, which it leaves to that path.
+// Every instruction set this processor has gives the rows of the models' path for single mappings,
+// on random layers, machines and points. Ends with 1 if a row differs; prints, for each model and
+// set, its mappings and those of them that it leaves to that path.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <random>
 
 #include "../../native/exact/model.hpp"
-#include "../../native/exact/wide/batch.hpp"
+#include "../../native/maestro/model.hpp"
+#include "../../native/wide/fastest.hpp"
 #include "problems.hpp"
 
 namespace {
 
-using gym::exact::wide::Batch;
-using gym::exact::wide::Evaluate;
+using gym::Hardware;
+using gym::Layer;
+using gym::MapSpace;
+using gym::Metrics;
 
 constexpr int kProblems = 300;
 constexpr std::int64_t kMappings = 50;
@@ -27,19 +30,13 @@ class Random {
   std::mt19937_64 bits_{3};
 };
 
-gym::Layer any_layer(Random& random, driver::Square& square) {
-  square.r = random.coin() ? 1 : random.up_to(5);
-  square = {random.up_to(40), random.up_to(40), square.r + random.up_to(60) - 1, square.r};
-  gym::Layer layer = driver::layer_of(square);
-  if (random.coin()) return layer;
-  layer.op = gym::Operator::ngconv;
-  layer.extents.push_back({gym::kN, random.up_to(3)});
-  layer.extents.push_back({gym::kG, random.up_to(3)});
-  return layer;
+driver::Square any_square(Random& random) {
+  const std::int32_t r = random.coin() ? 1 : random.up_to(5);
+  return {random.up_to(40), random.up_to(40), r + random.up_to(60) - 1, r};
 }
 
-gym::Hardware any_machine(Random& random) {
-  gym::Hardware hardware = driver::machine();
+Hardware any_machine(Random& random) {
+  Hardware hardware = driver::machine();
   hardware.num_pes = random.coin() ? 1024 : random.up_to(300);
   if (random.coin()) hardware.noc_bw = random.up_to(random.coin() ? 100 : 100000);
   if (random.coin()) hardware.offchip_bw = random.up_to(50);
@@ -48,30 +45,149 @@ gym::Hardware any_machine(Random& random) {
   return hardware;
 }
 
+// To the bit; whatever is not a number is the same.
+bool same(const Metrics& one, const Metrics& other) {
+  const auto* a = reinterpret_cast<const double*>(&one);
+  const auto* b = reinterpret_cast<const double*>(&other);
+  for (std::size_t c = 0; c < gym::kMetrics; ++c) {
+    const bool both_nan = std::isnan(a[c]) && std::isnan(b[c]);
+    if (!both_nan && std::memcmp(&a[c], &b[c], sizeof(double)) != 0) return false;
+  }
+  return true;
+}
+
+// The exact model's batch, and how a point gets into it.
+class Exact {
+ public:
+  static constexpr const char* kName = "exact";
+  using Evaluate = gym::exact::wide::Evaluate;
+
+  static Layer any_layer(Random& random, const driver::Square& square) {
+    Layer layer = driver::layer_of(square);
+    if (random.coin()) return layer;
+    layer.op = gym::Operator::ngconv;
+    layer.extents.push_back({gym::kN, random.up_to(3)});
+    layer.extents.push_back({gym::kG, random.up_to(3)});
+    return layer;
+  }
+
+  static MapSpace space(const driver::Square& square, const Layer&, const Hardware&) {
+    return driver::legal13(square);
+  }
+
+  Exact(const Layer& layer, const Hardware& hardware, const MapSpace& space, Evaluate evaluate)
+      : space_(space),
+        hardware_(hardware),
+        nest_(gym::loop_nest(layer).value()),
+        tiler_(nest_, layer.op),
+        problem_(nest_, hardware),
+        batch(problem_, evaluate) {}
+
+  bool reads() const { return true; }
+  bool add(const std::int32_t* point) {
+    gym::exact::Tiling tiling;
+    if (tiler_.tile(space_, point, hardware_.num_pes, tiling) != gym::Status::ok) return false;
+    batch.add(tiling);
+    return true;
+  }
+
+ private:
+  const MapSpace& space_;
+  const Hardware hardware_;
+  const gym::LoopNest nest_;
+  const gym::exact::Tiler tiler_;
+  const gym::exact::wide::Problem problem_;
+
+ public:
+  gym::exact::wide::Batch batch;
+};
+
+// The same of MAESTRO's.
+class Maestro {
+ public:
+  static constexpr const char* kName = "maestro";
+  using Evaluate = gym::maestro::wide::Evaluate;
+
+  static Layer any_layer(Random& random, const driver::Square& square) {
+    Layer layer = driver::layer_of(square);
+    if (random.coin()) layer.op = gym::Operator::dsconv;
+    for (const gym::Dim axis : {gym::kY, gym::kX}) {
+      if (random.coin()) layer.stride[axis] = random.up_to(square.r + 1);
+    }
+    return layer;
+  }
+
+  // Any dimension may be parallel; depthwise layers have no K.
+  static MapSpace space(const driver::Square& square, const Layer& layer,
+                        const Hardware& hardware) {
+    using namespace gym;
+    const bool depthwise = layer.op == Operator::dsconv;
+    MapSpace space;
+    space.dims = {kC, kOutY, kOutX, kR, kS};
+    if (!depthwise) space.dims.push_back(kK);
+    const auto add = [&space](std::int32_t choices) {
+      space.parameters.push_back({"", choices});
+      return static_cast<int>(space.parameters.size()) - 1;
+    };
+    const auto outputs = [&](Dim axis) { return (square.y - square.r) / layer.stride[axis] + 1; };
+    const auto count = static_cast<std::int32_t>(space.dims.size());
+    for (MapSpace::Level& level : space.levels) {
+      level.order_column = add(depthwise ? 120 : 720);
+      level.parallel.column = add(count);
+      for (std::int32_t d = 0; d < count; ++d) level.parallel.values.push_back(d);
+      for (const std::int32_t extent : {square.c, outputs(kY), outputs(kX)}) {
+        level.tiles.push_back({add(extent), {}});
+      }
+      for (int window = 0; window < 2; ++window) level.tiles.push_back({-1, {square.r}});
+      if (!depthwise) level.tiles.push_back({add(square.k), {}});
+    }
+    space.cluster = {add(hardware.num_pes), {}};
+    return space;
+  }
+
+  Maestro(const Layer& layer, const Hardware& hardware, const MapSpace& space, Evaluate evaluate)
+      : problem_(gym::maestro::make_layer_table(layer, false), hardware),
+        batch(problem_, evaluate),
+        reads_(batch.reads(space)) {}
+
+  bool reads() const { return reads_; }
+  bool add(const std::int32_t* point) {
+    batch.add(point);
+    return true;
+  }
+
+ private:
+  const gym::maestro::wide::Problem problem_;
+
+ public:
+  gym::maestro::wide::Batch batch;
+
+ private:
+  bool reads_;
+};
+
 struct Score {
-  int mappings = 0, waiting = 0, wrong = 0;
+  int mappings = 0, left = 0, wrong = 0;
 };
 
 // One problem's mappings, of which the last block is seldom full.
-void compare(const gym::Layer& layer, const gym::Hardware& hardware, const gym::MapSpace& space,
-             Evaluate evaluate, Score& score) {
+template <typename Side>
+void compare(const Layer& layer, const Hardware& hardware, const MapSpace& space,
+             typename Side::Evaluate evaluate, Score& score) {
   const auto points = driver::random_points(space, kMappings, 4);
-  const gym::LoopNest nest = gym::loop_nest(layer).value();
-  const gym::exact::Tiler tiler(nest, layer.op);
-  const gym::exact::wide::Problem problem(nest, hardware);
-  gym::exact::ExactModel model(layer, hardware);
-  Batch batch(problem, evaluate);
-  std::vector<gym::Metrics> expected;
+  const auto model = gym::make_model(Side::kName, layer, hardware);
+  Side side(layer, hardware, space, evaluate);
+  if (!side.reads()) return;
+  std::vector<Metrics> expected;
   const auto run = [&] {
-    batch.run();
+    side.batch.run();
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      gym::Metrics row;
-      batch.read(static_cast<int>(i), row);
-      row.csv_energy_nj = expected[i].csv_energy_nj;
+      Metrics row;
+      side.batch.read(static_cast<int>(i), row);
       ++score.mappings;
-      if (!batch.right(static_cast<int>(i))) {
-        ++score.waiting;
-      } else if (std::memcmp(&row, &expected[i], sizeof(row)) != 0) {
+      if (!side.batch.right(static_cast<int>(i))) {
+        ++score.left;
+      } else if (!same(row, expected[i])) {
         ++score.wrong;
       }
     }
@@ -79,28 +195,33 @@ void compare(const gym::Layer& layer, const gym::Hardware& hardware, const gym::
   };
   for (std::int64_t i = 0; i < kMappings; ++i) {
     const std::int32_t* point = &points[static_cast<std::size_t>(i) * space.parameters.size()];
-    gym::exact::Tiling tiling;
-    if (tiler.tile(space, point, hardware.num_pes, tiling) != gym::Status::ok) continue;
-    gym::Metrics row{};
-    if (model.evaluate(space, point, row) != gym::Status::ok) continue;
+    Metrics row;
+    std::fill_n(reinterpret_cast<double*>(&row), gym::kMetrics,
+                std::numeric_limits<double>::quiet_NaN());
+    // What has no row must not be right: nothing is the same as NaN in all columns.
+    model->evaluate(space, point, row);
+    if (!side.add(point)) continue;
     expected.push_back(row);
-    batch.add(tiling);
-    if (batch.full()) run();
+    if (side.batch.full()) run();
   }
-  if (batch.size() > 0) run();
+  if (side.batch.size() > 0) run();
 }
 
-int check(const char* name, Evaluate evaluate) {
+template <typename Side>
+int check(const char* name, typename Side::Evaluate evaluate) {
   Random random;
   Score score;
   for (int i = 0; i < kProblems; ++i) {
-    driver::Square square{};
-    const gym::Layer layer = any_layer(random, square);
-    const gym::Hardware hardware = any_machine(random);
-    compare(layer, hardware, driver::legal13(square), evaluate, score);
+    const driver::Square square = any_square(random);
+    const Layer layer = Side::any_layer(random, square);
+    const Hardware hardware = any_machine(random);
+    const MapSpace space = Side::space(square, layer, hardware);
+    compare<Side>(layer, hardware, space, evaluate, score);
   }
-  std::printf("%s %d %d\n", name, score.mappings, score.waiting);
-  if (score.wrong > 0) std::fprintf(stderr, "%s: %d rows differ\n", name, score.wrong);
+  std::printf("%s %s %d %d\n", Side::kName, name, score.mappings, score.left);
+  if (score.wrong > 0) {
+    std::fprintf(stderr, "%s, %s: %d rows differ\n", Side::kName, name, score.wrong);
+  }
   return score.wrong;
 }
 
@@ -109,9 +230,14 @@ int check(const char* name, Evaluate evaluate) {
 int main() {
   int wrong = 0;
 #ifdef __x86_64__
-  using namespace gym::exact::wide;
-  if (__builtin_cpu_supports("avx2") != 0) wrong += check("avx2", evaluate_avx2);
-  if (fastest() == evaluate_avx512) wrong += check("avx512", evaluate_avx512);
+  if (gym::has_avx2()) {
+    wrong += check<Exact>("avx2", gym::exact::wide::evaluate_avx2);
+    wrong += check<Maestro>("avx2", gym::maestro::wide::evaluate_avx2);
+  }
+  if (gym::has_avx512()) {
+    wrong += check<Exact>("avx512", gym::exact::wide::evaluate_avx512);
+    wrong += check<Maestro>("avx512", gym::maestro::wide::evaluate_avx512);
+  }
 #endif
   return wrong > 0;
 }

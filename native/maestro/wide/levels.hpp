@@ -162,7 +162,7 @@ GYM_INLINE WideFlag is_regular(const Problem& problem, const Level& level) {
   for (int d = 0; d < problem.loops; ++d) {
     const LevelLoop& loop = level.loop[d];
     regular &= (loop.size <= loop.extent) & (loop.offset > 0) & (loop.input.edge > 0) &
-               (loop.output.edge > 0);
+               (loop.input.edge <= loop.size) & (loop.output.edge > 0);
   }
   return regular;
 }
