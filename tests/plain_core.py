@@ -22,7 +22,8 @@ from cpp import PRODUCT_FLAGS, Build, files
 import maestro_env
 
 PLAIN = "tests/plain"
-MODELS = ("exact", "maestro")
+# What the models have in common for mappings side by side is not needed either.
+REPLACED = ("native/exact/", "native/maestro/", "native/wide/")
 FLAGS = (
     *PRODUCT_FLAGS,
     # Types of its own: those of the product have the same names.
@@ -34,8 +35,7 @@ FLAGS = (
 
 def tree() -> dict[str, Path]:
     """Return the product's core with the plain files in place of the product's own."""
-    replaced = tuple(f"native/{model}/" for model in MODELS)
-    shared = {p: file for p, file in files("native").items() if not p.startswith(replaced)}
+    shared = {p: file for p, file in files("native").items() if not p.startswith(REPLACED)}
     plain = {p.replace(PLAIN, "native", 1): file for p, file in files(PLAIN).items()}
     return shared | plain
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "../wide/blocks.hpp"
 #include "buffers.hpp"
 #include "figures.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "../wide/blocks.hpp"
 #include "csv.hpp"
 #include "energy.hpp"
 #include "figures.hpp"

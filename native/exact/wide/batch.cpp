@@ -36,10 +36,4 @@ void Batch::add_level(const TiledLevel& level, TilingColumns::Level& to) const {
   to.units.of[i] = real(level.units);
 }
 
-void Batch::run() {
-  for (TilingColumns::Level& level : tilings_.level) level.repeat_from(size_, problem_.loops);
-  evaluate_(problem_, tilings_, results_);
-  size_ = 0;
-}
-
 }  // namespace gym::exact::wide

@@ -8,8 +8,7 @@
 namespace gym::exact::wide {
 
 // Mappings whose PEs wait are not right.
-using Evaluate = void (*)(const Problem& problem, const TilingColumns& tilings,
-                          ResultColumns& results);
+using Evaluate = void (*)(const Problem&, const TilingColumns&, ResultColumns&);
 
 // Only processors that have the instruction set may run these.
 void evaluate_avx2(const Problem& problem, const TilingColumns& tilings, ResultColumns& results);

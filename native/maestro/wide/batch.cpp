@@ -30,7 +30,7 @@ Evaluate fastest() {
 
 bool Batch::reads(const MapSpace& space) {
   space_ = &space;
-  if (evaluate_ == nullptr || !problem_.fits || problem_.open == 0) return false;
+  if (!works() || !problem_.fits || problem_.open == 0) return false;
   if (space.dims.size() != static_cast<std::size_t>(problem_.loops)) return false;
   for (std::size_t d = 0; d < space.dims.size(); ++d) {
     const auto* end = problem_.loop.data() + problem_.loops;
@@ -73,14 +73,8 @@ void Batch::add(const std::int32_t* point) {
   tilings_.level[1].units.of[i] = cluster;
 }
 
-void Batch::run() {
-  for (TilingColumns::Level& level : tilings_.level) level.repeat_from(size_, problem_.loops);
-  evaluate_(problem_, tilings_, results_);
-  size_ = 0;
-}
-
 void Batch::read(int i, Metrics& metrics) const {
-  results_.read(i, metrics);
+  gym::Batch<Problem>::read(i, metrics);
   for (double* each : {&metrics.noc_avg_words_per_cycle, &metrics.ingress_avg_cycles,
                        &metrics.egress_avg_cycles, &metrics.compute_avg_cycles}) {
     *each = average(*each, metrics.steps);

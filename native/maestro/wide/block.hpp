@@ -8,8 +8,7 @@ namespace gym::maestro::wide {
 
 // Mappings whose PEs wait, or that are special to the binary, are not right. Averages are sums
 // still: the binary divides them with more digits than a double has.
-using Evaluate = void (*)(const Problem& problem, const TilingColumns& tilings,
-                          ResultColumns& results);
+using Evaluate = void (*)(const Problem&, const TilingColumns&, ResultColumns&);
 
 // Only processors that have the instruction set may run these.
 void evaluate_avx2(const Problem& problem, const TilingColumns& tilings, ResultColumns& results);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../figures.hpp"
-#include "below.hpp"
+#include "movers.hpp"
 
 namespace gym::maestro::wide {
 namespace {
@@ -12,47 +12,6 @@ inline constexpr int kEdges = 1 << kMaxOpen;
 // Every loop has three states at most.
 inline constexpr int kCases = 81;
 static_assert(kMaxOpen == 4);
-
-// What a loop contributes to the volumes of a step.
-struct Factor {
-  Wide outputs, macs, cycles, steps, busy;
-
-  GYM_INLINE Factor times(const Factor& other) const {
-    return {outputs * other.outputs, macs * other.macs, cycles * other.cycles, steps * other.steps,
-            busy * other.busy};
-  }
-};
-
-GYM_INLINE Factor choose(WideFlag flag, const Factor& a, const Factor& b) {
-  return {select(flag, a.outputs, b.outputs), select(flag, a.macs, b.macs),
-          select(flag, a.cycles, b.cycles), select(flag, a.steps, b.steps),
-          select(flag, a.busy, b.busy)};
-}
-
-// Words fetched in a step, and the cycles that takes.
-struct Ingress {
-  Wide input, filter, delay;
-};
-
-GYM_INLINE Ingress choose(WideFlag flag, const Ingress& a, const Ingress& b) {
-  return {select(flag, a.input, b.input), select(flag, a.filter, b.filter),
-          select(flag, a.delay, b.delay)};
-}
-
-// A loop by its place among those that move. Others come before them, and change nothing.
-struct Mover {
-  Wide steady, edge, spatial;
-  std::array<Factor, 2> factor;    // before the edge and there
-  std::array<Ingress, 2> ingress;  // after it moved, before the dealt loop's end and there
-};
-
-GYM_INLINE Mover choose(WideFlag flag, const Mover& a, const Mover& b) {
-  return {select(flag, a.steady, b.steady),
-          select(flag, a.edge, b.edge),
-          select(flag, a.spatial, b.spatial),
-          {choose(flag, a.factor[0], b.factor[0]), choose(flag, a.factor[1], b.factor[1])},
-          {choose(flag, a.ingress[0], b.ingress[0]), choose(flag, a.ingress[1], b.ingress[1])}};
-}
 
 // A step's part that depends on the loops at an edge only.
 struct Work {
@@ -66,6 +25,12 @@ GYM_INLINE bool any(WideFlag flag) {
   return either != 0;
 }
 
+GYM_INLINE std::array<Spread, 2> spread_work(const Level& level) {
+  const Dealt& dealt = level.dealt;
+  const States states = spatial_states(dealt.size, dealt.offset, level.units, dealt.extent);
+  return {Spreader(level, states, false).spread(), Spreader(level, states, true).spread()};
+}
+
 class Top {
  public:
   GYM_INLINE Top(const Problem& problem, const Level& level, const Below& below)
@@ -73,13 +38,8 @@ class Top {
         level_(level),
         below_(below),
         one_(number<Wide>(1)),
-        latency_(number<Wide>(problem.hardware.noc_latency)) {
-    const Dealt& dealt = level.dealt;
-    const States states = spatial_states(dealt.size, dealt.offset, level.units, dealt.extent);
-    spread_[0] = Spreader(level, states, false).spread();
-    spread_[1] = Spreader(level, states, true).spread();
-    reach();
-    sort();
+        spread_(spread_work(level)),
+        movers_(problem, level, below, spread_) {
     tabulate();
     list_cases();
   }
@@ -94,12 +54,13 @@ class Top {
     return total();
   }
 
-  // Whether the last run's numbers are those of the binary.
+  // Whether the last run's numbers are those of the binary: its steps are C ints.
   GYM_INLINE WideFlag right() const {
     const Wide bound = number<Wide>(0x1p50);
-    WideFlag right = is_regular(problem_, level_) & below_.right() & (steps_ < 0x1p31);
+    WideFlag right =
+        is_regular(problem_, level_) & below_.right() & (most(steps_, steps_below_) < 0x1p31);
     for (const Wide sum : {runtime_, input_, filter_, macs_, outputs_, busy_, ingress_.sum,
-                           egress_.sum, compute_.sum}) {
+                           egress_.sum, compute_.sum, below_.l1_bytes()}) {
       right &= sum < bound;
     }
     return right;
@@ -111,99 +72,15 @@ class Top {
     int edges, mover;
   };
 
-  // Words of whole fetches, and the innermost loop of each tensor that moves.
-  GYM_INLINE void reach() {
-    for (const TensorId id : {kInput, kFilter}) {
-      whole_[id] = one_;
-      restarting_[id] = number<Wide>(-1);
-    }
-    for (int d = 0; d < problem_.loops; ++d) {
-      const LevelLoop& loop = level_.loop[d];
-      states_[d] = states_of(loop, level_.units, loop.extent);
-      words_[d] =
-          select(loop.spatial, one_, select(states_[d].partial, loop.input.edge, loop.input.full));
-      for (const TensorId id : {kInput, kFilter}) {
-        if (!problem_.loop[d].in[id]) continue;
-        whole_[id] *= words_[d];
-        const Wide place = select(states_[d].unrolled, number<Wide>(-1), loop.place);
-        restarting_[id] = most(restarting_[id], place);
-      }
-      for (std::size_t v = 0; v < 2; ++v) {
-        dealt_part_[v] = wide::choose(loop.spatial, below_.part(d, v), dealt_part_[v]);
-      }
-    }
-  }
-
-  GYM_INLINE Factor factor(int d, WideFlag at_edge) const {
-    const LevelLoop& loop = level_.loop[d];
-    const bool in_output = problem_.loop[d].in[kOutput];
-    const Tile& tile = in_output ? loop.output : loop.input;
-    const Wide size = select(loop.spatial, one_, select(at_edge, tile.edge, tile.full));
-    const Part part = wide::choose(at_edge, below_.part(d, 1), below_.part(d, 0));
-    return {in_output ? size : one_, size, select(loop.spatial, one_, part.cycles),
-            select(loop.spatial, one_, part.steps), select(loop.spatial, one_, part.busy)};
-  }
-
-  // S6.3: what is fetched after loop d has moved.
-  GYM_INLINE Ingress fetch(int d, const Fetches& fetched) const {
-    const LevelLoop& loop = level_.loop[d];
-    const Wide moved = select(loop.spatial, one_, most(loop.input.fresh, one_));
-    std::array<Wide, 2> words{};
-    for (const TensorId id : {kInput, kFilter}) {
-      if (!problem_.loop[d].in[id]) continue;
-      const WideFlag restarted = loop.place < restarting_[id];
-      const WideFlag fresh =
-          (level_.dealt.place > loop.place) | (~restarted & (level_.dealt.place == loop.place));
-      const Wide of_one = select(restarted, whole_[id], whole_[id] / words_[d] * moved);
-      words[id] = of_one * select(fresh, fetched.fresh[id], fetched.whole[id]);
-    }
-    return ingress(words[kInput], words[kFilter]);
-  }
-  GYM_INLINE Ingress ingress(Wide input, Wide filter) const {
-    return {input, filter, delay(input + filter)};
-  }
-  // S7.3
-  GYM_INLINE Wide delay(Wide words) const {
-    return ceil_div(words, number<Wide>(problem_.hardware.noc_bw)) + (latency_ - 1);
-  }
-
-  GYM_INLINE Mover mover(int d) const {
-    const States& states = states_[d];
-    Mover mover;
-    mover.steady = states.steady;
-    mover.edge = states.edge;
-    mover.spatial = select(level_.loop[d].spatial, one_, Wide{});
-    mover.factor = {factor(d, states.partial), factor(d, flag(true))};
-    mover.ingress = {fetch(d, spread_[0].fetched), fetch(d, spread_[1].fetched)};
-    return mover;
-  }
-
-  GYM_INLINE void sort() {
-    std::array<Mover, kMaxOpen> by_loop;
-    std::array<Wide, kMaxOpen> key;
-    const int open = problem_.open;
-    for (int d = 0; d < open; ++d) {
-      by_loop[d] = mover(d);
-      const Wide moves = select(states_[d].unrolled, Wide{}, number<Wide>(kMaxLoops));
-      key[d] = level_.loop[d].place + moves;
-    }
-    for (int r = 0; r < open; ++r) movers_[r] = by_loop[0];
-    for (int d = 0; d < open; ++d) {
-      Wide rank{};
-      for (int e = 0; e < open; ++e) rank += select(key[e] < key[d], one_, Wide{});
-      for (int r = 0; r < open; ++r) {
-        movers_[r] = choose(rank == number<Wide>(r), by_loop[d], movers_[r]);
-      }
-    }
-  }
-
   GYM_INLINE void tabulate() {
-    factors_[0] = {one_, one_, one_, one_, one_};
-    for (int d = problem_.open; d < problem_.loops; ++d) {
-      factors_[0] = factors_[0].times(factor(d, states_[d].partial));
+    for (int d = 0; d < problem_.loops; ++d) {
+      for (std::size_t v = 0; v < 2; ++v) {
+        dealt_part_[v] = choose(level_.loop[d].spatial, below_.part(d, v), dealt_part_[v]);
+      }
     }
+    factors_[0] = movers_.still();
     at_end_[0] = Wide{};
-    for (int r = 0, size = 1; r < problem_.open; ++r, size *= 2) {
+    for (int r = 0, size = 1; r < movers_.count(); ++r, size *= 2) {
       const Mover& mover = movers_[r];
       for (int edges = 0; edges < size; ++edges) {
         factors_[edges | size] = factors_[edges].times(mover.factor[1]);
@@ -219,7 +96,7 @@ class Top {
     std::array<Case, kCases> outside;
     count_ = 1;
     cases_[0] = {one_, 0, -1};
-    for (int r = 0; r < problem_.open; ++r) {
+    for (int r = 0; r < movers_.count(); ++r) {
       const Mover& mover = movers_[r];
       const int outer = count_;
       std::copy_n(cases_.begin(), outer, outside.begin());
@@ -242,24 +119,25 @@ class Top {
     const WideFlag at_end = at_end_[edges] > 0;
     work.egress = factor.outputs * select(at_end, spread_[1].outputs, spread_[0].outputs);
     work.macs = factor.macs * select(at_end, spread_[1].macs, spread_[0].macs);
-    work.egress_delay = delay(work.egress);
+    work.egress_delay = delay(problem_.hardware, work.egress);
     const std::array<Wide, 2> units = {select(at_end, spread_[1].whole_jobs, spread_[0].whole_jobs),
                                        select(at_end, spread_[1].edge_jobs, spread_[0].edge_jobs)};
+    const double latency = real(problem_.hardware.noc_latency);
     work.compute = work.active_units = Wide{};
     for (std::size_t v = 0; v < 2; ++v) {
       const Part& part = dealt_part_[v];
-      const Wide runtime = factor.cycles * part.cycles + latency_;
+      const Wide runtime = factor.cycles * part.cycles + latency;
       const Wide busy = factor.busy * part.busy;
       work.compute = most(work.compute, select(units[v] > 0, runtime, Wide{}));
-      work.active_units += busy / (factor.steps * part.steps) * units[v];
+      const Wide steps = factor.steps * part.steps;
+      work.active_units += busy / steps * units[v];
       busy_ = most(busy_, busy);
+      steps_below_ = most(steps_below_, steps);
     }
   }
 
   GYM_INLINE void first_step() {
-    const Fetches& fetched = spread_[0].fetched;
-    const Ingress all = ingress(whole_[kInput] * fetched.resident[kInput],
-                                whole_[kFilter] * fetched.resident[kFilter]);
+    const Ingress& all = movers_.first();
     work(0);
     size_ = {2 * all.input, 2 * all.filter, 2 * works_[0].egress};
     const Wide bw = number<Wide>(problem_.hardware.offchip_bw);
@@ -271,7 +149,7 @@ class Top {
       worked_[edges] = true;
     }
     worked_[0] = true;
-    for (int edges = 0; edges < 1 << problem_.open; ++edges) {
+    for (int edges = 0; edges < 1 << movers_.count(); ++edges) {
       if (worked_[edges]) works_[edges].offchip_bw = floor_div(largest, works_[edges].compute);
     }
     take(one_, all, works_[0], works_[0].compute + all.delay);
@@ -314,7 +192,7 @@ class Top {
   }
 
   GYM_INLINE BasicFindings<Wide> total() {
-    for (int edges = 0; edges < 1 << problem_.open; ++edges) {
+    for (int edges = 0; edges < 1 << movers_.count(); ++edges) {
       if (!worked_[edges]) continue;
       const Work& work = works_[edges];
       macs_ += work.times * work.macs;
@@ -351,13 +229,10 @@ class Top {
   const Problem& problem_;
   const Level& level_;
   const Below& below_;
-  const Wide one_, latency_;
-  std::array<Spread, 2> spread_;  // before the dealt loop's end, and there
-  std::array<States, kMaxLoops> states_;
-  std::array<Wide, kMaxLoops> words_;  // of a fetch, along each loop
-  std::array<Wide, 2> whole_, restarting_;
-  std::array<Part, 2> dealt_part_{};    // of the level below, along the loop dealt here
-  std::array<Mover, kMaxOpen> movers_;  // outermost first
+  const Wide one_;
+  const std::array<Spread, 2> spread_;  // before the dealt loop's end, and there
+  const Movers movers_;
+  std::array<Part, 2> dealt_part_{};  // of the level below, along the loop dealt here
   std::array<Factor, kEdges> factors_;
   std::array<Wide, kEdges> at_end_;  // 1 if the dealt loop is one of those at an edge
   std::array<Work, kEdges> works_;
@@ -366,9 +241,10 @@ class Top {
   int count_;
   std::array<Wide, kTensors> size_;  // of the L2 buffers
   Wide offchip_cycles_;
-  Wide runtime_{}, steps_{}, active_units_{}, input_{}, filter_{}, macs_{}, outputs_{}, busy_{};
+  Wide runtime_{}, steps_{}, active_units_{}, input_{}, filter_{}, macs_{}, outputs_{};
   Wide words_per_cycle_{}, peak_bw_{}, offchip_bw_{}, last_macs_{}, last_incoming_{};
   BasicSpan<Wide> ingress_, egress_, compute_;
+  Wide steps_below_{}, busy_{};  // at most, of a run of the level below
 };
 
 }  // namespace
