@@ -3,13 +3,12 @@
 // set, its mappings and those of them that it leaves to that path.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <random>
 
 #include "../../native/exact/model.hpp"
 #include "../../native/maestro/model.hpp"
 #include "../../native/wide/fastest.hpp"
-#include "problems.hpp"
+#include "batches.hpp"
 
 namespace {
 
@@ -43,17 +42,6 @@ Hardware any_machine(Random& random) {
   hardware.noc_latency = random.up_to(5) - 1;
   if (random.coin()) hardware.l2_bytes = random.up_to(200000);
   return hardware;
-}
-
-// To the bit; whatever is not a number is the same.
-bool same(const Metrics& one, const Metrics& other) {
-  const auto* a = reinterpret_cast<const double*>(&one);
-  const auto* b = reinterpret_cast<const double*>(&other);
-  for (std::size_t c = 0; c < gym::kMetrics; ++c) {
-    const bool both_nan = std::isnan(a[c]) && std::isnan(b[c]);
-    if (!both_nan && std::memcmp(&a[c], &b[c], sizeof(double)) != 0) return false;
-  }
-  return true;
 }
 
 // The exact model's batch, and how a point gets into it.
@@ -187,7 +175,7 @@ void compare(const Layer& layer, const Hardware& hardware, const MapSpace& space
       ++score.mappings;
       if (!side.batch.right(static_cast<int>(i))) {
         ++score.left;
-      } else if (!same(row, expected[i])) {
+      } else if (!driver::same_bits(row, expected[i])) {
         ++score.wrong;
       }
     }
