@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -176,3 +177,36 @@ def test_times_of_mappings_fit_into_that_of_all(model: str) -> None:
         assert seconds.shape == (300,)
         # 100 ns: some hundred instructions.
         assert seconds.min() > 1e-7
+
+
+def test_peaks_beyond_64_bits_are_those_of_single_mappings() -> None:
+    """The busiest step computes 2 MACs while the next one's whole tiles come in."""
+    tile = 65_536
+    layer = Layer("GEMM", {"M": 7, "N": tile + 1, "K": tile + 1})
+    machine = replace(find_hardware("paper"), num_pes=1, noc_hops=0)
+    space = MapSpace(layer, machine)
+    chosen = {"l2_tile_M": 1, "l2_tile_N": tile - 1, "l2_tile_K": tile - 1}
+    point = np.array([[chosen.get(each.name, 0) for each in space.parameters]], dtype=np.int32)
+    task = Problem(space)
+    for points in (point, np.repeat(point, 2, axis=0)):
+        peaks = column(task.evaluate(points).metrics, "noc_peak_words_per_cycle")
+        assert set(peaks) == {(tile * tile + 2 * tile) / 2}
+
+
+def test_a_window_listed_twice_is_refused_together_as_alone() -> None:
+    space = MapSpace(SMALL, find_hardware("paper"))
+    listed = [*SMALL.extents.items(), ("R", 4)]
+    layer = _native.Layer("CONV", listed, [])
+    evaluator = _native.BatchEvaluator("maestro", layer, space.hardware.native, False)
+    points = space.sample(16, np.random.default_rng(0))
+    together = evaluator.evaluate(space.native, points)[1]
+    alone = [evaluator.evaluate(space.native, point[None])[1][0] for point in points]
+    assert together.tolist() == alone
+    assert {_native.STATUSES[code] for code in alone} == {"reference_exit"}
+
+
+@pytest.mark.parametrize(("tile", "cluster"), [(0, 1), (1, 0), (-5, 1)])
+def test_a_space_of_impossible_sizes_is_refused(tile: int, cluster: int) -> None:
+    level = (0, (-1, [0]), [(-1, [tile])])
+    with pytest.raises(ValueError, match=r"size (0|-5): allowed: from 1 on"):
+        _native.MapSpace(SMALL.native, [("order", 1)], ["K"], [level, level], (-1, [cluster]))

@@ -19,6 +19,7 @@ from experiments.bench.__main__ import main
 from experiments.bench.maestro_binary import MaestroBinary
 from experiments.bench.mappings import random_mapping
 from maestro_env import _native
+from maestro_env.hardware import PRESETS
 from maestro_env.m_file import parse
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import to_m
@@ -71,12 +72,13 @@ def test_a_report(
     threads = {1, 2} if processors() > 1 else {1}
     assert batched >= set(product(layers, ["legal13"], MODELS, threads))
     assert ("full17", "maestro") not in {key[1:3] for key in batched}
+    assert keys("accelerators", "hardware", "model") == [*product(PRESETS, MODELS)]
     assert keys("batch_sizes", "model", "batch") == [*product(MODELS, (1, 10, 1000))]
     assert keys("mappings", "layer", "model") == [*product(layers, MODELS)]
     assert sorted(keys("levels", "model", "levels")) == [*product(MODELS, (1, 2, 3, 4))]
     assert keys("environments", "layer", "model") == [*product(layers, MODELS)]
     assert keys("maestro_binary", "model") == [("exact",), ("maestro, no guard",), ("maestro",)]
-    for section in ("batches", "batch_sizes", "mappings", "levels", "environments"):
+    for section in ("batches", "accelerators", "batch_sizes", "mappings", "levels", "environments"):
         for row in report[section]:
             assert all(figure > 0 for figure in row.values() if isinstance(figure, float))
     for row in report["mappings"] + report["levels"]:

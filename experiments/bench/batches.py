@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain
+from itertools import chain, product
 
 import numpy as np
 
 from experiments.bench.sections import Row, Section, interleaved
-from maestro_env.hardware import find_hardware
+from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.models import MODELS
 from maestro_env.problem import Problem
@@ -25,9 +25,9 @@ _LEAST_TIMED = 1_000
 _LARGE_REPEATS = 3
 
 
-def space_of(layer: str, schema: str = "legal13") -> MapSpace:
-    """Return the space that is measured: all figures are for the accelerator ``paper``."""
-    return MapSpace(find_layer(layer), find_hardware("paper"), schema)
+def space_of(layer: str, schema: str = "legal13", hardware: str = "paper") -> MapSpace:
+    """Return the space that is measured: most figures are for the accelerator ``paper``."""
+    return MapSpace(find_layer(layer), find_hardware(hardware), schema)
 
 
 def rates() -> Section:
@@ -55,6 +55,28 @@ def batch_sizes() -> Section:
         {"evaluations_per_s": ("evaluations/s", "{:,.0f}")},
         [row for model in MODELS for row in _sizes(Problem(space, model), points)],
     )
+
+
+def accelerators() -> Section:
+    """Measure batches for every preset: on some of them PEs wait, and that takes longer."""
+    layer = LAYERS[1]
+    return Section(
+        "accelerators",
+        f"{MAPPINGS:,} random legal13 mappings of {layer}, one thread",
+        ("hardware", "model"),
+        {"evaluations_per_s": ("evaluations/s", "{:,.0f}")},
+        list(_accelerators(layer)),
+    )
+
+
+def _accelerators(layer: str) -> Iterator[Row]:
+    works = {}
+    for hardware, model in product(PRESETS, MODELS):
+        space = space_of(layer, hardware=hardware)
+        points = space.sample(MAPPINGS, np.random.default_rng(0))
+        works[hardware, model] = partial(Problem(space, model).evaluate, points)
+    for (hardware, model), each in interleaved(works, REPEATS).items():
+        yield {"hardware": hardware, "model": model, "evaluations_per_s": MAPPINGS / each}
 
 
 def _rates(layer: str) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from experiments.bench.batches import REPEATS, batch_sizes, rates
+from experiments.bench.batches import REPEATS, accelerators, batch_sizes, rates
 from experiments.bench.environments import steps
 from experiments.bench.mappings import levels, percentiles
 from experiments.bench.sections import Section
@@ -55,6 +55,7 @@ def _sections(config: BenchConfig) -> Iterator[Section]:
     if config.maestro is not None:
         yield against_binary(config.maestro)
     yield rates()
+    yield accelerators()
     yield batch_sizes()
     yield percentiles()
     yield levels()

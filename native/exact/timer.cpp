@@ -116,8 +116,10 @@ class Walk {
       if constexpr (!last) profile_.ingress.add(in_time, times);
       if constexpr (!first) profile_.egress.add(out_time, times);
       const std::int64_t words = std::max(in, out);
-      // Divided only where it could be a new maximum.
-      if (words > profile_.peak_bw * compute) profile_.peak_bw = ceil_div(words, compute);
+      // Divided only where it could be a new maximum. The product may exceed 64 bits.
+      if (words > static_cast<__int128>(profile_.peak_bw) * compute) {
+        profile_.peak_bw = ceil_div(words, compute);
+      }
     }
   }
 

@@ -50,7 +50,8 @@ Status MaestroModel::evaluate(const Mapping& mapping, Metrics& metrics) {
 
 void MaestroModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
                             Metrics* rows, Status* statuses) {
-  if (count == 1 || !wide_batch_.reads(space)) {
+  const bool several_windows = windows_[0].several() || windows_[1].several();
+  if (count == 1 || several_windows || !wide_batch_.reads(space)) {
     return Model::evaluate(space, points, count, rows, statuses);
   }
   const std::size_t width = space.parameters.size();

@@ -25,6 +25,8 @@ class MaestroModel final : public Model {
   struct Window {
     Window(const Layer& layer, Dim dim);
 
+    bool several() const { return least < most; }
+
     std::int32_t least = std::numeric_limits<std::int32_t>::max();
     std::int32_t most = 0;
   };

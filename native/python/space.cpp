@@ -3,6 +3,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <string>
+
 #include "bind.hpp"
 #include "points.hpp"
 
@@ -13,6 +15,13 @@ namespace py = pybind11;
 namespace {
 
 Choice make_choice(const NamedSpace::ChoiceSpec& choice) { return {choice.first, choice.second}; }
+
+Choice make_size(const NamedSpace::ChoiceSpec& choice) {
+  for (const std::int32_t size : choice.second) {
+    if (size < 1) throw py::value_error("size " + std::to_string(size) + ": allowed: from 1 on");
+  }
+  return make_choice(choice);
+}
 
 }  // namespace
 
@@ -27,9 +36,9 @@ NamedSpace::NamedSpace(const NamedLayer& layer, const NamedValues& parameters,
     MapSpace::Level& level = space.levels[j];
     level.order_column = order;
     level.parallel = make_choice(parallel);
-    for (const ChoiceSpec& tile : tiles) level.tiles.push_back(make_choice(tile));
+    for (const ChoiceSpec& tile : tiles) level.tiles.push_back(make_size(tile));
   }
-  space.cluster = make_choice(cluster);
+  space.cluster = make_size(cluster);
 }
 
 std::vector<NamedDirective> NamedSpace::decode(const py::array& point) const {

@@ -2,7 +2,9 @@
 
 #ifdef __x86_64__
 // GCC takes operations on vectors apart where they are defined, not where they are inlined.
-#ifndef __clang__
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
 #pragma GCC target("avx2")
 #endif
 #define GYM_LANES 4
@@ -22,4 +24,8 @@ void maestro::wide::evaluate_avx2(const Problem& problem, const TilingColumns& t
 }
 
 }  // namespace gym
+
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
 #endif

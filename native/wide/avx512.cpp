@@ -2,7 +2,10 @@
 
 #ifdef __x86_64__
 // GCC takes operations on vectors apart where they are defined, not where they are inlined.
-#ifndef __clang__
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl"))), \
+                             apply_to = function)
+#else
 #pragma GCC target("avx512f,avx512dq,avx512vl")
 #endif
 #define GYM_LANES 8
@@ -22,4 +25,8 @@ void maestro::wide::evaluate_avx512(const Problem& problem, const TilingColumns&
 }
 
 }  // namespace gym
+
+#ifdef __clang__
+#pragma clang attribute pop
+#endif
 #endif

@@ -40,18 +40,23 @@ class Batch {
 };
 
 // Evaluates many points a block at a time. `add(i)` adds point i to the batch and returns `ok`, or
-// why it has no row; `single(i)` evaluates one that the batch is not right about.
+// why it has no row; `single(i)` evaluates one that the batch is not right about. Where it seldom
+// is, as on machines whose PEs wait for words, all after the first blocks are left to that.
 template <typename Batch, typename Add, typename Single>
 void evaluate_in_blocks(Batch& batch, std::int64_t count, Metrics* rows, Status* statuses, Add add,
                         Single single) {
+  constexpr std::int64_t kTried = 4 * kBlock;
   std::array<std::int64_t, kBlock> index{};
+  std::int64_t evaluated = 0, right = 0;
   const auto run = [&] {
     const int lanes = batch.size();
     if (lanes == 0) return;
     batch.run();
+    evaluated += lanes;
     for (int lane = 0; lane < lanes; ++lane) {
       const std::int64_t i = index[lane];
       if (batch.right(lane)) {
+        ++right;
         batch.read(lane, rows[i]);
       } else {
         statuses[i] = single(i);
@@ -59,6 +64,10 @@ void evaluate_in_blocks(Batch& batch, std::int64_t count, Metrics* rows, Status*
     }
   };
   for (std::int64_t i = 0; i < count; ++i) {
+    if (evaluated >= kTried && right < evaluated / 4) {
+      statuses[i] = single(i);
+      continue;
+    }
     const int lane = batch.size();
     statuses[i] = add(i);
     if (statuses[i] == Status::ok) index[lane] = i;

@@ -8,7 +8,7 @@
 namespace gym {
 
 inline constexpr int kBlock = 8;
-inline constexpr int kMaxColumnLoops = 6;
+inline constexpr int kMaxColumnLoops = 8;
 
 // One number a mapping.
 struct Column {

@@ -16,6 +16,38 @@ GYM_INLINE void store(Wide numbers, Column& column, int first) {
   std::memcpy(&column.of[static_cast<std::size_t>(first)], &numbers, sizeof(numbers));
 }
 
+// Either of two structs that consist of numbers, for each mapping.
+template <typename Numbers>
+GYM_INLINE Numbers choose(WideFlag flag, const Numbers& a, const Numbers& b) {
+  static_assert(std::is_trivially_copyable_v<Numbers> && sizeof(Numbers) % sizeof(Wide) == 0);
+  Numbers chosen;
+  auto* to = reinterpret_cast<Wide*>(&chosen);
+  const auto* from_a = reinterpret_cast<const Wide*>(&a);
+  const auto* from_b = reinterpret_cast<const Wide*>(&b);
+  for (std::size_t i = 0; i < sizeof(Numbers) / sizeof(Wide); ++i) {
+    to[i] = select(flag, from_a[i], from_b[i]);
+  }
+  return chosen;
+}
+
+// Sorts the first `count` items by keys that differ, for each mapping.
+template <typename Item, std::size_t n>
+GYM_INLINE void sort(const std::array<Wide, n>& key, int count, std::array<Item, n>& items) {
+  std::array<Wide, n> rank{};
+  for (int d = 0; d < count; ++d) {
+    for (int e = 0; e < count; ++e) {
+      rank[d] += select(key[e] < key[d], number<Wide>(1), Wide{});
+    }
+  }
+  const std::array<Item, n> unsorted = items;
+  for (int r = 0; r < count; ++r) {
+    items[r] = unsorted[0];
+    for (int d = 1; d < count; ++d) {
+      items[r] = choose(rank[d] == number<Wide>(r), unsorted[d], items[r]);
+    }
+  }
+}
+
 // See TilingColumns.
 struct WideTiling {
   struct Level {

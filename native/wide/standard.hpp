@@ -1,4 +1,5 @@
-// The standard headers of what is compiled once for each instruction set: these are not to be.
+// The standard headers of what is compiled once for each instruction set, to be included before it
+// is chosen: functions of theirs that others use too must run on any processor.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 
 namespace gym::exact::wide {
 
-inline constexpr int kMaxLoops = kMaxColumnLoops;
+inline constexpr int kMaxLoops = 6;
 
 // A sliding axis: tiles of p outputs have p * step + halo rows.
 struct Axis {

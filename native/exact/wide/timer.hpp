@@ -38,44 +38,17 @@ struct Mover {
   Wide in_filter, in_output;
 };
 
-GYM_INLINE BasicTileWords<Wide> choose(WideFlag flag, const BasicTileWords<Wide>& a,
-                                       const BasicTileWords<Wide>& b) {
-  return {select(flag, a.input, b.input), select(flag, a.filter, b.filter),
-          select(flag, a.output, b.output)};
-}
-GYM_INLINE Mover choose(WideFlag flag, const Mover& a, const Mover& b) {
-  return {select(flag, a.steps, b.steps),
-          {select(flag, a.compute[0], b.compute[0]), select(flag, a.compute[1], b.compute[1])},
-          {choose(flag, a.words[0], b.words[0]), choose(flag, a.words[1], b.words[1])},
-          select(flag, a.advance, b.advance),
-          select(flag, a.back, b.back),
-          select(flag, a.in_filter, b.in_filter),
-          select(flag, a.in_output, b.in_output)};
-}
-
 class Movers {
  public:
   GYM_INLINE Movers(const Problem& problem, const WidePartition& partition)
       : count_(problem.loops) {
-    std::array<Mover, kMaxLoops> by_loop;
     std::array<Wide, kMaxLoops> key;
     for (int d = 0; d < count_; ++d) {
-      by_loop[d] = mover(problem, d, partition.top[d], partition.below[d]);
+      mover_[d] = mover(problem, d, partition.top[d], partition.below[d]);
       const Wide moves = number<Wide>(kMaxLoops);
-      key[d] = partition.top[d].place + select(by_loop[d].steps > 1, moves, Wide{});
+      key[d] = partition.top[d].place + select(mover_[d].steps > 1, moves, Wide{});
     }
-    std::array<Wide, kMaxLoops> rank{};
-    for (int d = 0; d < count_; ++d) {
-      for (int e = 0; e < count_; ++e) {
-        rank[d] += select(key[e] < key[d], number<Wide>(1), Wide{});
-      }
-    }
-    for (int r = 0; r < count_; ++r) {
-      mover_[r] = by_loop[0];
-      for (int d = 1; d < count_; ++d) {
-        mover_[r] = choose(rank[d] == number<Wide>(r), by_loop[d], mover_[r]);
-      }
-    }
+    sort(key, count_, mover_);
   }
 
   int count() const { return count_; }

@@ -11,11 +11,6 @@ struct Factor {
   Wide mover, outside, inside;
 };
 
-GYM_INLINE Factor choose(WideFlag flag, const Factor& a, const Factor& b) {
-  return {select(flag, a.mover, b.mover), select(flag, a.outside, b.outside),
-          select(flag, a.inside, b.inside)};
-}
-
 class LevelTraffic {
  public:
   GYM_INLINE LevelTraffic(const Problem& problem, const std::array<WideLevelLoop, kMaxLoops>& level)

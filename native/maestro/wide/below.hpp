@@ -13,11 +13,6 @@ struct Part {
   Wide cycles, fewest, steps, busy;
 };
 
-GYM_INLINE Part choose(WideFlag flag, const Part& a, const Part& b) {
-  return {select(flag, a.cycles, b.cycles), select(flag, a.fewest, b.fewest),
-          select(flag, a.steps, b.steps), select(flag, a.busy, b.busy)};
-}
-
 GYM_INLINE Part part_of(const States& states, Wide before, Wide at_end) {
   Part part;
   part.steps = states.count();

@@ -12,11 +12,6 @@ struct Tile {
   Wide full, fresh, edge, fresh_edge;
 };
 
-GYM_INLINE Tile choose(WideFlag flag, const Tile& a, const Tile& b) {
-  return {select(flag, a.full, b.full), select(flag, a.fresh, b.fresh),
-          select(flag, a.edge, b.edge), select(flag, a.fresh_edge, b.fresh_edge)};
-}
-
 // A loop at one level.
 struct LevelLoop {
   Wide extent, size, offset;

@@ -16,21 +16,10 @@ struct Factor {
   }
 };
 
-GYM_INLINE Factor choose(WideFlag flag, const Factor& a, const Factor& b) {
-  return {select(flag, a.outputs, b.outputs), select(flag, a.macs, b.macs),
-          select(flag, a.cycles, b.cycles), select(flag, a.steps, b.steps),
-          select(flag, a.busy, b.busy)};
-}
-
 // Words fetched in a step, and the cycles that takes.
 struct Ingress {
   Wide input, filter, delay;
 };
-
-GYM_INLINE Ingress choose(WideFlag flag, const Ingress& a, const Ingress& b) {
-  return {select(flag, a.input, b.input), select(flag, a.filter, b.filter),
-          select(flag, a.delay, b.delay)};
-}
 
 // A loop by its place among those that move. Others come before them, and change nothing.
 struct Mover {
@@ -38,14 +27,6 @@ struct Mover {
   std::array<Factor, 2> factor;    // before the edge and there
   std::array<Ingress, 2> ingress;  // after it moved, before the dealt loop's end and there
 };
-
-GYM_INLINE Mover choose(WideFlag flag, const Mover& a, const Mover& b) {
-  return {select(flag, a.steady, b.steady),
-          select(flag, a.edge, b.edge),
-          select(flag, a.spatial, b.spatial),
-          {choose(flag, a.factor[0], b.factor[0]), choose(flag, a.factor[1], b.factor[1])},
-          {choose(flag, a.ingress[0], b.ingress[0]), choose(flag, a.ingress[1], b.ingress[1])}};
-}
 
 // S7.3: cycles a network needs for some words.
 GYM_INLINE Wide delay(const Hardware& hardware, Wide words) {
@@ -67,7 +48,7 @@ class Movers {
     for (int d = problem.open; d < problem.loops; ++d) {
       still_ = still_.times(factor(d, states_[d].partial));
     }
-    sort(spread);
+    list(spread);
   }
 
   int count() const { return problem_.open; }
@@ -140,23 +121,14 @@ class Movers {
   }
 
   // Loops that do not move come before the others, where they change nothing.
-  GYM_INLINE void sort(const std::array<Spread, 2>& spread) {
-    std::array<Mover, kMaxOpen> by_loop;
+  GYM_INLINE void list(const std::array<Spread, 2>& spread) {
     std::array<Wide, kMaxOpen> key;
-    const int open = problem_.open;
-    for (int d = 0; d < open; ++d) {
-      by_loop[d] = mover(d, spread);
+    for (int d = 0; d < problem_.open; ++d) {
+      movers_[d] = mover(d, spread);
       const Wide moves = select(states_[d].unrolled, Wide{}, number<Wide>(kMaxLoops));
       key[d] = level_.loop[d].place + moves;
     }
-    for (int r = 0; r < open; ++r) movers_[r] = by_loop[0];
-    for (int d = 0; d < open; ++d) {
-      Wide rank{};
-      for (int e = 0; e < open; ++e) rank += select(key[e] < key[d], one_, Wide{});
-      for (int r = 0; r < open; ++r) {
-        movers_[r] = choose(rank == number<Wide>(r), by_loop[d], movers_[r]);
-      }
-    }
+    sort(key, problem_.open, movers_);
   }
 
   const Problem& problem_;

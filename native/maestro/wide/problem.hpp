@@ -10,7 +10,7 @@
 namespace gym::maestro::wide {
 
 inline constexpr int kMaxLoops = kMaxColumnLoops;
-inline constexpr int kMaxOpen = 4;
+inline constexpr int kMaxOpen = 5;
 
 // A dimension of the layer.
 struct Loop {

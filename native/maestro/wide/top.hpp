@@ -10,13 +10,13 @@ namespace {
 // Cases by which loops stand at an edge: a bit for each, by its place among the movers.
 inline constexpr int kEdges = 1 << kMaxOpen;
 // Every loop has three states at most.
-inline constexpr int kCases = 81;
-static_assert(kMaxOpen == 4);
+inline constexpr int kCases = 243;
+static_assert(kMaxOpen == 5);
 
 // A step's part that depends on the loops at an edge only.
 struct Work {
   Wide egress, macs, egress_delay, compute, active_units, offchip_bw;
-  Wide times{};  // it occurs
+  Wide times;  // it occurs
 };
 
 GYM_INLINE bool any(WideFlag flag) {
@@ -56,7 +56,8 @@ class Top {
     return total();
   }
 
-  // Whether the last run's numbers are those of the binary: its steps are C ints.
+  // Whether the last run's numbers are those of the binary, whose steps are C ints. All others are
+  // less than a few times one of these sums.
   GYM_INLINE WideFlag right() const {
     const Wide bound = number<Wide>(0x1p50);
     WideFlag right =
@@ -125,7 +126,7 @@ class Top {
     const std::array<Wide, 2> units = {select(at_end, spread_[1].whole_jobs, spread_[0].whole_jobs),
                                        select(at_end, spread_[1].edge_jobs, spread_[0].edge_jobs)};
     const double latency = real(problem_.hardware.noc_latency);
-    work.compute = work.active_units = Wide{};
+    work.compute = work.active_units = work.times = Wide{};
     for (std::size_t v = 0; v < 2; ++v) {
       const Part& part = dealt_part_[v];
       const Wide runtime = factor.cycles * part.cycles + latency;

@@ -128,8 +128,7 @@ class BoxTimer::Walk {
       if constexpr (!last) profile_->ingress.add(in_time, times);
       if constexpr (!first) profile_->egress.add(out_time, times);
       const std::int64_t words = std::max(in, out);
-      // Divided only where it could be a new maximum.
-      if (words > profile_->peak_bw * compute) profile_->peak_bw = ceil_div(words, compute);
+      profile_->peak_bw = std::max(profile_->peak_bw, ceil_div(words, compute));
     }
   }
 
