@@ -24,6 +24,7 @@ GYM_INLINE Numbers choose(WideFlag flag, const Numbers& a, const Numbers& b) {
   auto* to = reinterpret_cast<Wide*>(&chosen);
   const auto* from_a = reinterpret_cast<const Wide*>(&a);
   const auto* from_b = reinterpret_cast<const Wide*>(&b);
+#pragma GCC unroll 32
   for (std::size_t i = 0; i < sizeof(Numbers) / sizeof(Wide); ++i) {
     to[i] = select(flag, from_a[i], from_b[i]);
   }
