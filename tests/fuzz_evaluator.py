@@ -1,9 +1,9 @@
 """Coverage-guided fuzzing of the evaluator: ``python tests/fuzz_evaluator.py --seconds 600``.
 
 Any bytes are a layer, a machine and directive lists, for both models under the address and
-undefined-behaviour sanitizers, with the plain models beside them. Needs clang with its libFuzzer
-(apt install clang libclang-rt-dev). What it learns, and an input that fails, stays in
-``build/fuzz/evaluator``.
+undefined-behaviour sanitizers, with the plain models beside them; then for as long, a layer, a
+machine and points of a map space, together and one by one. Needs clang with its libFuzzer (apt
+install clang libclang-rt-dev). What it learns, and an input that fails, stays in ``build/fuzz``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from cpp import PRODUCT_FLAGS, ROOT, Build, headers, program, without_python
 from plain_core import tree as plain_tree
 
-CORPUS = ROOT / "build" / "fuzz" / "evaluator"
+CORPORA = ROOT / "build" / "fuzz"
 BRIDGE = "tests/native/plain_numbers.cpp"
 SANITIZE = (
     *("-std=c++20", "-O1", "-g", "-ffp-contract=off"),
@@ -37,8 +37,13 @@ def plain_library() -> Build:
     return Build("libplain.so", sources, (*PRODUCT_FLAGS, "-Dgym=plain_gym"), ["-shared"])
 
 
-def target(plain: Path) -> Path:
-    """Return the fuzzer's program, which compares with a library of the plain core."""
+def batches_target() -> Path:
+    """Return the program that fuzzes points."""
+    return program("fuzz_batches", flags=SANITIZE, compiler="clang++").path()
+
+
+def lists_target(plain: Path) -> Path:
+    """Return the program that fuzzes lists, which compares with a library of the plain core."""
     link = [str(plain), f"-Wl,-rpath,{plain.parent}"]
     return program("fuzz_evaluator", flags=SANITIZE, link=link, compiler="clang++").path()
 
@@ -56,8 +61,9 @@ def main() -> None:
     given = parser.parse_args()
     if why := missing():
         sys.exit(f"fuzzing the evaluator {why}")
-    program = target(plain_library().path())
-    sys.exit(subprocess.run(command(program, given.seconds, CORPUS)).returncode)
+    for fuzzer in (lists_target(plain_library().path()), batches_target()):
+        corpus = CORPORA / fuzzer.name
+        subprocess.run(command(fuzzer, given.seconds, corpus), check=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cpp import ROOT
-from fuzz_evaluator import command, missing, plain_library, target
+from fuzz_evaluator import batches_target, command, lists_target, missing, plain_library
 
 CONSTANTS = "native/constants.hpp"
 
@@ -19,8 +19,9 @@ pytestmark = [
 ]
 
 
-def test_no_finding(tmp_path: Path) -> None:
-    program = target(plain_library().path())
+@pytest.mark.parametrize("points", [False, True])
+def test_no_finding(points: bool, tmp_path: Path) -> None:
+    program = batches_target() if points else lists_target(plain_library().path())
     ended = subprocess.run(command(program, 20, tmp_path), capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
 
@@ -32,7 +33,7 @@ def test_a_difference_is_found(tmp_path: Path) -> None:
     constants = tmp_path / "constants.hpp"
     constants.write_text(other, encoding="utf-8")
     build = plain_library()
-    program = target(replace(build, tree={**build.tree, CONSTANTS: constants}).path())
+    program = lists_target(replace(build, tree={**build.tree, CONSTANTS: constants}).path())
     ended = subprocess.run(command(program, 60, tmp_path), capture_output=True, text=True)
     assert ended.returncode != 0
     assert "the plain core says otherwise" in ended.stderr

@@ -1,11 +1,9 @@
 // libFuzzer target: any layer, machine and directive lists under both models, guarded or not.
-// The product must say what the plain core says, to the last bit, and nothing impossible; and of
-// points of a map space together what it says of each alone.
+// The product must say what the plain core says, to the last bit, and nothing impossible.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
-#include "batches.hpp"
 #include "outcomes.hpp"
 
 extern "C" void plain_numbers(const std::uint8_t* data, std::size_t size,
@@ -83,10 +81,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const Outcome& each : said) check_figures(each);
   }
   check_repeats(said);
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  if (!driver::batches_agree(problem, std::hash<std::string_view>()(bytes))) {
-    fail("points say otherwise together");
-  }
   std::vector<double> plain;
   plain_numbers(data, size, plain);
   if (!same(driver::all_numbers(problem), plain)) fail("the plain core says otherwise");
