@@ -1,6 +1,7 @@
 #include "tiling.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gym::exact {
 
@@ -113,10 +114,13 @@ Status Tiler::tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling,
 }
 
 bool Tiler::reads(const MapSpace& space) const {
-  return std::all_of(space.dims.begin(), space.dims.end(), [this](Dim dim) {
+  std::array<bool, kLoops> named{};
+  return std::all_of(space.dims.begin(), space.dims.end(), [&](Dim dim) {
     const bool in_rows = is_convolution(op_) && (dim == kY || dim == kX);
     const bool ignored = op_ == Operator::dsconv && dim == kK;
-    return loop_[dim] != kLoops && !in_rows && !ignored;
+    if (loop_[dim] == kLoops || in_rows || ignored) return false;
+    // A loop may have two names, as X' and Q.
+    return !std::exchange(named[loop_[dim]], true);
   });
 }
 

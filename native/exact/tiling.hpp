@@ -52,7 +52,7 @@ class Tiler {
   // at fault, or -1.
   Status tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling, int& problem) const;
 
-  // Whether every directive of a space cuts a loop into tiles of its size.
+  // Whether every directive of a space cuts a loop of its own into tiles of its size.
   bool reads(const MapSpace& space) const;
   // Whether no point of such a space cuts a window.
   bool leaves_windows(const MapSpace& space) const;
