@@ -6,11 +6,34 @@
 #include <system_error>
 #include <thread>
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 namespace gym {
 
 namespace {
 
 constexpr std::int64_t kChunk = 256;
+
+// A thread starts beside the one that starts it if the other processors have just had work, and may
+// stay there longer than a batch takes: a thread that calls this goes to one of the others.
+class Elsewhere {
+ public:
+#ifdef __linux__
+  void go() const {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 || here_ < 0) return;
+    CPU_CLR(static_cast<unsigned>(here_), &allowed);
+    if (CPU_COUNT(&allowed) > 0) sched_setaffinity(0, sizeof(allowed), &allowed);
+  }
+
+ private:
+  const int here_ = sched_getcpu();
+#else
+  void go() const {}
+#endif
+};
 
 template <typename Work>
 std::vector<double> seconds_each(std::size_t count, const Work& work) {
@@ -53,7 +76,15 @@ void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
   std::vector<std::thread> others;
   others.reserve(static_cast<std::size_t>(threads));
   try {
-    for (int t = 1; t < threads; ++t) others.emplace_back(work, std::ref(workers_[t]));
+    const Elsewhere elsewhere;
+    for (int t = 1; t < threads; ++t) {
+      others.emplace_back(
+          [&work, elsewhere](Scorer& scorer) {
+            elsewhere.go();
+            work(scorer);
+          },
+          std::ref(workers_[t]));
+    }
   } catch (const std::system_error&) {
     // The machine has no more threads: those there are do all the work.
   }
