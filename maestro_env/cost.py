@@ -118,5 +118,10 @@ class Cost:
         buffers = tuple(ClusterBuffers(*each) for each in clusters)
         return cls(**figures, clusters=buffers)  # type: ignore[arg-type]
 
+    def figures(self) -> dict[str, float]:
+        """Return the figures there are, by name."""
+        named = {name: getattr(self, name) for name in METRICS}
+        return {name: figure for name, figure in named.items() if figure is not None}
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -11,24 +11,21 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from maestro_env._native import METRICS, add_figures
 from maestro_env.cost import Cost
 from maestro_env.episode import (
     episode_end,
     find_reward,
     first_observation,
-    observation,
     observation_space,
     require_episode_length,
 )
-from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
-from maestro_env.map_space import MapSpace
+from maestro_env.map_space import MapSpace, Points
 from maestro_env.mapping import Mapping as LoopNest
 from maestro_env.models import DEFAULT_MODEL
 from maestro_env.objectives import find_objective
-from maestro_env.problem import STATUSES, Problem
+from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 
 
@@ -108,7 +105,9 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         self.reference = self.problem.typical(self.objective) or self.objective.bound(
             layer, hardware
         )
-        self._evaluator = Evaluator(self.problem, self.objective)
+        self._first = first_observation(layer, hardware)
+        self._best_value = math.inf
+        self._best_point: Points | None = None
         self._steps = 0
         self.action_space = spaces.MultiDiscrete(self.space.sizes)
         self.observation_space = observation_space()
@@ -121,43 +120,32 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     @property
     def best_mapping(self) -> LoopNest | None:
         """The best valid mapping so far."""
-        best = self._evaluator.best
-        return None if best is None else self.space.decode(best.point)
+        return None if self._best_point is None else self.space.decode(self._best_point)
 
     @property
     def best_cost(self) -> Cost | None:
         """The cost of the best valid mapping so far."""
-        best = self._evaluator.best
-        return None if best is None else best.cost
+        best = self.best_mapping
+        return None if best is None else self.problem.evaluate_mapping(best)[0]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         super().reset(seed=seed)
         self._steps = 0
-        return first_observation(self.problem.layer, self.problem.hardware), {}
+        return self._first.copy(), {}
 
     def step(
         self, action: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        point = self.space.as_point(action)
-        batch = self._evaluator.evaluate(point[None])
+        observation, info = self.problem.observe(action)
+        value = self.objective.of(info) if info["status"] == "ok" else math.inf
+        if value < self._best_value:
+            self._best_value, self._best_point = value, info["mapping"].copy()
+        info["best_objective"] = self._best_value
+        if self._best_point is not None:
+            info["best_mapping"] = self._best_point.copy()
         self._steps += 1
-        reward = float(self._reward(self.reference / batch.values[0]))
-        info = self._info(point, batch.metrics[0], int(batch.status[0]))
+        reward = float(self._reward(self.reference / value))
         terminated, truncated = episode_end(self._steps, self.episode_length)
-        return observation(batch.metrics)[0], reward, terminated, truncated, info
-
-    def _info(
-        self, point: NDArray[np.int32], metrics: NDArray[np.float64], status: int
-    ) -> dict[str, Any]:
-        best = self._evaluator.best
-        info: dict[str, Any] = {
-            "status": STATUSES[status],
-            "mapping": point,
-            "best_objective": math.inf if best is None else best.value,
-        }
-        if best is not None:
-            info["best_mapping"] = best.point.copy()
-        add_figures(info, METRICS, metrics)
-        return info
+        return observation, reward, terminated, truncated, info

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Protocol, TypeVar
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from maestro_env._native import METRICS, log_scaled
+from maestro_env import _native
 from maestro_env.checks import require_integer
 from maestro_env.errors import EnvError, UnknownNameError
 from maestro_env.hardware import Hardware
@@ -18,19 +19,29 @@ from maestro_env.layer import Layer
 from maestro_env.objectives import area_bound, energy_bound, latency_bound
 
 Observations = NDArray[np.float32]
-Reward = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-
-_OBSERVED = ("latency_cycles", "power_mw", "energy_nj", "area_um2")
-_COLUMNS = [METRICS.index(name) for name in _OBSERVED]
-_DECADES = 20
+Ratio = TypeVar("Ratio", float, NDArray[np.float64])
 
 
-def _inverse(ratios: NDArray[np.float64]) -> NDArray[np.float64]:
-    return ratios
+class Reward(Protocol):
+    """What is paid for (reference / objective), which is 0 for an invalid mapping."""
+
+    def __call__(self, ratio: Ratio, /) -> Ratio: ...
 
 
-REWARDS: Mapping[str, Reward] = MappingProxyType({"inverse": _inverse, "log": np.log1p})
-"""Rewards by name: float64[N] of (reference / objective), which is 0 for an invalid mapping."""
+_OBSERVED = 4
+
+
+def _inverse(ratio: Ratio) -> Ratio:
+    return ratio
+
+
+def _logarithmic(ratio: Ratio) -> Ratio:
+    logarithm: Ratio = np.log1p(ratio)
+    return logarithm
+
+
+REWARDS: Mapping[str, Reward] = MappingProxyType({"inverse": _inverse, "log": _logarithmic})
+"""The rewards by name."""
 
 
 def find_reward(name: str) -> Reward:
@@ -64,7 +75,7 @@ def episode_end(steps: int, length: int) -> tuple[bool, bool]:
 
 def observation_space() -> spaces.Space[Observations]:
     """Return the space of one observation."""
-    return spaces.Box(0.0, 1.0, (len(_OBSERVED),), np.float32)
+    return spaces.Box(0.0, 1.0, (_OBSERVED,), np.float32)
 
 
 def first_observation(layer: Layer, hardware: Hardware) -> Observations:
@@ -78,11 +89,11 @@ def first_observation(layer: Layer, hardware: Hardware) -> Observations:
         "energy_nj": energy,
         "area_um2": area_bound(layer, hardware),
     }
-    row = np.array([[least.get(name, math.nan) for name in METRICS]])
+    row = np.array([[least.get(name, math.nan) for name in _native.METRICS]])
     first: Observations = observation(row)[0]
     return first
 
 
 def observation(metrics: NDArray[np.float64]) -> Observations:
     """Scale latency, power, energy and area of float64[N, M] rows to float32[N, 4] in [0, 1]."""
-    return log_scaled(metrics, _COLUMNS, _DECADES)
+    return _native.observe(metrics)

@@ -199,18 +199,10 @@ class MapSpace(Recomputed):
             MapSpaceError: a vector of another shape or out of range.
         """
         try:
-            directives = self.native.decode(self.as_point(point))
+            directives = self.native.decode(point)
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
         return nouns.Mapping.from_directives(directives)
-
-    def as_point(self, values: ArrayLike) -> Points:
-        """Return one vector as int32[D]; its range is left to the core to check.
-
-        Raises:
-            MapSpaceError: not D integers.
-        """
-        return _as_int32(values, (len(self.sizes),), "a point of this space is {0} integers")
 
     def as_points(self, values: ArrayLike, n: int) -> Points:
         """Return ``n`` vectors as int32[n, D]; their range is left to the core to check.
@@ -218,8 +210,10 @@ class MapSpace(Recomputed):
         Raises:
             MapSpaceError: not n times D integers.
         """
-        shape = (n, len(self.sizes))
-        return _as_int32(values, shape, "{0} points of this space are integers of shape ({0}, {1})")
+        try:
+            return self.native.to_points(values, n)
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
 
     def encode(self, mapping: nouns.Mapping) -> Points:
         """Return the vector of a mapping: ``decode(encode(m)) == m``.
@@ -362,14 +356,6 @@ class MapSpace(Recomputed):
 
 def _tile_name(level: str, dim: str) -> str:
     return f"{level}_tile_{dim.rstrip(chr(39))}"
-
-
-def _as_int32(values: ArrayLike, shape: tuple[int, ...], allowed: str) -> Points:
-    """Copy integers of a shape; ``allowed`` is what to say else, with the shape's numbers."""
-    points = np.asarray(values)
-    if points.shape != shape or points.dtype.kind not in "iu":
-        raise MapSpaceError(f"{allowed.format(*shape)}, got {points.dtype} of shape {points.shape}")
-    return _native.to_int32(points)
 
 
 def lehmer_rank(order: list[int]) -> int:

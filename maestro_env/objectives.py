@@ -1,21 +1,22 @@
 """What a mapper minimises, and what no mapping can go below.
 
-An objective is a name, a function of metrics columns, and a lower bound. The bounds hold for every
-executable mapping: they count each MAC once at peak throughput and each word once.
+An objective is a name, the metrics whose product it is, and a lower bound. The bounds hold for
+every executable mapping: they count each MAC once at peak throughput and each word once.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import reduce
+from operator import mul
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.cost import Cost
 from maestro_env.errors import UnknownNameError
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
@@ -57,41 +58,46 @@ def area_bound(layer: Layer, hardware: Hardware) -> float:
 
 @dataclass(frozen=True)
 class Objective:
-    """A figure to minimise.
+    """A figure to minimise: a product of metrics.
 
     Args:
         name: what flags and tables call it.
         unit: of its values.
-        function: metrics [N, M] to values [N].
+        factors: names of metrics.
         bound: the least any executable mapping can have.
-        of_latency: whether it is the latency times something, and its bound too.
     """
 
     name: str
     unit: str
-    function: Callable[[Metrics], Metrics]
+    factors: tuple[str, ...]
     bound: Callable[[Layer, Hardware], float] | None
-    of_latency: bool = False
 
-    def of(self, cost: Cost) -> float:
-        """Return the value of one cost; NaN if the model has no figure for it."""
-        row = [getattr(cost, name) for name in _native.METRICS]
-        return float(self.function(np.array([row], dtype=np.float64))[0])
+    @property
+    def of_latency(self) -> bool:
+        """Whether it is the latency times something, and its bound too."""
+        return self.bound is not None and "latency_cycles" in self.factors
 
+    def function(self, metrics: Metrics) -> Metrics:
+        """Return the values of a batch's metrics [N, M], shape [N]; NaN without a result."""
+        return reduce(mul, [column(metrics, name) for name in self.factors])
 
-def _edp(metrics: Metrics, energy: str) -> Metrics:
-    return column(metrics, "latency_cycles") * column(metrics, energy)
+    def of(self, figures: Mapping[str, float]) -> float:
+        """Return the value of one mapping's figures by name; NaN if a factor is none of them."""
+        value = 1.0
+        for name in self.factors:
+            value *= figures.get(name, math.nan)
+        return value
 
 
 _TOTAL = (
-    Objective("latency", "cycles", partial(column, name="latency_cycles"), latency_bound, True),
-    Objective("energy", "nJ", partial(column, name="energy_nj"), energy_bound),
-    Objective("edp", "cycles x nJ", partial(_edp, energy="energy_nj"), edp_bound, True),
-    Objective("area", "um^2", partial(column, name="area_um2"), area_bound),
+    Objective("latency", "cycles", ("latency_cycles",), latency_bound),
+    Objective("energy", "nJ", ("energy_nj",), energy_bound),
+    Objective("edp", "cycles x nJ", ("latency_cycles", "energy_nj"), edp_bound),
+    Objective("area", "um^2", ("area_um2",), area_bound),
 )
 _CSV = (
-    Objective("energy", "CSV nJ", partial(column, name="csv_energy_nj"), None),
-    Objective("edp", "cycles x CSV nJ", partial(_edp, energy="csv_energy_nj"), None),
+    Objective("energy", "CSV nJ", ("csv_energy_nj",), None),
+    Objective("edp", "cycles x CSV nJ", ("latency_cycles", "csv_energy_nj"), None),
 )
 
 OBJECTIVES: Mapping[str, Objective] = MappingProxyType({each.name: each for each in _TOTAL})

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env.checks import require_type
@@ -94,6 +95,20 @@ class Problem(Recomputed):
         threads = require_threads(threads)
         try:
             return Rows(*self._native.evaluate(self.space.native, np.asarray(points), threads))
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
+    def observe(self, vector: ArrayLike) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Evaluate one vector of D integers: its observation, float32[4], and its information.
+
+        That is its ``status`` by name, its ``mapping`` as int32[D], and the figures of ``Cost`` by
+        name that the model fills, none where there is no result.
+
+        Raises:
+            MapSpaceError: not D integers, or one out of range.
+        """
+        try:
+            return self._native.observe(self.space.native, vector)
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 

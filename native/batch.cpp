@@ -74,7 +74,7 @@ void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
     }
   };
   std::vector<std::thread> others;
-  others.reserve(static_cast<std::size_t>(threads));
+  others.reserve(static_cast<std::size_t>(threads - 1));
   try {
     const Elsewhere elsewhere;
     for (int t = 1; t < threads; ++t) {

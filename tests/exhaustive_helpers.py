@@ -83,7 +83,7 @@ def brute_force(case: Case) -> Truth:
         cost, status = case.problem.evaluate_mapping(mapping)
         if status == "ok":
             assert cost is not None
-            values[mapping] = case.objective.of(cost)
+            values[mapping] = case.objective.of(cost.figures())
     best = min(values.values(), default=math.inf)
     optimal = frozenset(mapping for mapping, value in values.items() if value == best)
     return Truth(len(mappings), len(values), frozenset(values.values()), optimal)

@@ -117,9 +117,7 @@ def test_a_valid_step_reports_what_the_model_computes(model: str) -> None:
             assert reward == 0
             continue
         assert cost is not None
-        figures = {name: cost.as_dict()[name] for name in _native.METRICS}
-        filled = {name: figure for name, figure in figures.items() if figure is not None}
-        assert filled == {name: info[name] for name in _native.METRICS if name in info}
+        assert cost.figures() == {name: info[name] for name in _native.METRICS if name in info}
         references.add(round(reward * info["latency_cycles"], 3))
         expected = [cost.latency_cycles, cost.power_mw, cost.energy_nj, cost.area_um2]
         assert observation == pytest.approx(np.log10(1 + np.array(expected)) / 20, rel=1e-6)

@@ -14,14 +14,15 @@ from hypothesis.extra.numpy import arrays, integer_dtypes, unsigned_integer_dtyp
 from maestro_env import _native
 from maestro_env.episode import observation
 from maestro_env.errors import MapSpaceError
-from maestro_env.hardware import find_hardware
-from maestro_env.map_space import MapSpace
-from maestro_env.problem import Problem
+from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.problem import STATUSES, Problem
 from maestro_env.threads import fitting_threads
 from maestro_env.vector import make_vector_env
 from maestro_env.workloads import find_layer
 
 SPACE = MapSpace(find_layer("mobilenetv2_l2"), find_hardware("paper"))
+PROBLEM = Problem(SPACE)
 SEEN = ("latency_cycles", "power_mw", "energy_nj", "area_um2")
 figures = st.floats() | st.floats(0, 1e21) | st.just(math.nan)
 rows = arrays(
@@ -44,47 +45,88 @@ def test_an_observation_is_the_logarithm_of_four_figures(metrics: np.ndarray) ->
     assert got.tolist() == np.array(expected, np.float32).reshape(-1, len(SEEN)).tolist()
 
 
-@given(rows.filter(len))
-def test_a_step_names_the_figures_there_are(metrics: np.ndarray) -> None:
-    row = metrics[0]
-    told = {"status": "ok"}
-    _native.add_figures(told, _native.METRICS, row)
-    named = zip(_native.METRICS, row.tolist(), strict=True)
-    assert told == {"status": "ok"} | {name: x for name, x in named if not math.isnan(x)}
+@pytest.mark.parametrize("shape", [(len(_native.METRICS),), (1, 3), (0, 3), (1, 1, 1)])
+def test_rows_of_another_form_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="rows of metrics"):
+        observation(np.zeros(shape))
 
 
-def test_rows_of_another_form_are_refused() -> None:
-    with pytest.raises(ValueError, match="a row of 2 figures"):
-        _native.add_figures({}, ("a", "b"), np.zeros(3))
-    with pytest.raises(ValueError, match="a row of 1 figures"):
-        _native.add_figures({}, ("a",), np.zeros((1, 1)))
-    with pytest.raises(ValueError, match="rows of figures"):
-        _native.log_scaled(np.zeros(3), [0], 20)
-    for column in (-1, 3):
-        with pytest.raises(ValueError, match="no such column"):
-            _native.log_scaled(np.zeros((1, 3)), [column], 20)
+def some_points(model: str) -> tuple[Problem, Points]:
+    problem = Problem(SPACE, model)
+    return problem, SPACE.sample(200, np.random.default_rng(0))
+
+
+def points_with_and_without_figures() -> tuple[Problem, Points]:
+    layer, hardware = find_layer("gemm:M=3000000,N=1000000,K=1000000"), Hardware(1_000_000)
+    problem = Problem(MapSpace(layer, hardware, "paper10"), "maestro")
+    points = problem.space.sample(1000, np.random.default_rng(0))
+    without = np.isnan(problem.evaluate(points).metrics).all(axis=1)
+    assert 1 <= np.count_nonzero(~without) <= np.count_nonzero(without)
+    pairs = zip(points[~without], points[without], strict=False)
+    return problem, np.array([point for pair in pairs for point in pair])
+
+
+@pytest.mark.parametrize(
+    ("problem", "points"),
+    [some_points("exact"), some_points("maestro"), points_with_and_without_figures()],
+    ids=["exact", "maestro", "with and without figures"],
+)
+def test_one_vector_is_observed_as_a_batch_of_one(problem: Problem, points: Points) -> None:
+    rows = problem.evaluate(points)
+    for point, row, status in zip(points, rows.metrics, rows.status, strict=True):
+        shown, told = problem.observe(point)
+        assert shown.tolist() == observation(row[np.newaxis])[0].tolist()
+        assert told.pop("mapping").tolist() == point.tolist()
+        assert told.pop("status") == STATUSES[status]
+        named = zip(_native.METRICS, row.tolist(), strict=True)
+        assert told == {name: figure for name, figure in named if not math.isnan(figure)}
 
 
 @given(integers)
 def test_no_integer_wraps_into_the_range_of_a_choice(values: np.ndarray) -> None:
     fits = [0 <= value < size for value, size in zip(values.tolist(), SPACE.sizes, strict=True)]
-    point = SPACE.as_point(values)
     if all(fits):
-        assert point.dtype == np.int32
-        assert point.tolist() == values.tolist()
-        SPACE.decode(point)
-    else:
-        wrong = SPACE.parameters[fits.index(False)].name
+        for point in (PROBLEM.observe(values)[1]["mapping"], SPACE.as_points([values], 1)[0]):
+            assert point.dtype == np.int32
+            assert point.tolist() == values.tolist()
+        SPACE.decode(values)
+        return
+    wrong = SPACE.parameters[fits.index(False)].name
+    for refuse in (
+        PROBLEM.observe,
+        SPACE.decode,
+        lambda values: PROBLEM.evaluate(SPACE.as_points([values], 1)),
+    ):
         with pytest.raises(MapSpaceError, match=f"point 0: {wrong} = "):
-            SPACE.decode(point)
+            refuse(values)
+
+
+@given(st.data())
+def test_integers_within_range_come_back(data: st.DataObject) -> None:
+    values = [data.draw(st.integers(0, int(size) - 1)) for size in SPACE.sizes]
+    for dtype in (np.int32, np.int64, np.uint16, np.dtype(">i8")):
+        given = np.array(values, dtype)
+        for action in (given, np.repeat(given, 2)[::2]):
+            assert PROBLEM.observe(action)[1]["mapping"].tolist() == values
+    assert PROBLEM.observe(values)[1]["mapping"].tolist() == values
+
+
+@pytest.mark.parametrize("action", [[[0], [0, 0]], "no", None, {}, [2**70] * 13, 0])
+def test_what_is_no_vector_is_refused(action: object) -> None:
+    for refuse in (PROBLEM.observe, SPACE.decode, lambda action: SPACE.as_points([action], 1)):
+        with pytest.raises(
+            MapSpaceError, match=r"13 integers, got|integers of shape \(1, 13\), got"
+        ):
+            refuse(action)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_a_point_is_a_copy(dtype: type) -> None:
     action = np.zeros(len(SPACE.sizes), dtype)
-    point = SPACE.as_point(action)
+    point, points = PROBLEM.observe(action)[1]["mapping"], SPACE.as_points([action], 1)
     action[:] = 1
     assert not point.any()
+    assert not points.any()
 
 
 @pytest.mark.parametrize(

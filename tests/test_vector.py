@@ -104,7 +104,7 @@ def test_the_information_is_what_the_model_computes(model: str, objective: str) 
         assert [STATUSES[code] for code in info["status"]] == [status for _, status in costs]
         seen |= {status for _, status in costs}
         values = [
-            find_objective(objective).of(cost) if status == "ok" else np.inf
+            find_objective(objective).of(cost.figures()) if status == "ok" else np.inf
             for cost, status in costs
         ]
         np.testing.assert_array_equal(info["objective"], values)

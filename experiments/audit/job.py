@@ -118,7 +118,7 @@ def _score(problem: Problem, objective: Objective, mapping: Mapping) -> Score:
     cost, status = problem.evaluate_mapping(mapping)
     if cost is None:
         return Score(math.nan, math.nan, status)
-    return Score(objective.of(cost), cost.latency_cycles, status)
+    return Score(objective.of(cost.figures()), cost.latency_cycles, status)
 
 
 def _table(task: Task, auditor: Auditor, searches: tuple[Search, ...]) -> Table:

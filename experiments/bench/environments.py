@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ def steps() -> Section:
             "unwrapped_step_us": ("env.unwrapped us/step", "{:.1f}"),
             "made_steps_per_s": ("gymnasium.make steps/s", "{:,.0f}"),
             "vector_steps_per_s": ("vector env steps/s", "{:,.0f}"),
+            "random_agent_steps_per_s": ("with drawing actions", "{:,.0f}"),
         },
         [_measure(layer, model) for layer in LAYERS for model in MODELS],
     )
@@ -42,10 +44,12 @@ def _measure(layer: str, model: str) -> Row:
         "MaestroEnv-v0", COPIES, vectorization_mode="vector_entry_point", **arguments
     )
     actions = space_of(layer).sample(STEPS, np.random.default_rng(0)).astype(np.int64)
+    batches = [vector.action_space.sample() for _ in range(VECTOR_STEPS)]
     works = {
         "unwrapped": partial(_step_through, env.unwrapped, actions),
         "made": partial(_step_through, env, actions),
-        "vector": partial(_step_at_random, vector),
+        "vector": partial(_step_together, vector, batches),
+        "random_agent": partial(_step_at_random, vector),
     }
     seconds = interleaved(works, REPEATS)
     return {
@@ -54,19 +58,23 @@ def _measure(layer: str, model: str) -> Row:
         "unwrapped_step_us": 1e6 * seconds["unwrapped"] / STEPS,
         "made_steps_per_s": STEPS / seconds["made"],
         "vector_steps_per_s": COPIES * VECTOR_STEPS / seconds["vector"],
+        "random_agent_steps_per_s": COPIES * VECTOR_STEPS / seconds["random_agent"],
     }
 
 
 def _step_through(env: gymnasium.Env[Any, Any], actions: NDArray[np.int64]) -> None:
     env.reset()
     for action in actions:
-        *_, truncated, _ = env.step(action)
+        _, _, _, truncated, _ = env.step(action)
         if truncated:
             env.reset()
 
 
-def _step_at_random(env: VectorEnv[Any, Any, Any]) -> None:
-    """Draw the actions too: that is what a step of a random agent costs."""
+def _step_together(env: VectorEnv[Any, Any, Any], batches: Iterable[NDArray[np.int64]]) -> None:
     env.reset()
-    for _ in range(VECTOR_STEPS):
-        env.step(env.action_space.sample())
+    for actions in batches:
+        env.step(actions)
+
+
+def _step_at_random(env: VectorEnv[Any, Any, Any]) -> None:
+    _step_together(env, (env.action_space.sample() for _ in range(VECTOR_STEPS)))

@@ -8,9 +8,8 @@ namespace gym::python {
 void bind_hardware(pybind11::module_& module);
 void bind_layer(pybind11::module_& module);
 void bind_space(pybind11::module_& module);
-void bind_points(pybind11::module_& module);
 void bind_evaluator(pybind11::module_& module);
-void bind_figures(pybind11::module_& module);
+void bind_observation(pybind11::module_& module);
 void bind_network(pybind11::module_& module);
 void bind_report(pybind11::module_& module);
 

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../batch.hpp"
 #include "bind.hpp"
+#include "information.hpp"
 #include "names.hpp"
+#include "observation.hpp"
 #include "points.hpp"
 #include "space.hpp"
 
@@ -45,6 +48,22 @@ class Evaluator {
                       status_data + start);
     }
     return py::make_tuple(rows, statuses);
+  }
+
+  // One vector as a step of an environment shows it, in one call: what numpy and Python take for
+  // the same is several times what the model takes.
+  py::tuple observe(const NamedSpace& space, const py::object& values) {
+    const Points point = to_point(space.space, values);
+    require_in_range(space.space, point.data(), 1, 0);
+    Metrics metrics;
+    Status status;
+    {
+      py::gil_scoped_release release;
+      batch_.evaluate(space.space, point.data(), 1, 1, &metrics, &status);
+    }
+    py::array_t<float> observation(static_cast<py::ssize_t>(kObserved));
+    python::observe(metrics, observation.mutable_data());
+    return py::make_tuple(std::move(observation), informer_.inform(status, point, metrics));
   }
 
   // Plain Python numbers, so that a single mapping needs no numpy.
@@ -94,6 +113,7 @@ class Evaluator {
 
   NamedLayer layer_;
   BatchEvaluator batch_;
+  Informer informer_;
 };
 
 }  // namespace
@@ -104,6 +124,7 @@ void bind_evaluator(py::module_& module) {
            py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("guarded"))
       .def("evaluate", &Evaluator::evaluate, py::arg("space"), py::arg("points"),
            py::arg("threads") = 1)
+      .def("observe", &Evaluator::observe, py::arg("space"), py::arg("values"))
       .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"))
       .def("time_points", &Evaluator::time_points, py::arg("space"), py::arg("points"))
       .def("time_mappings", &Evaluator::time_mappings, py::arg("mappings"));

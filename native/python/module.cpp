@@ -1,39 +1,26 @@
 // The Python face of the core: the module, its names and its constants.
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
-#include <string>
-#include <vector>
 
 #include "../constants.hpp"
 #include "../metrics.hpp"
 #include "../status.hpp"
 #include "bind.hpp"
+#include "names.hpp"
 
 namespace py = pybind11;
 
-namespace {
-
-template <typename Names>
-py::tuple tuple_of(const Names& names) {
-  return py::tuple(py::cast(std::vector<std::string>(names.begin(), names.end())));
-}
-
-}  // namespace
-
 PYBIND11_MODULE(_native, m) {
   m.doc() = "C++ core: cost models, map space decoding and batch evaluation.";
-  m.attr("METRICS") = tuple_of(gym::kMetricNames);
-  m.attr("STATUSES") = tuple_of(gym::kStatusNames);
+  m.attr("METRICS") = gym::python::interned(gym::kMetricNames);
+  m.attr("STATUSES") = gym::python::interned(gym::kStatusNames);
   m.attr("MAC_ENERGY_NJ") = gym::constants::kMacEnergyNj;
   m.attr("L1_ACCESS_MACS") = gym::constants::kL1AccessMacs;
   m.attr("L2_ACCESS_MACS") = gym::constants::kL2AccessMacs;
   gym::python::bind_hardware(m);
   gym::python::bind_layer(m);
   gym::python::bind_space(m);
-  gym::python::bind_points(m);
   gym::python::bind_evaluator(m);
-  gym::python::bind_figures(m);
+  gym::python::bind_observation(m);
   gym::python::bind_network(m);
   gym::python::bind_report(m);
 }

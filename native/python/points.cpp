@@ -6,8 +6,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
-
-#include "bind.hpp"
+#include <vector>
 
 namespace gym::python {
 
@@ -15,19 +14,21 @@ namespace py = pybind11;
 
 namespace {
 
-using Points = py::array_t<std::int32_t, py::array::c_style>;
 using AnyIntegers = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+
+std::string described(const py::array& array) {
+  return py::str(array.dtype()).cast<std::string>() + " of shape " +
+         py::str(array.attr("shape")).cast<std::string>();
+}
 
 std::string not_points(const MapSpace& space, const py::array& points) {
   return "points must be a C-contiguous int32 array of shape [N, " +
-         std::to_string(space.parameters.size()) + "], got " +
-         py::str(points.dtype()).cast<std::string>() + " of shape " +
-         py::str(points.attr("shape")).cast<std::string>();
+         std::to_string(space.parameters.size()) + "], got " + described(points);
 }
 
-bool in_range(const MapSpace& space, const std::vector<std::int32_t>& block) {
+bool in_range(const MapSpace& space, const std::int32_t* entry, std::int64_t count) {
   bool inside = true;
-  for (auto entry = block.begin(); entry != block.end();) {
+  for (std::int64_t i = 0; i < count; ++i) {
     for (const MapSpace::Parameter& parameter : space.parameters) {
       inside &= *entry >= 0 && *entry < parameter.choices;
       ++entry;
@@ -36,24 +37,31 @@ bool in_range(const MapSpace& space, const std::vector<std::int32_t>& block) {
   return inside;
 }
 
-std::string out_of_range(const MapSpace& space, const std::vector<std::int32_t>& block,
+std::string out_of_range(const MapSpace& space, const std::int32_t* points, std::int64_t count,
                          std::int64_t start) {
   const auto width = static_cast<std::int64_t>(space.parameters.size());
-  const std::int64_t bad =
-      space.first_out_of_range(block.data(), static_cast<std::int64_t>(block.size()));
+  const std::int64_t bad = space.first_out_of_range(points, count * width);
   const auto& parameter = space.parameters[static_cast<std::size_t>(bad % width)];
   return "point " + std::to_string(start + bad / width) + ": " + parameter.name + " = " +
-         std::to_string(block[static_cast<std::size_t>(bad)]) + " is not in 0.." +
-         std::to_string(parameter.choices - 1);
+         std::to_string(points[bad]) + " is not in 0.." + std::to_string(parameter.choices - 1);
 }
 
-// What int32 cannot hold becomes one of its ends, which are out of every range: nothing wraps into
-// one.
-py::array_t<std::int32_t> to_int32(const AnyIntegers& values) {
+// Integers of a shape, else a complaint that begins with what is `allowed()`. What int32 cannot
+// hold becomes one of its ends, which are out of every range: nothing wraps into one.
+template <typename Allowed>
+Points to_int32(const py::object& values, const std::vector<py::ssize_t>& shape,
+                const Allowed& allowed) {
   using Limits = std::numeric_limits<std::int32_t>;
-  py::array_t<std::int32_t> points(
-      std::vector<py::ssize_t>(values.shape(), values.shape() + values.ndim()));
-  std::transform(values.data(), values.data() + values.size(), points.mutable_data(),
+  const py::array given = py::array::ensure(values);
+  if (!given) throw std::invalid_argument(allowed() + ", got what is no array");
+  const char kind = given.dtype().kind();
+  if ((kind != 'i' && kind != 'u') ||
+      !std::equal(shape.begin(), shape.end(), given.shape(), given.shape() + given.ndim())) {
+    throw std::invalid_argument(allowed() + ", got " + described(given));
+  }
+  const AnyIntegers integers = given;
+  Points points(shape);
+  std::transform(integers.data(), integers.data() + integers.size(), points.mutable_data(),
                  [](std::int64_t value) {
                    return static_cast<std::int32_t>(
                        std::clamp<std::int64_t>(value, Limits::min(), Limits::max()));
@@ -71,14 +79,36 @@ std::int64_t count_points(const MapSpace& space, const py::array& points) {
   return points.shape(0);
 }
 
+void require_in_range(const MapSpace& space, const std::int32_t* points, std::int64_t count,
+                      std::int64_t start) {
+  if (!in_range(space, points, count)) {
+    throw std::invalid_argument(out_of_range(space, points, count, start));
+  }
+}
+
 void copy_points(const MapSpace& space, const py::array& points, std::int64_t start,
                  std::int64_t count, std::vector<std::int32_t>& block) {
   const auto width = static_cast<std::int64_t>(space.parameters.size());
   const auto* data = static_cast<const std::int32_t*>(points.data()) + start * width;
   block.assign(data, data + count * width);
-  if (!in_range(space, block)) throw std::invalid_argument(out_of_range(space, block, start));
+  require_in_range(space, block.data(), count, start);
 }
 
-void bind_points(py::module_& module) { module.def("to_int32", &to_int32, py::arg("values")); }
+Points to_point(const MapSpace& space, const py::object& values) {
+  const auto width = static_cast<py::ssize_t>(space.parameters.size());
+  // A step of an environment has no time for the text.
+  return to_int32(values, {width}, [width] {
+    return "a point of this space is " + std::to_string(width) + " integers";
+  });
+}
+
+Points to_points(const MapSpace& space, const py::object& values, py::ssize_t count) {
+  const auto width = static_cast<py::ssize_t>(space.parameters.size());
+  return to_int32(values, {count, width}, [width, count] {
+    const std::string number = std::to_string(count);
+    return number + " points of this space are integers of shape (" + number + ", " +
+           std::to_string(width) + ")";
+  });
+}
 
 }  // namespace gym::python

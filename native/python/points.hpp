@@ -10,6 +10,18 @@
 
 namespace gym::python {
 
+using Points = pybind11::array_t<std::int32_t, pybind11::array::c_style>;
+
+// A copy of any D integers, or N times D of them, as int32[D] or int32[N, D]; their range is left
+// to be checked, and what int32 cannot hold is out of it. Throws std::invalid_argument else.
+Points to_point(const MapSpace& space, const pybind11::object& values);
+Points to_points(const MapSpace& space, const pybind11::object& values, pybind11::ssize_t count);
+
+// Throws std::invalid_argument unless points, the first of which is the caller's number `start`,
+// are in range.
+void require_in_range(const MapSpace& space, const std::int32_t* points, std::int64_t count,
+                      std::int64_t start);
+
 // Returns N; throws std::invalid_argument unless the points are int32[N, D] in C order.
 std::int64_t count_points(const MapSpace& space, const pybind11::array& points);
 

@@ -41,12 +41,11 @@ NamedSpace::NamedSpace(const NamedLayer& layer, const NamedValues& parameters,
   space.cluster = make_size(cluster);
 }
 
-std::vector<NamedDirective> NamedSpace::decode(const py::array& point) const {
-  const py::array rows = point.attr("reshape")(1, -1);
-  std::vector<std::int32_t> entries;
-  copy_points(space, rows, 0, count_points(space, rows), entries);
+std::vector<NamedDirective> NamedSpace::decode(const py::object& values) const {
+  const Points point = to_point(space, values);
+  require_in_range(space, point.data(), 1, 0);
   Mapping mapping;
-  space.decode(entries.data(), mapping);
+  space.decode(point.data(), mapping);
   return layer_.write(mapping);
 }
 
@@ -56,7 +55,13 @@ void bind_space(py::module_& module) {
                     const std::array<NamedSpace::LevelSpec, 2>&, const NamedSpace::ChoiceSpec&>(),
            py::arg("layer"), py::arg("parameters"), py::arg("dims"), py::arg("levels"),
            py::arg("cluster"))
-      .def("decode", &NamedSpace::decode, py::arg("point"));
+      .def("decode", &NamedSpace::decode, py::arg("point"))
+      .def(
+          "to_points",
+          [](const NamedSpace& self, const py::object& values, py::ssize_t count) {
+            return to_points(self.space, values, count);
+          },
+          py::arg("values"), py::arg("count"));
 }
 
 }  // namespace gym::python

@@ -23,7 +23,7 @@ class NamedSpace {
              const std::vector<std::string>& dims, const std::array<LevelSpec, 2>& levels,
              const ChoiceSpec& cluster);
 
-  std::vector<NamedDirective> decode(const pybind11::array& point) const;
+  std::vector<NamedDirective> decode(const pybind11::object& values) const;
 
   MapSpace space;
 

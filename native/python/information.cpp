@@ -1,0 +1,45 @@
+#include "information.hpp"
+
+#include <cmath>
+#include <cstddef>
+
+namespace gym::python {
+
+namespace py = pybind11;
+
+namespace {
+
+py::dict copy(const py::dict& information) {
+  PyObject* copied = PyDict_Copy(information.ptr());
+  if (copied == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::dict>(copied);
+}
+
+// Pybind11's own assignment makes three objects more.
+void set(const py::dict& information, PyObject* name, const py::handle& value) {
+  if (PyDict_SetItem(information.ptr(), name, value.ptr()) != 0) throw py::error_already_set();
+}
+
+PyObject* item(const py::tuple& names, std::size_t i) { return PyTuple_GET_ITEM(names.ptr(), i); }
+
+}  // namespace
+
+py::dict Informer::inform(Status status, py::handle mapping, const Metrics& metrics) {
+  const auto* figures = reinterpret_cast<const double*>(&metrics);
+  std::bitset<kMetrics> filled;
+  for (std::size_t i = 0; i < kMetrics; ++i) filled[i] = !std::isnan(figures[i]);
+  const bool alike = filled == filled_;
+  py::dict information = alike ? copy(earlier_) : py::dict();
+  set(information, status_.ptr(), item(statuses_, static_cast<std::size_t>(status)));
+  set(information, mapping_.ptr(), mapping);
+  for (std::size_t i = 0; i < kMetrics; ++i) {
+    if (filled[i]) set(information, item(metrics_, i), py::float_(figures[i]));
+  }
+  if (!alike) {
+    earlier_ = copy(information);
+    filled_ = filled;
+  }
+  return information;
+}
+
+}  // namespace gym::python

@@ -1,0 +1,49 @@
+#include "observation.hpp"
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "bind.hpp"
+
+namespace gym::python {
+
+namespace py = pybind11;
+
+namespace {
+
+constexpr double kDecades = 20;
+
+// float32[N, 4] of float64[N, M].
+py::array_t<float> observe_rows(const py::array_t<double, py::array::c_style>& rows) {
+  if (rows.ndim() != 2 || rows.shape(1) != static_cast<py::ssize_t>(kMetrics)) {
+    throw std::invalid_argument("rows of metrics needed");
+  }
+  py::array_t<float> observations({rows.shape(0), static_cast<py::ssize_t>(kObserved)});
+  const auto* row = reinterpret_cast<const Metrics*>(rows.data());
+  float* observation = observations.mutable_data();
+  for (py::ssize_t i = 0; i < rows.shape(0); ++i, observation += kObserved) {
+    observe(row[i], observation);
+  }
+  return observations;
+}
+
+}  // namespace
+
+void observe(const Metrics& metrics, float* observation) {
+  for (const double figure :
+       {metrics.latency_cycles, metrics.power_mw, metrics.energy_nj, metrics.area_um2}) {
+    // fmax prefers the 0 to NaN.
+    const double decades = std::log10(1 + std::fmax(figure, 0.0));
+    *observation++ = static_cast<float>(std::min(decades / kDecades, 1.0));
+  }
+}
+
+void bind_observation(py::module_& module) {
+  module.def("observe", &observe_rows, py::arg("metrics"));
+}
+
+}  // namespace gym::python
