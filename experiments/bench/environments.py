@@ -43,7 +43,7 @@ def _measure(layer: str, model: str) -> Row:
     vector = gymnasium.make_vec(
         "MaestroEnv-v0", COPIES, vectorization_mode="vector_entry_point", **arguments
     )
-    actions = space_of(layer).sample(STEPS, np.random.default_rng(0)).astype(np.int64)
+    actions = list(space_of(layer).sample(STEPS, np.random.default_rng(0)).astype(np.int64))
     batches = [vector.action_space.sample() for _ in range(VECTOR_STEPS)]
     works = {
         "unwrapped": partial(_step_through, env.unwrapped, actions),
@@ -62,7 +62,7 @@ def _measure(layer: str, model: str) -> Row:
     }
 
 
-def _step_through(env: gymnasium.Env[Any, Any], actions: NDArray[np.int64]) -> None:
+def _step_through(env: gymnasium.Env[Any, Any], actions: Iterable[NDArray[np.int64]]) -> None:
     env.reset()
     for action in actions:
         _, _, _, truncated, _ = env.step(action)

@@ -1,5 +1,6 @@
 #include "information.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -16,7 +17,7 @@ py::dict copy(const py::dict& information) {
 }
 
 // Pybind11's own assignment makes three objects more.
-void set(const py::dict& information, PyObject* name, const py::handle& value) {
+void set(const py::dict& information, PyObject* name, py::handle value) {
   if (PyDict_SetItem(information.ptr(), name, value.ptr()) != 0) throw py::error_already_set();
 }
 
@@ -26,8 +27,9 @@ PyObject* item(const py::tuple& names, std::size_t i) { return PyTuple_GET_ITEM(
 
 py::dict Informer::inform(Status status, py::handle mapping, const Metrics& metrics) {
   const auto* figures = reinterpret_cast<const double*>(&metrics);
-  std::bitset<kMetrics> filled;
-  for (std::size_t i = 0; i < kMetrics; ++i) filled[i] = !std::isnan(figures[i]);
+  std::array<bool, kMetrics> filled;
+  std::transform(figures, figures + kMetrics, filled.begin(),
+                 [](double x) { return !std::isnan(x); });
   const bool alike = filled == filled_;
   py::dict information = alike ? copy(earlier_) : py::dict();
   set(information, status_.ptr(), item(statuses_, static_cast<std::size_t>(status)));

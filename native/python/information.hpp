@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include <bitset>
+#include <array>
 
 #include "../metrics.hpp"
 #include "../status.hpp"
@@ -24,7 +24,7 @@ class Informer {
   // An earlier one and which figures it has: a copy with other values is made sooner than a
   // dictionary of so many names.
   pybind11::dict earlier_;
-  std::bitset<kMetrics> filled_;
+  std::array<bool, kMetrics> filled_{};
 };
 
 }  // namespace gym::python

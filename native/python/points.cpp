@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gym::python {
@@ -49,10 +50,11 @@ std::string out_of_range(const MapSpace& space, const std::int32_t* points, std:
 // Integers of a shape, else a complaint that begins with what is `allowed()`. What int32 cannot
 // hold becomes one of its ends, which are out of every range: nothing wraps into one.
 template <typename Allowed>
-Points to_int32(const py::object& values, const std::vector<py::ssize_t>& shape,
-                const Allowed& allowed) {
+Points to_int32(const py::object& values, std::vector<py::ssize_t> shape, const Allowed& allowed) {
   using Limits = std::numeric_limits<std::int32_t>;
-  const py::array given = py::array::ensure(values);
+  const bool is_array = py::isinstance<py::array>(values);
+  const auto given =
+      is_array ? py::reinterpret_borrow<py::array>(values) : py::array::ensure(values);
   if (!given) throw std::invalid_argument(allowed() + ", got what is no array");
   const char kind = given.dtype().kind();
   if ((kind != 'i' && kind != 'u') ||
@@ -60,7 +62,7 @@ Points to_int32(const py::object& values, const std::vector<py::ssize_t>& shape,
     throw std::invalid_argument(allowed() + ", got " + described(given));
   }
   const AnyIntegers integers = given;
-  Points points(shape);
+  Points points(std::move(shape));
   std::transform(integers.data(), integers.data() + integers.size(), points.mutable_data(),
                  [](std::int64_t value) {
                    return static_cast<std::int32_t>(
