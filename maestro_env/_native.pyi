@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 METRICS: tuple[str, ...]
 STATUSES: tuple[str, ...]
 CSV_HEADER: str
+OBSERVED: int
 MAC_ENERGY_NJ: float
 L1_ACCESS_MACS: float
 L2_ACCESS_MACS: float

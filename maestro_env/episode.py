@@ -28,9 +28,6 @@ class Reward(Protocol):
     def __call__(self, ratio: Ratio, /) -> Ratio: ...
 
 
-_OBSERVED = 4
-
-
 def _inverse(ratio: Ratio) -> Ratio:
     return ratio
 
@@ -75,7 +72,7 @@ def episode_end(steps: int, length: int) -> tuple[bool, bool]:
 
 def observation_space() -> spaces.Space[Observations]:
     """Return the space of one observation."""
-    return spaces.Box(0.0, 1.0, (_OBSERVED,), np.float32)
+    return spaces.Box(0.0, 1.0, (_native.OBSERVED,), np.float32)
 
 
 def first_observation(layer: Layer, hardware: Hardware) -> Observations:

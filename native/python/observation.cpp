@@ -43,6 +43,7 @@ void observe(const Metrics& metrics, float* observation) {
 }
 
 void bind_observation(py::module_& module) {
+  module.attr("OBSERVED") = kObserved;
   module.def("observe", &observe_rows, py::arg("metrics"));
 }
 
