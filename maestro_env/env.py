@@ -108,6 +108,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         self._first = first_observation(layer, hardware)
         self._best_value = math.inf
         self._best_point: Points | None = None
+        self._best_cost: Cost | None = None
         self._steps = 0
         self.action_space = spaces.MultiDiscrete(self.space.sizes)
         self.observation_space = observation_space()
@@ -125,8 +126,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     @property
     def best_cost(self) -> Cost | None:
         """The cost of the best valid mapping so far."""
-        best = self.best_mapping
-        return None if best is None else self.problem.evaluate_mapping(best)[0]
+        return self._best_cost
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -141,7 +141,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         observation, info = self.problem.observe(action)
         value = self.objective.of(info) if info["status"] == "ok" else math.inf
         if value < self._best_value:
-            self._best_value, self._best_point = value, info["mapping"].copy()
+            self._keep_best(value, info["mapping"])
         info["best_objective"] = self._best_value
         if self._best_point is not None:
             info["best_mapping"] = self._best_point.copy()
@@ -149,3 +149,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         reward = float(self._reward(self.reference / value))
         terminated, truncated = episode_end(self._steps, self.episode_length)
         return observation, reward, terminated, truncated, info
+
+    def _keep_best(self, value: float, point: Points) -> None:
+        self._best_value, self._best_point = value, point.copy()
+        self._best_cost, _ = self.problem.evaluate_mapping(self.space.decode(point))

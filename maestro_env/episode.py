@@ -93,4 +93,4 @@ def first_observation(layer: Layer, hardware: Hardware) -> Observations:
 
 def observation(metrics: NDArray[np.float64]) -> Observations:
     """Scale latency, power, energy and area of float64[N, M] rows to float32[N, 4] in [0, 1]."""
-    return _native.observe(metrics)
+    return _native.observations(metrics)

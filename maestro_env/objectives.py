@@ -63,8 +63,12 @@ class Objective:
     Args:
         name: what flags and tables call it.
         unit: of its values.
-        factors: names of metrics.
-        bound: the least any executable mapping can have.
+        factors: names of ``METRICS``, at least one.
+        bound: the least any executable mapping can have; where the latency is a factor, the bound
+            of the latency times something.
+
+    Raises:
+        UnknownNameError: no such metric.
     """
 
     name: str
@@ -72,9 +76,14 @@ class Objective:
     factors: tuple[str, ...]
     bound: Callable[[Layer, Hardware], float] | None
 
+    def __post_init__(self) -> None:
+        for name in self.factors or ("",):
+            if name not in _COLUMN:
+                raise UnknownNameError("metric", name, _COLUMN)
+
     @property
     def of_latency(self) -> bool:
-        """Whether it is the latency times something, and its bound too."""
+        """Whether it is the latency times something and has a bound."""
         return self.bound is not None and "latency_cycles" in self.factors
 
     def function(self, metrics: Metrics) -> Metrics:

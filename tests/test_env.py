@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 
 import maestro_env
 from maestro_env import _native
+from maestro_env.cost import Cost
 from maestro_env.env import MaestroEnv
 from maestro_env.episode import REWARDS
 from maestro_env.errors import LayerError, MaestroEnvError, MapSpaceError, UnknownNameError
 from maestro_env.layer import Layer
 from maestro_env.models import MODELS
+from maestro_env.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.problem import STATUSES, Problem
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")
@@ -171,6 +173,23 @@ def test_the_best_is_kept_over_resets() -> None:
     assert env.best_cost.latency_cycles * env.best_cost.energy_nj == min(values)
     cost, _ = env.problem.evaluate_mapping(env.best_mapping)
     assert cost == env.best_cost
+
+
+def test_objectives_are_products_of_metrics() -> None:
+    cost = Cost(latency_cycles=3.0, energy_nj=5.0, power_mw=7.0, area_um2=11.0)
+    rows = np.full((1, len(_native.METRICS)), np.nan)
+    rows[0, :4] = [cost.latency_cycles, cost.energy_nj, cost.power_mw, cost.area_um2]
+    expected = {"latency": 3.0, "energy": 5.0, "edp": 15.0, "area": 11.0}
+    for name, objective in OBJECTIVES.items():
+        assert objective.of(cost.figures()) == expected[name]
+        assert objective.function(rows).tolist() == [expected[name]]
+    assert np.isnan(find_objective("edp", "csv").of(cost.figures()))
+
+
+@pytest.mark.parametrize("factors", [("latency",), ()])
+def test_an_objective_of_no_metric_is_refused(factors: tuple[str, ...]) -> None:
+    with pytest.raises(UnknownNameError, match="unknown metric"):
+        Objective("mine", "cycles", factors, None)
 
 
 @settings(max_examples=300, deadline=None)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import weakref
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from maestro_env.episode import observation
 from maestro_env.errors import MapSpaceError
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.map_space import MapSpace, Points
+from maestro_env.models import MODELS
 from maestro_env.problem import STATUSES, Problem
 from maestro_env.threads import fitting_threads
 from maestro_env.vector import make_vector_env
@@ -67,37 +71,53 @@ def points_with_and_without_figures() -> tuple[Problem, Points]:
 
 
 @pytest.mark.parametrize(
-    ("problem", "points"),
-    [some_points("exact"), some_points("maestro"), points_with_and_without_figures()],
-    ids=["exact", "maestro", "with and without figures"],
+    "some", [partial(some_points, model) for model in MODELS] + [points_with_and_without_figures]
 )
-def test_one_vector_is_observed_as_a_batch_of_one(problem: Problem, points: Points) -> None:
+def test_one_vector_is_observed_as_a_batch_of_one(
+    some: Callable[[], tuple[Problem, Points]],
+) -> None:
+    problem, points = some()
     rows = problem.evaluate(points)
     for point, row, status in zip(points, rows.metrics, rows.status, strict=True):
-        shown, told = problem.observe(point)
-        assert shown.tolist() == observation(row[np.newaxis])[0].tolist()
+        seen, told = problem.observe(point)
+        assert seen.tolist() == observation(row[np.newaxis])[0].tolist()
         assert told.pop("mapping").tolist() == point.tolist()
         assert told.pop("status") == STATUSES[status]
         named = zip(_native.METRICS, row.tolist(), strict=True)
         assert told == {name: figure for name, figure in named if not math.isnan(figure)}
 
 
+def test_a_step_within_a_step_invents_no_figures() -> None:
+    problem, (with_figures, without, *_) = points_with_and_without_figures()
+    problem.observe(with_figures)
+    told, inner = problem.observe(without)[1], []
+    # Runs when nothing holds the array any more, wherever that is.
+    watch = weakref.ref(told["mapping"], lambda _: inner.append(problem.observe(without)[1]))
+    del told
+    problem.observe(with_figures)
+    assert watch() is None
+    assert [set(each) for each in inner] == [{"status", "mapping"}]
+
+
 @given(integers)
 def test_no_integer_wraps_into_the_range_of_a_choice(values: np.ndarray) -> None:
-    fits = [0 <= value < size for value, size in zip(values.tolist(), SPACE.sizes, strict=True)]
-    if all(fits):
+    wrong = [
+        f"point 0: {parameter.name} = {value} is not"
+        for parameter, value in zip(SPACE.parameters, values.tolist(), strict=True)
+        if not 0 <= value < parameter.choices
+    ]
+    if not wrong:
         for point in (PROBLEM.observe(values)[1]["mapping"], SPACE.as_points([values], 1)[0]):
             assert point.dtype == np.int32
             assert point.tolist() == values.tolist()
         SPACE.decode(values)
         return
-    wrong = SPACE.parameters[fits.index(False)].name
     for refuse in (
         PROBLEM.observe,
         SPACE.decode,
         lambda values: PROBLEM.evaluate(SPACE.as_points([values], 1)),
     ):
-        with pytest.raises(MapSpaceError, match=f"point 0: {wrong} = "):
+        with pytest.raises(MapSpaceError, match="|".join(wrong)):
             refuse(values)
 
 
@@ -105,8 +125,9 @@ def test_no_integer_wraps_into_the_range_of_a_choice(values: np.ndarray) -> None
 def test_integers_within_range_come_back(data: st.DataObject) -> None:
     values = [data.draw(st.integers(0, int(size) - 1)) for size in SPACE.sizes]
     for dtype in (np.int32, np.int64, np.uint16, np.dtype(">i8")):
-        given = np.array(values, dtype)
-        for action in (given, np.repeat(given, 2)[::2]):
+        array = np.array(values, dtype)
+        misaligned = np.frombuffer(b"0" + array.tobytes(), dtype, offset=1)
+        for action in (array, np.repeat(array, 2)[::2], misaligned):
             assert PROBLEM.observe(action)[1]["mapping"].tolist() == values
     assert PROBLEM.observe(values)[1]["mapping"].tolist() == values
 
@@ -118,6 +139,36 @@ def test_what_is_no_vector_is_refused(action: object) -> None:
             MapSpaceError, match=r"13 integers, got|integers of shape \(1, 13\), got"
         ):
             refuse(action)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"), [(2**64 - 1, np.uint64), (2**40, np.int64), (-(2**40), np.int64)]
+)
+def test_what_no_choice_can_be_is_named(value: int, dtype: type) -> None:
+    with pytest.raises(MapSpaceError, match=f"point 0: l2_order = {value} is not in 0..719"):
+        PROBLEM.observe(np.full(13, value, dtype))
+
+
+class Unwilling:
+    """Raises an error when it is to become an array."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        raise self.error
+
+
+def test_why_numpy_refuses_is_said() -> None:
+    with pytest.raises(MapSpaceError, match="13 integers, got what is no array: use detach"):
+        PROBLEM.observe(Unwilling(RuntimeError("use detach")))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_is_no_fault_of_an_action_is_passed_on(error: type[BaseException]) -> None:
+    for refuse in (PROBLEM.observe, SPACE.decode, lambda action: SPACE.as_points(action, 1)):
+        with pytest.raises(error):
+            refuse(Unwilling(error()))
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])

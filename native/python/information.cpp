@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 namespace gym::python {
 
@@ -10,7 +11,8 @@ namespace py = pybind11;
 
 namespace {
 
-py::dict copy(const py::dict& information) {
+// By value: making the copy may run programs that replace the original.
+py::dict copy(py::dict information) {
   PyObject* copied = PyDict_Copy(information.ptr());
   if (copied == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::dict>(copied);
@@ -31,14 +33,16 @@ py::dict Informer::inform(Status status, py::handle mapping, const Metrics& metr
   std::transform(figures, figures + kMetrics, filled.begin(),
                  [](double x) { return !std::isnan(x); });
   const bool alike = filled == filled_;
-  py::dict information = alike ? copy(earlier_) : py::dict();
+  py::dict information = alike ? copy(blank_) : py::dict();
   set(information, status_.ptr(), item(statuses_, static_cast<std::size_t>(status)));
   set(information, mapping_.ptr(), mapping);
   for (std::size_t i = 0; i < kMetrics; ++i) {
     if (filled[i]) set(information, item(metrics_, i), py::float_(figures[i]));
   }
   if (!alike) {
-    earlier_ = copy(information);
+    py::dict blank = copy(information);
+    set(blank, mapping_.ptr(), py::none());
+    std::swap(blank_, blank);
     filled_ = filled;
   }
   return information;

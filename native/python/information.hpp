@@ -21,9 +21,9 @@ class Informer {
   pybind11::str mapping_ = "mapping";
   pybind11::tuple statuses_ = interned(kStatusNames);
   pybind11::tuple metrics_ = interned(kMetricNames);
-  // An earlier one and which figures it has: a copy with other values is made sooner than a
-  // dictionary of so many names.
-  pybind11::dict earlier_;
+  // An earlier one, without its mapping, and which figures it has: a copy with other values is made
+  // sooner than a dictionary of so many names.
+  pybind11::dict blank_;
   std::array<bool, kMetrics> filled_{};
 };
 

@@ -18,7 +18,7 @@ namespace {
 constexpr double kDecades = 20;
 
 // float32[N, 4] of float64[N, M].
-py::array_t<float> observe_rows(const py::array_t<double, py::array::c_style>& rows) {
+py::array_t<float> observations_of(const py::array_t<double, py::array::c_style>& rows) {
   if (rows.ndim() != 2 || rows.shape(1) != static_cast<py::ssize_t>(kMetrics)) {
     throw std::invalid_argument("rows of metrics needed");
   }
@@ -44,7 +44,7 @@ void observe(const Metrics& metrics, float* observation) {
 
 void bind_observation(py::module_& module) {
   module.attr("OBSERVED") = kObserved;
-  module.def("observe", &observe_rows, py::arg("metrics"));
+  module.def("observations", &observations_of, py::arg("metrics"));
 }
 
 }  // namespace gym::python

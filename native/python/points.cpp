@@ -15,7 +15,8 @@ namespace py = pybind11;
 
 namespace {
 
-using AnyIntegers = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+using AnyIntegers = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast |
+                                                  py::detail::npy_api::NPY_ARRAY_ALIGNED_>;
 
 std::string described(const py::array& array) {
   return py::str(array.dtype()).cast<std::string>() + " of shape " +
@@ -38,24 +39,36 @@ bool in_range(const MapSpace& space, const std::int32_t* entry, std::int64_t cou
   return inside;
 }
 
-std::string out_of_range(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                         std::int64_t start) {
+// What to say of the entry `index` of points, the first of which is the caller's number `start`.
+std::invalid_argument out_of_range(const MapSpace& space, std::int64_t index, std::int64_t start,
+                                   const std::string& entry) {
   const auto width = static_cast<std::int64_t>(space.parameters.size());
-  const std::int64_t bad = space.first_out_of_range(points, count * width);
-  const auto& parameter = space.parameters[static_cast<std::size_t>(bad % width)];
-  return "point " + std::to_string(start + bad / width) + ": " + parameter.name + " = " +
-         std::to_string(points[bad]) + " is not in 0.." + std::to_string(parameter.choices - 1);
+  const auto& parameter = space.parameters[static_cast<std::size_t>(index % width)];
+  return std::invalid_argument("point " + std::to_string(start + index / width) + ": " +
+                               parameter.name + " = " + entry + " is not in 0.." +
+                               std::to_string(parameter.choices - 1));
 }
 
-// Integers of a shape, else a complaint that begins with what is `allowed()`. What int32 cannot
-// hold becomes one of its ends, which are out of every range: nothing wraps into one.
+// The array numpy makes of values; what goes wrong meanwhile is said after what is `allowed()`, but
+// for what is no fault of the values, such as Ctrl-C.
 template <typename Allowed>
-Points to_int32(const py::object& values, std::vector<py::ssize_t> shape, const Allowed& allowed) {
+py::array to_array(const py::object& values, const Allowed& allowed) {
+  try {
+    return values;
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception) || error.matches(PyExc_MemoryError)) throw;
+    throw std::invalid_argument(
+        allowed() + ", got what is no array: " + py::str(error.value()).cast<std::string>());
+  }
+}
+
+// Integers of a shape, else a complaint that begins with what is `allowed()`. None wraps into the
+// range of a choice: what int32 cannot hold is refused.
+template <typename Allowed>
+Points to_int32(const MapSpace& space, const py::object& values, std::vector<py::ssize_t> shape,
+                const Allowed& allowed) {
   using Limits = std::numeric_limits<std::int32_t>;
-  const bool is_array = py::isinstance<py::array>(values);
-  const auto given =
-      is_array ? py::reinterpret_borrow<py::array>(values) : py::array::ensure(values);
-  if (!given) throw std::invalid_argument(allowed() + ", got what is no array");
+  const py::array given = to_array(values, allowed);
   const char kind = given.dtype().kind();
   if ((kind != 'i' && kind != 'u') ||
       !std::equal(shape.begin(), shape.end(), given.shape(), given.shape() + given.ndim())) {
@@ -63,11 +76,15 @@ Points to_int32(const py::object& values, std::vector<py::ssize_t> shape, const 
   }
   const AnyIntegers integers = given;
   Points points(std::move(shape));
-  std::transform(integers.data(), integers.data() + integers.size(), points.mutable_data(),
-                 [](std::int64_t value) {
-                   return static_cast<std::int32_t>(
-                       std::clamp<std::int64_t>(value, Limits::min(), Limits::max()));
-                 });
+  std::int32_t* target = points.mutable_data();
+  for (py::ssize_t i = 0; i < integers.size(); ++i) {
+    const std::int64_t value = integers.data()[i];
+    // Unsigned integers beyond int64 have become negative.
+    if (value < (kind == 'u' ? 0 : Limits::min()) || value > Limits::max()) {
+      throw out_of_range(space, i, 0, py::str(given.attr("item")(i)).cast<std::string>());
+    }
+    target[i] = static_cast<std::int32_t>(value);
+  }
   return points;
 }
 
@@ -83,9 +100,10 @@ std::int64_t count_points(const MapSpace& space, const py::array& points) {
 
 void require_in_range(const MapSpace& space, const std::int32_t* points, std::int64_t count,
                       std::int64_t start) {
-  if (!in_range(space, points, count)) {
-    throw std::invalid_argument(out_of_range(space, points, count, start));
-  }
+  if (in_range(space, points, count)) return;
+  const auto width = static_cast<std::int64_t>(space.parameters.size());
+  const std::int64_t bad = space.first_out_of_range(points, count * width);
+  throw out_of_range(space, bad, start, std::to_string(points[bad]));
 }
 
 void copy_points(const MapSpace& space, const py::array& points, std::int64_t start,
@@ -99,14 +117,14 @@ void copy_points(const MapSpace& space, const py::array& points, std::int64_t st
 Points to_point(const MapSpace& space, const py::object& values) {
   const auto width = static_cast<py::ssize_t>(space.parameters.size());
   // A step of an environment has no time for the text.
-  return to_int32(values, {width}, [width] {
+  return to_int32(space, values, {width}, [width] {
     return "a point of this space is " + std::to_string(width) + " integers";
   });
 }
 
 Points to_points(const MapSpace& space, const py::object& values, py::ssize_t count) {
   const auto width = static_cast<py::ssize_t>(space.parameters.size());
-  return to_int32(values, {count, width}, [width, count] {
+  return to_int32(space, values, {count, width}, [width, count] {
     const std::string number = std::to_string(count);
     return number + " points of this space are integers of shape (" + number + ", " +
            std::to_string(width) + ")";

@@ -12,8 +12,8 @@ namespace gym::python {
 
 using Points = pybind11::array_t<std::int32_t, pybind11::array::c_style>;
 
-// A copy of any D integers, or N times D of them, as int32[D] or int32[N, D]; their range is left
-// to be checked, and what int32 cannot hold is out of it. Throws std::invalid_argument else.
+// A copy of any D integers, or N times D of them, as int32[D] or int32[N, D], whose range is left
+// to be checked. Throws std::invalid_argument else, and of what int32 cannot hold.
 Points to_point(const MapSpace& space, const pybind11::object& values);
 Points to_points(const MapSpace& space, const pybind11::object& values, pybind11::ssize_t count);
 
