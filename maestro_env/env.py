@@ -138,8 +138,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     def step(
         self, action: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        observation, info = self.problem.observe(action)
-        value = self.objective.of(info) if info["status"] == "ok" else math.inf
+        observation, value, info = self.problem.observe(action, self.objective)
         if value < self._best_value:
             self._keep_best(value, info["mapping"])
         info["best_objective"] = self._best_value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import mul
 from types import MappingProxyType
 
@@ -86,9 +86,14 @@ class Objective:
         """Whether it is the latency times something and has a bound."""
         return self.bound is not None and "latency_cycles" in self.factors
 
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """The factors as indices into ``METRICS``."""
+        return tuple(_COLUMN[name] for name in self.factors)
+
     def function(self, metrics: Metrics) -> Metrics:
         """Return the values of a batch's metrics [N, M], shape [N]; NaN without a result."""
-        return reduce(mul, [column(metrics, name) for name in self.factors])
+        return reduce(mul, (metrics[:, index] for index in self.columns))
 
     def of(self, figures: Mapping[str, float]) -> float:
         """Return the value of one mapping's figures by name; NaN if a factor is none of them."""

@@ -98,17 +98,20 @@ class Problem(Recomputed):
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
-    def observe(self, vector: ArrayLike) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Evaluate one vector of D integers: its observation, float32[4], and its information.
+    def observe(
+        self, vector: ArrayLike, objective: Objective
+    ) -> tuple[NDArray[np.float32], float, dict[str, Any]]:
+        """Evaluate one vector of D integers: its observation, its value and its information.
 
-        That is its ``status`` by name, its ``mapping`` as int32[D], and the figures of ``Cost`` by
-        name that the model fills, none where there is no result.
+        The observation is float32[4], the value that of the objective, infinite unless the vector
+        is valid. The information is its ``status`` by name, its ``mapping`` as int32[D], and the
+        figures of ``Cost`` by name that the model fills, none where there is no result.
 
         Raises:
             MapSpaceError: not D integers, or one out of range.
         """
         try:
-            return self._native.observe(self.space.native, vector)
+            return self._native.observe(self.space.native, vector, objective.columns)
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 

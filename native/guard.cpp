@@ -22,11 +22,27 @@ Guard::Guard(const Layer& layer, const LoopNest& nest, const Hardware& hardware)
              static_cast<double>(nest.words(kOutput))} {}
 
 Status Guard::check(const Mapping& mapping, const Metrics& metrics) {
+  return check_reading(metrics, [&] { read_levels(mapping); });
+}
+
+Status Guard::check(const MapSpace& space, const std::int32_t* point, const Metrics& metrics) {
+  return check_reading(metrics, [&] {
+    space.decode(point, decoded_);
+    read_levels(decoded_);
+  });
+}
+
+// Reads a mapping's levels only if one PE could not do all the work in the time: that takes longer
+// than everything else here.
+template <typename Read>
+Status Guard::check_reading(const Metrics& metrics, const Read& read) {
   if (metrics.macs != macs_) return Status::mac_mismatch;
   const double lane_cycles = metrics.latency_cycles * hardware_.simd_lanes;
   if (macs_ > lane_cycles * hardware_.num_pes) return Status::above_peak;
-  read_levels(mapping);
-  if (lane_cycles < busiest_pe_macs()) return Status::below_pe_load;
+  if (lane_cycles < macs_) {
+    read();
+    if (lane_cycles < busiest_pe_macs()) return Status::below_pe_load;
+  }
   const bool compulsory = metrics.input_l2_reads >= words_[kInput] &&
                           metrics.filter_l2_reads >= words_[kFilter] &&
                           metrics.output_l2_writes >= words_[kOutput];
@@ -77,11 +93,18 @@ double Guard::indices_of_first_pe(LoopId id, std::size_t j, std::int64_t extent)
   return indices;
 }
 
-// The first PE is never idle while another works.
+bool Guard::spread(LoopId id) const {
+  return std::any_of(levels_.begin(), levels_.end(),
+                     [id](const Level& level) { return level.loop[id].spatial; });
+}
+
+// The first PE is never idle while another works. It works on all of what no level spreads.
 double Guard::busiest_pe_macs() const {
   double macs = 1;
-  for (int id = 0; id < kLoops; ++id) {
-    macs *= indices_of_first_pe(static_cast<LoopId>(id), 0, nest_.extent[id]);
+  for (int i = 0; i < kLoops; ++i) {
+    const auto id = static_cast<LoopId>(i);
+    const std::int64_t extent = nest_.extent[i];
+    macs *= spread(id) ? indices_of_first_pe(id, 0, extent) : static_cast<double>(extent);
   }
   return macs;
 }

@@ -6,6 +6,7 @@
 
 #include "hardware.hpp"
 #include "loop_nest.hpp"
+#include "map_space.hpp"
 #include "mapping.hpp"
 #include "metrics.hpp"
 #include "status.hpp"
@@ -21,6 +22,8 @@ class Guard {
 
   // The first check that fails: MACs, peak throughput, the busiest PE's load, L2 traffic.
   Status check(const Mapping& mapping, const Metrics& metrics);
+  // The same for the mapping of a point in range.
+  Status check(const MapSpace& space, const std::int32_t* point, const Metrics& metrics);
 
  private:
   struct Loop {
@@ -32,8 +35,11 @@ class Guard {
     std::array<Loop, kLoops> loop;
   };
 
+  template <typename Read>
+  Status check_reading(const Metrics& metrics, const Read& read);
   void read_levels(const Mapping& mapping);
   std::int64_t tile_of(const Directive& directive) const;
+  bool spread(LoopId loop) const;
   double indices_of_first_pe(LoopId loop, std::size_t level, std::int64_t extent) const;
   double busiest_pe_macs() const;
 
@@ -43,6 +49,7 @@ class Guard {
   double macs_;
   std::array<double, kTensors> words_;
   std::vector<Level> levels_;
+  Mapping decoded_;
 };
 
 }  // namespace gym

@@ -31,10 +31,7 @@ void Scorer::score(const MapSpace& space, const std::int32_t* points, std::int64
   std::for_each(rows, rows + count, blank);
   model_->evaluate(space, points, count, rows, statuses);
   for (std::int64_t i = 0; i < count; ++i, points += space.parameters.size()) {
-    if (statuses[i] == Status::ok && guard_) {
-      space.decode(points, decoded_);
-      statuses[i] = guard_->check(decoded_, rows[i]);
-    }
+    if (statuses[i] == Status::ok && guard_) statuses[i] = guard_->check(space, points, rows[i]);
     if (statuses[i] == Status::ok) statuses[i] = check_limits(rows[i]);
   }
 }

@@ -7,6 +7,7 @@ import os
 import weakref
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,19 +21,25 @@ from maestro_env.errors import MapSpaceError
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.models import MODELS
-from maestro_env.problem import STATUSES, Problem
+from maestro_env.objectives import find_objective
+from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.threads import fitting_threads
 from maestro_env.vector import make_vector_env
 from maestro_env.workloads import find_layer
 
 SPACE = MapSpace(find_layer("mobilenetv2_l2"), find_hardware("paper"))
 PROBLEM = Problem(SPACE)
+EDP = find_objective("edp")
 SEEN = ("latency_cycles", "power_mw", "energy_nj", "area_um2")
 figures = st.floats() | st.floats(0, 1e21) | st.just(math.nan)
 rows = arrays(
     np.float64, st.tuples(st.integers(0, 5), st.just(len(_native.METRICS))), elements=figures
 )
 integers = arrays(integer_dtypes() | unsigned_integer_dtypes(), st.just((len(SPACE.sizes),)))
+
+
+def observe(vector: object) -> tuple[np.ndarray, float, dict[str, Any]]:
+    return PROBLEM.observe(vector, EDP)
 
 
 def shown(figure: float) -> np.float32:
@@ -79,22 +86,23 @@ def test_one_vector_is_observed_as_a_batch_of_one(
     problem, points = some()
     rows = problem.evaluate(points)
     for point, row, status in zip(points, rows.metrics, rows.status, strict=True):
-        seen, told = problem.observe(point)
+        seen, value, told = problem.observe(point, EDP)
         assert seen.tolist() == observation(row[np.newaxis])[0].tolist()
         assert told.pop("mapping").tolist() == point.tolist()
         assert told.pop("status") == STATUSES[status]
+        assert value == (EDP.of(told) if status == OK else math.inf)
         named = zip(_native.METRICS, row.tolist(), strict=True)
         assert told == {name: figure for name, figure in named if not math.isnan(figure)}
 
 
 def test_a_step_within_a_step_invents_no_figures() -> None:
     problem, (with_figures, without, *_) = points_with_and_without_figures()
-    problem.observe(with_figures)
-    told, inner = problem.observe(without)[1], []
+    problem.observe(with_figures, EDP)
+    told, inner = problem.observe(without, EDP)[2], []
     # Runs when nothing holds the array any more, wherever that is.
-    watch = weakref.ref(told["mapping"], lambda _: inner.append(problem.observe(without)[1]))
+    watch = weakref.ref(told["mapping"], lambda _: inner.append(problem.observe(without, EDP)[2]))
     del told
-    problem.observe(with_figures)
+    problem.observe(with_figures, EDP)
     assert watch() is None
     assert [set(each) for each in inner] == [{"status", "mapping"}]
 
@@ -107,13 +115,13 @@ def test_no_integer_wraps_into_the_range_of_a_choice(values: np.ndarray) -> None
         if not 0 <= value < parameter.choices
     ]
     if not wrong:
-        for point in (PROBLEM.observe(values)[1]["mapping"], SPACE.as_points([values], 1)[0]):
+        for point in (observe(values)[2]["mapping"], SPACE.as_points([values], 1)[0]):
             assert point.dtype == np.int32
             assert point.tolist() == values.tolist()
         SPACE.decode(values)
         return
     for refuse in (
-        PROBLEM.observe,
+        observe,
         SPACE.decode,
         lambda values: PROBLEM.evaluate(SPACE.as_points([values], 1)),
     ):
@@ -128,13 +136,13 @@ def test_integers_within_range_come_back(data: st.DataObject) -> None:
         array = np.array(values, dtype)
         misaligned = np.frombuffer(b"0" + array.tobytes(), dtype, offset=1)
         for action in (array, np.repeat(array, 2)[::2], misaligned):
-            assert PROBLEM.observe(action)[1]["mapping"].tolist() == values
-    assert PROBLEM.observe(values)[1]["mapping"].tolist() == values
+            assert observe(action)[2]["mapping"].tolist() == values
+    assert observe(values)[2]["mapping"].tolist() == values
 
 
 @pytest.mark.parametrize("action", [[[0], [0, 0]], "no", None, {}, [2**70] * 13, 0])
 def test_what_is_no_vector_is_refused(action: object) -> None:
-    for refuse in (PROBLEM.observe, SPACE.decode, lambda action: SPACE.as_points([action], 1)):
+    for refuse in (observe, SPACE.decode, lambda action: SPACE.as_points([action], 1)):
         with pytest.raises(
             MapSpaceError, match=r"13 integers, got|integers of shape \(1, 13\), got"
         ):
@@ -146,7 +154,7 @@ def test_what_is_no_vector_is_refused(action: object) -> None:
 )
 def test_what_no_choice_can_be_is_named(value: int, dtype: type) -> None:
     with pytest.raises(MapSpaceError, match=f"point 0: l2_order = {value} is not in 0..719"):
-        PROBLEM.observe(np.full(13, value, dtype))
+        observe(np.full(13, value, dtype))
 
 
 class Unwilling:
@@ -161,12 +169,12 @@ class Unwilling:
 
 def test_why_numpy_refuses_is_said() -> None:
     with pytest.raises(MapSpaceError, match="13 integers, got what is no array: use detach"):
-        PROBLEM.observe(Unwilling(RuntimeError("use detach")))
+        observe(Unwilling(RuntimeError("use detach")))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_what_is_no_fault_of_an_action_is_passed_on(error: type[BaseException]) -> None:
-    for refuse in (PROBLEM.observe, SPACE.decode, lambda action: SPACE.as_points(action, 1)):
+    for refuse in (observe, SPACE.decode, lambda action: SPACE.as_points(action, 1)):
         with pytest.raises(error):
             refuse(Unwilling(error()))
 
@@ -174,7 +182,7 @@ def test_what_is_no_fault_of_an_action_is_passed_on(error: type[BaseException]) 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_a_point_is_a_copy(dtype: type) -> None:
     action = np.zeros(len(SPACE.sizes), dtype)
-    point, points = PROBLEM.observe(action)[1]["mapping"], SPACE.as_points([action], 1)
+    point, points = observe(action)[2]["mapping"], SPACE.as_points([action], 1)
     action[:] = 1
     assert not point.any()
     assert not points.any()

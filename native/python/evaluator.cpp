@@ -4,12 +4,15 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "../batch.hpp"
+#include "arrays.hpp"
 #include "bind.hpp"
 #include "information.hpp"
 #include "names.hpp"
@@ -50,9 +53,9 @@ class Evaluator {
     return py::make_tuple(rows, statuses);
   }
 
-  // One vector as a step of an environment shows it, in one call: what numpy and Python take for
-  // the same is several times what the model takes.
-  py::tuple observe(const NamedSpace& space, const py::object& values) {
+  // One vector as a step of an environment shows it, and the product of some metrics, in one call:
+  // what numpy and Python take for the same is several times what the model takes.
+  py::tuple observe(const NamedSpace& space, const py::object& values, const py::tuple& factors) {
     const Points point = to_point(space.space, values);
     require_in_range(space.space, point.data(), 1, 0);
     Metrics metrics;
@@ -61,9 +64,10 @@ class Evaluator {
       py::gil_scoped_release release;
       batch_.evaluate(space.space, point.data(), 1, 1, &metrics, &status);
     }
-    py::array_t<float> observation(static_cast<py::ssize_t>(kObserved));
+    auto observation = new_array<float>(Shape<1>{kObserved});
     python::observe(metrics, observation.mutable_data());
-    return py::make_tuple(std::move(observation), informer_.inform(status, point, metrics));
+    return py::make_tuple(std::move(observation), value(status, metrics, factors),
+                          informer_.inform(status, point, metrics));
   }
 
   // Plain Python numbers, so that a single mapping needs no numpy.
@@ -102,6 +106,19 @@ class Evaluator {
   }
 
  private:
+  static double value(Status status, const Metrics& metrics, const py::tuple& columns) {
+    if (status != Status::ok) return std::numeric_limits<double>::infinity();
+    const auto* figures = reinterpret_cast<const double*>(&metrics);
+    double product = 1;
+    for (const py::handle column : columns) {
+      const std::size_t index = PyLong_AsSize_t(column.ptr());
+      if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+      if (index >= kMetrics) throw std::out_of_range("no such column of metrics");
+      product *= figures[index];
+    }
+    return product;
+  }
+
   static ScorerSpec make_spec(const std::string& model, const NamedLayer& layer,
                               const Hardware& hardware, bool guarded) {
     if (!make_model(model, layer.layer, hardware)) {
@@ -124,7 +141,7 @@ void bind_evaluator(py::module_& module) {
            py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("guarded"))
       .def("evaluate", &Evaluator::evaluate, py::arg("space"), py::arg("points"),
            py::arg("threads") = 1)
-      .def("observe", &Evaluator::observe, py::arg("space"), py::arg("values"))
+      .def("observe", &Evaluator::observe, py::arg("space"), py::arg("values"), py::arg("factors"))
       .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"))
       .def("time_points", &Evaluator::time_points, py::arg("space"), py::arg("points"))
       .def("time_mappings", &Evaluator::time_mappings, py::arg("mappings"));

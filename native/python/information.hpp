@@ -17,14 +17,23 @@ class Informer {
   pybind11::dict inform(Status status, pybind11::handle mapping, const Metrics& metrics);
 
  private:
+  using Figures = std::array<double, kMetrics>;
+
+  // An earlier one, without its mapping. A copy that is given other values is made sooner than a
+  // dictionary of so many names, and many figures are the same from mapping to mapping.
+  struct Template {
+    pybind11::dict information;
+    Figures figures = none();
+  };
+
+  static Figures none();
+  void keep(pybind11::dict information, const Figures& figures);
+
   pybind11::str status_ = "status";
   pybind11::str mapping_ = "mapping";
   pybind11::tuple statuses_ = interned(kStatusNames);
   pybind11::tuple metrics_ = interned(kMetricNames);
-  // An earlier one, without its mapping, and which figures it has: a copy with other values is made
-  // sooner than a dictionary of so many names.
-  pybind11::dict blank_;
-  std::array<bool, kMetrics> filled_{};
+  Template template_;
 };
 
 }  // namespace gym::python

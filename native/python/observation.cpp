@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "arrays.hpp"
 #include "bind.hpp"
 
 namespace gym::python {
@@ -22,7 +23,7 @@ py::array_t<float> observations_of(const py::array_t<double, py::array::c_style>
   if (rows.ndim() != 2 || rows.shape(1) != static_cast<py::ssize_t>(kMetrics)) {
     throw std::invalid_argument("rows of metrics needed");
   }
-  py::array_t<float> observations({rows.shape(0), static_cast<py::ssize_t>(kObserved)});
+  py::array_t<float> observations = new_array<float>(Shape<2>{rows.shape(0), kObserved});
   const auto* row = reinterpret_cast<const Metrics*>(rows.data());
   float* observation = observations.mutable_data();
   for (py::ssize_t i = 0; i < rows.shape(0); ++i, observation += kObserved) {

@@ -6,8 +6,9 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "arrays.hpp"
 
 namespace gym::python {
 
@@ -64,8 +65,8 @@ py::array to_array(const py::object& values, const Allowed& allowed) {
 
 // Integers of a shape, else a complaint that begins with what is `allowed()`. None wraps into the
 // range of a choice: what int32 cannot hold is refused.
-template <typename Allowed>
-Points to_int32(const MapSpace& space, const py::object& values, std::vector<py::ssize_t> shape,
+template <std::size_t N, typename Allowed>
+Points to_int32(const MapSpace& space, const py::object& values, const Shape<N>& shape,
                 const Allowed& allowed) {
   using Limits = std::numeric_limits<std::int32_t>;
   const py::array given = to_array(values, allowed);
@@ -75,7 +76,7 @@ Points to_int32(const MapSpace& space, const py::object& values, std::vector<py:
     throw std::invalid_argument(allowed() + ", got " + described(given));
   }
   const AnyIntegers integers = given;
-  Points points(std::move(shape));
+  Points points = new_array<std::int32_t>(shape);
   std::int32_t* target = points.mutable_data();
   for (py::ssize_t i = 0; i < integers.size(); ++i) {
     const std::int64_t value = integers.data()[i];
@@ -117,14 +118,14 @@ void copy_points(const MapSpace& space, const py::array& points, std::int64_t st
 Points to_point(const MapSpace& space, const py::object& values) {
   const auto width = static_cast<py::ssize_t>(space.parameters.size());
   // A step of an environment has no time for the text.
-  return to_int32(space, values, {width}, [width] {
+  return to_int32(space, values, Shape<1>{width}, [width] {
     return "a point of this space is " + std::to_string(width) + " integers";
   });
 }
 
 Points to_points(const MapSpace& space, const py::object& values, py::ssize_t count) {
   const auto width = static_cast<py::ssize_t>(space.parameters.size());
-  return to_int32(space, values, {count, width}, [width, count] {
+  return to_int32(space, values, Shape<2>{count, width}, [width, count] {
     const std::string number = std::to_string(count);
     return number + " points of this space are integers of shape (" + number + ", " +
            std::to_string(width) + ")";
