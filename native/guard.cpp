@@ -15,6 +15,7 @@ Status check_positive(const Metrics& metrics) {
 
 Guard::Guard(const Layer& layer, const LoopNest& nest, const Hardware& hardware)
     : op_(layer.op),
+      loop_(loops_of(layer.op)),
       nest_(nest),
       hardware_(hardware),
       macs_(static_cast<double>(nest.macs())),
@@ -68,7 +69,7 @@ void Guard::read_levels(const Mapping& mapping) {
       clusters = wrap_mul(clusters, directive.size);
       continue;
     }
-    const LoopId id = loop_of(op_, directive.dim);
+    const LoopId id = loop_[directive.dim];
     if (id == kLoops) continue;
     Loop& loop = levels_.back().loop[id];
     if (loop.tile == 0) loop = {tile_of(directive), directive.kind == Directive::Kind::spatial};

@@ -44,6 +44,7 @@ class Guard {
   double busiest_pe_macs() const;
 
   Operator op_;
+  std::array<LoopId, kMaxDims> loop_;  // by dimension
   LoopNest nest_;
   Hardware hardware_;
   double macs_;

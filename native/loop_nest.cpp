@@ -85,6 +85,12 @@ LoopId loop_of(Operator op, Dim dim) {
   }
 }
 
+std::array<LoopId, kMaxDims> loops_of(Operator op) {
+  std::array<LoopId, kMaxDims> loops;
+  for (int dim = 0; dim < kMaxDims; ++dim) loops[dim] = loop_of(op, static_cast<Dim>(dim));
+  return loops;
+}
+
 std::vector<LoopId> real_loops(const LoopNest& nest) {
   std::vector<LoopId> loops;
   for (int d = 0; d < kLoops; ++d) {

@@ -38,6 +38,8 @@ struct LoopNest {
 
 // The loop a layer's own dimension is; Y and X (their primed forms too) are P and Q.
 LoopId loop_of(Operator op, Dim dim);
+// The same by dimension, for who asks often.
+std::array<LoopId, kMaxDims> loops_of(Operator op);
 
 // The loops of more than one index.
 std::vector<LoopId> real_loops(const LoopNest& nest);

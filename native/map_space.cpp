@@ -1,6 +1,7 @@
 #include "map_space.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace gym {
@@ -33,22 +34,23 @@ const std::vector<MapSpace::Order>& permutations(std::size_t n) {
 void MapSpace::decode(const std::int32_t* point, Mapping& mapping) const {
   mapping.clear();
   const std::vector<Order>& orders = permutations(dims.size());
-  std::array<std::int32_t, kMaxLoops> outer{};
+  std::array<std::int32_t, kMaxLoops> tile;
+  tile.fill(std::numeric_limits<std::int32_t>::max());
   for (std::size_t j = 0; j < levels.size(); ++j) {
     const Level& level = levels[j];
     if (j > 0) {
       const std::int32_t size = cluster.pick(point);
       mapping.push_back({Directive::Kind::cluster, 0, size, size});
     }
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      tile[d] = std::min(level.tiles[d].pick(point), tile[d]);
+    }
     const Order& order = orders[point[level.order_column]];
     const std::int32_t parallel = level.parallel.pick(point);
     for (std::size_t i = 0; i < dims.size(); ++i) {
       const std::uint8_t d = order[i];
-      std::int32_t tile = level.tiles[d].pick(point);
-      if (j > 0) tile = std::min(tile, outer[d]);
-      outer[d] = tile;
       const auto kind = d == parallel ? Directive::Kind::spatial : Directive::Kind::temporal;
-      mapping.push_back({kind, dims[d], tile, tile});
+      mapping.push_back({kind, dims[d], tile[d], tile[d]});
     }
   }
 }

@@ -74,12 +74,9 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     return Model::evaluate(space, points, count, rows, statuses);
   }
   const std::size_t width = space.parameters.size();
+  wide_batch_.open(space, tiler_);
   const auto at = [&](std::int64_t i) { return points + static_cast<std::size_t>(i) * width; };
-  const auto add = [&](std::int64_t i) {
-    const Status status = tiler_.tile(space, at(i), hardware_.num_pes, tiling_);
-    if (status == Status::ok) wide_batch_.add(tiling_);
-    return status;
-  };
+  const auto add = [&](std::int64_t i) { return wide_batch_.add(at(i)); };
   const auto single = [&](std::int64_t i) { return evaluate(space, at(i), rows[i]); };
   evaluate_in_blocks(wide_batch_, count, rows, statuses, add, single);
 }

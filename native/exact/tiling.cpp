@@ -34,9 +34,7 @@ Status deal_units(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling) 
 
 }  // namespace
 
-Tiler::Tiler(const LoopNest& nest, Operator op) : nest_(nest), op_(op) {
-  for (int dim = 0; dim < kMaxDims; ++dim) loop_[dim] = loop_of(op, static_cast<Dim>(dim));
-}
+Tiler::Tiler(const LoopNest& nest, Operator op) : nest_(nest), op_(op), loop_(loops_of(op)) {}
 
 Status Tiler::check_syntax(const Mapping& mapping, int& problem) const {
   std::uint32_t seen = 0;

@@ -52,6 +52,9 @@ class Tiler {
   // at fault, or -1.
   Status tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling, int& problem) const;
 
+  // The loop that directives of a dimension cut, or kLoops.
+  LoopId loop(Dim dim) const { return loop_[dim]; }
+
   // Whether every directive of a space cuts a loop of its own into tiles of its size.
   bool reads(const MapSpace& space) const;
   // Whether no point of such a space cuts a window.

@@ -21,10 +21,13 @@ struct Column {
 };
 
 struct TilingColumns {
+  // Where what is said of dimensions goes that are no loops: nobody reads it.
+  static constexpr int kNoLoop = kMaxColumnLoops;
+
   struct Level {
-    std::array<Column, kMaxColumnLoops> tile;   // by loop
-    std::array<Column, kMaxColumnLoops> place;  // by loop, in the level's order, 0 outermost
-    Column spatial;                             // the loop dealt to the units, or another number
+    std::array<Column, kNoLoop + 1> tile;   // by loop
+    std::array<Column, kNoLoop + 1> place;  // by loop, in the level's order, 0 outermost
+    Column spatial;                         // the loop dealt to the units, or another number
     Column units;
 
     void repeat_from(int size, int loops) {

@@ -64,24 +64,17 @@ class Exact {
   }
 
   Exact(const Layer& layer, const Hardware& hardware, const MapSpace& space, Evaluate evaluate)
-      : space_(space),
-        hardware_(hardware),
-        nest_(gym::loop_nest(layer).value()),
+      : nest_(gym::loop_nest(layer).value()),
         tiler_(nest_, layer.op),
         problem_(nest_, hardware),
-        batch(problem_, evaluate) {}
-
-  bool reads() const { return true; }
-  bool add(const std::int32_t* point) {
-    gym::exact::Tiling tiling;
-    if (tiler_.tile(space_, point, hardware_.num_pes, tiling) != gym::Status::ok) return false;
-    batch.add(tiling);
-    return true;
+        batch(problem_, evaluate) {
+    batch.open(space, tiler_);
   }
 
+  bool reads() const { return true; }
+  bool add(const std::int32_t* point) { return batch.add(point) == gym::Status::ok; }
+
  private:
-  const MapSpace& space_;
-  const Hardware hardware_;
   const gym::LoopNest nest_;
   const gym::exact::Tiler tiler_;
   const gym::exact::wide::Problem problem_;

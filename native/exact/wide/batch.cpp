@@ -12,28 +12,21 @@ Evaluate fastest() {
 #endif
 }
 
-void Batch::add(const Tiling& tiling) {
-  for (std::size_t j = 0; j < tilings_.level.size(); ++j) {
-    add_level(tiling.level[j], tilings_.level[j]);
-  }
-  ++size_;
+void Batch::open(const MapSpace& space, const Tiler& tiler) {
+  cluster_ = &space.cluster;
+  gym::Batch<Problem>::open(space, [&](std::size_t d) {
+    const LoopId id = tiler.loop(space.dims[d]);
+    const Loop* first = problem_.loop.data();
+    const Loop* found = std::find_if(first, first + problem_.loops,
+                                     [id](const Loop& loop) { return loop.id == id; });
+    return found == first + problem_.loops ? -1 : static_cast<int>(found - first);
+  });
 }
 
-void Batch::add_level(const TiledLevel& level, TilingColumns::Level& to) const {
-  const auto i = static_cast<std::size_t>(size_);
-  // Loops that are not cut come first, in any order: they never move.
-  std::array<int, kLoops> place;
-  place.fill(-1);
-  for (int k = 0; k < level.count; ++k) place[level.order[k]] = problem_.loops - level.count + k;
-  int uncut = 0;
-  to.spatial.of[i] = -1;
-  for (int d = 0; d < problem_.loops; ++d) {
-    const LoopId id = problem_.loop[d].id;
-    to.tile[d].of[i] = real(level.tile[id]);
-    to.place[d].of[i] = place[id] >= 0 ? place[id] : uncut++;
-    if (id == level.spatial) to.spatial.of[i] = d;
-  }
-  to.units.of[i] = real(level.units);
+Status Batch::add(const std::int32_t* point) {
+  if (cluster_->pick(point) > problem_.hardware.num_pes) return Status::cluster_exceeds_pes;
+  gym::Batch<Problem>::add(point);
+  return Status::ok;
 }
 
 }  // namespace gym::exact::wide

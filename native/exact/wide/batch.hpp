@@ -1,4 +1,4 @@
-// Collects tilings of one layer until there is a block of them.
+// Collects the points of a map space until there is a block of them.
 #pragma once
 
 #include "../../wide/batch.hpp"
@@ -12,10 +12,14 @@ class Batch : public gym::Batch<Problem> {
   explicit Batch(const Problem& problem, Evaluate evaluate = fastest())
       : gym::Batch<Problem>(problem, evaluate) {}
 
-  void add(const Tiling& tiling);
+  // From now on points are of this space, as long as it lives; the tiler reads it, and its points
+  // leave windows whole.
+  void open(const MapSpace& space, const Tiler& tiler);
+  // Adds a point, or says why it has no row.
+  Status add(const std::int32_t* point);
 
  private:
-  void add_level(const TiledLevel& level, TilingColumns::Level& to) const;
+  const Choice* cluster_ = nullptr;
 };
 
 }  // namespace gym::exact::wide

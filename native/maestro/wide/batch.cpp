@@ -29,48 +29,28 @@ Evaluate fastest() {
 }
 
 bool Batch::reads(const MapSpace& space) {
-  space_ = &space;
   if (!works() || !problem_.fits || problem_.open == 0) return false;
   if (space.dims.size() != static_cast<std::size_t>(problem_.loops)) return false;
   for (std::size_t d = 0; d < space.dims.size(); ++d) {
-    const auto* end = problem_.loop.data() + problem_.loops;
-    const auto* found = std::find_if(problem_.loop.data(), end, [&](const Loop& loop) {
-      return space.dims[d] == (loop.slides ? output_axis(loop.dim) : loop.dim);
-    });
-    if (found == end || std::count(space.dims.begin(), space.dims.end(), space.dims[d]) > 1) {
-      return false;
-    }
-    loop_[d] = static_cast<int>(found - problem_.loop.data());
-    if (loop_[d] < problem_.open) continue;
-    const double outputs = found->extent - (found->window - 1);
+    const int i = loop_of(space.dims[d]);
+    if (i < 0 || std::count(space.dims.begin(), space.dims.end(), space.dims[d]) > 1) return false;
+    if (i < problem_.open) continue;
+    const Loop& loop = problem_.loop[i];
+    const double outputs = loop.extent - (loop.window - 1);
     if (!is_whole(space.levels[0], d, outputs) || !is_whole(space.levels[1], d, outputs)) {
       return false;
     }
   }
+  open(space, [&](std::size_t d) { return loop_of(space.dims[d]); });
   return true;
 }
 
-void Batch::add(const std::int32_t* point) {
-  const auto i = static_cast<std::size_t>(size_++);
-  const std::vector<MapSpace::Order>& orders = permutations(space_->dims.size());
-  std::array<std::int32_t, MapSpace::kMaxLoops> outer{};
-  for (std::size_t j = 0; j < tilings_.level.size(); ++j) {
-    const MapSpace::Level& level = space_->levels[j];
-    TilingColumns::Level& to = tilings_.level[j];
-    const MapSpace::Order& order = orders[point[level.order_column]];
-    for (std::size_t place = 0; place < space_->dims.size(); ++place) {
-      const std::uint8_t d = order[place];
-      std::int32_t tile = level.tiles[d].pick(point);
-      if (j > 0) tile = std::min(tile, outer[d]);
-      outer[d] = tile;
-      to.tile[loop_[d]].of[i] = tile;
-      to.place[loop_[d]].of[i] = static_cast<double>(place);
-    }
-    to.spatial.of[i] = loop_[level.parallel.pick(point)];
+int Batch::loop_of(Dim dim) const {
+  for (int i = 0; i < problem_.loops; ++i) {
+    const Loop& loop = problem_.loop[i];
+    if (dim == (loop.slides ? output_axis(loop.dim) : loop.dim)) return i;
   }
-  const std::int32_t cluster = space_->cluster.pick(point);
-  tilings_.level[0].units.of[i] = problem_.hardware.num_pes / cluster;
-  tilings_.level[1].units.of[i] = cluster;
+  return -1;
 }
 
 void Batch::read(int i, Metrics& metrics) const {

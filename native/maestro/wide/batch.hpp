@@ -15,12 +15,11 @@ class Batch : public gym::Batch<Problem> {
   // Whether mappings of a space are evaluated side by side; then points are of that space from now
   // on, as long as it lives.
   bool reads(const MapSpace& space);
-  void add(const std::int32_t* point);
   void read(int i, Metrics& metrics) const;
 
  private:
-  const MapSpace* space_ = nullptr;
-  std::array<int, MapSpace::kMaxLoops> loop_{};  // by dimension of the space
+  // The loop that directives of a dimension cut, or -1.
+  int loop_of(Dim dim) const;
 };
 
 }  // namespace gym::maestro::wide
