@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <system_error>
 #include <thread>
 
@@ -49,6 +50,12 @@ std::vector<double> seconds_each(std::size_t count, const Work& work) {
   return seconds;
 }
 
+void lower(std::atomic<std::int64_t>& least, std::int64_t value) {
+  std::int64_t known = least;
+  while (value < known && !least.compare_exchange_weak(known, value)) {
+  }
+}
+
 }  // namespace
 
 void BatchEvaluator::require_workers(int threads) {
@@ -57,20 +64,32 @@ void BatchEvaluator::require_workers(int threads) {
   }
 }
 
-void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                              int threads, Metrics* rows, Status* statuses) {
+std::int64_t BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
+                                      std::int64_t count, int threads, Metrics* rows,
+                                      Status* statuses) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::int64_t chunks = (count + kChunk - 1) / kChunk;
   threads =
       static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(chunks, 1)));
   require_workers(threads);
-  const std::size_t width = space.parameters.size();
-  std::atomic<std::int64_t> next{0};
-  const auto work = [&](Scorer& scorer) {
+  const auto width = static_cast<std::int64_t>(space.parameters.size());
+  // Here, where want of memory is an exception and not the end of the process.
+  for (Worker& worker : workers_) {
+    worker.points.reserve(static_cast<std::size_t>(std::min(kChunk, count) * width));
+  }
+  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  std::atomic<std::int64_t> next{0}, wrong{kNone};
+  const auto work = [&](Worker& worker) {
     for (std::int64_t chunk = next++; chunk < chunks; chunk = next++) {
       const std::int64_t start = chunk * kChunk;
-      const std::int32_t* first = points + static_cast<std::size_t>(start) * width;
-      scorer.score(space, first, std::min(kChunk, count - start), rows + start, statuses + start);
+      const std::int64_t size = std::min(kChunk, count - start);
+      worker.points.assign(points + start * width, points + (start + size) * width);
+      const std::int64_t entry = space.first_out_of_range(worker.points.data(), size);
+      if (entry >= 0) {
+        lower(wrong, start * width + entry);
+        continue;
+      }
+      worker.scorer.score(space, worker.points.data(), size, rows + start, statuses + start);
     }
   };
   std::vector<std::thread> others;
@@ -79,9 +98,9 @@ void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
     const Elsewhere elsewhere;
     for (int t = 1; t < threads; ++t) {
       others.emplace_back(
-          [&work, elsewhere](Scorer& scorer) {
+          [&work, elsewhere](Worker& worker) {
             elsewhere.go();
-            work(scorer);
+            work(worker);
           },
           std::ref(workers_[t]));
     }
@@ -90,12 +109,13 @@ void BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
   }
   work(workers_[0]);
   for (std::thread& other : others) other.join();
+  return wrong == kNone ? -1 : wrong.load();
 }
 
 BatchEvaluator::Single BatchEvaluator::evaluate(const Mapping& mapping) {
   const std::lock_guard<std::mutex> lock(mutex_);
   require_workers(1);
-  Scorer& scorer = workers_[0];
+  Scorer& scorer = workers_[0].scorer;
   Single single;
   single.status = scorer.score(mapping, single.metrics);
   single.clusters = scorer.model().clusters();
@@ -110,7 +130,7 @@ std::vector<double> BatchEvaluator::time(const MapSpace& space, const std::int32
   Metrics metrics;
   Status status;
   return seconds_each(static_cast<std::size_t>(count), [&](std::size_t i) {
-    workers_[0].score(space, points + i * space.parameters.size(), 1, &metrics, &status);
+    workers_[0].scorer.score(space, points + i * space.parameters.size(), 1, &metrics, &status);
   });
 }
 
@@ -119,7 +139,7 @@ std::vector<double> BatchEvaluator::time(const std::vector<Mapping>& mappings) {
   require_workers(1);
   Metrics metrics;
   return seconds_each(mappings.size(),
-                      [&](std::size_t i) { workers_[0].score(mappings[i], metrics); });
+                      [&](std::size_t i) { workers_[0].scorer.score(mappings[i], metrics); });
 }
 
 }  // namespace gym

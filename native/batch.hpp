@@ -13,10 +13,11 @@ class BatchEvaluator {
  public:
   explicit BatchEvaluator(ScorerSpec spec) : spec_(std::move(spec)) {}
 
-  // Writes one row of metrics and one status per point. Rows depend on their point alone, so the
-  // result is the same for any number of threads.
-  void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count, int threads,
-                Metrics* rows, Status* statuses);
+  // Writes one row of metrics and one status per point and returns -1; or returns the index of the
+  // first entry out of range, and what is written means nothing. Rows depend on their point alone,
+  // so the result is the same for any number of threads.
+  std::int64_t evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
+                        int threads, Metrics* rows, Status* statuses);
 
   struct Single {
     Status status = Status::ok;
@@ -33,10 +34,18 @@ class BatchEvaluator {
   std::vector<double> time(const std::vector<Mapping>& mappings);
 
  private:
+  // One a thread.
+  struct Worker {
+    explicit Worker(const ScorerSpec& spec) : scorer(spec) {}
+
+    Scorer scorer;
+    std::vector<std::int32_t> points;  // a copy: the caller may change its own meanwhile
+  };
+
   void require_workers(int threads);
 
   ScorerSpec spec_;
-  std::vector<Scorer> workers_;  // one a thread
+  std::vector<Worker> workers_;
   std::mutex mutex_;
 };
 

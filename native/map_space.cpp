@@ -56,12 +56,20 @@ void MapSpace::decode(const std::int32_t* point, Mapping& mapping) const {
 }
 
 std::int64_t MapSpace::first_out_of_range(const std::int32_t* points, std::int64_t count) const {
-  const std::size_t width = parameters.size();
+  bool inside = true;
+  const std::int32_t* entry = points;
   for (std::int64_t i = 0; i < count; ++i) {
+    for (const Parameter& parameter : parameters) {
+      inside &= *entry >= 0 && *entry < parameter.choices;
+      ++entry;
+    }
+  }
+  if (inside) return -1;
+  const std::size_t width = parameters.size();
+  for (std::int64_t i = 0;; ++i) {
     const std::int32_t choices = parameters[static_cast<std::size_t>(i) % width].choices;
     if (points[i] < 0 || points[i] >= choices) return i;
   }
-  return -1;
 }
 
 }  // namespace gym

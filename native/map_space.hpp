@@ -46,7 +46,7 @@ struct MapSpace {
   // ones.
   void decode(const std::int32_t* point, Mapping& mapping) const;
 
-  // Index of the first entry outside its range among `count` entries, or -1.
+  // Index of the first entry outside its range among those of `count` points, or -1.
   std::int64_t first_out_of_range(const std::int32_t* points, std::int64_t count) const;
 };
 

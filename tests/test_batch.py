@@ -127,6 +127,18 @@ def test_an_empty_batch_has_empty_results() -> None:
     assert rows.status.shape == (0,)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_first_point_out_of_range_is_named(threads: int) -> None:
+    task = problem(SMALL)
+    points = task.space.sample(10_000, np.random.default_rng(0))
+    points[9_000, 0] = points[300:8_000:700, 5] = points[300, 2] = 2**30
+    points[300, 5] = 0
+    name = task.space.parameters[2].name
+    for _ in range(20):
+        with pytest.raises(MapSpaceError, match=f"point 300: {name} = 1073741824 is not in 0"):
+            task.evaluate(points, threads)
+
+
 def test_a_point_out_of_range_is_named_wherever_it_stands() -> None:
     task = problem(SMALL)
     points = task.space.sample(70_000, np.random.default_rng(0))

@@ -38,17 +38,20 @@ class Evaluator {
     const std::int64_t total = count_points(space.space, points);
     py::array_t<double> rows({total, static_cast<std::int64_t>(kMetrics)});
     py::array_t<std::uint8_t> statuses(total);
+    const std::int32_t* point = data_of(points);
+    const auto width = static_cast<std::int64_t>(space.space.parameters.size());
     auto* row_data = reinterpret_cast<Metrics*>(rows.mutable_data());
     auto* status_data = reinterpret_cast<Status*>(statuses.mutable_data());
-    std::vector<std::int32_t> block;
     for (std::int64_t start = 0; start < total; start += kBlock) {
       // Between blocks Ctrl-C gets through.
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-      const std::int64_t count = std::min(kBlock, total - start);
-      copy_points(space.space, points, start, count, block);
-      py::gil_scoped_release release;
-      batch_.evaluate(space.space, block.data(), count, threads, row_data + start,
-                      status_data + start);
+      std::int64_t wrong;
+      {
+        py::gil_scoped_release release;
+        wrong = batch_.evaluate(space.space, point + start * width, std::min(kBlock, total - start),
+                                threads, row_data + start, status_data + start);
+      }
+      require_in_range(space.space, point, wrong < 0 ? wrong : start * width + wrong);
     }
     return py::make_tuple(rows, statuses);
   }
@@ -57,13 +60,14 @@ class Evaluator {
   // what numpy and Python take for the same is several times what the model takes.
   py::tuple observe(const NamedSpace& space, const py::object& values, const py::tuple& factors) {
     const Points point = to_point(space.space, values);
-    require_in_range(space.space, point.data(), 1, 0);
     Metrics metrics;
     Status status;
+    std::int64_t wrong;
     {
       py::gil_scoped_release release;
-      batch_.evaluate(space.space, point.data(), 1, 1, &metrics, &status);
+      wrong = batch_.evaluate(space.space, point.data(), 1, 1, &metrics, &status);
     }
+    require_in_range(space.space, point.data(), wrong);
     auto observation = new_array<float>(Shape<1>{kObserved});
     python::observe(metrics, observation.mutable_data());
     return py::make_tuple(std::move(observation), value(status, metrics, factors),
@@ -91,9 +95,10 @@ class Evaluator {
   }
 
   std::vector<double> time_points(const NamedSpace& space, const py::array& points) {
-    std::vector<std::int32_t> copied;
     const std::int64_t count = count_points(space.space, points);
-    copy_points(space.space, points, 0, count, copied);
+    const std::vector<std::int32_t> copied(data_of(points), data_of(points) + points.size());
+    require_in_range(space.space, copied.data(),
+                     space.space.first_out_of_range(copied.data(), count));
     py::gil_scoped_release release;
     return batch_.time(space.space, copied.data(), count);
   }
@@ -106,6 +111,10 @@ class Evaluator {
   }
 
  private:
+  static const std::int32_t* data_of(const py::array& points) {
+    return static_cast<const std::int32_t*>(points.data());
+  }
+
   static double value(Status status, const Metrics& metrics, const py::tuple& columns) {
     if (status != Status::ok) return std::numeric_limits<double>::infinity();
     const auto* figures = reinterpret_cast<const double*>(&metrics);

@@ -29,24 +29,12 @@ std::string not_points(const MapSpace& space, const py::array& points) {
          std::to_string(space.parameters.size()) + "], got " + described(points);
 }
 
-bool in_range(const MapSpace& space, const std::int32_t* entry, std::int64_t count) {
-  bool inside = true;
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (const MapSpace::Parameter& parameter : space.parameters) {
-      inside &= *entry >= 0 && *entry < parameter.choices;
-      ++entry;
-    }
-  }
-  return inside;
-}
-
-// What to say of the entry `index` of points, the first of which is the caller's number `start`.
-std::invalid_argument out_of_range(const MapSpace& space, std::int64_t index, std::int64_t start,
+std::invalid_argument out_of_range(const MapSpace& space, std::int64_t index,
                                    const std::string& entry) {
   const auto width = static_cast<std::int64_t>(space.parameters.size());
   const auto& parameter = space.parameters[static_cast<std::size_t>(index % width)];
-  return std::invalid_argument("point " + std::to_string(start + index / width) + ": " +
-                               parameter.name + " = " + entry + " is not in 0.." +
+  return std::invalid_argument("point " + std::to_string(index / width) + ": " + parameter.name +
+                               " = " + entry + " is not in 0.." +
                                std::to_string(parameter.choices - 1));
 }
 
@@ -82,7 +70,7 @@ Points to_int32(const MapSpace& space, const py::object& values, const Shape<N>&
     const std::int64_t value = integers.data()[i];
     // Unsigned integers beyond int64 have become negative.
     if (value < (kind == 'u' ? 0 : Limits::min()) || value > Limits::max()) {
-      throw out_of_range(space, i, 0, py::str(given.attr("item")(i)).cast<std::string>());
+      throw out_of_range(space, i, py::str(given.attr("item")(i)).cast<std::string>());
     }
     target[i] = static_cast<std::int32_t>(value);
   }
@@ -99,20 +87,8 @@ std::int64_t count_points(const MapSpace& space, const py::array& points) {
   return points.shape(0);
 }
 
-void require_in_range(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                      std::int64_t start) {
-  if (in_range(space, points, count)) return;
-  const auto width = static_cast<std::int64_t>(space.parameters.size());
-  const std::int64_t bad = space.first_out_of_range(points, count * width);
-  throw out_of_range(space, bad, start, std::to_string(points[bad]));
-}
-
-void copy_points(const MapSpace& space, const py::array& points, std::int64_t start,
-                 std::int64_t count, std::vector<std::int32_t>& block) {
-  const auto width = static_cast<std::int64_t>(space.parameters.size());
-  const auto* data = static_cast<const std::int32_t*>(points.data()) + start * width;
-  block.assign(data, data + count * width);
-  require_in_range(space, block.data(), count, start);
+void require_in_range(const MapSpace& space, const std::int32_t* points, std::int64_t index) {
+  if (index >= 0) throw out_of_range(space, index, std::to_string(points[index]));
 }
 
 Points to_point(const MapSpace& space, const py::object& values) {
