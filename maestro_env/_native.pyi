@@ -57,7 +57,7 @@ class BatchEvaluator:
         self, space: MapSpace, points: NDArray[np.int32], threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]: ...
     def observe(
-        self, space: MapSpace, values: ArrayLike, factors: tuple[int, ...]
+        self, space: MapSpace, values: ArrayLike, columns: tuple[int, ...]
     ) -> tuple[NDArray[np.float32], float, dict[str, Any]]: ...
     def evaluate_mapping(
         self, directives: list[_Directive]

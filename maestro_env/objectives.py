@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from maestro_env import _native
 from maestro_env.errors import UnknownNameError
+from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 
@@ -57,7 +58,7 @@ def area_bound(layer: Layer, hardware: Hardware) -> float:
 
 
 @dataclass(frozen=True)
-class Objective:
+class Objective(Recomputed):
     """A figure to minimise: a product of metrics.
 
     Args:
@@ -93,7 +94,7 @@ class Objective:
 
     def function(self, metrics: Metrics) -> Metrics:
         """Return the values of a batch's metrics [N, M], shape [N]; NaN without a result."""
-        return reduce(mul, (metrics[:, index] for index in self.columns))
+        return reduce(mul, (column(metrics, name) for name in self.factors))
 
     def of(self, figures: Mapping[str, float]) -> float:
         """Return the value of one mapping's figures by name; NaN if a factor is none of them."""

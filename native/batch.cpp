@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <limits>
 #include <system_error>
 #include <thread>
 
@@ -50,12 +49,6 @@ std::vector<double> seconds_each(std::size_t count, const Work& work) {
   return seconds;
 }
 
-void lower(std::atomic<std::int64_t>& least, std::int64_t value) {
-  std::int64_t known = least;
-  while (value < known && !least.compare_exchange_weak(known, value)) {
-  }
-}
-
 }  // namespace
 
 void BatchEvaluator::require_workers(int threads) {
@@ -64,21 +57,22 @@ void BatchEvaluator::require_workers(int threads) {
   }
 }
 
-std::int64_t BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t* points,
-                                      std::int64_t count, int threads, Metrics* rows,
-                                      Status* statuses) {
+std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& space,
+                                                              const std::int32_t* points,
+                                                              std::int64_t count, int threads,
+                                                              Metrics* rows, Status* statuses) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const std::int64_t chunks = (count + kChunk - 1) / kChunk;
   threads =
       static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(chunks, 1)));
   require_workers(threads);
   const auto width = static_cast<std::int64_t>(space.parameters.size());
-  // Here, where want of memory is an exception and not the end of the process.
   for (Worker& worker : workers_) {
+    // Here, where running out of memory is an exception and not the end of the process.
     worker.points.reserve(static_cast<std::size_t>(std::min(kChunk, count) * width));
+    worker.stray.reset();
   }
-  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
-  std::atomic<std::int64_t> next{0}, wrong{kNone};
+  std::atomic<std::int64_t> next{0};
   const auto work = [&](Worker& worker) {
     for (std::int64_t chunk = next++; chunk < chunks; chunk = next++) {
       const std::int64_t start = chunk * kChunk;
@@ -86,8 +80,10 @@ std::int64_t BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t*
       worker.points.assign(points + start * width, points + (start + size) * width);
       const std::int64_t entry = space.first_out_of_range(worker.points.data(), size);
       if (entry >= 0) {
-        lower(wrong, start * width + entry);
-        continue;
+        worker.stray = {start * width + entry, worker.points[static_cast<std::size_t>(entry)]};
+        // What nobody has begun with comes behind it.
+        next = chunks;
+        return;
       }
       worker.scorer.score(space, worker.points.data(), size, rows + start, statuses + start);
     }
@@ -109,7 +105,11 @@ std::int64_t BatchEvaluator::evaluate(const MapSpace& space, const std::int32_t*
   }
   work(workers_[0]);
   for (std::thread& other : others) other.join();
-  return wrong == kNone ? -1 : wrong.load();
+  std::optional<Stray> first;
+  for (const Worker& worker : workers_) {
+    if (worker.stray && (!first || worker.stray->index < first->index)) first = worker.stray;
+  }
+  return first;
 }
 
 BatchEvaluator::Single BatchEvaluator::evaluate(const Mapping& mapping) {

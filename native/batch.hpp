@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "map_space.hpp"
@@ -13,11 +14,17 @@ class BatchEvaluator {
  public:
   explicit BatchEvaluator(ScorerSpec spec) : spec_(std::move(spec)) {}
 
-  // Writes one row of metrics and one status per point and returns -1; or returns the index of the
-  // first entry out of range, and what is written means nothing. Rows depend on their point alone,
-  // so the result is the same for any number of threads.
-  std::int64_t evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                        int threads, Metrics* rows, Status* statuses);
+  // An entry of points that is out of range.
+  struct Stray {
+    std::int64_t index;
+    std::int32_t value;
+  };
+
+  // Writes one row of metrics and one status per point and returns nothing; or returns the first
+  // entry out of range, and what is written means nothing. Rows depend on their point alone, so the
+  // result is the same for any number of threads.
+  std::optional<Stray> evaluate(const MapSpace& space, const std::int32_t* points,
+                                std::int64_t count, int threads, Metrics* rows, Status* statuses);
 
   struct Single {
     Status status = Status::ok;
@@ -40,6 +47,7 @@ class BatchEvaluator {
 
     Scorer scorer;
     std::vector<std::int32_t> points;  // a copy: the caller may change its own meanwhile
+    std::optional<Stray> stray;
   };
 
   void require_workers(int threads);

@@ -19,6 +19,7 @@ Guard::Guard(const Layer& layer, const LoopNest& nest, const Hardware& hardware)
       nest_(nest),
       hardware_(hardware),
       macs_(static_cast<double>(nest.macs())),
+      macs_estimate_(nest.macs_estimate()),
       words_{static_cast<double>(nest.words(kInput)), static_cast<double>(nest.words(kFilter)),
              static_cast<double>(nest.words(kOutput))} {}
 
@@ -40,7 +41,7 @@ Status Guard::check_reading(const Metrics& metrics, const Read& read) {
   if (metrics.macs != macs_) return Status::mac_mismatch;
   const double lane_cycles = metrics.latency_cycles * hardware_.simd_lanes;
   if (macs_ > lane_cycles * hardware_.num_pes) return Status::above_peak;
-  if (lane_cycles < macs_) {
+  if (lane_cycles < macs_estimate_) {
     read();
     if (lane_cycles < busiest_pe_macs()) return Status::below_pe_load;
   }

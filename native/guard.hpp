@@ -48,6 +48,7 @@ class Guard {
   LoopNest nest_;
   Hardware hardware_;
   double macs_;
+  double macs_estimate_;  // at least what one PE can have, also where the other has wrapped around
   std::array<double, kTensors> words_;
   std::vector<Level> levels_;
   Mapping decoded_;

@@ -38,7 +38,7 @@ struct LoopNest {
 
 // The loop a layer's own dimension is; Y and X (their primed forms too) are P and Q.
 LoopId loop_of(Operator op, Dim dim);
-// The same by dimension, for who asks often.
+// The same by dimension, for callers that ask often.
 std::array<LoopId, kMaxDims> loops_of(Operator op);
 
 // The loops of more than one index.

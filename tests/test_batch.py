@@ -127,6 +127,26 @@ def test_an_empty_batch_has_empty_results() -> None:
     assert rows.status.shape == (0,)
 
 
+def test_the_value_refused_is_the_one_found() -> None:
+    task = problem(SMALL)
+    points = task.space.sample(30_000, np.random.default_rng(0))
+    refused: list[str] = []
+
+    def evaluate() -> None:
+        for _ in range(20):
+            try:
+                task.evaluate(points)
+            except MapSpaceError as error:
+                refused.append(str(error))
+
+    worker = threading.Thread(target=evaluate)
+    worker.start()
+    while worker.is_alive():
+        points[20_000, 0] = 2**30
+        points[20_000, 0] = 0
+    assert all("point 20000: l2_order = 1073741824 is not in 0.." in each for each in refused)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_first_point_out_of_range_is_named(threads: int) -> None:
     task = problem(SMALL)

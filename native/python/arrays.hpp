@@ -1,4 +1,4 @@
-// New arrays, sooner than pybind11 makes them: it keeps shape and strides on the heap.
+// New arrays, faster than pybind11 makes them: it keeps shape and strides on the heap.
 #pragma once
 
 #include <pybind11/numpy.h>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -45,32 +46,32 @@ class Evaluator {
     for (std::int64_t start = 0; start < total; start += kBlock) {
       // Between blocks Ctrl-C gets through.
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-      std::int64_t wrong;
+      std::optional<BatchEvaluator::Stray> stray;
       {
         py::gil_scoped_release release;
-        wrong = batch_.evaluate(space.space, point + start * width, std::min(kBlock, total - start),
+        stray = batch_.evaluate(space.space, point + start * width, std::min(kBlock, total - start),
                                 threads, row_data + start, status_data + start);
       }
-      require_in_range(space.space, point, wrong < 0 ? wrong : start * width + wrong);
+      if (stray) refuse(space.space, start * width + stray->index, stray->value);
     }
     return py::make_tuple(rows, statuses);
   }
 
   // One vector as a step of an environment shows it, and the product of some metrics, in one call:
   // what numpy and Python take for the same is several times what the model takes.
-  py::tuple observe(const NamedSpace& space, const py::object& values, const py::tuple& factors) {
+  py::tuple observe(const NamedSpace& space, const py::object& values, const py::tuple& columns) {
     const Points point = to_point(space.space, values);
     Metrics metrics;
     Status status;
-    std::int64_t wrong;
+    std::optional<BatchEvaluator::Stray> stray;
     {
       py::gil_scoped_release release;
-      wrong = batch_.evaluate(space.space, point.data(), 1, 1, &metrics, &status);
+      stray = batch_.evaluate(space.space, point.data(), 1, 1, &metrics, &status);
     }
-    require_in_range(space.space, point.data(), wrong);
+    if (stray) refuse(space.space, stray->index, stray->value);
     auto observation = new_array<float>(Shape<1>{kObserved});
     python::observe(metrics, observation.mutable_data());
-    return py::make_tuple(std::move(observation), value(status, metrics, factors),
+    return py::make_tuple(std::move(observation), value(status, metrics, columns),
                           informer_.inform(status, point, metrics));
   }
 
@@ -97,8 +98,7 @@ class Evaluator {
   std::vector<double> time_points(const NamedSpace& space, const py::array& points) {
     const std::int64_t count = count_points(space.space, points);
     const std::vector<std::int32_t> copied(data_of(points), data_of(points) + points.size());
-    require_in_range(space.space, copied.data(),
-                     space.space.first_out_of_range(copied.data(), count));
+    require_in_range(space.space, copied.data(), count);
     py::gil_scoped_release release;
     return batch_.time(space.space, copied.data(), count);
   }
@@ -150,7 +150,7 @@ void bind_evaluator(py::module_& module) {
            py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("guarded"))
       .def("evaluate", &Evaluator::evaluate, py::arg("space"), py::arg("points"),
            py::arg("threads") = 1)
-      .def("observe", &Evaluator::observe, py::arg("space"), py::arg("values"), py::arg("factors"))
+      .def("observe", &Evaluator::observe, py::arg("space"), py::arg("values"), py::arg("columns"))
       .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"))
       .def("time_points", &Evaluator::time_points, py::arg("space"), py::arg("points"))
       .def("time_mappings", &Evaluator::time_mappings, py::arg("mappings"));

@@ -19,7 +19,7 @@ class Informer {
  private:
   using Figures = std::array<double, kMetrics>;
 
-  // An earlier one, without its mapping. A copy that is given other values is made sooner than a
+  // An earlier one, without its mapping. A copy that is given other values is made faster than a
   // dictionary of so many names, and many figures are the same from mapping to mapping.
   struct Template {
     pybind11::dict information;

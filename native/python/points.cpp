@@ -6,7 +6,6 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "arrays.hpp"
 
@@ -87,8 +86,13 @@ std::int64_t count_points(const MapSpace& space, const py::array& points) {
   return points.shape(0);
 }
 
-void require_in_range(const MapSpace& space, const std::int32_t* points, std::int64_t index) {
-  if (index >= 0) throw out_of_range(space, index, std::to_string(points[index]));
+void refuse(const MapSpace& space, std::int64_t index, std::int32_t value) {
+  throw out_of_range(space, index, std::to_string(value));
+}
+
+void require_in_range(const MapSpace& space, const std::int32_t* points, std::int64_t count) {
+  const std::int64_t index = space.first_out_of_range(points, count);
+  if (index >= 0) refuse(space, index, points[index]);
 }
 
 Points to_point(const MapSpace& space, const py::object& values) {

@@ -16,9 +16,10 @@ using Points = pybind11::array_t<std::int32_t, pybind11::array::c_style>;
 Points to_point(const MapSpace& space, const pybind11::object& values);
 Points to_points(const MapSpace& space, const pybind11::object& values, pybind11::ssize_t count);
 
-// Throws std::invalid_argument if `index` is that of an entry of points, which is out of range;
-// none is if it is negative.
-void require_in_range(const MapSpace& space, const std::int32_t* points, std::int64_t index);
+// Throws std::invalid_argument, which names the entry of that index and value.
+[[noreturn]] void refuse(const MapSpace& space, std::int64_t index, std::int32_t value);
+// Throws the same if one of the points is out of range.
+void require_in_range(const MapSpace& space, const std::int32_t* points, std::int64_t count);
 
 // Returns N; throws std::invalid_argument unless the points are int32[N, D] in C order.
 std::int64_t count_points(const MapSpace& space, const pybind11::array& points);

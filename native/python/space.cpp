@@ -43,7 +43,7 @@ NamedSpace::NamedSpace(const NamedLayer& layer, const NamedValues& parameters,
 
 std::vector<NamedDirective> NamedSpace::decode(const py::object& values) const {
   const Points point = to_point(space, values);
-  require_in_range(space, point.data(), space.first_out_of_range(point.data(), 1));
+  require_in_range(space, point.data(), 1);
   Mapping mapping;
   space.decode(point.data(), mapping);
   return layer_.write(mapping);

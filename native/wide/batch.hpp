@@ -85,11 +85,11 @@ class Batch {
   }
 
   const Problem& problem_;
+  const MapSpace* space_ = nullptr;
 
  private:
   TilingColumns tilings_;
   int size_ = 0;
-  const MapSpace* space_ = nullptr;
   std::array<int, MapSpace::kMaxLoops> loop_{};  // by dimension of the space
   int first_place_ = 0;
   const Evaluate evaluate_;

@@ -21,7 +21,7 @@ struct Column {
 };
 
 struct TilingColumns {
-  // Where what is said of dimensions goes that are no loops: nobody reads it.
+  // The column of dimensions that are no loops; nobody reads it.
   static constexpr int kNoLoop = kMaxColumnLoops;
 
   struct Level {

@@ -1,5 +1,7 @@
 #include "batch.hpp"
 
+#include <algorithm>
+
 #include "../../wide/fastest.hpp"
 
 namespace gym::exact::wide {
@@ -13,7 +15,6 @@ Evaluate fastest() {
 }
 
 void Batch::open(const MapSpace& space, const Tiler& tiler) {
-  cluster_ = &space.cluster;
   gym::Batch<Problem>::open(space, [&](std::size_t d) {
     const LoopId id = tiler.loop(space.dims[d]);
     const Loop* first = problem_.loop.data();
@@ -24,7 +25,7 @@ void Batch::open(const MapSpace& space, const Tiler& tiler) {
 }
 
 Status Batch::add(const std::int32_t* point) {
-  if (cluster_->pick(point) > problem_.hardware.num_pes) return Status::cluster_exceeds_pes;
+  if (space_->cluster.pick(point) > problem_.hardware.num_pes) return Status::cluster_exceeds_pes;
   gym::Batch<Problem>::add(point);
   return Status::ok;
 }

@@ -17,9 +17,6 @@ class Batch : public gym::Batch<Problem> {
   void open(const MapSpace& space, const Tiler& tiler);
   // Adds a point, or says why it has no row.
   Status add(const std::int32_t* point);
-
- private:
-  const Choice* cluster_ = nullptr;
 };
 
 }  // namespace gym::exact::wide
