@@ -21,8 +21,12 @@ REPEATS = 5
 MAPPINGS = 20_000
 BATCH_SIZES = tuple(10**exponent for exponent in range(7))
 # Of small batches several are evaluated on the clock.
-_LEAST_TIMED = 1_000
+_LEAST_TIMED = 10_000
 _LARGE_REPEATS = 3
+_FIGURES = {
+    "evaluations_per_s": ("evaluations/s", "{:,.0f}"),
+    "times_one_thread": ("times one thread", "{:.2f}"),
+}
 
 
 def space_of(layer: str, schema: str = "legal13", hardware: str = "paper") -> MapSpace:
@@ -36,23 +40,20 @@ def rates() -> Section:
         "batches",
         f"{MAPPINGS:,} random mappings a batch",
         ("layer", "schema", "model", "threads"),
-        {
-            "evaluations_per_s": ("evaluations/s", "{:,.0f}"),
-            "times_one_thread": ("times one thread", "{:.2f}"),
-        },
+        _FIGURES,
         list(chain.from_iterable(_rates(layer) for layer in LAYERS)),
     )
 
 
 def batch_sizes() -> Section:
-    """Measure batches of other sizes, in one thread."""
+    """Measure batches of other sizes."""
     space = space_of(LAYERS[0])
     points = space.sample(BATCH_SIZES[-1], np.random.default_rng(0))
     return Section(
         "batch_sizes",
-        f"Batches of other sizes: random legal13 mappings of {LAYERS[0]}, one thread",
-        ("model", "batch"),
-        {"evaluations_per_s": ("evaluations/s", "{:,.0f}")},
+        f"Batches of other sizes: random legal13 mappings of {LAYERS[0]}",
+        ("model", "batch", "threads"),
+        _FIGURES,
         [row for model in MODELS for row in _sizes(Problem(space, model), points)],
     )
 
@@ -110,13 +111,22 @@ def _numbers_of_threads() -> list[int]:
 def _sizes(problem: Problem, points: Points) -> Iterator[Row]:
     for size in BATCH_SIZES:
         batches = max(1, _LEAST_TIMED // size)
-        work = partial(_evaluate, problem, points, size, batches)
+        works = {
+            threads: partial(_evaluate, problem, points, size, batches, threads)
+            for threads in _numbers_of_threads()
+        }
         repeats = REPEATS if size < MAPPINGS else _LARGE_REPEATS
-        seconds = interleaved({size: work}, repeats)[size]
-        rate = size * batches / seconds
-        yield {"model": problem.model, "batch": size, "evaluations_per_s": rate}
+        seconds = interleaved(works, repeats)
+        for threads, each in seconds.items():
+            yield {
+                "model": problem.model,
+                "batch": size,
+                "threads": threads,
+                "evaluations_per_s": size * batches / each,
+                "times_one_thread": seconds[1] / each,
+            }
 
 
-def _evaluate(problem: Problem, points: Points, size: int, batches: int) -> None:
+def _evaluate(problem: Problem, points: Points, size: int, batches: int, threads: int) -> None:
     for start in range(0, size * batches, size):
-        problem.evaluate(points[start : start + size])
+        problem.evaluate(points[start : start + size], threads)
