@@ -3,37 +3,15 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <system_error>
-#include <thread>
+#include <functional>
 
-#ifdef __linux__
-#include <sched.h>
-#endif
+#include "thread_pool.hpp"
 
 namespace gym {
 
 namespace {
 
 constexpr std::int64_t kChunk = 256;
-
-// A thread starts beside the one that starts it if the other processors have just had work, and may
-// stay there longer than a batch takes: a thread that calls this goes to one of the others.
-class Elsewhere {
- public:
-#ifdef __linux__
-  void go() const {
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 || here_ < 0) return;
-    CPU_CLR(static_cast<unsigned>(here_), &allowed);
-    if (CPU_COUNT(&allowed) > 0) sched_setaffinity(0, sizeof(allowed), &allowed);
-  }
-
- private:
-  const int here_ = sched_getcpu();
-#else
-  void go() const {}
-#endif
-};
 
 template <typename Work>
 std::vector<double> seconds_each(std::size_t count, const Work& work) {
@@ -73,7 +51,8 @@ std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& sp
     worker.stray.reset();
   }
   std::atomic<std::int64_t> next{0};
-  const auto work = [&](Worker& worker) {
+  const auto work = [&](int index) {
+    Worker& worker = workers_[static_cast<std::size_t>(index)];
     for (std::int64_t chunk = next++; chunk < chunks; chunk = next++) {
       const std::int64_t start = chunk * kChunk;
       const std::int64_t size = std::min(kChunk, count - start);
@@ -88,23 +67,7 @@ std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& sp
       worker.scorer.score(space, worker.points.data(), size, rows + start, statuses + start);
     }
   };
-  std::vector<std::thread> others;
-  others.reserve(static_cast<std::size_t>(threads - 1));
-  try {
-    const Elsewhere elsewhere;
-    for (int t = 1; t < threads; ++t) {
-      others.emplace_back(
-          [&work, elsewhere](Worker& worker) {
-            elsewhere.go();
-            work(worker);
-          },
-          std::ref(workers_[t]));
-    }
-  } catch (const std::system_error&) {
-    // The machine has no more threads: those there are do all the work.
-  }
-  work(workers_[0]);
-  for (std::thread& other : others) other.join();
+  ThreadPool::shared().run(threads, std::ref(work));
   std::optional<Stray> first;
   for (const Worker& worker : workers_) {
     if (worker.stray && (!first || worker.stray->index < first->index)) first = worker.stray;

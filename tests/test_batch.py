@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import subprocess
 import sys
 import threading
@@ -82,6 +84,44 @@ def test_many_threads_give_the_same_rows(model: str) -> None:
     one, many = task.evaluate(points), task.evaluate(points, threads=64)
     assert one.metrics.tobytes() == many.metrics.tobytes()
     assert one.status.tobytes() == many.status.tobytes()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads as Linux does")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    task = problem(SMALL)
+    points = task.space.sample(5000, np.random.default_rng(1))
+    expected = task.evaluate(points, threads=2)
+
+    def evaluate() -> None:
+        rows = task.evaluate(points, threads=2)
+        assert rows.metrics.tobytes() == expected.metrics.tobytes()
+        # One comes along with a fork, the one that forks.
+        assert len(os.listdir("/proc/self/task")) == 2
+
+    child = multiprocessing.get_context("fork").Process(target=evaluate)
+    child.start()
+    child.join(timeout=60)
+    child.kill()
+    assert child.exitcode == 0
+
+
+def test_signals_go_to_the_threads_of_the_caller() -> None:
+    # A thread of the core that took it would end the process.
+    script = """
+import os, signal
+import numpy as np
+from maestro_env.hardware import find_hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.problem import Problem
+space = MapSpace(Layer("GEMM", {"M": 8, "N": 8, "K": 8}), find_hardware("paper"))
+Problem(space).evaluate(space.sample(5000, np.random.default_rng(0)), threads=4)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+os.kill(os.getpid(), signal.SIGTERM)
+print(signal.sigwait({signal.SIGTERM}) == signal.SIGTERM)
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "True\n", "")
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1025, 2.5, "2", None, True])

@@ -1,12 +1,16 @@
-// Threaded batches for ThreadSanitizer: several callers of one evaluator, each call with several
-// threads, single mappings in between. Ends with 1 if any result differs from one thread's.
+// Threaded batches for ThreadSanitizer: several callers, of one evaluator and each of its own,
+// every call with several threads, single mappings in between. Ends with 1 if any result differs
+// from one thread's, or if the thread pool leaves work undone.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <thread>
 
+#include "../../native/thread_pool.hpp"
 #include "problems.hpp"
 
 namespace {
@@ -14,6 +18,35 @@ namespace {
 constexpr std::int64_t kMappings = 1500;  // several chunks for every thread
 constexpr int kCallers = 3;
 constexpr int kMostThreads = 4;
+
+void at_once(const std::function<void(int)>& work) {
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < kCallers; ++caller) callers.emplace_back(work, caller);
+  for (std::thread& caller : callers) caller.join();
+}
+
+// Runs that were over before their work was, or called with an index twice or not with the first.
+int wrong_runs() {
+  constexpr int kRuns = 300;
+  constexpr int kItems = 50;
+  std::atomic<int> wrong{0};
+  at_once([&](int caller) {
+    for (int run = 0; run < kRuns; ++run) {
+      std::atomic<int> next{0}, calls[kMostThreads] = {};
+      std::vector<int> done(kItems);
+      const int threads = 1 + (run + caller) % kMostThreads;
+      gym::ThreadPool::shared().run(threads, [&](int index) {
+        ++calls[index];
+        for (int item = next++; item < kItems; item = next++) ++done[item];
+      });
+      const bool each_once = std::all_of(std::begin(calls), std::end(calls),
+                                         [](const std::atomic<int>& times) { return times <= 1; });
+      const bool all_done = std::count(done.begin(), done.end(), 1) == kItems;
+      if (!each_once || !all_done || calls[0] != 1) ++wrong;
+    }
+  });
+  return wrong;
+}
 
 bool same(const driver::Results& one, const driver::Results& other) {
   return one.statuses == other.statuses && std::memcmp(one.rows.data(), other.rows.data(),
@@ -32,16 +65,14 @@ class Batch {
     gym::BatchEvaluator alone(spec_), shared(spec_);
     const driver::Results expected = evaluate(alone, 1);
     std::atomic<int> wrong{0};
-    std::vector<std::thread> callers;
-    for (int caller = 0; caller < kCallers; ++caller) {
-      callers.emplace_back([&, caller] {
-        for (int threads = kMostThreads; threads > caller; --threads) {
-          if (!same(evaluate(shared, threads), expected)) ++wrong;
-          if (!same_single(shared, expected, caller)) ++wrong;
-        }
-      });
-    }
-    for (std::thread& caller : callers) caller.join();
+    at_once([&](int caller) {
+      gym::BatchEvaluator own(spec_);
+      for (int threads = kMostThreads; threads > caller; --threads) {
+        if (!same(evaluate(shared, threads), expected)) ++wrong;
+        if (!same(evaluate(own, threads), expected)) ++wrong;
+        if (!same_single(shared, expected, caller)) ++wrong;
+      }
+    });
     return wrong;
   }
 
@@ -70,7 +101,8 @@ class Batch {
 }  // namespace
 
 int main() {
-  int wrong = 0;
+  int wrong = wrong_runs();
+  if (wrong > 0) std::fprintf(stderr, "thread pool: %d runs were wrong\n", wrong);
   for (const std::string model : {"exact", "maestro"}) {
     for (const bool guarded : {false, true}) {
       for (const driver::Square& square : driver::kSquares) {
