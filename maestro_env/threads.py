@@ -8,7 +8,7 @@ from maestro_env.checks import require_integer
 from maestro_env.errors import MapSpaceError
 
 POINTS_A_THREAD = 1024
-"""Fewer are evaluated about as soon as another thread has woken."""
+"""With fewer, waking another thread gains little where the processors have other work too."""
 
 _MAX_THREADS = 1024
 

@@ -41,7 +41,7 @@ class BatchEvaluator {
   std::vector<double> time(const std::vector<Mapping>& mappings);
 
  private:
-  // One a thread.
+  // One for each thread that takes part in a batch.
   struct Worker {
     explicit Worker(const ScorerSpec& spec) : scorer(spec) {}
 

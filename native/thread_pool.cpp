@@ -20,13 +20,17 @@ std::atomic<ThreadPool*> pool{nullptr};
 
 void renew() { pool = new ThreadPool; }
 
-// While one lives, threads that are started have all signals blocked: those are for the others.
+// While one lives, threads that are started have signals blocked, which are for the others; not
+// those that tell of an error of the thread itself, nor what a profiler sends.
 class Unsignalled {
  public:
   Unsignalled() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
+    sigset_t others;
+    sigfillset(&others);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF}) {
+      sigdelset(&others, own);
+    }
+    pthread_sigmask(SIG_SETMASK, &others, &before_);
   }
   ~Unsignalled() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   Unsignalled(const Unsignalled&) = delete;
@@ -36,15 +40,16 @@ class Unsignalled {
   sigset_t before_;
 };
 
-// The processors that this thread may run on, without the one it is on if there are others. Left to
-// itself the system may keep a thread beside the one that wakes it for longer than a batch takes.
+// The processors that this thread may run on, without the one it is on if there are enough of them
+// for so many threads. Left to itself the system may keep a thread beside the one that wakes it for
+// longer than a batch takes.
 class Elsewhere {
 #ifdef __linux__
  public:
-  Elsewhere() {
+  explicit Elsewhere(int threads) {
     if (sched_getaffinity(0, sizeof(processors_), &processors_) != 0) return;
     const int here = sched_getcpu();
-    if (here >= 0 && CPU_COUNT(&processors_) > 1)
+    if (here >= 0 && threads <= CPU_COUNT(&processors_))
       CPU_CLR(static_cast<unsigned>(here), &processors_);
   }
   void send(std::thread& thread) const {
@@ -55,6 +60,7 @@ class Elsewhere {
   cpu_set_t processors_{};
 #else
  public:
+  explicit Elsewhere(int) {}
   void send(std::thread&) const {}
 #endif
 };
@@ -62,7 +68,18 @@ class Elsewhere {
 }  // namespace
 
 struct ThreadPool::Job {
+  void call(int index) noexcept {
+    try {
+      work(index);
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(error_mutex);
+      error = std::current_exception();
+    }
+  }
+
   const std::function<void(int)>& work;
+  std::mutex error_mutex{};
+  std::exception_ptr error{};
   int running = 0;
   std::condition_variable ended{};
 };
@@ -88,7 +105,7 @@ ThreadPool::ThreadPool() = default;
 
 void ThreadPool::run(int threads, const std::function<void(int)>& work) {
   if (threads <= 1) return work(0);
-  const Elsewhere elsewhere;
+  const Elsewhere elsewhere(threads);
   Job job{work};
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -101,7 +118,7 @@ void ThreadPool::run(int threads, const std::function<void(int)>& work) {
       member->called.notify_one();
     }
   }
-  work(0);
+  job.call(0);
   std::unique_lock<std::mutex> lock(mutex_);
   for (Member& member : members_) {
     if (member.job != &job) continue;
@@ -109,6 +126,7 @@ void ThreadPool::run(int threads, const std::function<void(int)>& work) {
     idle_.push_back(&member);
   }
   job.ended.wait(lock, [&job] { return job.running == 0; });
+  if (job.error) std::rethrow_exception(job.error);
 }
 
 // Null if the machine has no room for another: those there are do all the work.
@@ -135,7 +153,7 @@ void ThreadPool::serve(Member& member) {
     member.job = nullptr;
     ++job.running;
     lock.unlock();
-    job.work(member.index);
+    job.call(member.index);
     lock.lock();
     idle_.push_back(&member);
     if (--job.running == 0) job.ended.notify_one();

@@ -18,7 +18,7 @@ class ThreadPool {
 
   // Calls work(0) here and work(1) to work(threads - 1) on other threads, and returns when all that
   // have begun have ended. Those that have not when work(0) ends are left out, so the calls must
-  // share what there is to do, as by a counter. They must not throw.
+  // share what there is to do, as by a counter. Throws what one of them threw.
   void run(int threads, const std::function<void(int)>& work);
 
  private:

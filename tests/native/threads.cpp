@@ -1,12 +1,15 @@
 // Threaded batches for ThreadSanitizer: several callers, of one evaluator and each of its own,
 // every call with several threads, single mappings in between. Ends with 1 if any result differs
-// from one thread's, or if the thread pool leaves work undone.
+// from one thread's, or if the thread pool leaves work undone, does not call its threads again or
+// loses an exception.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -46,6 +49,46 @@ int wrong_runs() {
     }
   });
   return wrong;
+}
+
+// Runs in which not all calls were under way at the same time, though the first waited for it.
+int lonely_runs() {
+  constexpr int kRuns = 3;  // the threads of the first take part in the others
+  int lonely = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    std::atomic<int> begun{0};
+    std::atomic<bool> all{false};
+    gym::ThreadPool::shared().run(kMostThreads, [&](int index) {
+      ++begun;
+      const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (index == 0 && !all && std::chrono::steady_clock::now() < patience) {
+        all = begun == kMostThreads;
+        std::this_thread::yield();
+      }
+    });
+    lonely += !all;
+  }
+  return lonely;
+}
+
+// Calls that threw, here or on another thread, and the caller heard of no such thing.
+int lost_exceptions() {
+  int lost = kMostThreads;
+  for (int thrower = 0; thrower < kMostThreads; ++thrower) {
+    std::atomic<bool> thrown{false};
+    try {
+      gym::ThreadPool::shared().run(kMostThreads, [&](int index) {
+        if (index == thrower) {
+          thrown = true;
+          throw std::runtime_error("of a call");
+        }
+        while (index == 0 && !thrown) std::this_thread::yield();
+      });
+    } catch (const std::runtime_error&) {
+      --lost;
+    }
+  }
+  return lost;
 }
 
 bool same(const driver::Results& one, const driver::Results& other) {
@@ -101,7 +144,9 @@ class Batch {
 }  // namespace
 
 int main() {
-  int wrong = wrong_runs();
+  int wrong = wrong_runs() + lonely_runs();
+  // These wait for other threads, whatever it takes.
+  if (wrong == 0) wrong = lost_exceptions();
   if (wrong > 0) std::fprintf(stderr, "thread pool: %d runs were wrong\n", wrong);
   for (const std::string model : {"exact", "maestro"}) {
     for (const bool guarded : {false, true}) {
