@@ -1,4 +1,4 @@
-// Threads that stay: starting one for every batch takes longer than a thousand mappings.
+// Threads that stay: starting one for every batch takes as long as hundreds of mappings.
 #pragma once
 
 #include <functional>
