@@ -7,17 +7,24 @@ SOURCES := $(NATIVE) setup.py pyproject.toml constraints.txt
 CPP := $(NATIVE) $(wildcard tests/native/*.?pp tests/plain/*.?pp tests/plain/*/*.?pp)
 FUZZ_SECONDS ?= 600
 
-.PHONY: run test differential fuzz threads clean
+.PHONY: run test check lint differential fuzz threads clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m experiments.run --layer mobilenetv2_l2 --objective edp
 
-test: $(VENV)/.installed
+# Linters, types and the suite, in minutes; on all processors.
+test: lint
+	$(BIN)/pytest -rs -n auto --dist worksteal
+
+# Everything, slow tests included.
+check: lint
+	$(BIN)/pytest -rs -n auto --dist worksteal -m "slow or not slow"
+
+lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
-	$(BIN)/pytest -rs
 
 # A million random points and more, bit for bit against the plain models.
 differential: $(VENV)/.installed
