@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*.?pp native/*/*.?pp native/*/*/*.?pp)
-SOURCES := $(NATIVE) setup.py pyproject.toml constraints.txt
 CPP := $(NATIVE) $(wildcard tests/native/*.?pp tests/plain/*.?pp tests/plain/*/*.?pp)
 FUZZ_SECONDS ?= 600
 
@@ -40,8 +39,13 @@ fuzz: $(VENV)/.installed
 threads: $(VENV)/.installed
 	$(BIN)/python tests/threads.py
 
+# The objects of the last build are kept: what no edit concerns is not compiled again.
+$(VENV)/.installed: $(VENV)/.packages $(NATIVE) setup.py
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	touch $@
+
 # Everything in one go under the constraints, so that nothing pulls another torch.
-$(VENV)/.installed: $(SOURCES)
+$(VENV)/.packages: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@

@@ -48,8 +48,8 @@ class ExactModel final : public Model {
   Traffic traffic_;
   wide::Problem wide_problem_;
   wide::Batch wide_batch_;
-  Findings findings_;
-  Report report_;
+  Findings findings_{};
+  Report report_{};
   int problem_ = -1;
 };
 
