@@ -51,10 +51,20 @@ Status Guard::check_reading(const Metrics& metrics, const Read& read) {
     read();
     if (lane_cycles < busiest_pe_macs()) return Status::below_pe_load;
   }
-  const bool compulsory = metrics.input_l2_reads >= words_[kInput] &&
-                          metrics.filter_l2_reads >= words_[kFilter] &&
-                          metrics.output_l2_writes >= words_[kOutput];
-  return compulsory ? Status::ok : Status::below_compulsory;
+  return has_compulsory_traffic(metrics) ? Status::ok : Status::below_compulsory;
+}
+
+// Checks each count that the lower bound of the energy charges.
+bool Guard::has_compulsory_traffic(const Metrics& metrics) const {
+  const double per_mac = std::min({metrics.input_l1_reads, metrics.filter_l1_reads,
+                                   metrics.output_l1_reads, metrics.output_l1_writes});
+  const double input =
+      std::min({metrics.input_l1_writes, metrics.input_l2_reads, metrics.input_l2_writes});
+  const double filter =
+      std::min({metrics.filter_l1_writes, metrics.filter_l2_reads, metrics.filter_l2_writes});
+  const double output = std::min(metrics.output_l2_reads, metrics.output_l2_writes);
+  return per_mac >= macs_ && input >= words_[kInput] && filter >= words_[kFilter] &&
+         output >= words_[kOutput];
 }
 
 // Tile sizes in outputs: a Y or X tile of input rows holds the windows that fit.

@@ -1,4 +1,4 @@
-// Physical checks no executable mapping fails, whatever a model claims: the guard.
+// The guard: physical checks that every executable mapping passes, whatever the model.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class Guard {
  public:
   Guard(const Layer& layer, const LoopNest& nest, const Hardware& hardware);
 
-  // The first check that fails: MACs, peak throughput, the busiest PE's load, L2 traffic.
+  // The first check that fails: MACs, peak throughput, the busiest PE's load, compulsory traffic.
   Status check(const Mapping& mapping, const Metrics& metrics);
   // The same for the mapping of a point in range.
   Status check(const MapSpace& space, const std::int32_t* point, const Metrics& metrics);
@@ -40,6 +40,7 @@ class Guard {
 
   template <typename Read>
   Status check_reading(const Metrics& metrics, const Read& read);
+  bool has_compulsory_traffic(const Metrics& metrics) const;
   void read_levels(const Mapping& mapping);
   std::int64_t tile_of(const Directive& directive) const;
   bool spread(LoopId loop) const;
