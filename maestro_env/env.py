@@ -83,7 +83,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         self,
         layer: str | Layer = "mobilenetv2_l2",
         objective: str = "edp",
-        hardware: str | Hardware = "paper",
+        hardware: str | Hardware = "unlimited",
         model: str = DEFAULT_MODEL,
         schema: str = "legal13",
         tiles: str = "integers",
