@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from experiments.flags import UsageError, option
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
@@ -26,12 +26,19 @@ MAPPERS_HELP = (
 class ProblemConfig:
     """The flags that make a mapping problem of a layer."""
 
-    hardware: str = option("paper", f"accelerator: {', '.join(PRESETS)}, FILE.yaml or FILE.m")
+    hardware: str = option(
+        "unlimited",
+        f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
+        "FILE.yaml or FILE.m",
+    )
     model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(MODELS)}")
     schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
     tiles: str = option("integers", f"choices of a tile size: {', '.join(TILES)}")
     guard: bool = option(True, "accept figures no machine could achieve (model maestro)")
     energy: str = option("total", f"form of energy: {', '.join(ENERGIES)}")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hardware", ALIASES.get(self.hardware, self.hardware))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from experiments.files import RecordError
 from experiments.goals import Goal
 from maestro_env.checks import MAX_INT
 from maestro_env.evaluator import Evaluator
+from maestro_env.hardware import ALIASES
 
 Number = TypeVar("Number", int, float)
 
@@ -21,6 +22,9 @@ BRIEF = reprlib.Repr()
 """Shows values of which nobody knows how long they are."""
 
 BRIEF.maxstring = 80
+
+# Where settings name hardware: older files may hold a preset's older name.
+_HARDWARE = {("config", "hardware"), ("hardware", "name")}
 
 
 def number(entry: dict[str, Any], name: str, kind: type[Number]) -> Number:
@@ -79,6 +83,8 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
             raise RecordError(f"{path}: {section!r} is not a JSON object")
         for name, new in values.items():
             old = recorded.get(name)
+            if (section, name) in _HARDWARE and isinstance(old, str):
+                old = ALIASES.get(old, old)
             if old != new:
                 raise RecordError(
                     f"{path}: the run was begun with {section} {name} = {BRIEF.repr(old)}, "

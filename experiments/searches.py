@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from experiments.stats import iqm
 from maestro_env.evaluator import Evaluator
+from maestro_env.hardware import PRESETS
 from maestro_env.problem import OK
 from mappers import make_mapper
 
@@ -155,9 +156,12 @@ def _stream(evaluator: Evaluator, mapper: str, seed: int) -> np.random.Generator
     be less certain than their intervals say.
     """
     problem, objective = evaluator.problem, evaluator.objective
-    layer, space = problem.layer, problem.space
+    layer, space, hardware = problem.layer, problem.space, problem.hardware
+    if hardware == PRESETS["unlimited"]:
+        # This preset was once called "paper"; under that name its seeds make the same searches.
+        hardware = replace(hardware, name="paper")
     goal = (
-        f"{layer.operator} {layer.dimensions} {layer.stride} {problem.hardware} {space.schema} "
+        f"{layer.operator} {layer.dimensions} {layer.stride} {hardware} {space.schema} "
         f"{space.tiles} {problem.model} {problem.guard} {objective.name}"
     )
     keys = [crc32(text.encode()) for text in (mapper, goal)]

@@ -1,4 +1,4 @@
-"""Many environments that step together: one batch of the core a step."""
+"""Many environments that step together: each step evaluates one batch."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from maestro_env.map_space import MapSpace, Points
 from maestro_env.threads import fitting_threads
 
 NOT_EVALUATED = 255
-"""Status code of a copy that the budget no longer covered; it indexes nothing in ``STATUSES``."""
+"""Status code of a copy that the budget does not cover; it is no index of ``STATUSES``."""
 
 _MAX_COPIES = 2**20
 
 
 class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]]):
-    """Copies of ``MaestroEnv`` over one evaluator, equal to single ones bit for bit.
+    """Copies of ``MaestroEnv`` over one evaluator, with the same results bit for bit.
 
     Spaces, observations, rewards and episode ends are those of ``MaestroEnv``, batched. All copies
     run in step, so they end an episode together.
@@ -137,7 +137,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         return seen, rewards, np.full(copies, terminated), np.full(copies, truncated), info
 
     def _evaluate(self, points: Points) -> tuple[Batch, Observations]:
-        """Evaluate what the budget covers, and fill the batch up to all copies."""
+        """Evaluate the copies that the budget covers, and pad the batch to all copies."""
         if self.exhausted:
             raise BudgetExceededError(
                 "a step of the environments asked for, but no evaluation remains"
@@ -189,14 +189,14 @@ def _require_reference(value: object) -> float:
 
 
 def _masked(arrays: dict[str, Any], mask: NDArray[np.bool_]) -> dict[str, Any]:
-    """Add Gymnasium's masks, which say of what copies an array tells."""
+    """Add Gymnasium's masks: the copies for which an array has values."""
     return arrays | {f"_{name}": mask for name in arrays}
 
 
 def make_vector_env(
     num_envs: int = 1, threads: int | None = None, **arguments: Any
 ) -> MaestroVectorEnv:
-    """Make copies of a ``MaestroEnv``; what ``gymnasium.make_vec`` calls.
+    """Make copies of a ``MaestroEnv``; ``gymnasium.make_vec`` calls this.
 
     Args:
         num_envs: copies, up to 2^20.

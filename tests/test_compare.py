@@ -178,7 +178,7 @@ REFUSED = {
     "samples": (["--samples=301"], "samples = 300, asked for 301"),
     "model": (["--model=maestro"], "model = 'exact', asked for 'maestro'"),
     "schema": (["--schema=full17"], "schema = 'legal13', asked for 'full17'"),
-    "hardware": (["--hardware=edge"], "hardware = 'paper', asked for 'edge'"),
+    "hardware": (["--hardware=edge"], "hardware = 'unlimited', asked for 'edge'"),
     "guard": (["--no-guard"], "guard = True, asked for False"),
 }
 

@@ -140,7 +140,7 @@ def test_plots_are_drawn_from_the_directory_alone(out: Path, tmp_path: Path) -> 
     for name in ("convergence.png", "convergence.svg"):
         assert (moved / name).read_bytes() == (out / name).read_bytes()
     svg = (out / "convergence.svg").read_text()
-    for text in ("lower bound", "random", "ga", "mobilenetv2_l2 on paper: edp", "evaluations"):
+    for text in ("lower bound", "random", "ga", "mobilenetv2_l2 on unlimited: edp", "evaluations"):
         assert f"<!-- {text} -->" in svg
 
 

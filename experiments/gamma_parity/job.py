@@ -21,7 +21,7 @@ from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 
-HARDWARE, MODEL, ENERGY = "paper", "maestro", "csv"
+HARDWARE, MODEL, ENERGY = "unlimited", "maestro", "csv"
 
 
 @dataclass(frozen=True)
