@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import product
 from typing import Any
 
@@ -100,6 +100,27 @@ def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective
     return Goal(problem, found, bound)
 
 
+def recorded_goal(config: dict[str, Any], facts: dict[str, Any]) -> Goal:
+    """Make the goal of what ``describe`` returned, without the files it may have been read from.
+
+    Args:
+        config: a ``ProblemConfig`` and more, as JSON.
+        facts: of the goal.
+
+    Raises:
+        LookupError, TypeError, AttributeError, ValueError: something else.
+    """
+    layer = facts["layer"]
+    named = {name: layer[name] for name in ("operator", "extents", "name", "count")}
+    problem = ProblemConfig(**{each.name: config[each.name] for each in fields(ProblemConfig)})
+    return make_goal(
+        problem,
+        Layer(**named, stride=tuple(layer["stride"])),
+        Hardware(**facts["hardware"]),
+        facts["objective"]["name"],
+    )
+
+
 def find_mappers(flag: str, text: str) -> tuple[str, ...]:
     """Return the mappers a flag names: ``all``, or some with commas between.
 
@@ -111,7 +132,8 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
         names = tuple(MAPPERS)
     elif "all" in names:
         raise UsageError(
-            f"{flag} {text}: 'all' stands alone; allowed: all, or some of {', '.join(MAPPERS)}"
+            f"{flag} {text}: 'all' cannot be combined; "
+            f"allowed: all, or some of {', '.join(MAPPERS)}"
         )
     made: dict[tuple[type, object], str] = {}
     for name in names:

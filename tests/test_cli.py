@@ -11,13 +11,13 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from experiments.config import RunConfig
 from run_helpers import contents, interrupt_after_import, load, run
 
 from experiments import cli, flags
 from experiments.bench.job import BenchConfig
 from experiments.cluster.job import ClusterConfig
 from experiments.compare.config import CompareConfig
-from experiments.config import RunConfig
 from experiments.exhaustive.config import ExhaustiveConfig
 from experiments.run.__main__ import main
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from clustering_helpers import partition
+from experiments.config import RunConfig, resolve
 from hypothesis import given
 from hypothesis import strategies as st
 from odd_mappers import ODD
@@ -17,7 +18,6 @@ from planted import LATENCY, PARTITION, planted
 import mappers
 from clustering import Samples, cluster
 from experiments import machine
-from experiments.config import RunConfig, resolve
 from experiments.datasets import Collected, collect, default_cache, describe
 from experiments.files import RecordError
 from experiments.goals import Goal

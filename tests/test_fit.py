@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from experiments.records import read_run, read_task
 from planted import planted
 
 from experiments.cluster.__main__ import main as cluster_main
 from experiments.compare.__main__ import main as compare_main
 from experiments.gamma_parity.__main__ import main as parity_main
-from experiments.records import read_run, read_task
 from experiments.run.__main__ import main as run_main
 from mappers import make_mapper
 

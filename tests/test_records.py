@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.config import RunConfig, resolve
+from experiments.records import read_run
 from run_helpers import SAMPLES, contents, load, run, trace_rows
 
 import mappers
-from experiments.config import RunConfig, resolve
 from experiments.files import RecordError, replacing
 from experiments.plots import draw
-from experiments.records import read_run
 from experiments.searches import Search, summarise
 from experiments.stats import iqm
 from experiments.tables import print_table, summary_table

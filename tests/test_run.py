@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from experiments.records import RunWriter, read_run
 from odd_mappers import ODD
 from run_helpers import FILES, SAMPLES, contents, load, run, trace_rows
 
 import mappers
-from experiments.records import RunWriter, read_run
 from experiments.run.__main__ import main
 from maestro_env.evaluator import Evaluator
 from mappers.base import Mapper, SearchResult
