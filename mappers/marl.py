@@ -118,6 +118,26 @@ class NetworkMarlMapper(MarlMapper):
     DEFAULT: ClassVar[MarlConfig] = MarlConfig(policy="mlp", batch=32, rate=0.003)
 
 
+class PaperMarlMapper(MarlMapper):
+    """The paper's agents, one per parameter, without what this project added to them.
+
+    Uniform start, no exploration beside the policy, no imitation, no refinement, no new starts.
+    """
+
+    DEFAULT: ClassVar[MarlConfig] = MarlConfig(
+        policy="mlp",
+        batch=64,
+        rate=0.003,
+        clip=0.2,
+        entropy=0.01,
+        exploration=0,
+        imitation=0,
+        refinement=0,
+        draw="uniform",
+        patience=0,
+    )
+
+
 class _Search:
     """A search under way.
 
