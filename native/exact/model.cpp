@@ -46,8 +46,11 @@ ExactModel::ExactModel(const Layer& layer, const Hardware& hardware)
       partition_(nest_),
       timer_(nest_, hardware_, partition_),
       traffic_(nest_, partition_),
-      wide_problem_(nest_, hardware_),
-      wide_batch_(wide_problem_) {
+      wide_problem_(nest_, hardware_, tiler_),
+      // Doubles count exactly what two levels of PEs of one MAC a cycle come to.
+      fits_lanes_(possible_ && checked_ && hardware.simd_lanes == 1 && wide_problem_.loops > 0 &&
+                  countable(nest_, 2, hardware.noc_latency, 0x1p51)),
+      lanes_(wide_problem_) {
   for (int levels = 1; levels <= kMaxLevels; ++levels) {
     countable_[levels - 1] = countable(nest_, levels, hardware.noc_latency, 0x1p60);
   }
@@ -70,26 +73,12 @@ Status ExactModel::evaluate(const MapSpace& space, const std::int32_t* point, Me
 
 void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
                           Metrics* rows, Status* statuses) {
-  if (count == 1 || !fits_side_by_side(space)) {
-    return Model::evaluate(space, points, count, rows, statuses);
-  }
-  const std::size_t width = space.parameters.size();
-  wide_batch_.open(space, tiler_);
-  const auto at = [&](std::int64_t i) { return points + static_cast<std::size_t>(i) * width; };
-  const auto add = [&](std::int64_t i) { return wide_batch_.add(at(i)); };
-  const auto single = [&](std::int64_t i) { return evaluate(space, at(i), rows[i]); };
-  evaluate_in_blocks(wide_batch_, count, rows, statuses, add, single);
-}
-
-// Whether all mappings of a space are two-level ones of uncut windows, with numbers that doubles
-// count exactly.
-bool ExactModel::fits_side_by_side(const MapSpace& space) const {
-  if (!wide_batch_.works() || !possible_ || !checked_ || !tiler_.reads(space) ||
-      hardware_.simd_lanes > 1) {
-    return false;
-  }
-  if (!countable(nest_, 2, hardware_.noc_latency, 0x1p51) || wide_problem_.loops == 0) return false;
-  return tiler_.leaves_windows(space);
+  // A mapping alone takes about as long either way.
+  if (count == 1 || !fits_lanes_) return Model::evaluate(space, points, count, rows, statuses);
+  const auto general = [&](std::int64_t i) {
+    return evaluate(space, points + i * std::ssize(space.parameters), rows[i]);
+  };
+  lanes_.evaluate(space, points, count, rows, statuses, general);
 }
 
 Status ExactModel::begin() {
