@@ -25,7 +25,7 @@ def test_every_instruction_set_gives_the_rows_of_the_general_path(flags: tuple[s
     ended = subprocess.run([str(binary)], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     lines = [line.split() for line in ended.stdout.splitlines()]
-    assert {("exact", "baseline"), ("maestro", "baseline")} <= {(each[0], each[1]) for each in lines}
+    assert [line[:2] for line in lines[:2]] == [["exact", "baseline"], ["maestro", "baseline"]]
     for _, _, mappings, left in lines:
         assert int(mappings) > 5_000
         assert 100 < int(left) < 0.7 * int(mappings)
