@@ -54,8 +54,11 @@ ExactModel::ExactModel(const Layer& layer, const Hardware& hardware)
       partition_(nest_),
       timer_(nest_, hardware_, partition_),
       traffic_(nest_, partition_),
-      wide_problem_(nest_, hardware_),
-      wide_batch_(wide_problem_) {
+      wide_problem_(nest_, hardware_, tiler_),
+      // Doubles count exactly what two levels of PEs of one MAC a cycle come to.
+      fits_lanes_(possible_ && checked_ && hardware.simd_lanes == 1 && wide_problem_.loops > 0 &&
+                  countable(nest_, 2, hardware.noc_latency, 0x1p51)),
+      lanes_(wide_problem_) {
   for (int levels = 1; levels <= kMaxLevels; ++levels) {
     countable_[levels - 1] = countable(nest_, levels, hardware.noc_latency, 0x1p60);
   }
@@ -76,32 +79,23 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     return Model::evaluate(space, points, count, rows, statuses, oversized);
   }
   if (always_fits_) oversized = Oversized::rows;
-  const std::size_t width = space.parameters.size();
-  const auto at = [&](std::int64_t i) { return points + static_cast<std::size_t>(i) * width; };
-  const auto single = [&](std::int64_t i) {
-    const Status status = tile(space, at(i), oversized);
+  const auto size = [&](std::int64_t i) {
+    return tile(space, points + i * std::ssize(space.parameters), oversized);
+  };
+  const auto general = [&](std::int64_t i) {
+    const Status status = size(i);
     if (status == Status::ok) this->count(rows[i]);
     return status;
   };
-  if (count == 1 || !fits_side_by_side(space)) {
-    for (std::int64_t i = 0; i < count; ++i) statuses[i] = single(i);
+  // A mapping alone takes about as long either way.
+  if (count == 1 || !fits_lanes_) {
+    for (std::int64_t i = 0; i < count; ++i) statuses[i] = general(i);
     return;
   }
-  wide_batch_.open(space, tiler_);
-  const auto add = [&](std::int64_t i) {
-    if (oversized == Oversized::rows) return wide_batch_.add(at(i));
-    const Status status = tile(space, at(i), oversized);
-    return status == Status::ok ? wide_batch_.add(at(i)) : status;
+  const auto first = [&](std::int64_t i) {
+    return oversized == Oversized::rows ? Status::ok : size(i);
   };
-  evaluate_in_blocks(wide_batch_, count, rows, statuses, add, single);
-}
-
-// Whether all mappings of a space are two-level ones of uncut windows, with numbers that doubles
-// count exactly.
-bool ExactModel::fits_side_by_side(const MapSpace& space) const {
-  if (!wide_batch_.works() || !possible_ || !checked_ || hardware_.simd_lanes > 1) return false;
-  if (!countable(nest_, 2, hardware_.noc_latency, 0x1p51) || wide_problem_.loops == 0) return false;
-  return tiler_.leaves_windows(space);
+  lanes_.evaluate(space, points, count, rows, statuses, first, general);
 }
 
 Status ExactModel::begin() {
