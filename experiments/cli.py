@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 INTERRUPTED = 130
@@ -74,6 +75,9 @@ def _run(package: str, argv: list[str] | None) -> int:
             config_class = get_type_hints(execute)["config"]
         if sys.stdout is None:
             return _no_output("it is closed")
+        if isinstance(sys.stdout, TextIOWrapper):
+            # Paths need not be text.
+            sys.stdout.reconfigure(errors="backslashreplace")
         status = flags.run(config_class, execute, package, argv)
         sys.stdout.flush()
         return status

@@ -296,7 +296,7 @@ def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:
         if other:
             commit = here["commit"]
             print(
-                f"note: {count} searches are of {other}; this commit is {commit}", file=sys.stderr
+                f"note: {count} searches are of {other}; this is commit {commit}", file=sys.stderr
             )
 
 
