@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import experiments.flags
 from maestro_env.cost import Cost
 from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace
@@ -29,6 +32,15 @@ SNIPPETS = [
     pytest.param(*found.groups(), id=f"{page.stem}-{number}")
     for page in PAGES
     for number, found in enumerate(SNIPPET.finditer(page.read_text(encoding="utf-8")), start=1)
+]
+COMMANDS = [
+    pytest.param(module, flags, id=f"{page.stem}: {module} {' '.join(flags.split())}")
+    for page in PAGES
+    for module, flags in re.findall(
+        r"^python -m (experiments\.\w+)(.*)$",
+        re.sub(r"\\\n *", "", page.read_text(encoding="utf-8")),
+        re.MULTILINE,
+    )
 ]
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 FILLED = {"x": True, "": False}
@@ -114,6 +126,27 @@ def test_every_schema_is_in_the_glossary() -> None:
 def test_every_preset_is_in_the_table_of_machines() -> None:
     text = (DOCS / "mapping.md").read_text(encoding="utf-8")
     assert all(re.search(rf"^\| `{preset}`", text, re.MULTILINE) for preset in PRESETS)
+
+
+def test_the_hardware_file_is_read(tmp_path: Path) -> None:
+    text = (DOCS / "mapping.md").read_text(encoding="utf-8")
+    path = tmp_path / "chip.yaml"
+    path.write_text(re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)[0])
+    assert find_hardware(str(path)).num_pes == 256
+
+
+@pytest.mark.parametrize(("module", "flags"), COMMANDS)
+def test_the_commands_have_these_flags(
+    module: str, flags: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = experiments.flags.run
+    monkeypatch.setattr(
+        experiments.flags,
+        "run",
+        lambda config, _, module, argv: run(config, lambda _: 0, module, argv),
+    )
+    main = import_module(f"{module}.__main__").main
+    assert main(shlex.split(flags, comments=True)) == 0
 
 
 @pytest.mark.parametrize(("snippet", "output"), SNIPPETS)
