@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*.?pp native/*/*.?pp native/*/*/*.?pp)
-CPP := $(NATIVE) $(wildcard tests/native/*.?pp tests/plain/*.?pp tests/plain/*/*.?pp)
+CPP := $(NATIVE) $(wildcard tests/native/*.?pp)
 FUZZ_SECONDS ?= 600
 
-.PHONY: run test check lint differential fuzz threads clean
+.PHONY: run test check lint fuzz threads clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m experiments.run --layer mobilenetv2_l2 --objective edp
@@ -24,10 +24,6 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
-
-# A million random points and more, bit for bit against the plain models.
-differential: $(VENV)/.installed
-	$(BIN)/python tests/differential.py
 
 # Needs clang with libFuzzer; installs atheris, which is libFuzzer for Python.
 fuzz: $(VENV)/.installed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import drawn
 import fuzz
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from maestro_env import _native
 from maestro_env.map_space import SCHEMAS
 from maestro_env.models import MODELS
+from maestro_env.workloads import find_layer
 
 GUARD = {"mac_mismatch", "below_pe_load", "below_compulsory"}
 DEATHS = {f"reference_{death}" for death in ("exit", "sigfpe", "abort", "segv", "undefined")}
@@ -19,7 +21,7 @@ DEATHS = {f"reference_{death}" for death in ("exit", "sigfpe", "abort", "segv", 
 def test_the_layers_are_twenty_different_ones() -> None:
     layers = {
         (each.operator, *each.extents.items(), each.stride)
-        for each in map(fuzz.find_layer, fuzz.LAYERS)
+        for each in map(find_layer, drawn.LAYERS)
     }
     assert len(layers) == 20
     assert {operator for operator, *_ in layers} == {"CONV", "DSCONV", "GEMM"}
