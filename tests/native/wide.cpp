@@ -85,7 +85,7 @@ class Maestro {
     Layer layer = driver::layer_of(square);
     if (random.coin()) layer.op = gym::Operator::dsconv;
     for (const gym::Dim axis : {gym::kY, gym::kX}) {
-      if (random.coin()) layer.stride[axis] = random.up_to(square.r + 1);
+      if (random.coin()) layer.stride[axis] = random.up_to(square.r + 2);
     }
     return layer;
   }
