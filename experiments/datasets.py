@@ -114,10 +114,9 @@ class _Recorder(Evaluator):
         super().__init__(goal.problem, goal.objective, budget, on_batch=on_batch)
         self.points: list[Points] = []
 
-    def evaluate(self, points: Points) -> Batch:
-        batch = super().evaluate(points)
+    def record(self, points: Points, batch: Batch) -> None:
+        super().record(points, batch)
         self.points.append(points.copy())
-        return batch
 
 
 def _read(path: Path, facts: str, goal: Goal, samples: int) -> Samples | None:

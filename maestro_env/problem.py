@@ -98,6 +98,25 @@ class Problem(Recomputed):
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
+    def score(
+        self, points: Points, objective: Objective, threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Evaluate int32[N, D] vectors for their objective alone.
+
+        Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
+        Both are those of ``evaluate``, and take less time: no other figures are written, and a
+        mapping that exceeds a buffer may have none.
+
+        Raises:
+            MapSpaceError: an array of another shape or type, or a vector out of range.
+        """
+        threads = require_threads(threads)
+        points, columns = np.asarray(points), objective.columns
+        try:
+            return self._native.score(self.space.native, points, columns, threads)
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
     def observe(
         self, vector: ArrayLike, objective: Objective
     ) -> tuple[NDArray[np.float32], float, dict[str, Any]]:
@@ -146,9 +165,10 @@ class Problem(Recomputed):
 
         None if none of them is valid.
         """
-        rows = self.evaluate(self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0)))
-        values = objective.function(rows.metrics)[rows.status == OK]
-        return float(np.median(values)) if len(values) else None
+        points = self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0))
+        values, status = self.score(points, objective)
+        valid = values[status == OK]
+        return float(np.median(valid)) if len(valid) else None
 
     def stride_warning(self) -> str | None:
         """Warn, with the measured valid fraction, where the model miscounts the layer."""

@@ -18,7 +18,6 @@ from maestro_env.episode import (
     episode_end,
     find_reward,
     first_observation,
-    observation,
     observation_space,
     require_episode_length,
 )
@@ -127,32 +126,32 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
             MapSpaceError: an action of another shape or type or out of range.
             BudgetExceededError: the budget is spent.
         """
-        batch = self._evaluate(self.space.as_points(actions, self.num_envs))
+        batch, seen = self._evaluate(self.space.as_points(actions, self.num_envs))
         self._steps += 1
         rewards = self._pay(batch.values)
-        seen, info = observation(batch.metrics), self._info(batch)
+        info = self._info(batch)
         terminated, truncated = episode_end(self._steps, self.episode_length)
         if terminated or truncated:
             seen, info = self._restart(seen, info)
         copies = self.num_envs
         return seen, rewards, np.full(copies, terminated), np.full(copies, truncated), info
 
-    def _evaluate(self, points: Points) -> Batch:
+    def _evaluate(self, points: Points) -> tuple[Batch, Observations]:
         """Evaluate what the budget covers, and fill the batch up to all copies."""
         if self.exhausted:
             raise BudgetExceededError(
                 "a step of the environments asked for, but no evaluation remains"
             )
         covered = int(min(self.num_envs, self.remaining))
-        batch = self.evaluator.evaluate(points[:covered])
+        batch, seen = self.evaluator.observe(points[:covered])
         rest = (0, self.num_envs - covered)
         if rest == (0, 0):
-            return batch
-        return Batch(
+            return batch, seen
+        batch = Batch(
             np.pad(batch.values, rest, constant_values=math.inf),
-            np.pad(batch.metrics, (rest, (0, 0)), constant_values=math.nan),
             np.pad(batch.status, rest, constant_values=NOT_EVALUATED),
         )
+        return batch, np.pad(seen, (rest, (0, 0)))
 
     def _pay(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.reference is None:

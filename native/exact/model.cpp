@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "../guard.hpp"
 #include "buffers.hpp"
 #include "figures.hpp"
 
@@ -25,6 +26,12 @@ std::optional<LoopNest> countable_nest(const Layer& layer) {
   return loop_nest(layer);
 }
 
+// Whether two levels of any tiles fit the buffers.
+bool always_fits(const Totals& totals, const Hardware& hardware) {
+  const double words = real(totals.words[0]) + real(totals.words[1]) + real(totals.words[2]);
+  return 4 * words <= real(hardware.l1_bytes) && words <= real(hardware.l2_bytes);
+}
+
 // Whether no counter reaches a bound (E7).
 bool countable(const LoopNest& nest, int levels, std::int64_t latency, double bound) {
   if (nest.macs_estimate() >= 0x1p62) return false;
@@ -42,6 +49,7 @@ ExactModel::ExactModel(const Layer& layer, const Hardware& hardware)
       checked_(countable_nest(layer)),
       nest_(checked_.value_or(LoopNest{})),
       totals_(nest_),
+      always_fits_(always_fits(totals_, hardware)),
       tiler_(nest_, layer.op),
       partition_(nest_),
       timer_(nest_, hardware_, partition_),
@@ -60,25 +68,32 @@ Status ExactModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   Status status = begin();
   if (status != Status::ok) return status;
   status = tiler_.tile(mapping, hardware_.num_pes, tiling_, problem_);
-  return status == Status::ok ? count(metrics) : status;
-}
-
-Status ExactModel::evaluate(const MapSpace& space, const std::int32_t* point, Metrics& metrics) {
-  if (!tiler_.reads(space)) return Model::evaluate(space, point, metrics);
-  Status status = begin();
-  if (status != Status::ok) return status;
-  status = tiler_.tile(space, point, hardware_.num_pes, tiling_);
-  return status == Status::ok ? count(metrics) : status;
+  if (status == Status::ok) status = size(Oversized::rows);
+  if (status == Status::ok) count(metrics);
+  return status;
 }
 
 void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                          Metrics* rows, Status* statuses) {
-  // A mapping alone takes about as long either way.
-  if (count == 1 || !fits_lanes_) return Model::evaluate(space, points, count, rows, statuses);
+                          Metrics* rows, Status* statuses, Oversized oversized) {
+  if (!tiler_.reads(space)) {
+    return Model::evaluate(space, points, count, rows, statuses, oversized);
+  }
+  if (always_fits_) oversized = Oversized::rows;
+  const auto at = [&](std::int64_t i) { return points + i * std::ssize(space.parameters); };
   const auto general = [&](std::int64_t i) {
-    return evaluate(space, points + i * std::ssize(space.parameters), rows[i]);
+    const Status status = tile(space, at(i), oversized);
+    if (status == Status::ok) this->count(rows[i]);
+    return status;
   };
-  lanes_.evaluate(space, points, count, rows, statuses, general);
+  // A mapping alone takes about as long either way.
+  if (count == 1 || !fits_lanes_) {
+    for (std::int64_t i = 0; i < count; ++i) statuses[i] = general(i);
+    return;
+  }
+  const auto screen = [&](std::int64_t i) {
+    return oversized == Oversized::rows ? Status::ok : tile(space, at(i), oversized);
+  };
+  lanes_.evaluate(space, points, count, rows, statuses, screen, general);
 }
 
 Status ExactModel::begin() {
@@ -88,18 +103,30 @@ Status ExactModel::begin() {
   return checked_ ? Status::ok : Status::bad_layer;
 }
 
-Status ExactModel::count(Metrics& metrics) {
+Status ExactModel::tile(const MapSpace& space, const std::int32_t* point, Oversized oversized) {
+  Status status = begin();
+  if (status == Status::ok) status = tiler_.tile(space, point, hardware_.num_pes, tiling_);
+  return status == Status::ok ? size(oversized) : status;
+}
+
+Status ExactModel::size(Oversized oversized) {
   if (!countable_[tiling_.levels - 1]) return Status::overflow;
+  size_buffers(nest_, tiling_, findings_);
+  if (oversized == Oversized::rows) return Status::ok;
+  const int last = tiling_.levels - 1;
+  return check_capacities(real(findings_.buffer[last] + findings_.l1_share(tiling_.levels)),
+                          real(required_l2_bytes(nest_, totals_.words, tiling_)), hardware_);
+}
+
+void ExactModel::count(Metrics& metrics) {
   partition_.cut(tiling_);
   findings_.onchip_cycles = timer_.run(tiling_, findings_.profile);
   traffic_.count(tiling_, findings_.words);
   findings_.busy_pe_cycles = hardware_.simd_lanes == 1
                                  ? totals_.macs
                                  : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
-  size_buffers(nest_, tiling_, findings_);
   report_.write(totals_, tiling_.levels, hardware_, findings_);
   fill(report_, hardware_, metrics);
-  return Status::ok;
 }
 
 std::vector<ClusterMetrics> ExactModel::clusters() const {

@@ -33,6 +33,13 @@ struct BasicFindings {
   std::array<Number, kMaxLevels> buffer;
   std::array<Number, kMaxLevels> sharers;
   BasicProfile<Number> profile;
+
+  // Buffers of clusters are pooled from the L1s of their PEs.
+  GYM_INLINE Number l1_share(int levels) const {
+    Number share{};
+    for (int j = 0; j + 1 < levels; ++j) share += ceil_div(buffer[j], sharers[j]);
+    return share;
+  }
 };
 using Findings = BasicFindings<Count>;
 
@@ -81,6 +88,7 @@ struct BasicReport {
                       ceil_div(profile.last_out, offchip_bw),
                   ceil_div(offchip_words(), offchip_bw));
     write_clusters(levels - 1, findings);
+    l1_share = findings.l1_share(levels);
     l1_size = findings.buffer[levels - 1];
     l1_accesses = number<Number>(4 * macs) + l1.unit_input + l1.unit_filter;
     l2_accesses = fetched() + plan.offchip_in[kInput] + plan.offchip_in[kFilter] +
@@ -118,16 +126,14 @@ struct BasicReport {
   }
 
  private:
-  // Buffers of clusters are pooled from the L1s of their PEs.
   GYM_INLINE void write_clusters(int levels, const BasicFindings<Number>& findings) {
     cluster_levels = levels;
-    mid_accesses = l1_share = Number{};
+    mid_accesses = Number{};
     for (int j = 0; j < levels; ++j) {
       BasicClusterBuffers<Number>& buffers = clusters[j];
       buffers.written = findings.words[j];
       buffers.read = findings.words[j + 1];
       buffers.size = findings.buffer[j];
-      l1_share += ceil_div(buffers.size, findings.sharers[j]);
       // A word that leaves the level below is added to or sent on: written and read once.
       mid_accesses += buffers.written.unit_input + buffers.written.unit_filter +
                       buffers.read.fetched_input + buffers.read.fetched_filter +
