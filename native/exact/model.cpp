@@ -79,11 +79,9 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     return Model::evaluate(space, points, count, rows, statuses, oversized);
   }
   if (always_fits_) oversized = Oversized::rows;
-  const auto size = [&](std::int64_t i) {
-    return tile(space, points + i * std::ssize(space.parameters), oversized);
-  };
+  const auto at = [&](std::int64_t i) { return points + i * std::ssize(space.parameters); };
   const auto general = [&](std::int64_t i) {
-    const Status status = size(i);
+    const Status status = tile(space, at(i), oversized);
     if (status == Status::ok) this->count(rows[i]);
     return status;
   };
@@ -92,10 +90,10 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     for (std::int64_t i = 0; i < count; ++i) statuses[i] = general(i);
     return;
   }
-  const auto first = [&](std::int64_t i) {
-    return oversized == Oversized::rows ? Status::ok : size(i);
+  const auto screen = [&](std::int64_t i) {
+    return oversized == Oversized::rows ? Status::ok : tile(space, at(i), oversized);
   };
-  lanes_.evaluate(space, points, count, rows, statuses, first, general);
+  lanes_.evaluate(space, points, count, rows, statuses, screen, general);
 }
 
 Status ExactModel::begin() {

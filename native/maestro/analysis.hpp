@@ -126,7 +126,6 @@ class Analysis {
   template <typename Result>
   Status time_work(int j, const Result& total, Work& work);
   Status run_jobs(int j, Work& work);
-  Status run_below(int j, std::uint32_t remainders, SubResult& sub);
   void size_buffers(const Step& step, const Work& work, LevelResult& total) const;
   bool time_offchip(const LevelResult& total);
   bool require_offchip(const LevelResult& total, Work& work) const;

@@ -50,13 +50,13 @@ Status MaestroModel::evaluate(const Mapping& mapping, Metrics& metrics) {
 
 void MaestroModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
                             Metrics* rows, Status* statuses, Oversized oversized) {
+  const bool several_windows = windows_[0].several() || windows_[1].several();
+  if (several_windows) return Model::evaluate(space, points, count, rows, statuses, oversized);
+  const auto screen = [](std::int64_t) { return Status::ok; };
   const auto general = [&](std::int64_t i) {
     return Model::evaluate(space, points + i * std::ssize(space.parameters), rows[i]);
   };
-  const auto first = [](std::int64_t) { return Status::ok; };
-  const bool several_windows = windows_[0].several() || windows_[1].several();
-  if (several_windows) return Model::evaluate(space, points, count, rows, statuses, oversized);
-  lanes_.evaluate(space, points, count, rows, statuses, first, general);
+  lanes_.evaluate(space, points, count, rows, statuses, screen, general);
 }
 
 // Whether the binary's parser takes the sizes: positive, and R or S not cut in time (S1.3).

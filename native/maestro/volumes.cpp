@@ -19,7 +19,6 @@ void Volumes::prepare(const LayerTable& table, const Level& level, const Level* 
   table_ = &table;
   level_ = &level;
   spread_ready_ = 0;
-  flow_.described = false;
   settled_edges_ = 0;
   settled_factors_ = Factors{};
   settled_reach_ = Reach{};

@@ -17,12 +17,12 @@ class Batch {
                  const Target& single = target_for_one())
       : problem_(problem), block_(block), single_(single) {}
 
-  // Writes a row and a status each. `first(i)` returns `ok`, or why point i has no row;
-  // `general(i)` evaluates it where it is not right here; all of them, if the problem does not read
-  // the space.
-  template <typename First, typename General>
+  // Writes a row and a status each. `screen(i)` returns `ok`, or why point i needs no row;
+  // `general(i)` does that too and evaluates a point that is not right here: all of them, if the
+  // problem does not read the space.
+  template <typename Screen, typename General>
   void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses, First first, General general) {
+                Metrics* rows, Status* statuses, Screen screen, General general) {
     const Target& target = count == 1 ? single_ : block_;
     const bool reads = open(space);
     std::array<std::int64_t, kBlock> index{};
@@ -53,7 +53,7 @@ class Batch {
         statuses[i] = general(i);
         continue;
       }
-      statuses[i] = first(i);
+      statuses[i] = screen(i);
       if (statuses[i] != Status::ok) continue;
       add(space, points, size);
       index[static_cast<std::size_t>(size++)] = i;

@@ -85,7 +85,7 @@ class Maestro {
     Layer layer = driver::layer_of(square);
     if (random.coin()) layer.op = gym::Operator::dsconv;
     for (const gym::Dim axis : {gym::kY, gym::kX}) {
-      if (random.coin()) layer.stride[axis] = random.up_to(square.r + 1);
+      if (random.coin()) layer.stride[axis] = random.up_to(square.r + 2);
     }
     return layer;
   }
@@ -150,12 +150,14 @@ void compare(const Layer& layer, const Hardware& hardware, const MapSpace& space
   }
   gym::Batch batch(side.problem, target, target);
   const auto evaluate = [&](std::int64_t first, std::int64_t count) {
-    batch.evaluate(space, point(first), count, &lanes.rows[first], &lanes.statuses[first],
-                   [&](std::int64_t i) {
-                     ++score.left;
-                     lanes.rows[first + i] = general.rows[first + i];
-                     return general.statuses[first + i];
-                   });
+    batch.evaluate(
+        space, point(first), count, &lanes.rows[first], &lanes.statuses[first],
+        [](std::int64_t) { return gym::Status::ok; },
+        [&](std::int64_t i) {
+          ++score.left;
+          lanes.rows[first + i] = general.rows[first + i];
+          return general.statuses[first + i];
+        });
   };
   evaluate(0, kMappings - kAlone);
   for (std::int64_t i = kMappings - kAlone; i < kMappings; ++i) evaluate(i, 1);

@@ -37,8 +37,6 @@ struct Level {
 struct States {
   Wide steady, edge;  // how often they occur
   WideFlag unrolled, partial, ragged;
-
-  GYM_INLINE Wide count() const { return 1 + steady + edge; }
 };
 
 GYM_INLINE WideFlag flag(bool value) { return (value ? number<Wide>(1) : Wide{}) > 0; }
@@ -157,8 +155,7 @@ GYM_INLINE WideFlag is_regular(const Problem& problem, const Level& level) {
   WideFlag regular = level.units >= 1;
   for (int d = 0; d < problem.loops; ++d) {
     const LevelLoop& loop = level.loop[d];
-    regular &= (loop.size <= loop.extent) & (loop.offset > 0) & (loop.input.edge > 0) &
-               (loop.input.edge <= loop.size) & (loop.output.edge > 0);
+    regular &= (loop.size <= loop.extent) & (loop.offset > 0) & (loop.output.edge >= Wide{});
   }
   return regular;
 }
