@@ -65,22 +65,21 @@ Status ExactModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   Status status = begin();
   if (status != Status::ok) return status;
   status = tiler_.tile(mapping, hardware_.num_pes, tiling_, problem_);
-  if (status == Status::ok) status = size(Oversized::rows);
-  if (status == Status::ok) count(metrics);
+  if (status == Status::ok) status = size(Detail::rows);
+  if (status == Status::ok) count(Detail::rows, metrics);
   return status;
 }
 
 void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                          Metrics* rows, Status* statuses, Oversized oversized) {
+                          Metrics* rows, Status* statuses, Detail detail) {
   if (!tiler_.reads(space)) {
-    return Model::evaluate(space, points, count, rows, statuses, oversized);
+    return Model::evaluate(space, points, count, rows, statuses, detail);
   }
-  if (always_fits_) oversized = Oversized::rows;
   const std::size_t width = space.parameters.size();
   const auto at = [&](std::int64_t i) { return points + static_cast<std::size_t>(i) * width; };
   const auto single = [&](std::int64_t i) {
-    const Status status = tile(space, at(i), oversized);
-    if (status == Status::ok) this->count(rows[i]);
+    const Status status = tile(space, at(i), detail);
+    if (status == Status::ok) this->count(detail, rows[i]);
     return status;
   };
   if (count == 1 || !fits_side_by_side(space)) {
@@ -88,10 +87,14 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     return;
   }
   wide_batch_.open(space, tiler_);
+  const bool all = timer_.always_served() && (detail == Detail::rows || always_fits_);
   const auto add = [&](std::int64_t i) {
-    if (oversized == Oversized::rows) return wide_batch_.add(at(i));
-    const Status status = tile(space, at(i), oversized);
-    return status == Status::ok ? wide_batch_.add(at(i)) : status;
+    if (all) return wide_batch_.add(at(i));
+    const Status status = tile(space, at(i), detail);
+    if (status != Status::ok) return status;
+    if (timer_.may_never_wait(tiling_)) return wide_batch_.add(at(i));
+    this->count(detail, rows[i]);
+    return status;
   };
   evaluate_in_blocks(wide_batch_, count, rows, statuses, add, single);
 }
@@ -111,30 +114,34 @@ Status ExactModel::begin() {
   return checked_ ? Status::ok : Status::bad_layer;
 }
 
-Status ExactModel::tile(const MapSpace& space, const std::int32_t* point, Oversized oversized) {
+Status ExactModel::tile(const MapSpace& space, const std::int32_t* point, Detail detail) {
   Status status = begin();
   if (status == Status::ok) status = tiler_.tile(space, point, hardware_.num_pes, tiling_);
-  return status == Status::ok ? size(oversized) : status;
+  return status == Status::ok ? size(detail) : status;
 }
 
-Status ExactModel::size(Oversized oversized) {
+Status ExactModel::size(Detail detail) {
   if (!countable_[tiling_.levels - 1]) return Status::overflow;
   size_buffers(nest_, tiling_, findings_);
-  if (oversized == Oversized::rows) return Status::ok;
+  if (detail == Detail::rows || always_fits_) return Status::ok;
   const int last = tiling_.levels - 1;
   return check_capacities(real(findings_.buffer[last] + findings_.l1_share(tiling_.levels)),
                           real(required_l2_bytes(nest_, totals_.words, tiling_)), hardware_);
 }
 
-void ExactModel::count(Metrics& metrics) {
+void ExactModel::count(Detail detail, Metrics& metrics) {
   partition_.cut(tiling_);
-  findings_.onchip_cycles = timer_.run(tiling_, findings_.profile);
+  findings_.onchip_cycles = timer_.run(tiling_, detail, findings_.profile);
   traffic_.count(tiling_, findings_.words);
   findings_.busy_pe_cycles = hardware_.simd_lanes == 1
                                  ? totals_.macs
                                  : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
   report_.write(totals_, tiling_.levels, hardware_, findings_);
-  fill(report_, hardware_, metrics);
+  if (detail == Detail::costs) {
+    fill_costs(report_, metrics);
+  } else {
+    fill(report_, hardware_, metrics);
+  }
 }
 
 std::vector<ClusterMetrics> ExactModel::clusters() const {

@@ -49,10 +49,10 @@ Status MaestroModel::evaluate(const Mapping& mapping, Metrics& metrics) {
 }
 
 void MaestroModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                            Metrics* rows, Status* statuses, Oversized oversized) {
+                            Metrics* rows, Status* statuses, Detail detail) {
   const bool several_windows = windows_[0].several() || windows_[1].several();
   if (count == 1 || several_windows || !wide_batch_.reads(space)) {
-    return Model::evaluate(space, points, count, rows, statuses, oversized);
+    return Model::evaluate(space, points, count, rows, statuses, detail);
   }
   const std::size_t width = space.parameters.size();
   const auto at = [&](std::int64_t i) { return points + static_cast<std::size_t>(i) * width; };
