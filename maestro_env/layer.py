@@ -8,8 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 
 from maestro_env import _native
-from maestro_env.checks import require_integer, require_type
-from maestro_env.errors import LayerError
+from maestro_env.checks import require_integer, require_name, require_type
+from maestro_env.errors import LayerError, quoted
 
 _CONVOLUTION = ("K", "C", "Y", "X", "R", "S")
 
@@ -51,7 +51,7 @@ class Layer:
     count: int = 1
 
     def __post_init__(self) -> None:
-        require_type("a layer's name", self.name, str, LayerError, "such as mobilenetv2_l2")
+        require_name("a layer's name", self.name, LayerError, "such as mobilenetv2_l2")
         require_type("a layer's extents", self.extents, Mapping, LayerError, "such as {'K': 16}")
         self._check_dimensions()
         extents = {name: self.extents[name] for name in self._allowed if name in self.extents}
@@ -132,12 +132,12 @@ class Layer:
     def _check_dimensions(self) -> None:
         if not isinstance(self.operator, str) or self.operator not in DIMENSIONS:
             allowed = ", ".join(DIMENSIONS)
-            raise LayerError(f"unknown operator '{self.operator}': allowed: {allowed}")
+            raise LayerError(f"unknown operator {quoted(self.operator)}: allowed: {allowed}")
         needed = DIMENSIONS[self.operator]
         missing = [name for name in needed if name not in self.extents]
         unknown = [name for name in self.extents if name not in self._allowed]
         if missing or unknown:
-            problem = f"lacks {missing[0]}" if missing else f"has no dimension '{unknown[0]}'"
+            problem = f"lacks {missing[0]}" if missing else f"has no dimension {quoted(unknown[0])}"
             raise LayerError(
                 f"layer {self.name or self.operator}: a {self.operator} {problem}; "
                 f"dimensions: {', '.join(self._allowed)}"
@@ -153,7 +153,7 @@ class Layer:
             stride_y, stride_x = self.stride
         except (TypeError, ValueError):
             raise LayerError(
-                f"layer {self.name or self.operator}: stride is {self.stride!r}; "
+                f"layer {self.name or self.operator}: stride is {quoted(self.stride)}; "
                 "allowed: a pair, the strides of Y and X"
             ) from None
         stride = (number("stride of Y", stride_y), number("stride of X", stride_x))
