@@ -13,10 +13,8 @@ _LONGEST_MESSAGE = 4000
 
 
 def printable(text: str) -> str:
-    """Return a text on one line, not too long and without control characters: those are escaped."""
-    if not text.isprintable():
-        text = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
-    return _cut(text, _LONGEST_MESSAGE)
+    """Return a text on one line: what a terminal would obey or cannot show is escaped."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def quoted(value: object) -> str:
@@ -55,7 +53,7 @@ class MaestroEnvError(Exception):
     """Root of this package's errors; a message is one line that any terminal can show."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(printable(message))
+        super().__init__(_cut(printable(message), _LONGEST_MESSAGE))
 
 
 class LayerError(MaestroEnvError, ValueError):

@@ -138,9 +138,8 @@ class Layer:
         unknown = [name for name in self.extents if name not in self._allowed]
         if missing or unknown:
             problem = f"lacks {missing[0]}" if missing else f"has no dimension {quoted(unknown[0])}"
-            raise LayerError(
-                f"layer {self.name or self.operator}: a {self.operator} {problem}; "
-                f"dimensions: {', '.join(self._allowed)}"
+            raise self._error(
+                f"a {self.operator} {problem}; dimensions: {', '.join(self._allowed)}"
             )
 
     def _check_numbers(self) -> None:
@@ -152,24 +151,26 @@ class Layer:
         try:
             stride_y, stride_x = self.stride
         except (TypeError, ValueError):
-            raise LayerError(
-                f"layer {self.name or self.operator}: stride is {quoted(self.stride)}; "
-                "allowed: a pair, the strides of Y and X"
+            raise self._error(
+                f"stride is {quoted(self.stride)}; allowed: a pair, the strides of Y and X"
             ) from None
         stride = (number("stride of Y", stride_y), number("stride of X", stride_x))
         object.__setattr__(self, "stride", stride)
         object.__setattr__(self, "count", number("count", self.count))
         if not self.is_convolution and self.is_strided:
-            raise LayerError(f"layer {self.name or self.operator}: a GEMM has no stride")
+            raise self._error("a GEMM has no stride")
 
     def _check_window(self) -> None:
         for axis, window in (("Y", "R"), ("X", "S")) if self.is_convolution else ():
             if self.extents[window] > self.extents[axis]:
-                raise LayerError(
-                    f"layer {self.name or self.operator}: the window {window} = "
-                    f"{self.extents[window]} is larger than the input {axis} = "
-                    f"{self.extents[axis]}; enlarge {axis} (padding counts) or shrink {window}"
+                raise self._error(
+                    f"the window {window} = {self.extents[window]} is larger than the input "
+                    f"{axis} = {self.extents[axis]}; enlarge {axis} (padding counts) or shrink "
+                    f"{window}"
                 )
+
+    def _error(self, problem: str) -> LayerError:
+        return LayerError(f"layer {self.name or self.operator}: {problem}")
 
     def _exact_macs(self) -> int:
         product = 1

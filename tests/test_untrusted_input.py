@@ -23,6 +23,7 @@ from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.problem import STATUSES, Problem
 from maestro_env.workloads import find_layer
+from mappers import make_mapper
 
 GEMM = Layer("GEMM", {"M": 2**18, "N": 2**18, "K": 2**18})
 ENDLESS = Path("/dev/zero")
@@ -83,21 +84,11 @@ def test_a_budget_is_a_positive_integer(budget: object) -> None:
 NAMES = ["a$b$", "\x1b[31mred", "two\nlines", "x" * 5_000_000, "\udcff", "\u202etxt", "tab\t"]
 
 
-@pytest.mark.parametrize("name", NAMES, ids=quoted)
-def test_a_name_no_plot_file_or_terminal_can_show_is_refused(name: str, tmp_path: Path) -> None:
-    allowed = "at most 200 printable characters, none of them $"
-    refused(lambda: Hardware(4, name=name), HardwareError, "name", allowed)
-    refused(lambda: Layer("GEMM", {"M": 1, "N": 1, "K": 1}, name=name), LayerError, allowed)
-    if len(name) > 200:
-        return
-    table = tmp_path / f"{name}.csv"
-    table.write_text("M,N,K,0,0,0,T\n1,2,3,1,1,1,3\n")
-    refused(lambda: find_layer(str(table)), LayerError, allowed)
-    machine = tmp_path / f"{name}.yaml"
-    machine.write_text("num_pes: 4")
-    refused(lambda: find_hardware(str(machine)), HardwareError, allowed)
-    machine.write_text("num_pes: 4\nname: chip")
-    assert find_hardware(str(machine)).name == "chip"
+def test_a_long_name_is_refused() -> None:
+    assert Hardware(4, name="層" * 200).name == "層" * 200
+    allowed = "allowed: at most 200 characters"
+    refused(lambda: Hardware(4, name="x" * 201), HardwareError, allowed)
+    refused(lambda: Layer("GEMM", GEMM.extents, name="x" * 201), LayerError, allowed)
 
 
 @pytest.mark.parametrize("name", NAMES, ids=quoted)
@@ -106,8 +97,17 @@ def test_unknown_names_are_shown_in_one_short_line(name: str) -> None:
         refused(lambda find=find: find(name), MaestroEnvError, "unknown")
 
 
-def test_names_of_other_languages_are_taken() -> None:
-    assert Hardware(4, name="größe 層").name == "größe 層"
+@pytest.mark.parametrize("name", [name for name in NAMES if len(name) < 200], ids=quoted)
+def test_files_of_any_name_are_read_and_named_in_one_line(name: str, tmp_path: Path) -> None:
+    machine, table = tmp_path / f"{name}.yaml", tmp_path / f"{name}.csv"
+    machine.write_text("num_pes: 4\n")
+    assert find_hardware(str(machine)) == Hardware(4, name=name)
+    machine.write_text("num_pes: 0\n")
+    refused(lambda: find_hardware(str(machine)), HardwareError, "num_pes is 0")
+    table.write_text("M,N,K,0,0,0,T\n1,2,3,1,1,1,3\n")
+    assert find_layer(str(table)).name == f"{name}_l0"
+    table.write_text("M,N,K,0,0,0,T\n1,2,0,1,1,1,3\n")
+    refused(lambda: find_layer(str(table)), LayerError, "K is 0")
 
 
 # --- Files --------------------------------------------------------------------------------------
@@ -119,6 +119,13 @@ def test_no_file_is_read_without_limit(suffix: str, tmp_path: Path) -> None:
     path.symlink_to(ENDLESS)
     find, error = (find_layer, LayerError) if suffix == "csv" else (find_hardware, HardwareError)
     refused(lambda: find(str(path)), error, path.name, "characters, which is the limit")
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "a\nb.json", "\udcff.json"])
+def test_a_file_of_groups_is_read_within_a_limit(path: str) -> None:
+    mapper = make_mapper(f"marl:groups={path}")
+    evaluator = Evaluator(Problem(MapSpace(GEMM, Hardware(4))), find_objective("edp"), 10)
+    refused(lambda: mapper.search(evaluator, 10, np.random.default_rng(0)), MaestroEnvError)
 
 
 @pytest.mark.parametrize(

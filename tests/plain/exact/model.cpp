@@ -1,6 +1,5 @@
 #include "model.hpp"
 
-
 #include "../constants.hpp"
 
 namespace gym::exact {
