@@ -9,6 +9,7 @@ METRICS: tuple[str, ...]
 STATUSES: tuple[str, ...]
 CSV_HEADER: str
 OBSERVED: int
+MAX_OFFCHIP_COST_MACS: float
 MAC_ENERGY_NJ: float
 L1_ACCESS_MACS: float
 L2_ACCESS_MACS: float

@@ -5,7 +5,10 @@ from __future__ import annotations
 import operator
 import re
 
+from maestro_env.errors import quoted
+
 MAX_INT = 2**31 - 1
+MAX_NAME = 200
 
 _PLAIN_INTEGER = re.compile(r"[0-9]{1,18}")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?(e[+-]?[0-9]{1,2})?")
@@ -34,7 +37,7 @@ def require_integer(
     except TypeError:
         number = None
     if number is None or not least <= number <= most:
-        raise error(f"{what} is {value!r}; allowed: integers from {least} to {most}")
+        raise error(f"{what} is {quoted(value)}; allowed: integers from {least} to {most}")
     return number
 
 
@@ -45,4 +48,15 @@ def require_type(what: str, value: object, kind: type, error: type[Exception], h
         error: it is not; the message ends with the hint.
     """
     if not isinstance(value, kind):
-        raise error(f"{what} is {value!r}; allowed: a {kind.__name__}, {hint}")
+        raise error(f"{what} is {quoted(value)}; allowed: a {kind.__name__}, {hint}")
+
+
+def require_name(what: str, value: object, error: type[Exception], hint: str) -> None:
+    """Check that ``value`` is a text of at most ``MAX_NAME`` characters.
+
+    Raises:
+        error: it is not; the message ends with the hint.
+    """
+    require_type(what, value, str, error, hint)
+    if len(str(value)) > MAX_NAME:
+        raise error(f"{what} is {quoted(value)}; allowed: at most {MAX_NAME} characters, {hint}")

@@ -17,6 +17,7 @@ from typing import Any
 
 from maestro_env import _native
 from maestro_env.binary import EXIT_STATUS, SIGNALS, Machine, equal_nocs, run
+from maestro_env.errors import TooLongError, complain
 from maestro_env.m_file import (
     HardwareText,
     NetworkText,
@@ -25,9 +26,11 @@ from maestro_env.m_file import (
     parse_hardware,
     wrap_int32,
 )
+from maestro_env.reading import read_text
 
 # Maps every byte to a character and back.
 _BYTES = "latin-1"
+_MAX_CHARACTERS = 2**24
 _UNSWEPT_NOC = (70000, 1)
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -84,7 +87,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         _run_file(_parse_options(arguments))
     except ReferenceDeath as death:
-        print(f"maestro-compat: {death}", file=sys.stderr)
+        complain(str(death))
         return exit_status(death.kind)
     return 0
 
@@ -195,14 +198,15 @@ def _sweep(network: NetworkText, hardware: HardwareText, options: dict[str, Any]
 
 def _read(path: str) -> str:
     # Bytes as they are: the binary knows no encoding, and takes carriage returns for text.
-    with open(path, encoding=_BYTES, newline="") as file:
-        return file.read()
+    return read_text(path, _MAX_CHARACTERS, encoding=_BYTES, newline="")
 
 
 def _read_hardware(path: str) -> HardwareText:
     """Read a hardware file; the binary takes one it cannot open for an empty one."""
     try:
         return parse_hardware(_read(path))
+    except TooLongError as error:
+        raise ReferenceDeath("abort", f"cannot read '{path}': {error}") from None
     except (OSError, ValueError):
         return HardwareText()
 
@@ -226,7 +230,7 @@ def _append_csv(mapping_file: str, network: NetworkText, rows: list[list[str]]) 
         with path.open("a", encoding=_BYTES, newline="") as file:
             file.write("".join(f"{line}\n" for line in [*header, *lines]))
     except OSError as error:
-        print(f"maestro-compat: cannot write '{path}': {error.strerror}", file=sys.stderr)
+        complain(f"cannot write '{path}': {error.strerror}")
 
 
 if __name__ == "__main__":

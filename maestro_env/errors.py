@@ -1,13 +1,59 @@
-"""Errors a user can cause; each message names the value, what is allowed and the way out."""
+"""Errors that users can cause: each message names the value, the allowed values and the fix.
+
+This module imports the standard library alone, so that the drop-in starts quickly.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
-from difflib import get_close_matches
+
+_LONGEST_VALUE = 40
+_LONGEST_MESSAGE = 4000
+
+
+def printable(text: str) -> str:
+    """Return a text on one line: what a terminal would obey or cannot show is escaped."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def quoted(value: object) -> str:
+    """Return a value as a message shows it, cut at 40 characters."""
+    if isinstance(value, str):
+        return repr(_cut(value, _LONGEST_VALUE))
+    try:
+        return _cut(repr(value), _LONGEST_VALUE)
+    except ValueError:  # Python refuses to write long integers.
+        return f"too long a {type(value).__name__}"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def complain(message: str) -> None:
+    """Write one line of the drop-in to stderr, if that is open."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(f"maestro-compat: {printable(message)}\n")
+    except OSError:
+        # Python would try again at its end, and change the exit status.
+        sys.stderr = None
+
+
+def close_matches(name: str, names: Iterable[str]) -> str:
+    """Return a hint at similar names, empty if there are none."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name[:_LONGEST_VALUE], names, n=3)
+    return f"did you mean {' or '.join(near)}? " if near else ""
 
 
 class MaestroEnvError(Exception):
-    """Root of this package's errors."""
+    """Root of this package's errors; a message is one line that any terminal can show."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_cut(printable(message), _LONGEST_MESSAGE))
 
 
 class LayerError(MaestroEnvError, ValueError):
@@ -41,10 +87,17 @@ class UnknownNameError(MaestroEnvError, ValueError):
     """A name no registry knows."""
 
     def __init__(self, what: str, name: object, allowed: Iterable[str]) -> None:
-        names = sorted(allowed)
-        near = get_close_matches(str(name), names, n=3)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        super().__init__(f"unknown {what} '{name}': {hint}allowed: {', '.join(names)}")
+        text, names = str(name), sorted(allowed)
+        hint = close_matches(text, names)
+        super().__init__(f"unknown {what} {quoted(text)}: {hint}allowed: {', '.join(names)}")
+
+
+class TooLongError(MaestroEnvError, ValueError):
+    """A file or line longer than the limit."""
+
+
+class BudgetError(MaestroEnvError, ValueError):
+    """A budget that is not a number of evaluations."""
 
 
 class BudgetExceededError(MaestroEnvError, RuntimeError):

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.checks import require_integer
 from maestro_env.cost import Cost
 from maestro_env.episode import Observations, observation
-from maestro_env.errors import BudgetExceededError
+from maestro_env.errors import BudgetError, BudgetExceededError
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
@@ -51,11 +52,12 @@ class Evaluator:
     Args:
         problem: what the points are points of.
         objective: what is minimised.
-        budget: evaluations allowed; None for an endless environment, which keeps no trace.
+        budget: evaluations allowed; None for no limit, and then no trace is kept.
         threads: of the batch evaluation; results do not depend on it.
         on_batch: called after every batch, for progress bars.
 
     Raises:
+        BudgetError: a budget that is not a positive integer below 2^31.
         MapSpaceError: an impossible number of threads.
     """
 
@@ -69,6 +71,8 @@ class Evaluator:
     ) -> None:
         self.problem = problem
         self.objective = objective
+        if budget is not None:
+            budget = require_integer("budget", budget, BudgetError)
         self.budget = budget
         self.used = 0
         self.valid = 0

@@ -1,4 +1,4 @@
-"""What a status means for one mapping, in a line that names the loop at fault and the way out."""
+"""Explains the status of a mapping in one line: the loop at fault and the fix."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from maestro_env.hardware import Hardware
 from maestro_env.mapping import Mapping
 
 _MEANINGS = {
-    "ok": "nothing is the matter",
-    "bad_hw": "the hardware has a number no machine can have; see Hardware for what is allowed",
-    "bad_layer": "the model has no such layer; see docs/models.md for the operators it has",
-    "bad_tile": "the layer has no such dimension, or the level a loop over it already",
+    "ok": "the mapping is valid",
+    "bad_hw": "a number of the hardware is out of range; Hardware lists what is allowed",
+    "bad_layer": "the model does not support the operator; docs/models.md lists those it does",
+    "bad_tile": "the layer has no such dimension, or the level already has a loop over it",
     "too_many_levels": "more than 4 levels; leave out a cluster",
     "cluster_exceeds_pes": "the clusters need more PEs than there are; make them smaller",
     "coverage": "tiles of such size and offset miss or repeat MACs; set the offset to the size, "
     "and tile Y and X by no less than a window",
-    "bad_spatial": "a level needs just one parallel loop",
+    "bad_spatial": "a level needs exactly one parallel loop",
     "overflow": "the layer is too large to be counted in 64 bits; map a smaller one",
     "l1_overflow": "the tiles do not fit L1; make the L1 tiles smaller",
     "l2_overflow": "the tiles do not fit L2; make the L2 tiles smaller",
@@ -26,10 +26,10 @@ _MEANINGS = {
     "reference_abort": "the MAESTRO binary aborts on it",
     "reference_segv": "the MAESTRO binary reads invalid memory on it",
     "reference_undefined": "the MAESTRO binary's result depends on uninitialised memory",
-    "mac_mismatch": "the model counts other MACs than the layer has",
-    "above_peak": "the model credits it with more than the peak throughput",
-    "below_pe_load": "the model lets it end before its busiest PE could",
-    "below_compulsory": "the model leaves out traffic that every mapping has",
+    "mac_mismatch": "the model counts more or fewer MACs than the layer has",
+    "above_peak": "the model claims more than the peak throughput",
+    "below_pe_load": "the model claims fewer cycles than the busiest PE needs",
+    "below_compulsory": "the model counts fewer accesses than every mapping has",
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -11,10 +10,18 @@ from pathlib import Path
 from types import MappingProxyType
 
 from maestro_env import _native
-from maestro_env.checks import MAX_INT, plain_integer, plain_number, require_integer, require_type
-from maestro_env.errors import HardwareError, UnknownNameError
+from maestro_env.checks import (
+    MAX_INT,
+    plain_integer,
+    plain_number,
+    require_integer,
+    require_name,
+    require_type,
+)
+from maestro_env.errors import HardwareError, UnknownNameError, quoted
 from maestro_env.frozen import Recomputed
 from maestro_env.m_file import tokens
+from maestro_env.reading import read_text
 
 UNLIMITED = 2**30
 """Bandwidth (words/cycle) and buffer size (bytes) GAMMA and ArchGym call unlimited."""
@@ -53,7 +60,7 @@ class Hardware(Recomputed):
     offchip_cost_macs: float = 0.0
 
     def __post_init__(self) -> None:
-        require_type("a hardware's name", self.name, str, HardwareError, "such as edge")
+        require_name("a hardware's name", self.name, HardwareError, "such as edge")
         for field in fields(self):
             if field.type != "int":
                 continue
@@ -62,11 +69,11 @@ class Hardware(Recomputed):
             least = 0 if field.name in ("noc_hops", "noc_hop_latency") else 1
             number = require_integer(what, value, HardwareError, least)
             object.__setattr__(self, field.name, number)
-        cost = self.offchip_cost_macs
-        if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < math.inf:
+        cost, most = self.offchip_cost_macs, _native.MAX_OFFCHIP_COST_MACS
+        if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost <= most:
             raise HardwareError(
-                f"hardware {self.name or 'given'}: offchip_cost_macs is {cost!r}; allowed: finite "
-                "numbers from 0"
+                f"hardware {self.name or 'given'}: offchip_cost_macs is {quoted(cost)}; allowed: "
+                f"numbers from 0 to {most:g}"
             )
         if self.noc_latency > MAX_INT:
             raise HardwareError(f"noc_hops x noc_hop_latency is {self.noc_latency}; make it less")
@@ -148,6 +155,8 @@ def find_hardware(text: str) -> Hardware:
     raise UnknownNameError("hardware", text, [*PRESETS, "FILE.yaml", "FILE.m"])
 
 
+_MAX_CHARACTERS = 2**16
+
 Entries = dict[str, tuple[int, str]]
 """Field to line and text of its value."""
 
@@ -176,7 +185,9 @@ def _from_entries(path: Path, entries: Entries, needed: str = "") -> Hardware:
         read, allowed = _READERS.get(name, (plain_integer, "integers"))
         value = read(text)
         if value is None:
-            raise HardwareError(f"{path}, line {line}: {name} is {text[:40]!r}; allowed: {allowed}")
+            raise HardwareError(
+                f"{path}, line {line}: {name} is {quoted(text)}; allowed: {allowed}"
+            )
         values[name] = value
     try:
         return Hardware(**values)  # type: ignore[arg-type]
@@ -186,7 +197,7 @@ def _from_entries(path: Path, entries: Entries, needed: str = "") -> Hardware:
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path, _MAX_CHARACTERS)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise HardwareError(f"cannot read hardware file {path}: {reason}") from None
@@ -195,7 +206,7 @@ def _read_text(path: Path) -> str:
 def _add_entry(path: Path, entries: Entries, allowed: Iterable[str], line: int, key: str) -> None:
     if key not in allowed:
         raise HardwareError(
-            f"{path}, line {line}: unknown key '{key[:40]}'; allowed: {', '.join(allowed)}"
+            f"{path}, line {line}: unknown key {quoted(key)}; allowed: {', '.join(allowed)}"
         )
     if key in entries:
         raise HardwareError(f"{path}, line {line}: {key} is given twice")
@@ -230,7 +241,7 @@ def _m_entries(path: Path) -> Entries:
     words = list(tokens(_read_text(path)))
     for (line, key), following in zip_longest(words[::2], words[1::2]):
         if following is None:
-            raise HardwareError(f"{path}, line {line}: '{key[:40]}' has no value")
+            raise HardwareError(f"{path}, line {line}: {quoted(key)} has no value")
         _add_entry(path, entries, _M_KEYS, line, key)
         entries[key] = (line, following[1])
     return {_M_KEYS[key]: entry for key, entry in entries.items()}

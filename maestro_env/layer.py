@@ -8,8 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 
 from maestro_env import _native
-from maestro_env.checks import require_integer, require_type
-from maestro_env.errors import LayerError
+from maestro_env.checks import require_integer, require_name, require_type
+from maestro_env.errors import LayerError, quoted
 
 _CONVOLUTION = ("K", "C", "Y", "X", "R", "S")
 
@@ -51,7 +51,7 @@ class Layer:
     count: int = 1
 
     def __post_init__(self) -> None:
-        require_type("a layer's name", self.name, str, LayerError, "such as mobilenetv2_l2")
+        require_name("a layer's name", self.name, LayerError, "such as mobilenetv2_l2")
         require_type("a layer's extents", self.extents, Mapping, LayerError, "such as {'K': 16}")
         self._check_dimensions()
         extents = {name: self.extents[name] for name in self._allowed if name in self.extents}
@@ -132,15 +132,14 @@ class Layer:
     def _check_dimensions(self) -> None:
         if not isinstance(self.operator, str) or self.operator not in DIMENSIONS:
             allowed = ", ".join(DIMENSIONS)
-            raise LayerError(f"unknown operator '{self.operator}': allowed: {allowed}")
+            raise LayerError(f"unknown operator {quoted(self.operator)}: allowed: {allowed}")
         needed = DIMENSIONS[self.operator]
         missing = [name for name in needed if name not in self.extents]
         unknown = [name for name in self.extents if name not in self._allowed]
         if missing or unknown:
-            problem = f"lacks {missing[0]}" if missing else f"has no dimension '{unknown[0]}'"
-            raise LayerError(
-                f"layer {self.name or self.operator}: a {self.operator} {problem}; "
-                f"dimensions: {', '.join(self._allowed)}"
+            problem = f"lacks {missing[0]}" if missing else f"has no dimension {quoted(unknown[0])}"
+            raise self._error(
+                f"a {self.operator} {problem}; dimensions: {', '.join(self._allowed)}"
             )
 
     def _check_numbers(self) -> None:
@@ -152,24 +151,26 @@ class Layer:
         try:
             stride_y, stride_x = self.stride
         except (TypeError, ValueError):
-            raise LayerError(
-                f"layer {self.name or self.operator}: stride is {self.stride!r}; "
-                "allowed: a pair, the strides of Y and X"
+            raise self._error(
+                f"stride is {quoted(self.stride)}; allowed: a pair, the strides of Y and X"
             ) from None
         stride = (number("stride of Y", stride_y), number("stride of X", stride_x))
         object.__setattr__(self, "stride", stride)
         object.__setattr__(self, "count", number("count", self.count))
         if not self.is_convolution and self.is_strided:
-            raise LayerError(f"layer {self.name or self.operator}: a GEMM has no stride")
+            raise self._error("a GEMM has no stride")
 
     def _check_window(self) -> None:
         for axis, window in (("Y", "R"), ("X", "S")) if self.is_convolution else ():
             if self.extents[window] > self.extents[axis]:
-                raise LayerError(
-                    f"layer {self.name or self.operator}: the window {window} = "
-                    f"{self.extents[window]} is larger than the input {axis} = "
-                    f"{self.extents[axis]}; enlarge {axis} (padding counts) or shrink {window}"
+                raise self._error(
+                    f"the window {window} = {self.extents[window]} is larger than the input "
+                    f"{axis} = {self.extents[axis]}; enlarge {axis} (padding counts) or shrink "
+                    f"{window}"
                 )
+
+    def _error(self, problem: str) -> LayerError:
+        return LayerError(f"layer {self.name or self.operator}: {problem}")
 
     def _exact_macs(self) -> int:
         product = 1

@@ -12,15 +12,18 @@ import gzip
 import json
 import os
 import signal
-import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from maestro_env import exact_rows, maestro_rows
+from maestro_env.errors import TooLongError, complain, quoted
+from maestro_env.reading import read_lines
 
 _USAGE_STATUS = 2
 _EVALUATORS = {"maestro": maestro_rows.evaluate, "exact": exact_rows.evaluate}
+_MAX_LINE = 2**20
 _RESULTS = ("out", "error", "status")
 
 
@@ -34,10 +37,10 @@ def main(arguments: list[str]) -> int:
         paths = _parse_arguments(arguments)
         run_jsonl(Path(paths["jsonl"]), Path(paths["out"]), paths["model"])
     except RowError as error:
-        print(f"maestro-compat: {error}", file=sys.stderr)
+        complain(str(error))
         return _USAGE_STATUS
     except KeyboardInterrupt:
-        print("maestro-compat: interrupted, nothing written", file=sys.stderr)
+        complain("interrupted, nothing written")
         return 128 + signal.SIGINT
     return 0
 
@@ -48,13 +51,15 @@ def _parse_arguments(arguments: list[str]) -> dict[str, str]:
     for argument in rest:
         name, equals, value = argument.removeprefix("--").partition("=")
         if name not in ("jsonl", "out", "model") or not argument.startswith("--"):
-            raise RowError(f"unknown argument '{argument}'; allowed: --jsonl, --out, --model")
+            raise RowError(f"unknown argument {quoted(argument)}; allowed: --jsonl, --out, --model")
         values[name] = value if equals else next(rest, "")
     missing = [name for name in ("jsonl", "out") if not values.get(name)]
     if missing:
         raise RowError(f"--{missing[0]} needs a file name")
     if values["model"] not in _EVALUATORS:
-        raise RowError(f"unknown model '{values['model']}'; allowed: {', '.join(_EVALUATORS)}")
+        raise RowError(
+            f"unknown model {quoted(values['model'])}; allowed: {', '.join(_EVALUATORS)}"
+        )
     return values
 
 
@@ -64,7 +69,8 @@ def run_jsonl(source: Path, target: Path, model: str) -> None:
     Raises:
         RowError: a file or row that cannot be read or written; the message names file and line.
     """
-    if target.is_dir() or not target.parent.is_dir():
+    target = target.resolve()  # A link stays, its file is replaced.
+    if not target.parent.is_dir() or (target.exists() and not target.is_file()):
         raise RowError(f"cannot write {target}: give the name of a file in a folder that exists")
     partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
@@ -75,7 +81,7 @@ def run_jsonl(source: Path, target: Path, model: str) -> None:
         partial.replace(target)
     except OSError as error:
         raise RowError(f"{error.filename or source}: {error.strerror or error}") from None
-    except EOFError as error:
+    except (EOFError, TooLongError, zlib.error) as error:
         raise RowError(f"{source}: {error}") from None
     finally:
         partial.unlink(missing_ok=True)
@@ -88,7 +94,7 @@ def _open(path: Path, mode: str, named: Path | None = None) -> IO[bytes]:
 
 
 def _rows(source: Path, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_lines(lines, _MAX_LINE), start=1):
         if not line.strip():
             continue
         try:

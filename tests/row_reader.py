@@ -94,7 +94,7 @@ def check_hardware(hw: dict[str, Any]) -> None:
     demand(min(*counts, hw.get("hops", 1)) >= 1, "bad_hw")
     demand(hw["hop_latency"] >= 0, "bad_hw")
     cost = hw.get("offchip_cost", 0)
-    demand(math.isfinite(cost) and cost >= 0, "bad_hw")
+    demand(0 <= cost <= 1e9, "bad_hw")
 
 
 def latency_of(hw: dict[str, Any]) -> int:

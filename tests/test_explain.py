@@ -74,7 +74,7 @@ def test_clusters_too_large_are_told_in_pes() -> None:
 def test_buffers_too_small_are_told_in_bytes() -> None:
     levels: Levels = [(None, [ONCE, Loop("C", 2, 2)])]
     roomy = replace(PRESETS["edge"], l1_bytes=10**6, l2_bytes=10**6)
-    assert explained(levels, hardware=roomy) == "ok: nothing is the matter"
+    assert explained(levels, hardware=roomy) == "ok: the mapping is valid"
     # One PE: 2 x (2 x 12 x 12 inputs, 4 x 2 x 9 filters, 4 x 10 x 10 outputs).
     l1 = 2 * (2 * 144 + 72 + 400)
     text = explained(levels, hardware=replace(roomy, l1_bytes=l1 - 1))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 
-from maestro_env.errors import LayerError
+from maestro_env.errors import LayerError, close_matches, quoted
 from maestro_env.layer import Layer
-from maestro_env.workloads.cells import quoted
 from maestro_env.workloads.custom import EXAMPLES, parse_layer
 from maestro_env.workloads.gamma_csv import read_gamma_csv
 from maestro_env.workloads.zoo import models
@@ -53,8 +51,7 @@ def _pick(layers: Sequence[Layer], text: str, row: str | None) -> Layer:
 def _find_in_zoo(name: str) -> Layer:
     zoo = {layer.name: layer for layer in all_layers()}
     if name not in zoo:
-        near = get_close_matches(name.lower(), zoo, n=3)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        hint = close_matches(name.lower(), zoo)
         raise LayerError(
             f"unknown layer {quoted(name)}: {hint}allowed: a name shown by "
             f"`python -m experiments.run --list-layers`, FILE.csv:ROW, or {EXAMPLES}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from maestro_env.errors import LayerError
+from maestro_env.checks import plain_integer
+from maestro_env.errors import LayerError, quoted
 from maestro_env.layer import DIMENSIONS, Layer
-from maestro_env.workloads.cells import integer, quoted
 
 EXAMPLES = "conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=1 or gemm:M=1,N=1000,K=512"
 
@@ -31,6 +31,18 @@ def parse_layer(text: str) -> Layer:
         return _parse("".join(text.split()))
     except LayerError as error:
         raise LayerError(f"{error}; write a layer like {EXAMPLES}") from None
+
+
+def integer(text: str) -> int:
+    """Read a number.
+
+    Raises:
+        LayerError: the text is anything but digits 0 to 9.
+    """
+    number = plain_integer(text)
+    if number is None:
+        raise LayerError(f"{quoted(text)} is not an integer of at most 18 digits 0 to 9")
+    return number
 
 
 def _parse(text: str) -> Layer:

@@ -10,14 +10,17 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import StringIO
 from pathlib import Path
 
-from maestro_env.errors import LayerError
+from maestro_env.errors import LayerError, quoted
 from maestro_env.layer import Layer
-from maestro_env.workloads.cells import integer, quoted
+from maestro_env.reading import read_text
+from maestro_env.workloads.custom import integer
 
 _HEADERS = ("K,C,Y,X,R,S,T", "M,N,K,0,0,0,T", "O,I,0,0,0,0,T")
 _STRIDE = "stride"
+_MAX_CHARACTERS = 2**20
 
 _UNUSED = ""
 _TYPES: Mapping[int, tuple[str, tuple[str, ...]]] = {
@@ -52,9 +55,9 @@ def read_gamma_csv(path: str | Path) -> tuple[Layer, ...]:
 def _read(path: Path) -> list[tuple[int, list[str]]]:
     """Return the number and the cells of every line that is not blank."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+        text = read_text(path, _MAX_CHARACTERS, encoding="utf-8-sig", newline="")
+        reader = csv.reader(StringIO(text, newline=""))
+        return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
     except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or error
         raise LayerError(f"{str(path)!r} cannot be read as a CSV file: {reason}") from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,13 @@ from clustering.controls import random_groups, reversed_groups
 from maestro_env.errors import MaestroEnvError, UnknownNameError
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
+from maestro_env.reading import read_text
 
 GROUPINGS = ("clustered", "reversed", "random")
 """Ways to share out parameters: dependent ones together, apart, or by chance."""
 
 _BATCH = 4096
+_MAX_CHARACTERS = 2**20
 
 
 class AgentsError(MaestroEnvError, ValueError):
@@ -90,7 +91,7 @@ def read_groups(path: str, space: MapSpace, agents: int | None = None) -> AgentG
     """
     names = _names(space)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path, _MAX_CHARACTERS)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise AgentsError(f"cannot read groups {path}: {reason}") from None

@@ -1,7 +1,5 @@
 #include "model.hpp"
 
-#include <cmath>
-
 #include "../guard.hpp"
 #include "buffers.hpp"
 #include "figures.hpp"
@@ -13,7 +11,7 @@ namespace {
 bool possible(const Hardware& hardware) {
   return hardware.num_pes >= 1 && hardware.noc_bw >= 1 && hardware.offchip_bw >= 1 &&
          hardware.simd_lanes >= 1 && hardware.noc_latency >= 0 && hardware.offchip_cost_macs >= 0 &&
-         std::isfinite(hardware.offchip_cost_macs);
+         hardware.offchip_cost_macs <= kMaxOffchipCostMacs;
 }
 
 // The loops of a layer this model can count.

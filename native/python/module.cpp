@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "../constants.hpp"
+#include "../hardware.hpp"
 #include "../metrics.hpp"
 #include "../status.hpp"
 #include "evaluator.hpp"
@@ -16,6 +17,7 @@ PYBIND11_MODULE(_native, m) {
   m.doc() = "C++ core: cost models, map space decoding and batch evaluation.";
   m.attr("METRICS") = gym::python::interned(gym::kMetricNames);
   m.attr("STATUSES") = gym::python::interned(gym::kStatusNames);
+  m.attr("MAX_OFFCHIP_COST_MACS") = gym::kMaxOffchipCostMacs;
   m.attr("MAC_ENERGY_NJ") = gym::constants::kMacEnergyNj;
   m.attr("L1_ACCESS_MACS") = gym::constants::kL1AccessMacs;
   m.attr("L2_ACCESS_MACS") = gym::constants::kL2AccessMacs;
