@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Parameter, Points
 from mappers.orders import orders_of
+from mappers.sizes import sizes_at, sizes_of
 
 Features = NDArray[np.float32]
 
@@ -31,10 +32,7 @@ def _columns(parameter: Parameter, choices: NDArray[np.int32], dims: int) -> NDA
 
 
 def _log_sizes(parameter: Parameter, choices: NDArray[np.int32]) -> NDArray[np.float32]:
-    values = parameter.values
-    # A range may be too long to list.
-    sizes = choices + 1 if isinstance(values, range) else np.array(values)[choices]
-    return np.log2(sizes, dtype=np.float32)
+    return np.log2(sizes_at(sizes_of(parameter), choices), dtype=np.float32)
 
 
 def _positions(ranks: NDArray[np.int32], dims: int) -> NDArray[np.float32]:

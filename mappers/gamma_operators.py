@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
-from mappers.genes import FIXED, Genes, count_up_to, draw_factors
+from mappers.genes import FIXED, Genes, draw_factors
 from mappers.orders import orders_of, ranks_of
+from mappers.sizes import count_up_to
 
 # Individuals of a first population whose tiles are all of one element.
 _UNIT = 2

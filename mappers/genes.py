@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
-
-Sizes = range | tuple[int, ...]
-"""Choices of a size, ascending from 1; a range has all integers, maybe too many to list."""
+from mappers.sizes import Sizes, sizes_at, sizes_of
 
 FIXED = -1
 """In place of the column of what a schema fixes."""
@@ -52,8 +50,7 @@ class Genes:
 
     def sizes(self, column: int) -> Sizes:
         """Return the choices of a tile or of the cluster size."""
-        values = self.space.parameters[column].values
-        return values if isinstance(values, range) else tuple(int(value) for value in values)
+        return sizes_of(self.space.parameters[column])
 
     def limits(self, points: Points) -> Points:
         """Return the largest choice of every entry, int32[N, D]: an inner tile's is the outer's."""
@@ -85,17 +82,7 @@ class Genes:
         if column == FIXED:
             # No schema fixes an outer tile of a parallel dimension to less than all of it.
             return np.full(len(points), self.space.extents[dim], dtype=np.int64)
-        sizes, choices = self.sizes(column), points[:, column]
-        if isinstance(sizes, range):
-            return choices.astype(np.int64) + 1
-        return np.array(sizes, dtype=np.int64)[choices]
-
-
-def count_up_to(sizes: Sizes, limits: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many choices are at most ``limits``."""
-    if isinstance(sizes, range):
-        return np.minimum(limits, len(sizes))
-    return np.searchsorted(np.array(sizes), limits, side="right").astype(np.int64)
+        return sizes_at(self.sizes(column), points[:, column])
 
 
 def draw_factors(
