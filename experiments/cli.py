@@ -66,12 +66,11 @@ def undisturbed() -> Iterator[None]:
 def _run(package: str, argv: list[str] | None) -> int:
     try:
         with _on_interrupt(_leave):
-            from importlib import import_module
             from typing import get_type_hints
 
             from experiments import flags
 
-            execute = import_module(f"{package}.job").execute
+            execute = __import__(f"{package}.job", fromlist=["execute"]).execute
             config_class = get_type_hints(execute)["config"]
         if sys.stdout is None:
             return _no_output("it is closed")

@@ -12,6 +12,7 @@ from scipy.cluster import hierarchy
 
 from clustering import Clustering
 from experiments.plots import GREY, STYLES, save
+from experiments.texts import in_picture
 
 # Dependences at least this strong are written white on dark.
 _DARK = 0.6
@@ -31,7 +32,7 @@ def draw_clustering(clustering: Clustering, path: Path, title: str) -> None:
     """
     order = row_order(clustering)
     figure = Figure(figsize=(10, 0.32 * len(order) + 1.6), layout="constrained")
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    figure.suptitle(in_picture(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
     left, right = figure.subplots(1, 2, sharey=True)
     _draw_matrix(left, clustering, order)
     _draw_tree(right, clustering, order)

@@ -1,0 +1,74 @@
+"""Names of layers and hardware that are no plain text, in pictures, tables and messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from compare_helpers import compare
+from run_helpers import run
+
+from experiments.audit.__main__ import main as audit
+from experiments.cluster.__main__ import main as cluster
+from experiments.texts import in_picture, printable, shown
+
+# What breaks the mathematics of a picture, colours a terminal, is markup, an emoji, or too long.
+NAMES = {
+    "dollars": r"a$\frac{1}$b$",
+    "one dollar": "5$_{",
+    "escape": "a\x1b[31mb",
+    "markup": "[bold]a[/bold][/b]",
+    "emoji": "a:smile:",
+}
+
+
+def machine(directory: Path, name: str) -> Path:
+    path = directory / f"{name}.yaml"
+    path.write_text("num_pes: 64\n")
+    return path
+
+
+def network(directory: Path, name: str) -> Path:
+    path = directory / f"{name}.csv"
+    path.write_text("K,C,Y,X,R,S,T\n16,16,8,8,3,3,1\n")
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_names_of_any_text_are_drawn_and_shown(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = name.replace("/", "|")
+    hardware, layer = machine(tmp_path, name), network(tmp_path, name)
+    out = tmp_path / "out"
+    flags = [f"--hardware={hardware}", "--samples=20"]
+    assert run(out, f"--layer={layer}:0", "--mapper=random", *flags) == 0
+    assert audit([str(out)]) == 0
+    shown_here = capsys.readouterr()
+    assert "\x1b" not in shown_here.out + shown_here.err
+    assert printable(name) in shown_here.out
+    assert f"on {printable(name)}: edp" in (out / "convergence.svg").read_text()
+
+
+def test_comparisons_and_groups_are_drawn_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = NAMES["dollars"].replace("/", "|") + NAMES["escape"]
+    layer = network(tmp_path, name)
+    flags = [f"--hardware={machine(tmp_path, name)}"]
+    compared = [f"--layers={layer}:0", "--mappers=random", *flags]
+    assert compare(tmp_path / "out", *compared, samples=20, seeds=1) == 0
+    groups = [f"--out={tmp_path / 'groups.json'}", f"--cache={tmp_path}", "--samples=200"]
+    assert cluster([f"--layer={layer}:0", *groups, *flags]) == 0
+    assert (tmp_path / "groups.png").exists()
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_long_name_is_cut() -> None:
+    assert len(shown("a" * 5_000_000)) == 200
+    assert in_picture("$" * 5_000_000).count("$") == 197
+
+
+def test_a_message_holds_nothing_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit(["no\x1b[31m\udcff"]) == 2
+    assert capsys.readouterr().err.count("\x1b") == 0
