@@ -6,9 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from paper_helpers import places_in
-
-from experiments.paper.item import Places
 
 Main = Callable[[Sequence[str]], int]
 
@@ -28,8 +25,3 @@ def assert_refused(
         assert list(tmp_path.iterdir()) == []
 
     return check
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return places_in(tmp_path)

@@ -1,22 +1,42 @@
-"""Items of figures are written and shown, whatever has ended."""
+"""What every table and figure computes, against searches that were made up."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from dataclasses import astuple, replace
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_helpers import made_up, places_in
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from paper_helpers import LONG, MARL, PPO, SHORT, made_up, places_in
 
+from clustering import Samples, cluster
 from experiments.cells import Finished
-from experiments.paper.curves import log_spaced
-from experiments.paper.decomposition import Decomposition
-from experiments.paper.fig5 import Fig5
-from experiments.paper.fig6 import Fig6
+from experiments.csv_files import read_csv, write_csv
+from experiments.paper import plots
+from experiments.paper.decomposition import PLAIN, Decomposition, mainly, samples_to_default, saved
+from experiments.paper.fig4 import clustering_of, heights, low_share, pairs_of, rank
+from experiments.paper.fig5 import BEST, CONVERGED, LAST, Comparison, Fig5, compare
+from experiments.paper.fig6 import PARAMETERS, Fig6, Variant, mean_share, optimal, rivals, variants
 from experiments.paper.fig7 import Fig7
-from experiments.paper.item import QUICK, Item, Places, Run
+from experiments.paper.frame import FULL, QUICK, Item, Places, read_rows
+from experiments.paper.ledger import Run, goal, make_arenas
+from experiments.paper.marl_paper import MarlPaper
 from experiments.paper.overhead import Overhead
-from experiments.paper.searches import goal
+from experiments.paper.printed import TABLE_3
+from experiments.paper.ratios import RatioRow
+from experiments.paper.reach import Factor, Reach
+from experiments.paper.table2 import Table2, typical_extent
+from experiments.paper.table3 import MAPPERS, Table3
+from experiments.windows import reference
+from maestro_env.workloads import find_layer
+from mappers import make_mapper
+
+RESULTS = Path(__file__).parents[1] / "experiments/results"
 
 
 @pytest.fixture
@@ -28,38 +48,387 @@ def searched(run: Run) -> Finished:
     """A search of a run that finds something, more or less late."""
     columns = len(goal(run).problem.space.parameters)
     still = np.full((4, columns), 0.1).tolist()
-    last = 100.0 - run.seed
-    improvements = [(1, 200.0), (run.samples // 2, last)]
-    return made_up(run, improvements, [1.0, 2.0, 3.0, 3.0], still, still, warm_up=0)
+    found = {1: 200.0, run.samples // 2: 100.0 - run.seed}
+    return made_up(run, found, [1.0, 2.0, 3.0, 3.0], still, still)
 
 
 @pytest.mark.parametrize("item", [Fig5(), Decomposition(), Fig6(), Fig7(), Overhead()])
 @pytest.mark.parametrize("kept", ["all", "one mapper", "all but one mapper"])
 def test_items_are_written_of_whatever_has_ended(item: Item, kept: str, places: Places) -> None:
     item.prepare(QUICK, places)
+    (places.results / item.name).mkdir()
     runs = list(item.runs(QUICK))
-    mapper = runs[-1].mapper
-    chosen = {
-        "all": runs,
-        "one mapper": [run for run in runs if run.mapper == mapper],
-        "all but one mapper": [run for run in runs if run.mapper != mapper],
-    }[kept]
+    chosen = [
+        run
+        for run in runs
+        if kept == "all" or (run.mapper == runs[-1].mapper) == (kept[:3] == "one")
+    ]
     item.write({run: searched(run) for run in chosen}, QUICK, places)
-    section = item.section(places)
-    assert section.body
-    assert "no valid mapping yet" not in section.body
-    if kept == "all" and item.name in ("fig6", "overhead"):
-        assert "too few of its searches have a valid mapping yet" in section.body
-    if kept == "all":
-        assert section.claims
-        assert item.section(places) == section
-    assert all(each.found.endswith(".") and "nan" not in each.found for each in section.claims)
+    view = item.view(places.results)
+    assert "nan" not in str(view)
+    assert item.view(places.results) == view
 
 
-def test_kept_windows_are_spaced_on_a_logarithmic_axis() -> None:
-    kept = log_spaced(100)
-    assert kept[:4] == [0, 1, 2, 3]
-    assert kept[-1] == 99
-    assert np.all(np.diff(kept) > 0)
-    assert len(kept) <= 40
-    assert log_spaced(1) == [0]
+# --- Table II -----------------------------------------------------------------------------------
+
+
+def test_sizes_are_products_of_choices(places: Places) -> None:
+    Table2().prepare(QUICK, places)
+    (places.results / "table2").mkdir()
+    Table2().write({}, QUICK, places)
+    found = {row["layer"]: row for row in read_rows(places.results / "table2/spaces.csv")}
+    # Two levels: 6! orders, 4 parallel dimensions, tiles of K, C, Y', X'; 1,024 cluster sizes.
+    level = math.factorial(6) * 4 * (128 * 64 * 112 * 112)
+    assert int(found["vgg16_l2"]["legal13"]) == level**2 * 1024
+    assert int(found["vgg16_l2"]["full17"]) == (level * 3 * 3) ** 2 * 1024
+    # 1 x 4,096 x 4,096 is the volume of 256 x 256 x 256.
+    row = found["alexnet_l6"]
+    assert (row["n"], row["d"]) == ("256", "3")
+    one = 256**3 * len(list(permutations(range(3)))) * 3
+    assert [int(row[f"equation_1_levels_{levels}"]) for levels in (1, 2)] == [one, one**2]
+    assert typical_extent(8 * 27, 3) == 6
+    assert Table2().view(places.results)["verdicts"] == {"largest": True, "equation": False}
+
+
+# --- Table III ----------------------------------------------------------------------------------
+
+
+def test_the_full_scale_has_the_reporting_cells_and_seeds() -> None:
+    runs = list(Table3().runs(FULL))
+    assert len(set(runs)) == len(runs) == 5024
+    exact = [run for run in runs if run.model == "exact" and run.samples == 20_000]
+    assert len({(run.layer, run.objective, run.hardware) for run in exact}) == 32
+    costly = {"bo", "marl_mlp"}
+    counts = Counter(run.mapper for run in exact)
+    assert counts == {mapper: 96 if mapper in costly else 320 for mapper in MAPPERS}
+    own = Counter(run.mapper for run in MarlPaper().runs(FULL))
+    assert own == {"marl": 320, "marl_paper": 320, "random_log": 320}
+
+
+def test_the_printed_ratios_that_do_not_follow_from_the_printed_values_are_known() -> None:
+    wrong = {
+        (network, objective, mapper): round(printed.recomputed(mapper), 2)
+        for (network, objective), printed in TABLE_3.items()
+        for mapper, (_, ratio) in printed.others.items()
+        if abs(printed.recomputed(mapper) / ratio - 1) > 0.01
+    }
+    assert wrong == {("mobilenetv2", "edp", "ppo"): 19.5, ("mobilenetv2", "edp", "gamma"): 1.54}
+
+
+def test_layers_that_the_page_calls_twins_have_one_shape() -> None:
+    layers = [find_layer(name) for name in ("resnet18_l2", "resnet50_l2")]
+    first, second = ((each.operator, dict(each.extents), each.stride) for each in layers)
+    assert first == second
+
+
+def ratio_row(mapper: str, ratio: str, low: str, high: str, **other: str) -> dict[str, str]:
+    keys = {"model": "exact", "network": "vgg16", "objective": "edp", "layer": "", "of": "3"}
+    keys |= {"group": "exact", "cells": "3", "samples": "500", "recomputed": "2", "printed": "2"}
+    ends = {"ratio": ratio, "low": low, "high": high, "without": "0", "alone": "0"}
+    return {**keys, "mapper": mapper, **ends, **other}
+
+
+@pytest.mark.parametrize(
+    ("row", "ahead", "reaches"),
+    [
+        (ratio_row("ga", "40", "30", "50"), True, True),
+        (ratio_row("ga", "1.2", "0.99", "2.3"), None, None),
+        (ratio_row("ga", "0.9", "0.8", "0.95"), False, False),
+        # One seed tells no spread.
+        (ratio_row("ga", "40", "", ""), None, None),
+        # Only MARL has found anything, or only the other.
+        (ratio_row("ga", "", "", "", without="3"), True, None),
+        (ratio_row("ga", "", "", "", alone="3"), False, None),
+        (ratio_row("ga", "2", "1.5", "3", alone="1"), None, None),
+    ],
+)
+def test_a_ratio_decides_whether_marl_is_ahead(
+    row: dict[str, str], ahead: bool | None, reaches: bool | None, places: Places
+) -> None:
+    write_tables(places.results, [row])
+    verdicts = Table3().view(places.results)["verdicts"]
+    assert verdicts["budgets"] is ahead
+    assert verdicts["margins"] is reaches
+
+
+def write_tables(results: Path, rows: list[dict[str, str]]) -> None:
+    """Write these rows of ratios, and nothing else, as the files of Table III."""
+    (results / "table3").mkdir(exist_ok=True)
+    for name in ("networks", "ratios"):
+        write_csv(results / f"table3/{name}.csv", rows[0], (each.values() for each in rows))
+    for name in ("arrivals", "leads", "cells", "fewer"):
+        write_csv(results / f"table3/{name}.csv", ("layer",), ())
+
+
+@pytest.mark.parametrize(
+    ("own", "verdict"), [(("3", "4"), "`marl` only"), (("1.1", "1.2"), True), (("1.5", "3"), True)]
+)
+def test_the_papers_own_agents_are_judged_beside_marl(
+    own: tuple[str, str], verdict: object, places: Places
+) -> None:
+    group = {"group": "exact, paper"}
+    write_tables(
+        places.results,
+        [
+            ratio_row("ga", "2", "1.4", "2.5"),
+            ratio_row("ga", "2", "1.4", "2.5", **group),
+            ratio_row("marl_paper", "2", *own, **group),
+        ],
+    )
+    assert Table3().view(places.results)["verdicts"]["budgets"] == verdict
+
+
+def test_searches_run_again_are_those_of_table_3() -> None:
+    keys = ("model", "hardware", "layer", "objective", "mapper", "seeds")
+    columns = [f"{kind}_{at}" for at in FULL.checkpoints for kind in ("iqm", "low", "high")]
+    table = {tuple(row[key] for key in keys): row for row in read_csv(RESULTS / "table3/cells.csv")}
+    again = read_csv(RESULTS / "marl_paper/cells.csv")
+    shared = [row for row in again if tuple(row[key] for key in keys) in table]
+    for row in shared:
+        theirs = table[tuple(row[key] for key in keys)]
+        assert [row[name] for name in columns] == [theirs[name] for name in columns]
+
+
+# --- Fig. 4 -------------------------------------------------------------------------------------
+
+
+def correlated() -> Samples:
+    """Parameters of which the first two are the same and the last one never changes."""
+    rng = np.random.default_rng(0)
+    first, other = rng.integers(0, 50, size=(2, 400))
+    points = np.stack([first, first, other, np.zeros_like(first)], axis=1)
+    return Samples(("a", "b", "c", "d"), ("tile",) * 4, (50,) * 4, points, rng.random(400))
+
+
+def test_a_clustering_comes_back_from_its_files_with_the_figures_of_its_matrix_and_tree() -> None:
+    made = cluster(correlated(), agents=2)
+    row = {"parameters": "a b c d", "varying": " ".join(made.tree.leaves), "measure": "pearson"}
+    pairs = [
+        {"first": first, "second": second, "dependence": str(value)}
+        for first, second, value in pairs_of(made.dependence)
+    ]
+    read = clustering_of(row, pairs)
+    np.testing.assert_array_equal(read.dependence.matrix, made.dependence.matrix)
+    np.testing.assert_array_equal(read.tree.merges, made.tree.merges)
+    r = np.corrcoef(correlated().top().points[:, :3], rowvar=False)
+    assert rank(read, {"b", "a"}) == (1, 3)
+    # The pairs of c correlate by chance alone.
+    assert low_share(read) == pytest.approx(2 / 3)
+    # Equal rows merge at height 0; Ward joins two points and one at sqrt(4/3) of their distance.
+    distance = math.dist([1, 1, r[0, 2]], [r[0, 2], r[0, 2], 1])
+    assert heights(read) == pytest.approx((0, math.sqrt(4 / 3) * distance))
+
+
+# --- Fig. 5 and the decomposition ---------------------------------------------------------------
+
+
+def test_single_agents_and_marl_are_compared_at_where_the_single_agents_get() -> None:
+    rising = [1.0, 2.0, 3.0, *[4.0] * 7]
+    finished = {
+        PPO: made_up(PPO, {20: 50, 90: 30, 700: 10}, rising),
+        replace(PPO, seed=1): made_up(PPO, {40: 40, 950: 20}, [*rising[:-1], 5.0]),
+        replace(PPO, seed=2): made_up(PPO, {10: 60, 60: 45}, [*rising[:-1], 3.0]),
+        MARL: made_up(MARL, {5: 40, 30: 9}, [1.0, 4.5, 4.0, 4.0]),
+        replace(MARL, seed=1): made_up(MARL, {15: 35}, [1.0, 1.0, 1.0, 4.0]),
+        replace(MARL, seed=2): made_up(MARL, {25: 41}, [1.0, 1.0, 3.0, 3.0]),
+    }
+    (long,), (short,) = make_arenas(finished, LONG), make_arenas(finished, SHORT)
+    found = list(compare(long, short))
+    for each in found:
+        texts = dict(zip(Comparison.header(), map(str, each.row()), strict=True))
+        assert Comparison.of(texts) == each
+    converged, best, last = found
+    assert (converged.target, converged.value) == (CONVERGED, 4.0)
+    assert converged.slow == Reach((400, 400, 400), LONG, 100)
+    # MARL's windows are a hundred samples wide too, which is all of them: 3.375, 1.75 and 2.
+    assert converged.fast == Reach((math.inf,) * 3, SHORT, 100)
+    # After MARL's 100 samples the single agents have 30, 40 and 45.
+    assert (best.target, best.value) == (BEST, 40.0)
+    assert best.slow == Reach((90, 40, math.inf), LONG)
+    assert best.fast == Reach((5, 15, math.inf), SHORT)
+    # At their end they have 10, 20 and 45.
+    assert (last.target, last.value) == (LAST, 20.0)
+    assert last.slow == Reach((700, 950, math.inf), LONG)
+    assert last.fast == Reach((30, math.inf, math.inf), SHORT)
+
+
+def test_claims_of_samples_are_judged_by_the_converged_mean_return(places: Places) -> None:
+    single = Run("mobilenetv2_l2", "edp", "ppo", 0, QUICK.single_agent_samples)
+    finished = {}
+    for seed in range(3):
+        slow = replace(single, seed=seed)
+        fast = replace(slow, mapper="marl", samples=QUICK.samples)
+        finished[slow] = made_up(slow, {1: 50, 16: 40, 200: 30}, [1.0] * 15 + [4.0])
+        finished[fast] = made_up(fast, {1: 40, 2: 20}, [1.0] * 8)
+        clustered = replace(fast, mapper="marl_clustered")
+        finished[clustered] = made_up(clustered, {1: 40}, [4.0] * 8, warm_up=20)
+    (places.results / "fig5").mkdir()
+    Fig5().write(finished, QUICK, places)
+    view = Fig5().view(places.results)
+    # MARL's 128 samples never have the mean return that the single agent has after 256.
+    assert view["steps"] == [("mobilenetv2_l2", "edp", 312.5, "<2x [0, 2]", "16x [16, 16]", False)]
+    assert view["better"] == [("mobilenetv2_l2", "edp", 2.56, "1.500 [1.500, 1.500]", False)]
+    # 241 to 256 samples against 1 to 16 and the warm-up of 20.
+    assert view["charged"] == "7.11x [6.69, 12.2]"
+    assert view["verdicts"] == {"fewer": False, "charged": None, "final": True}
+
+
+def test_steps_are_measured_to_the_end_of_the_default_learner() -> None:
+    ppo = replace(PPO, samples=SHORT)
+    finished = {
+        replace(ppo, seed=seed): made_up(ppo, {seed + 1: 99, 60 + 10 * seed: end})
+        for seed, end in enumerate((30.0, 20.0, 10.0, 40.0))
+    }
+    finished[MARL] = made_up(MARL, {3: 31, 8: 30})
+    (made,) = make_arenas(finished, SHORT)
+    # Two in the middle end at 20 and 30; three searches have 30, after 60, 70 and 80.
+    assert dict(samples_to_default(made)) == {
+        "ppo": Reach((60, 70, 80, math.inf), SHORT),
+        "marl": Reach((8,), SHORT),
+    }
+
+
+def test_savings_are_geometric_means_over_the_problems_that_have_both() -> None:
+    samples = {
+        ("a", "edp"): {"ppo": Reach((40,), 100), "marl": Reach((10,), 100)},
+        ("b", "edp"): {"ppo": Reach((81,), 100), "marl": Reach((9,), 100)},
+        ("c", "edp"): {"ppo": Reach((81,), 100)},
+    }
+    found = saved(samples, "ppo", "marl")
+    assert found is not None
+    assert found.value == pytest.approx(6.0)
+    assert saved(samples, "marl", "ppo:x") is None
+
+
+def test_a_step_saves_mainly_if_it_saves_more_than_all_others_together() -> None:
+    # All together save 40 to 48: 7 x 7 is more, 6 x 6 is less.
+    steps = [Factor(low, "", low, high) for low, high in ((7, 9), (2, 6), (6, 7))]
+    assert [mainly(step, Factor(40, "", 40, 48)) for step in steps] == [True, False, None]
+
+
+def test_the_papers_agents_have_one_setting() -> None:
+    assert make_mapper(f"marl:agents=0:{PLAIN}").config == make_mapper("marl_paper").config
+
+
+# --- Fig. 6 -------------------------------------------------------------------------------------
+
+
+def test_variants_are_the_settings_they_say_and_come_back_from_their_file() -> None:
+    several = variants([6, 9])
+    names = [variant.mapper for variant in several]
+    assert names[:2] == ["marl:agents=1", "marl_clustered"]
+    assert len({make_mapper(name).config for name in names}) == len(names) == 10
+    for variant in several:
+        config = make_mapper(variant.mapper).config
+        assert config.agents == variant.agents
+        assert config.grouping == (variant.grouping or "clustered")
+        assert config.measure == (variant.measure or "pearson")
+        texts = dict(zip(Variant.header(), map(str, astuple(variant)), strict=True))
+        assert Variant.of(texts) == variant
+    assert len(goal(MARL).problem.space.parameters) == PARAMETERS
+
+
+def test_rivals_are_one_agent_and_the_papers_best() -> None:
+    names = [(each.mapper, base.mapper) for each, base in rivals([2, 9])]
+    two, nine = "marl_clustered:agents=2", "marl_clustered:agents=9"
+    assert names == [
+        *((each, "marl:agents=1") for each in (two, nine, "marl")),
+        *((each, nine) for each in (two, "marl")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("nine", "six", "verdict"),
+    [
+        # What two agents and one per parameter cost in multiples of 9 and 6 agents.
+        ({2: 1.5, 0: 1.2}, {2: 0.9, 0: 1.0}, True),
+        ({2: 1.5, 0: 0.9}, {2: 1.5, 0: 0.9}, False),
+        ({2: 1.5, 0: 0.9}, {2: 0.9, 0: 1.5}, None),
+        ({2: 1.5, 0: 1.0}, {2: 1.5, 0: 1.0}, None),
+    ],
+)
+def test_numbers_of_agents_are_best_only_for_certain(
+    nine: dict[int, float], six: dict[int, float], verdict: bool | None
+) -> None:
+    rows = {
+        (base, agents): [RatioRow(1, 50, ratio, ratio - 0.05, ratio + 0.05, 0, 0)]
+        for base, each in ((9, nine), (6, six))
+        for agents, ratio in each.items()
+    }
+    assert optimal(rows, 50) is verdict
+    assert optimal(rows, 51) is None
+
+
+def test_mean_returns_are_shares_of_the_best_known() -> None:
+    typical = reference(goal(MARL))
+    finished = {
+        MARL: made_up(MARL, {1: typical / 2}, [0.5, 1.0]),
+        replace(MARL, seed=1): made_up(MARL, {1: typical / 4}, [1.5, 4.0]),
+    }
+    (made,) = make_arenas(finished, SHORT)
+    # The best known earns 4, and a resample of two seeds is most often one of them twice.
+    mean, low, high = mean_share([made], "marl", [0, 1])
+    np.testing.assert_allclose(mean, [1 / 4, 2.5 / 4])
+    np.testing.assert_allclose(low, [0.5 / 4, 1 / 4])
+    np.testing.assert_allclose(high, [1.5 / 4, 4 / 4])
+
+
+def test_costs_are_drawn_by_number_of_agents_and_grouping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Figure] = []
+    monkeypatch.setattr(plots, "save", lambda figure, _: figures.append(figure))
+    lines = {
+        (grouping, agents): [
+            RatioRow(1, n, 1 + agents / n, 0.5, math.inf if agents == 2 else 20.0, 0, 0)
+            for n in (10, 20, 30)
+        ]
+        for grouping, agents in (("", 1), ("random", 2), ("random", 9), ("", 13))
+    }
+    plots.draw_costs(lines, 13, tmp_path / "fig6.png")
+    panels = figures[0].axes[:2]
+    assert [each.get_title("left") for each in panels] == ["after 10 samples", "after 30 samples"]
+    for panel, samples in zip(panels, (10, 30), strict=True):
+        assert [tick.get_text() for tick in panel.get_xticklabels()] == ["1", "2", "9", "13"]
+        bars, labels = panel.get_legend_handles_labels()
+        assert labels == ["random", "no grouping"]
+        for bar, agents in zip(bars, ((2, 9), (1, 13)), strict=True):
+            assert isinstance(bar, ErrorbarContainer)
+            heights_drawn = bar.lines[0].get_ydata()
+            np.testing.assert_allclose(heights_drawn, [1 + each / samples for each in agents])
+
+
+# --- Fig. 7 and the overhead --------------------------------------------------------------------
+
+
+def moves(run: Run, settle: list[int], ends: list[float]) -> Finished:
+    """A search of 20 windows whose parameters settle in these, each at such an end."""
+    choices = [
+        [end if at >= first else 1 - end for first, end in zip(settle, ends, strict=True)]
+        for at in range(20)
+    ]
+    return made_up(run, {1: 9.0}, [1.0] * 20, choices, np.full((20, len(ends)), 0.05).tolist())
+
+
+@pytest.mark.parametrize("most", [False, True])
+def test_only_what_settles_alike_in_both_may_settle_sooner(most: bool, places: Places) -> None:
+    runs = list(Fig7().runs(replace(QUICK, few_seeds=3)))
+    count = len(goal(runs[0]).problem.space.parameters)
+    alike = count // 2 + 1 if most else 3
+    finished = {}
+    for run in runs:
+        multi = run.mapper.startswith("marl")
+        apart = [0.9 if multi else 0.1] * (count - alike)
+        finished[run] = moves(run, [0 if multi else 10] * count, [0.1] * alike + apart)
+    (places.results / "fig7").mkdir()
+    Fig7().write(finished, QUICK, places)
+    view = Fig7().view(places.results)
+    assert view["verdicts"] == {"alike": most, "sooner": True if most else None}
+    # A window is a twentieth of 256 samples.
+    assert view["settled"]["marl:patience=0"] == f"{count} of {count} (median: within 12 samples)"
+
+
+def test_reuse_is_tried_on_all_reporting_layers_with_the_same_parameters() -> None:
+    layers = ("vgg16_l2", "bert_base_l4", "mobilenetv2_l3")
+    runs = list(Overhead().runs(replace(QUICK, layers=layers)))
+    assert {run.layer for run in runs} == {"vgg16_l2", "mobilenetv2_l3"}

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.paper``, and what they stand for."""
+"""The flags of ``experiments.paper``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,32 @@ from pathlib import Path
 
 from experiments.flags import UsageError, option
 from experiments.goals import unique
-from experiments.paper.item import FULL, QUICK, Item, Places, Scale
-from experiments.paper.items import ITEMS
+from experiments.paper.decomposition import Decomposition
+from experiments.paper.fig4 import Fig4
+from experiments.paper.fig5 import Fig5
+from experiments.paper.fig6 import Fig6
+from experiments.paper.fig7 import Fig7
+from experiments.paper.frame import FULL, QUICK, Item, Places, Scale
+from experiments.paper.marl_paper import MarlPaper
+from experiments.paper.overhead import Overhead
+from experiments.paper.table2 import Table2
+from experiments.paper.table3 import Table3
 from maestro_env.errors import UnknownNameError
 
-_IMAGES = Path("images") / "paper"
+_ITEMS = (
+    Table2(),
+    Table3(),
+    MarlPaper(),
+    Fig4(),
+    Fig5(),
+    Decomposition(),
+    Fig6(),
+    Fig7(),
+    Overhead(),
+)
+ITEMS = {item.name: item for item in _ITEMS}
+"""The tables and figures by name, in the order of the page."""
+
 _SEPARATORS = ":,"
 
 
@@ -21,10 +42,10 @@ class PaperConfig:
 
     all: bool = option(False, "make every table and figure")
     only: str | None = option(
-        None, f"make some of these, with commas between: {', '.join(ITEMS)}", value="names"
+        None, f"make some of these, separated by commas: {', '.join(ITEMS)}", value="names"
     )
-    quick: bool = option(False, "a few layers, seeds and samples: does everything work?")
-    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
+    quick: bool = option(False, "few layers, seeds and samples, to check that everything works")
+    jobs: int = option(1, "number of searches at a time, one process each", least=1, most=1024)
     out: str | None = option(
         None,
         "where searches are kept; those that are there are not run again "
@@ -38,7 +59,7 @@ class PaperConfig:
     )
     page: str | None = option(
         None,
-        "the page that is made of them, pictures in images/paper beside it "
+        "the page that is made from them, pictures in images/paper beside it "
         "(default: docs/results.md; OUT/results.md with --quick)",
         value="file",
     )
@@ -65,34 +86,28 @@ class Plan:
     page: Path
 
     def places(self, item: Item) -> Places:
-        """Return where an item's files lie."""
-        return Places(
-            work=self.out / item.name,
-            results=self.results / item.name,
-            images=self.page.parent / _IMAGES,
-            link=_IMAGES.as_posix(),
-        )
+        """Return where an item's files are."""
+        images = self.page.parent / "images" / "paper"
+        return Places(self.out / item.name, self.results, images)
 
 
 def resolve(config: PaperConfig) -> Plan:
     """Look up everything a config names.
 
     Raises:
-        MaestroEnvError: a name that does not exist, or flags that do not go together.
+        MaestroEnvError: an unknown name, or flags that cannot be combined.
     """
     if config.all and config.only is not None:
-        raise UsageError(f"--all and --only {config.only} do not go together: give one of them")
+        raise UsageError(f"--all and --only {config.only} cannot be combined: give one of them")
     out = Path(config.out or ("runs/paper-quick" if config.quick else "runs/paper"))
     if set(str(out)) & set(_SEPARATORS):
         raise UsageError(
-            f"--out {out}: settings of mappers name files in it, and cannot hold a colon or a "
-            "comma; give a directory without"
+            f"--out {out}: settings of mappers name files in it, which allow no colon or comma; "
+            "give a directory without"
         )
-    results, page = (
-        (out / "results", out / "results.md")
-        if config.quick
-        else (Path("experiments/results"), Path("docs/results.md"))
-    )
+    results, page = Path("experiments/results"), Path("docs/results.md")
+    if config.quick:
+        results, page = out / "results", out / "results.md"
     return Plan(
         items=_items(config),
         scale=QUICK if config.quick else FULL,

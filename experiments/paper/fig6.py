@@ -2,90 +2,237 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, fields
+from dataclasses import astuple, dataclass, fields
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from experiments.cells import Finished
 from experiments.csv_files import write_csv
-from experiments.paper.arena import Arena, make_arenas
-from experiments.paper.curves import log_spaced
-from experiments.paper.fig5 import LAYERS
-from experiments.paper.fig6_section import (
-    CURVES,
-    DUELS,
-    EVERY,
-    NUMBERS,
-    PRINTED,
-    RIVALS,
-    VALID,
-    make_section,
+from experiments.paper import plots
+from experiments.paper.frame import (
+    LAYERS,
+    Item,
+    Places,
+    Row,
+    Rows,
+    Scale,
+    at_least,
+    everywhere,
+    grouped,
+    log_spaced,
+    mostly,
 )
-from experiments.paper.item import Item, Places, Run, Scale, Section
-from experiments.paper.ratio_rows import RatioRow, ratio_rows
+from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas
+from experiments.paper.ratios import RatioRow, ratio_rows, tally
 from experiments.paper.reach import windows_of
-from experiments.paper.searches import goal
-from experiments.paper.variants import ALL, Variant, duels, numbers, rivals, variants
 from experiments.stats import Floats, stratified_interval
 from experiments.windows import reference
 from maestro_env.problem import OK
 
+PARAMETERS = 13
+"""Of the map space: as many agents are one per parameter."""
+PEARSON, INTERACTION = "pearson", "interaction"
+_GROUPINGS = (
+    ("clustered", PEARSON),
+    ("clustered", INTERACTION),
+    ("reversed", PEARSON),
+    ("random", ""),
+)
+_NUMBERS, _DUELS, _RIVALS = "numbers.csv", "duels.csv", "rivals.csv"
+_CURVES, _VALID = "curves.csv", "valid.csv"
+_EVERY = "all hardware"
+_PRINTED = (9, 6)
+"""The paper's best numbers of agents."""
+# How much cost still counts as competitive.
+_LEVEL = 1.01
 _WARM_UP = 20_000
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A form of MARL.
+
+    Args:
+        agents: how many; 0 for one per parameter.
+        grouping: how parameters are shared out; empty for one agent or all.
+        measure: of dependence that the grouping uses, if it does.
+    """
+
+    agents: int
+    grouping: str = ""
+    measure: str = ""
+
+    @property
+    def mapper(self) -> str:
+        """Its name and settings, the shortest ones, as other items have them too."""
+        if not self.grouping:
+            return f"marl:agents={self.agents}" if self.agents else "marl"
+        if self == _DEFAULT:
+            return "marl_clustered"
+        changes = [f"agents={self.agents}"]
+        if self.grouping != "clustered":
+            changes.append(f"grouping={self.grouping}")
+        if self.measure == INTERACTION:
+            changes.append(f"measure={self.measure}")
+        return ":".join(("marl_clustered", *changes))
+
+    def __str__(self) -> str:
+        agents = {0: "one per parameter", 1: "1"}.get(self.agents, str(self.agents))
+        return ", ".join(part for part in (agents, self.grouping, self.measure) if part)
+
+    @staticmethod
+    def header() -> tuple[str, ...]:
+        """Return its columns of a file."""
+        return tuple(field.name for field in fields(Variant))
+
+    @classmethod
+    def of(cls, row: Row) -> Variant:
+        """Read it from a row of a file."""
+        return cls(int(row["agents"]), row["grouping"], row["measure"])
+
+
+ONE, ALL = Variant(1), Variant(0)
+_DEFAULT = Variant(6, "clustered", PEARSON)
+Ratios = Mapping[Variant, Sequence[RatioRow]]
+"""The rows of a variant, by number of samples."""
+
+
+def variants(agents: Iterable[int]) -> list[Variant]:
+    """Return one agent, every grouping of each number of agents, and one agent per parameter."""
+    return [ONE, *(Variant(each, *how) for each in agents for how in _GROUPINGS), ALL]
+
+
+def numbers(agents: Iterable[int]) -> list[Variant]:
+    """Return one agent, each number of agents clustered by Pearson's r, and one per parameter."""
+    return [ONE, *(Variant(each, "clustered", PEARSON) for each in agents), ALL]
+
+
+def rivals(agents: Iterable[int]) -> list[tuple[Variant, Variant]]:
+    """Return each number of agents with each that claims compare it with: one, and the best."""
+    one, *several = numbers(agents)
+    best = [each for number in _PRINTED for each in several if each.agents == number]
+    return [(each, base) for base in (one, *best) for each in several if each != base]
 
 
 class Fig6(Item):
     """The final learner with other agents."""
 
     name = "fig6"
-    title = "Fig. 6: how many agents, and which parameters share one"
 
     def runs(self, scale: Scale) -> Iterable[Run]:
-        problems = product(LAYERS, scale.objectives, scale.hardware)
+        layers = [layer for layer in LAYERS if layer in scale.layers]
+        problems = product(layers, scale.objectives, scale.hardware)
         for (layer, objective, hardware), variant in product(problems, variants(scale.agents)):
             for seed in range(scale.seeds):
                 yield Run(layer, objective, variant.mapper, seed, scale.samples, hardware)
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
         arenas = make_arenas(finished, scale.samples)
-        made = variants(scale.agents)
-        header = ("hardware", *Variant.header(), *(field.name for field in fields(RatioRow)))
-        for name, pairs in (
-            (NUMBERS, [(variant, ALL) for variant in made]),
-            (DUELS, duels(scale.agents)),
-        ):
-            rows = (row for pair in pairs for row in _ratios(arenas, *pair, scale))
-            write_csv(places.results / name, header, rows)
+        several = variants(scale.agents)
+        columns = (*Variant.header(), *RatioRow.header())
+
+        def write(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+            write_csv(self.file(places.results, name), header, rows)
+
+        def compared(pairs: Sequence[tuple[Variant, Variant]]) -> Iterator[list[object]]:
+            for (variant, base), hardware in product(pairs, (_EVERY, *scale.hardware)):
+                here = [arena for arena in arenas if hardware in (_EVERY, arena.hardware)]
+                for row in ratio_rows(here, variant.mapper, base.mapper, scale.checkpoints):
+                    yield [hardware, *astuple(variant), *row.row()]
+
+        duels = [
+            (each, Variant(each.agents, "random"))
+            for each in several
+            if each.grouping not in ("", "random")
+        ]
         rivalry = (
-            [base.agents, *variant.row(), *astuple(row)]
-            for variant, base in rivals(scale.agents, PRINTED)
+            [base.agents, *astuple(variant), *row.row()]
+            for variant, base in rivals(scale.agents)
             for row in ratio_rows(arenas, variant.mapper, base.mapper, scale.checkpoints)
         )
-        write_csv(places.results / RIVALS, ("to", *header[1:]), rivalry)
-        write_csv(places.results / VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
-        write_csv(
-            places.results / CURVES,
-            (*Variant.header(), "samples", "share", "low", "high"),
-            (row for variant in numbers(scale.agents) for row in _curve(arenas, variant)),
-        )
+        write(_NUMBERS, ("hardware", *columns), compared([(each, ALL) for each in several]))
+        write(_DUELS, ("hardware", *columns), compared(duels))
+        write(_RIVALS, ("to", *columns), rivalry)
+        write(_VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
+        curves = (row for variant in numbers(scale.agents) for row in _curve(arenas, variant))
+        write(_CURVES, (*Variant.header(), "samples", "share", "low", "high"), curves)
 
-    def section(self, places: Places) -> Section:
-        return make_section(places)
+    def view(self, results: Path) -> dict[str, Any]:
+        costs = _by_variant(self._of_hardware(results, _NUMBERS, _EVERY))
+        every = [row for row in self.rows(results, _DUELS) if row["hardware"] != _EVERY]
+        pearson = [
+            RatioRow.of(row)
+            for row in every
+            if (row["grouping"], row["measure"]) == ("clustered", PEARSON)
+        ]
+        rivalry = {
+            (int(to), int(agents)): [RatioRow.of(row) for row in rows]
+            for (to, agents), rows in grouped(self.rows(results, _RIVALS), "to", "agents")
+        }
+        samples = sorted({row.samples for rows in costs.values() for row in rows})
+        against_one = [row for (to, _), rows in rivalry.items() if to == 1 for row in rows]
+        best = {at: optimal(rivalry, at) for at in samples}
+        few = {each.agents: costs[each][-1] for each in costs if _is_printed(each)}
+        better, worse, even = tally(pearson)
+        one = tally(against_one)
+        return {
+            "headers": ["agents", "problems", *(f"{each:,}" for each in samples)],
+            "rows": [_line(variant, rows, samples) for variant, rows in costs.items()],
+            "duels": [
+                [hardware, f"{grouping}, {measure}".removesuffix(", "), *_summary(rows)]
+                for (hardware, grouping, measure), rows in grouped(
+                    every, "hardware", "grouping", "measure"
+                )
+            ],
+            "valid": [{**row, "valid": f"{int(row['valid']):,}"} for row in self._valid(results)],
+            "one": one,
+            "all_to_one": [str(row) for row in rivalry.get((1, ALL.agents), [])],
+            "best": [list(best.values()).count(verdict) for verdict in (True, False, None)],
+            "few": {agents: str(row) for agents, row in few.items()},
+            "pearson": (better, worse, even),
+            "verdicts": {
+                "one": everywhere(row.better for row in against_one),
+                # By most numbers of samples: at a single one it may be chance.
+                "optimal": mostly(
+                    list(best.values()).count(True), list(best.values()).count(False), len(best)
+                ),
+                "few": everywhere(map(_is_level, few.values())),
+                "pearson": mostly(better, worse, len(pearson)),
+            },
+        }
+
+    def draw(self, places: Places) -> None:
+        costs = _by_variant(self._of_hardware(places.results, _NUMBERS, _EVERY))
+        lines = {(_grouping(variant), _agents(variant)): rows for variant, rows in costs.items()}
+        plots.draw_costs(lines, PARAMETERS, places.images / "fig6.png")
+        curves = {
+            _agents(Variant.of(rows[0])): rows
+            for _, rows in grouped(self.rows(places.results, _CURVES), "agents")
+        }
+        plots.draw_shares(curves, places.images / "fig6-returns.png")
+
+    def _of_hardware(self, results: Path, name: str, hardware: str) -> Rows:
+        return [row for row in self.rows(results, name) if row["hardware"] == hardware]
+
+    def _valid(self, results: Path) -> Rows:
+        return self.rows(results, _VALID)
 
 
-def _ratios(
-    arenas: Sequence[Arena], variant: Variant, base: Variant, scale: Scale
-) -> Iterator[list[object]]:
-    for hardware in (EVERY, *scale.hardware):
-        here = [arena for arena in arenas if hardware in (EVERY, arena.hardware)]
-        for row in ratio_rows(here, variant.mapper, base.mapper, scale.checkpoints):
-            yield [hardware, *variant.row(), *astuple(row)]
+def _by_variant(rows: Rows) -> dict[Variant, list[RatioRow]]:
+    return {
+        Variant.of(found[0]): [RatioRow.of(row) for row in found]
+        for _, found in grouped(rows, *Variant.header())
+    }
 
 
 def _valid(scale: Scale) -> Iterator[list[object]]:
     """Yield how many of such random mappings as groups are learnt from are valid."""
-    for layer, hardware in product(LAYERS, scale.hardware):
+    layers = [layer for layer in LAYERS if layer in scale.layers]
+    for layer, hardware in product(layers, scale.hardware):
         problem = goal(Run(layer, scale.objectives[0], ALL.mapper, 0, 1, hardware)).problem
         points = problem.space.sample(_WARM_UP, np.random.default_rng(0))
         valid = np.count_nonzero(problem.evaluate(points).status == OK)
@@ -96,10 +243,10 @@ def _curve(arenas: Sequence[Arena], variant: Variant) -> Iterator[list[object]]:
     """Yield the mean return in some windows, and its interval."""
     there = [arena for arena in arenas if arena.has(variant.mapper)]
     if there:
-        ends = windows_of(there[0].contest.searches[variant.mapper][0]).ends
+        ends = windows_of(there[0].searches(variant.mapper)[0]).ends
         kept = log_spaced(len(ends))
         for end, *figures in zip(ends[kept], *mean_share(there, variant.mapper, kept), strict=True):
-            yield [*variant.row(), end, *(f"{each:.4f}" for each in figures)]
+            yield [*astuple(variant), end, *(f"{each:.4f}" for each in figures)]
 
 
 def mean_share(
@@ -107,24 +254,82 @@ def mean_share(
 ) -> tuple[Floats, Floats, Floats]:
     """Return a mapper's mean return in W windows as a share of the best known's.
 
-    Args:
-        arenas: where it finished searches.
-        mapper: its name.
-        windows: which ones.
-
     Returns:
         Mean over arenas and seeds, and the ends of its interval, float64[W] each.
     """
+
+    def mean(strata: Sequence[Floats]) -> Floats:
+        return np.asarray(np.mean([np.mean(stratum, axis=0) for stratum in strata], axis=0))
+
     strata = [_shares(arena, mapper)[:, windows] for arena in arenas]
-    return _mean(strata), *stratified_interval(strata, _mean)
+    return mean(strata), *stratified_interval(strata, mean)
 
 
 def _shares(arena: Arena, mapper: str) -> Floats:
-    contest = arena.contest
-    best = reference(contest.goal) / contest.best_known
-    return np.stack([windows_of(each).returns for each in contest.searches[mapper]]) / best
+    best = reference(arena.contest.goal) / arena.contest.best_known
+    return np.stack([windows_of(each).returns for each in arena.searches(mapper)]) / best
 
 
-def _mean(strata: Sequence[Floats]) -> Floats:
-    mean: Floats = np.mean([np.mean(stratum, axis=0) for stratum in strata], axis=0)
-    return mean
+def _line(variant: Variant, rows: Sequence[RatioRow], samples: Sequence[int]) -> list[str]:
+    shown = {row.samples: str(row) for row in rows}
+    problems = str(max(row.problems for row in rows))
+    return [str(variant), problems, *(shown.get(each, "-") for each in samples)]
+
+
+def _summary(rows: Rows) -> list[str]:
+    """Sum up comparisons of a grouping with random groups."""
+    found = [RatioRow.of(row) for row in rows]
+    ratios = [row.ratio for row in found if not math.isnan(row.ratio)]
+    apart = sum(row.without + row.alone for row in found)
+    span = f"{min(ratios):.3f} to {max(ratios):.3f}" if ratios else "-"
+    return [*map(str, tally(found)), span, str(apart)]
+
+
+def _agents(variant: Variant) -> int:
+    return variant.agents or PARAMETERS
+
+
+def _grouping(variant: Variant) -> str:
+    """Return how parameters are shared out; empty if there is nothing to share out."""
+    return " by ".join(part for part in (variant.grouping, variant.measure) if part)
+
+
+# --- Claims -------------------------------------------------------------------------------------
+
+
+def _is_printed(variant: Variant) -> bool:
+    how = variant.grouping, variant.measure
+    return variant.agents in _PRINTED and how == ("clustered", PEARSON)
+
+
+def optimal(rivalry: Mapping[tuple[int, int], Sequence[RatioRow]], samples: int) -> bool | None:
+    """Say whether one of the paper's best numbers of agents beats every other after some samples.
+
+    Args:
+        rivalry: what a number of agents costs in multiples of another, by the other and it.
+        samples: how many.
+
+    Returns:
+        False if another number beats each of the best, None if neither is for certain.
+    """
+    beats = {pair: _better_at(rows, samples) for pair, rows in rivalry.items()}
+    best = {to for to, _ in beats if to in _PRINTED}
+    others = {agents for to, agents in beats if to in best} - best
+    if not others:
+        return None
+    if any(all(beats.get((to, other)) is True for to in best) for other in others):
+        return False
+    won = any(all(beats.get((to, other)) is False for other in others) for to in best)
+    return True if won else None
+
+
+def _better_at(rows: Sequence[RatioRow], samples: int) -> bool | None:
+    return next((row.better for row in rows if row.samples == samples), None)
+
+
+def _is_level(row: RatioRow) -> bool | None:
+    """Say whether a cost is competitive; None if its interval or what it leaves out is open."""
+    verdict = at_least(-row.high, -row.low, -_LEVEL)
+    if math.isnan(row.low):
+        return None
+    return None if verdict is not None and (row.without if verdict else row.alone) else verdict

@@ -1,29 +1,35 @@
-"""Fig. 7: how the control parameters move, and when a search has made up its mind on them."""
+"""Fig. 7: how the control parameters move, and when a search has settled on them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from experiments.cells import Finished
 from experiments.csv_files import write_csv
-from experiments.paper.arena import Arena, make_arenas
-from experiments.paper.curves import log_spaced
-from experiments.paper.fig7_plot import draw_trajectories
-from experiments.paper.item import Claim, Item, Places, Run, Scale, Section
-from experiments.paper.judging import mostly
-from experiments.paper.reach import Reach, converged, factor, windows_of
-from experiments.paper.rows import read_rows
-from experiments.paper.settling import MOSTLY, NEAR, UNDECIDED, settled
-from experiments.sheets import Sheet
+from experiments.paper import plots
+from experiments.paper.frame import Item, Places, Scale, grouped, log_spaced, mostly
+from experiments.paper.ledger import Arena, Finished, Run, make_arenas
+from experiments.paper.reach import Reach, converged, mean_factor, windows_of
+from experiments.stats import Floats
+from experiments.windows import Windows
+from maestro_env.map_space import Parameter
 
 _TRAJECTORIES, _SETTLING = "trajectories.csv", "settling.csv"
 _LAYER, _OBJECTIVE = "mobilenetv2_l2", "latency"
 # Without new starts: a trajectory is that of one team of agents.
 _SINGLE, _MULTI = "ppo", "marl:patience=0"
+# A window is near where a search ends if mean and spread of the choices differ by at most NEAR; a
+# parameter has settled once a share of MOSTLY of the windows is near, as single ones are off by
+# chance; it is undecided if its choices end spread as widely as a share of UNDECIDED of uniform
+# ones.
+_NEAR, _MOSTLY, _UNDECIDED = 0.1, 0.9, 0.8
 
 
 @dataclass(frozen=True)
@@ -39,20 +45,15 @@ class Settling:
     ends: tuple[float, ...]
 
     def alike(self, other: Settling) -> bool | None:
-        """Say whether they end near each other; None if some searches do and some do not."""
-        near = [abs(own - its) <= NEAR for own, its in product(self.ends, other.ends)]
+        """Say whether they end near each other; None if only some searches do."""
+        near = [abs(own - its) <= _NEAR for own, its in product(self.ends, other.ends)]
         return all(near) if all(near) or not any(near) else None
 
 
-Found = Mapping[str, Mapping[str, Settling]]
-"""How each parameter settled, by mapper."""
-
-
 class Fig7(Item):
-    """Searches of one budget, whose windows are as wide, looked at parameter by parameter."""
+    """Searches of one budget, examined parameter by parameter."""
 
     name = "fig7"
-    title = "Fig. 7: trajectories of the control parameters"
 
     def runs(self, scale: Scale) -> Iterable[Run]:
         for seed in range(scale.few_seeds):
@@ -63,117 +64,119 @@ class Fig7(Item):
         (arena,) = make_arenas(finished, scale.single_agent_samples)
         there = [name for name in (_SINGLE, _MULTI) if arena.has(name)]
         parameters = arena.contest.goal.problem.space.parameters
-        names = [each.name for each in parameters]
-        columns = [f"{kind}_{name}" for kind, name in product(("mean", "spread"), names)]
-        write_csv(
-            places.results / _TRAJECTORIES,
-            ("mapper", "samples", *columns),
-            (row for name in there for row in _trajectory(name, arena)),
-        )
-        write_csv(
-            places.results / _SETTLING,
-            ("mapper", "parameter", *Reach.header(), "ends"),
-            (row for name in there for row in _settling(name, arena)),
-        )
+        columns = [f"{kind}_{each.name}" for kind in ("mean", "spread") for each in parameters]
+        header = ("mapper", "samples", *columns)
+        rows = (row for name in there for row in _trajectory(name, arena))
+        write_csv(self.file(places.results, _TRAJECTORIES), header, rows)
+        rows = (row for name in there for row in _settling(name, arena, parameters))
+        header = ("mapper", "parameter", *Reach.header(), "ends")
+        write_csv(self.file(places.results, _SETTLING), header, rows)
 
-    def section(self, places: Places) -> Section:
-        found: dict[str, dict[str, Settling]] = {}
-        for row in read_rows(places.results / _SETTLING):
-            settling = Settling(Reach.of(row), tuple(map(float, row["ends"].split())))
-            found.setdefault(row["mapper"], {})[row["parameter"]] = settling
-        draw_trajectories(read_rows(places.results / _TRAJECTORIES), places.images / "fig7.png")
-        picture = f"![Choices of every parameter against samples]({places.link}/fig7.png)"
-        body = "\n\n".join((picture, _sheet(found).markdown(level=3)))
-        return Section(list(_claims(found)), body)
+    def view(self, results: Path) -> dict[str, Any]:
+        found = {
+            mapper: {
+                row["parameter"]: Settling(Reach.of(row), tuple(map(float, row["ends"].split())))
+                for row in rows
+            }
+            for (mapper,), rows in grouped(self.rows(results, _SETTLING), "mapper")
+        }
+        single, multi = found.get(_SINGLE, {}), found.get(_MULTI, {})
+        both = [
+            name
+            for name in single.keys() & multi.keys()
+            if not (single[name].samples.censored or multi[name].samples.censored)
+        ]
+        alike = [name for name in both if single[name].alike(multi[name])]
+        apart = sum(single[name].alike(multi[name]) is False for name in both)
+        times = [mean_factor([(single[name].samples, multi[name].samples)]) for name in alike]
+        sooner, later = sum(each.low > 1 for each in times), sum(each.high < 1 for each in times)
+        enough, alike_enough = (2 * len(names) > len(single) for names in (both, alike))
+        return {
+            "headers": [
+                "parameter",
+                *(text for name in found for text in (f"{name} settled after", "ends at")),
+            ],
+            "rows": [_line(name, found) for name in dict.fromkeys([*single, *multi])],
+            "parameters": len(single),
+            "both": len(both),
+            "alike": len(alike),
+            "apart": apart,
+            "sooner": sooner,
+            "later": later,
+            "settled": {name: _settled_told(each) for name, each in found.items()},
+            "near": _NEAR,
+            "mostly": f"{_MOSTLY:.0%}",
+            "undecided": f"{_UNDECIDED:.0%}",
+            # With less than half of all parameters nothing is decided.
+            "verdicts": {
+                "alike": mostly(len(alike), apart, len(both)) if enough else None,
+                "sooner": mostly(sooner, later, len(times)) if alike_enough else None,
+            },
+        }
+
+    def draw(self, places: Places) -> None:
+        rows = self.rows(places.results, _TRAJECTORIES)
+        plots.draw_trajectories(rows, places.images / "fig7.png")
 
 
 def _trajectory(mapper: str, arena: Arena) -> Iterator[list[object]]:
     """Yield mean and spread of every parameter in each window, means over seeds."""
-    windows = [windows_of(each) for each in arena.contest.searches[mapper]]
-    means, spreads = (
-        np.mean([getattr(each, name) for each in windows], axis=0)
-        for name in ("choices", "spreads")
-    )
+    windows = [windows_of(each) for each in arena.searches(mapper)]
+    means = np.mean([each.choices for each in windows], axis=0)
+    spreads = np.mean([each.spreads for each in windows], axis=0)
     for index in log_spaced(len(means)):
         figures = np.concatenate((means[index], spreads[index]))
         yield [mapper, windows[0].ends[index], *(f"{each:.3f}" for each in figures)]
 
 
-def _settling(mapper: str, arena: Arena) -> Iterator[list[object]]:
-    parameters = arena.contest.goal.problem.space.parameters
+def _settling(mapper: str, arena: Arena, parameters: Iterable[Parameter]) -> Iterator[list[object]]:
+    windows = [windows_of(each) for each in arena.searches(mapper)]
     choices = tuple(each.choices for each in parameters)
-    windows = [windows_of(each) for each in arena.contest.searches[mapper]]
-    window = int(windows[0].ends[0])
     samples = np.stack([settled(each, choices) for each in windows])
     ends = np.stack([converged(each.choices) for each in windows])
     for parameter, column, last in zip(parameters, samples.T, ends.T, strict=True):
-        reach = Reach(tuple(column.tolist()), arena.samples, window)
+        reach = Reach(tuple(column.tolist()), arena.samples, int(windows[0].ends[0]))
         yield [mapper, parameter.name, *reach.row(), " ".join(f"{each:.3f}" for each in last)]
 
 
-def _sheet(found: Found) -> Sheet:
-    names = dict.fromkeys(name for each in found.values() for name in each)
-    rows = [
-        [
-            name,
-            *(
-                text
-                for each in found.values()
-                for text in (str(each[name].samples), f"{np.median(each[name].ends):.2f}")
-            ),
-        ]
-        for name in names
-    ]
-    note = (
-        f"`{_LAYER}`, least {_OBJECTIVE}, both with the same budget. Settled: at the end of the "
-        f"first window (a hundredth of a search) from which on {MOSTLY:.0%} of windows have a mean "
-        f"and a standard deviation of the parameter's choices within {NEAR} of those of the last "
-        "tenth of the search; 0 is a "
-        "parameter's first choice, 1 its last. Never, if it ends spread more widely than "
-        f"{UNDECIDED:.0%} of a uniform draw: nothing was decided. `marl` begins with sizes drawn "
-        "log-uniformly: one that ends small may settle at once. Median over seeds (searches in "
-        "which it settled / all); > is the whole budget, <= the first window. "
-        "Ends: mean choice of the last tenth, "
-        "median over seeds. In the picture a line is the mean over seeds and a band the standard "
-        "deviation. The choice of an order is the rank of a permutation, whose distances mean "
-        "nothing."
-    )
-    headers = [text for mapper in found for text in (f"{mapper} settled after", "ends at")]
-    return Sheet("When parameters settle", note, "parameter", headers, rows)
+def uniform_spread(choices: int) -> float:
+    """Return the standard deviation of uniform choices, which are numbers evenly from 0 to 1."""
+    return math.sqrt((choices + 1) / (12 * (choices - 1))) if choices > 1 else 0.0
 
 
-def _claims(found: Found) -> Iterator[Claim]:
-    if not {_SINGLE, _MULTI} <= found.keys():
-        return
-    single, multi = found[_SINGLE], found[_MULTI]
-    both = [
-        name
-        for name in single
-        if not (single[name].samples.censored or multi[name].samples.censored)
-    ]
-    alike = [name for name in both if single[name].alike(multi[name])]
-    apart = sum(single[name].alike(multi[name]) is False for name in both)
-    enough = 2 * len(both) > len(single)
-    yield Claim(
-        "both approaches eventually reach similar parameter values (VI-D, Fig. 7).",
-        mostly(len(alike), apart, len(both)) if enough else None,
-        f"{len(both)} of {len(single)} parameters settle in both; {len(alike)} of these end within "
-        f"{NEAR} of each other in all searches, {apart} in none.",
-    )
-    times = [factor(single[name].samples, multi[name].samples) for name in alike]
-    sooner, later = sum(each.low > 1 for each in times), sum(each.high < 1 for each in times)
-    yield Claim(
-        "MARL reaches them significantly faster (VI-D, Fig. 7).",
-        mostly(sooner, later, len(times)) if 2 * len(times) > len(single) else None,
-        f"of {len(alike)} parameters that settle in both and end alike {sooner} settle sooner with "
-        f"`{_MULTI}`, with the whole interval, {later} later; {_tell(_MULTI, multi)}, "
-        f"{_tell(_SINGLE, single)}. With less than half of all {len(single)} nothing is decided.",
-    )
+def settled(windows: Windows, choices: tuple[int, ...]) -> Floats:
+    """Return the evaluations after which each parameter stays as it ends, float64[D].
+
+    They are those up to the end of the first window near where the search ends, the last tenth of
+    its windows, from which on most windows are. Infinite for a parameter that ends undecided, and
+    for one without a choice.
+    """
+    near = _near(windows.choices) & _near(windows.spreads)
+    left = np.arange(len(near), 0, -1)[:, np.newaxis]
+    share = np.cumsum(near[::-1], axis=0)[::-1] / left
+    stays = near & (share >= _MOSTLY)
+    samples = windows.ends[np.argmax(stays, axis=0)].astype(np.float64)
+    uniform = np.array([uniform_spread(each) for each in choices])
+    decided = converged(windows.spreads) < _UNDECIDED * uniform
+    return np.where(stays.any(axis=0) & decided, samples, np.inf)
 
 
-def _tell(mapper: str, settling: Mapping[str, Settling]) -> str:
+def _near(values: Floats) -> NDArray[np.bool_]:
+    return np.abs(values - converged(values)) <= _NEAR
+
+
+def _line(name: str, found: Mapping[str, Mapping[str, Settling]]) -> list[str]:
+    line = [name]
+    for each in found.values():
+        line += [str(each[name].samples), f"{np.median(each[name].ends):.2f}"]
+    return line
+
+
+def _settled_told(settling: Mapping[str, Settling]) -> str:
+    """Say how many parameters settle, and when on the median."""
     samples = [each.samples.median for each in settling.values() if not each.samples.censored]
-    window = max(each.samples.window for each in settling.values())
-    after = "within" if samples and np.median(samples) <= window else "after"
-    median = f", {after} {np.median(samples):,.0f} samples on the median" if samples else ""
-    return f"`{mapper}` settles {len(samples)} of {len(settling)}{median}"
+    if not samples:
+        return f"0 of {len(settling)}"
+    within = np.median(samples) <= max(each.samples.window for each in settling.values())
+    median = f"{'within' if within else 'after'} {np.median(samples):,.0f} samples"
+    return f"{len(samples)} of {len(settling)} (median: {median})"

@@ -1,95 +1,119 @@
-"""The page of results, made of the result files alone."""
+"""The page of results: the template with the figures of the result files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from experiments.files import RecordError, ensure_directory, write_text
-from experiments.paper.about import provenance, read_about
-from experiments.paper.config import Plan
-from experiments.paper.item import Claim, Item, Places, Section
-from experiments.paper.items import ITEMS
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
+from experiments.files import RecordError, ensure_directory, read_json, write_text
+from experiments.paper.config import ITEMS, Plan
+from experiments.paper.frame import Item, Verdict, everywhere
+
+ABOUT = "about.json"
+"""Beside an item's result files: where they come from."""
+
+_TEMPLATE = "results.md.j2"
 _HOUR = 3600
-_OPENING = (
-    "The tables and figures of the paper (Krishnan et al., *Multi-Agent Reinforcement Learning for "
-    "Sample-Efficient Deep Neural Network Mapping*), made anew. "
-    "`python -m experiments.paper --all` runs every search and writes the files in "
-    "`experiments/results`; without a flag it makes this page of those files alone, its sentences "
-    "included."
-)
 _VERDICTS = {True: "Holds", False: "Does not hold", None: "Not decided"}
+_NUMBERS = ("asked", "finished", "evaluations", "warm_up", "seconds", "own_seconds")
+_TALLIES = ("missing", "commit", "processor", "date")
 
 
 def write_page(plan: Plan) -> None:
-    """Write the page.
+    """Write the page and its pictures.
 
     Raises:
         RecordError: a result file cannot be read, or the page not be written.
     """
-    ensure_directory(plan.page.parent)
-    write_text(plan.page, "\n\n".join(_parts(plan)) + "\n")
-
-
-def _parts(plan: Plan) -> Iterator[str]:
-    claims: list[Claim] = []
-    bodies: list[str] = []
-    seconds = 0.0
-    for item in ITEMS.values():
-        places = plan.places(item)
-        about = read_about(places.results)
-        if about is None:
-            section, source = Section((), "Not run yet."), None
-        else:
-            ensure_directory(places.images)
-            section, source = _section(item, places, about), provenance(about)
-            seconds += about["own_seconds"]
-        claims += section.claims
-        bodies += [f"## {item.title}", *([source] if source else []), section.body.strip()]
-    yield "# Results"
-    yield _OPENING
-    yield "## Where the paper's claims hold"
-    yield _summary(claims)
-    yield (
-        f"The searches of all sections took {seconds:,.0f} seconds of one core "
-        f"({seconds / _HOUR:.2f} core-hours), those that several share counted once."
+    items = {name: _shown(plan, item) for name, item in ITEMS.items()}
+    seconds = sum(each["about"]["own_seconds"] for each in items.values() if each)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
     )
-    yield from bodies
+    environment.filters |= {"verdict": _verdict, "counts": _counts, "hours": _hours}
+    environment.globals["fewer_verdict"] = _by_both
+    try:
+        text = environment.get_template(_TEMPLATE).render(**items, seconds=seconds)
+    except TemplateError as error:
+        raise RecordError(f"cannot make {plan.page} from {plan.results}: {error}") from None
+    ensure_directory(plan.page.parent)
+    write_text(plan.page, re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
 
 
-def _section(item: Item, places: Places, about: Mapping[str, Any]) -> Section:
-    """Make an item's section, its claims not decided as long as searches are missing.
+def _shown(plan: Plan, item: Item) -> dict[str, Any] | None:
+    """Return what the template shows of an item; None if it was not run yet.
 
     Raises:
         RecordError: its results cannot be read.
     """
+    about = read_about(item.file(plan.results, ABOUT))
+    if about is None:
+        return None
+    places = plan.places(item)
+    ensure_directory(places.images)
     try:
-        section = item.section(places)
+        shown = item.view(plan.results)
+        item.draw(places)
     except RecordError:
         raise
-    except (LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise RecordError(
-            f"cannot read the results in {places.results}: {error}; `{about['command']}` writes "
-            "them anew"
+            f"cannot read the results in {plan.results / item.name}: {error}; "
+            f"`{about['command']}` writes them anew"
         ) from None
-    if about["finished"] == about["asked"]:
-        return section
-    missing = f" Not decided yet ({about['finished']:,} of {about['asked']:,} searches)."
-    claims = [replace(each, holds=None, found=each.found + missing) for each in section.claims]
-    return replace(section, claims=claims)
+    if about["finished"] < about["asked"]:
+        # Missing searches may decide any claim.
+        shown["verdicts"] = dict.fromkeys(shown["verdicts"])
+    return {**shown, "about": about}
 
 
-def _summary(claims: Sequence[Claim]) -> str:
-    if not claims:
-        return "Nothing has been run yet."
-    lines = (
-        f"- **{_VERDICTS[claim.holds]}.** The paper: {claim.paper} Here: {claim.found}"
-        for claim in claims
+def read_about(path: Path) -> dict[str, Any] | None:
+    """Return where an item's results come from; None if there are none.
+
+    Raises:
+        RecordError: the file cannot be read, or is something else.
+    """
+    if not path.exists():
+        return None
+    about = read_json(path)
+    wrong = [name for name in _NUMBERS if type(about.get(name)) not in (int, float)]
+    wrong += [name for name in _TALLIES if not isinstance(about.get(name), dict)]
+    wrong += [name for name in ("seeds", "budgets") if not isinstance(about.get(name), list)]
+    if not isinstance(about.get("command"), str):
+        wrong.append("command")
+    if wrong:
+        raise RecordError(
+            f"cannot read {path}: no valid {', '.join(wrong)}; the command that made it writes it"
+        )
+    return about
+
+
+def _verdict(holds: Verdict) -> str:
+    return holds if isinstance(holds, str) else _VERDICTS[holds]
+
+
+def _by_both(to_best: bool | None, by_return: bool | None) -> Verdict:
+    """Judge a claim by both yardsticks of samples."""
+    return (
+        "Only to its best" if to_best and by_return is False else everywhere((to_best, by_return))
     )
-    opening = (
-        "Not decided are those that intervals do not tell apart, and those of searches of which "
-        "some are missing."
-    )
-    return "\n".join([opening, "", *lines])
+
+
+def _counts(tally: Mapping[str, int]) -> str:
+    """Return names with how often each comes, if there are several."""
+    if len(tally) < 2:
+        return "".join(tally)
+    return ", ".join(f"{name} ({count:,})" for name, count in tally.items())
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / _HOUR:.2f}"

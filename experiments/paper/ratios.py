@@ -1,17 +1,19 @@
-"""How much more others cost than MARL, and how many samples each needs: pure functions."""
+"""Costs in multiples of another mapper's, with intervals: computed, kept in files and shown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.paper.arena import Arena
-from experiments.paper.reach import middle
-from experiments.standings import Checkpoints
+from experiments.paper.ledger import Arena
+from experiments.sheets import bracketed, significant
 from experiments.stats import Floats, iqm, stratified_interval
+
+_DIGITS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +24,7 @@ class Ratio:
         arenas: that both finished a search in.
         figure: float64[C], geometric mean over arenas of the ratio of interquartile means over
             seeds, where both are finite; NaN if they are nowhere.
-        interval: of it, float64[C] each; None if a mapper finished one search in an arena, or is
-            compared with itself.
+        interval: of it, float64[C] each; None with one search in an arena, or for the base itself.
         without: int64[C], arenas where the base's interquartile mean is finite and the mapper's is
             infinite: too few of its searches have found something valid.
         alone: int64[C], arenas where it is the other way round.
@@ -36,15 +37,12 @@ class Ratio:
     alone: NDArray[np.int64]
 
 
-def cost_ratio(arenas: Sequence[Arena], mapper: str, base: str, at: Checkpoints) -> Ratio:
+def cost_ratio(arenas: Sequence[Arena], mapper: str, base: str, samples: Sequence[int]) -> Ratio:
     """Return what a mapper's best so far costs in multiples of the base's.
 
-    Args:
-        arenas: some; those that lack one of both are left out.
-        mapper: the numerator.
-        base: the denominator.
-        at: int64[C], numbers of samples.
+    Arenas that lack a search of one of both are left out.
     """
+    at = np.array(samples)
     shared = [arena.contest for arena in arenas if arena.has(mapper, base)]
     if not shared:
         none = np.zeros(len(at), dtype=np.int64)
@@ -80,7 +78,7 @@ def geometric_ratio(
         float64[..., C]; NaN in a column where no task counts.
     """
     tasks = np.count_nonzero(counted, axis=0)
-    # A resample may have lost what the seeds have found.
+    # A resample may lose what the seeds have found.
     with np.errstate(invalid="ignore"):
         logs = [
             np.where(counts, _log_ratio(iqm(top), iqm(bottom)), 0.0)
@@ -95,89 +93,90 @@ def _log_ratio(top: Floats, bottom: Floats) -> Floats:
     return np.where(neither, 0.0, np.log(top) - np.log(bottom))
 
 
-def samples_to(arena: Arena, mapper: str, value: float) -> Floats:
-    """Return each search's samples until it is no worse than a value; infinite for never."""
-    return np.array([each.samples_to(value) for each in arena.contest.searches[mapper]])
-
-
-def samples_to_within(arena: Arena, mapper: str, percent: float) -> Floats:
-    """Return each search's samples until within some per cent of the best known."""
-    return samples_to(arena, mapper, (1 + percent / 100) * arena.contest.best_known)
-
-
-def expected_samples(arena: Arena, mapper: str, percent: float) -> float:
-    """Return what it costs to search until within some per cent of the best known.
-
-    The samples of all searches, of those that arrive until they do, for each one that arrives: the
-    expected running time of Hansen et al., *COCO: a platform for comparing continuous optimizers in
-    a black-box setting*, 2021. Infinite if none arrives.
-    """
-    needed = samples_to_within(arena, mapper, percent)
-    spent = np.minimum(needed, arena.samples).sum()
-    arrived = np.count_nonzero(np.isfinite(needed))
-    return float(spent / arrived) if arrived else np.inf
-
-
 @dataclass(frozen=True)
-class Arrival:
-    """How soon searches get somewhere.
+class RatioRow:
+    """A ratio after some samples, as a row of a file.
 
     Args:
-        searches: all of them.
-        median: of their samples, never counting as infinite.
-        share: of them that arrive.
+        problems: that both finished searches on.
+        samples: how many.
+        ratio: as in ``Ratio``.
+        low: lower end of its interval, NaN if it has none.
+        high: upper end.
+        without: as in ``Ratio``.
+        alone: as in ``Ratio``.
     """
 
-    searches: int
-    median: float
-    share: float
+    problems: int
+    samples: int
+    ratio: float
+    low: float
+    high: float
+    without: int
+    alone: int
+
+    @staticmethod
+    def header() -> tuple[str, ...]:
+        """Return its columns of a file."""
+        return tuple(field.name for field in fields(RatioRow))
+
+    def row(self) -> tuple[object, ...]:
+        """Return it as part of a row of a file."""
+        return astuple(self)
+
+    @classmethod
+    def of(cls, row: Mapping[str, str]) -> RatioRow:
+        """Read it from a row of a file."""
+        ratio, low, high = (float(row[name]) for name in ("ratio", "low", "high"))
+        without, alone = (int(row[name]) for name in ("without", "alone"))
+        return cls(int(row["problems"]), int(row["samples"]), ratio, low, high, without, alone)
+
+    @property
+    def better(self) -> bool | None:
+        """Whether it costs less for certain; False if it costs more, None if neither."""
+        less = self.alone > 0 if math.isnan(self.ratio) else self.high < 1
+        more = self.without > 0 if math.isnan(self.ratio) else self.low > 1
+        if less and not self.without:
+            return True
+        return False if more and not self.alone else None
+
+    def __str__(self) -> str:
+        interval = None if math.isnan(self.low) else (self.low, self.high)
+        figure = f"{self.ratio:.{_DIGITS - 1}f}"
+        shown = [] if math.isnan(self.ratio) else [bracketed(figure, interval, _DIGITS)]
+        left_out = {"none": self.without, "alone": self.alone}
+        return "; ".join([*shown, *(f"{how} in {n}" for how, n in left_out.items() if n)])
 
 
-def arrival(arenas: Sequence[Arena], mapper: str, percent: float) -> Arrival | None:
-    """Return how soon a mapper's searches get near the best known; None if it has none.
-
-    Args:
-        arenas: whose searches are taken together.
-        mapper: its name.
-        percent: above the best known.
-    """
-    needed = [samples_to_within(arena, mapper, percent) for arena in arenas if arena.has(mapper)]
-    if not needed:
-        return None
-    pooled = np.concatenate(needed)
-    return Arrival(len(pooled), float(np.median(pooled)), float(np.mean(np.isfinite(pooled))))
-
-
-def times_fewer(arena: Arena, mapper: str, slow: str) -> float | None:
-    """Return how many times fewer samples a mapper needs to what another has at its end.
-
-    That is the median best of the other's searches at their end, the greater of two in the middle;
-    the samples are the median over the mapper's searches, likewise. If that one never arrives, the
-    factor is less than the ratio of the budgets, which is 1, and counts as 0.
-
-    Returns:
-        None where the other's median search finds nothing valid: there is no target.
-    """
-    ends = arena.contest.bests(slow, np.array([arena.samples]))[:, 0]
-    target = float(middle(ends))
-    if np.isinf(target):
-        return None
-    return arena.samples / float(middle(samples_to(arena, mapper, target)))
+def ratio_rows(
+    arenas: Sequence[Arena], mapper: str, base: str, checkpoints: Sequence[int]
+) -> Iterator[RatioRow]:
+    """Yield what a mapper costs in multiples of another, wherever that can be told."""
+    found = cost_ratio(arenas, mapper, base, checkpoints)
+    low, high = found.interval or (np.full(len(checkpoints), np.nan),) * 2
+    for index, samples in enumerate(checkpoints):
+        without, alone = int(found.without[index]), int(found.alone[index])
+        if without or alone or not math.isnan(found.figure[index]):
+            figure, *ends = (
+                round(float(each[index]), _DIGITS) for each in (found.figure, low, high)
+            )
+            yield RatioRow(found.arenas, samples, figure, ends[0], ends[1], without, alone)
 
 
-def found_after(arena: Arena, mapper: str) -> float:
-    """Return after how many samples a mapper's searches found their best, median over seeds.
-
-    One that found nothing valid counts with all its samples.
-    """
-    lasts = [
-        each.at[-1] if len(each.at) else arena.samples for each in arena.contest.searches[mapper]
-    ]
-    return float(np.median(lasts))
+def tally(rows: Sequence[RatioRow]) -> tuple[int, int, int]:
+    """Return how many are better, worse, and not told apart."""
+    verdicts = [row.better for row in rows]
+    return verdicts.count(True), verdicts.count(False), verdicts.count(None)
 
 
-def valid_share(arenas: Sequence[Arena], mapper: str) -> float:
-    """Return which share of the samples of a mapper's searches was valid."""
-    searches = [each for arena in arenas for each in arena.contest.searches[mapper]]
-    spent = sum(each.evaluations for each in searches)
-    return 1 - sum(each.invalid for each in searches) / spent
+def shown_ratio(row: Mapping[str, str]) -> str:
+    """Return a ratio of Table III's files with its interval and what it leaves out."""
+    figures = {name: _figure(row[name]) for name in ("ratio", "low", "high") if row[name]}
+    interval = f" [{figures['low']}, {figures['high']}]" if "low" in figures else ""
+    shown = [figures["ratio"] + interval] if "ratio" in figures else []
+    left_out = {"none": row["without"], "alone": row["alone"]}
+    return ", ".join([*shown, *(f"{how} in {n}" for how, n in left_out.items() if n != "0")]) or "-"
+
+
+def _figure(text: str) -> str:
+    return text if text == "inf" else significant(float(text), _DIGITS)

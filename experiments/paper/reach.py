@@ -1,21 +1,20 @@
-"""How many samples searches need: to a cost, to a mean return, and how many times fewer."""
+"""How many samples searches need to a cost or a mean return, and how many times fewer."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.cells import Finished
+from experiments.paper.ledger import Finished
 from experiments.stats import Floats, stratified_interval
 from experiments.windows import Windows
 
 _LAST = 10
-"""One part of so many of a search is what it converged to."""
+"""A search has converged to the mean of the last of so many parts."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Reach:
     Args:
         samples: of each search, infinite if it never arrived.
         budget: samples each of them had.
-        window: it arrived within so many up to and including these.
+        window: samples are known to be within so many up to and including these.
     """
 
     samples: tuple[float, ...]
@@ -33,18 +32,18 @@ class Reach:
     window: int = 1
 
     @staticmethod
-    def header(who: str = "") -> tuple[str, ...]:
+    def header(prefix: str = "") -> tuple[str, ...]:
         """Return its columns of a file."""
-        return tuple(who + field.name for field in fields(Reach))
+        return tuple(prefix + field.name for field in fields(Reach))
 
     def row(self) -> tuple[object, ...]:
         """Return it as part of a row of a file."""
         return (" ".join(f"{each:g}" for each in self.samples), self.budget, self.window)
 
     @classmethod
-    def of(cls, row: Mapping[str, str], who: str = "") -> Reach:
+    def of(cls, row: Mapping[str, str], prefix: str = "") -> Reach:
         """Read it from a row of a file."""
-        samples, budget, window = (row[name] for name in cls.header(who))
+        samples, budget, window = (row[name] for name in cls.header(prefix))
         return cls(tuple(map(float, samples.split())), int(budget), int(window))
 
     @property
@@ -64,7 +63,7 @@ class Reach:
 
     @property
     def least(self) -> float:
-        """Samples the median search needed, or the budget it needs more than."""
+        """Samples of the median search, or the budget it needs more than."""
         return min(self.median, float(self.budget))
 
     def after(self, warm_up: int) -> Reach:
@@ -72,22 +71,22 @@ class Reach:
         samples = tuple(each + warm_up for each in self.samples)
         return replace(self, samples=samples, budget=self.budget + warm_up)
 
-    def __str__(self) -> str:
-        return f"{self.told} ({self.arrived}/{len(self.samples)})"
-
     @property
     def told(self) -> str:
-        """The median; the first window says no more than that it is within that."""
+        """The median; the first window only says that it is within that."""
         at_most = self.median <= self.window and self.window > 1
         bound = ">" if self.censored else "<=" if at_most else ""
         return f"{bound}{self.least:,.0f}"
+
+    def __str__(self) -> str:
+        return f"{self.told} ({self.arrived}/{len(self.samples)})"
 
 
 def middle(samples: Floats) -> Floats:
     """Return the median over searches, float64[S, ...] to [...].
 
     Of an even number of searches it is the greater of the two in the middle: if that one did not
-    arrive, it is beyond the budget for certain.
+    arrive, the median is beyond the budget for certain.
     """
     median: Floats = np.sort(samples, axis=0)[len(samples) // 2]
     return median
@@ -100,10 +99,9 @@ class Factor:
     Args:
         value: the ratio of medians, with a budget in the place of one beyond it.
         bound: ``<`` or ``>`` if the ratio can only be less or more, ``?`` if it can be anything.
-        low: end of its 95 % bootstrap interval over seeds, 0 where a seed alone tells no spread.
-            It is that of the least the ratio can be, seeing that searches arrive somewhere within a
-            window, or after their budget.
-        high: the other end, that of the most it can be; infinite likewise.
+        low: lower end of the 95 % bootstrap interval over seeds of the least the ratio can be: a
+            search arrives somewhere within a window, or after its budget. 0 with one seed.
+        high: upper end of that of the most it can be; infinite with one seed.
     """
 
     value: float
@@ -116,71 +114,74 @@ class Factor:
 
     @property
     def told(self) -> str:
-        """It and its interval; one that excludes nothing is none."""
+        """It and its interval, unless that excludes nothing."""
         if not self.low and math.isinf(self.high):
             return f"{self} (no interval)"
         return f"{self} [{self.low:.3g}, {self.high:.3g}]"
 
 
-def factor(slow: Reach, fast: Reach) -> Factor:
-    """Return how many times fewer samples ``fast`` needed than ``slow``."""
-    return mean_factor([(slow, fast)])
+Pair = tuple[Reach, Reach]
+"""What a slow and a fast mapper needed."""
+
+_BOUNDS = {(False, False): "", (True, False): ">", (False, True): "<", (True, True): "?"}
+"""By whether the slow and the fast one are beyond their budgets."""
 
 
-def mean_factor(pairs: Sequence[tuple[Reach, Reach]]) -> Factor:
-    """Return the geometric mean over pairs of a slow and a fast one.
+def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
+    """Return the geometric mean over pairs of how many times fewer samples the fast one needed.
 
-    What bounds some of the ratios bounds it, unless they disagree.
+    A bound on some of the ratios bounds the mean, unless they disagree.
+
+    Args:
+        pairs: some.
+        own: whether the target is the one that the median slow search reaches, so that it lies
+            within the slow budget by definition, also where a resample of few seeds misses it.
     """
     bounds = {_BOUNDS[slow.censored, fast.censored] for slow, fast in pairs} - {""}
     value = math.exp(np.mean([math.log(slow.least / fast.least) for slow, fast in pairs]))
-    strata = [np.array(each.samples) for pair in pairs for each in pair]
     low, high = 0.0, math.inf
-    if all(len(stratum) > 1 for stratum in strata):
-        low = float(stratified_interval(strata, partial(_bounded, pairs, False))[0])
-        high = float(stratified_interval(strata, partial(_bounded, pairs, True))[1])
+    if all(len(each.samples) > 1 for pair in pairs for each in pair):
+        slows, fasts = ([np.array(pair[i].samples) for pair in pairs] for i in (0, 1))
+        low = float(_interval(pairs, slows, fasts, own, most=False)[0])
+        high = float(_interval(pairs, slows, fasts, own, most=True)[1])
     return Factor(value, bounds.pop() if len(bounds) == 1 else "?" if bounds else "", low, high)
 
 
-_BOUNDS = {(False, False): "", (True, False): ">", (False, True): "<", (True, True): "?"}
-"""By whether the slow one and the fast one are beyond their budgets."""
+def _interval(
+    pairs: Sequence[Pair], slows: list[Floats], fasts: list[Floats], own: bool, most: bool
+) -> tuple[Floats, Floats]:
+    """Return the interval of the least or the most that the mean of factors can be."""
 
+    def mean(drawn: Sequence[Floats]) -> Floats:
+        medians = [middle(each) for each in drawn]
+        logs = []
+        with np.errstate(divide="ignore"):
+            for (slow, fast), top, bottom in zip(pairs, medians[::2], medians[1::2], strict=True):
+                capped = np.minimum(top, slow.budget) if own else top
+                ends = _end(slow, capped, latest=most), _end(fast, bottom, latest=not most)
+                logs.append(np.log(ends[0]) - np.log(ends[1]))
+        return np.asarray(np.exp(np.mean(logs, axis=0)))
 
-def _bounded(pairs: Sequence[tuple[Reach, Reach]], most: bool, strata: Sequence[Floats]) -> Floats:
-    """Return the least or the most the mean of factors can be, for resampled searches."""
-    medians = [middle(stratum) for stratum in strata]
-    with np.errstate(divide="ignore"):
-        logs = [
-            np.log(_end(slow, top, latest=most)) - np.log(_end(fast, bottom, latest=not most))
-            for (slow, fast), top, bottom in zip(pairs, medians[::2], medians[1::2], strict=True)
-        ]
-    # Of pairs that can be anything, the least is 0 and the most infinite.
-    mean: Floats = np.exp(np.mean(logs, axis=0))
-    return mean
+    strata = [each for pair in zip(slows, fasts, strict=True) for each in pair]
+    return stratified_interval(strata, mean)
 
 
 def _end(reach: Reach, median: Floats, *, latest: bool) -> Floats:
     """Return the least or the most samples that a median stands for."""
     if latest:
         return median
-    began: Floats = median - reach.window + 1
-    return np.where(np.isinf(median), reach.budget, began)
+    return np.where(np.isinf(median), reach.budget, median - reach.window + 1)
 
 
 def samples_to_cost(searches: Sequence[Finished], cost: float) -> Reach:
     """Return the samples that searches of one budget needed to a cost."""
-    samples = tuple(each.samples_to(cost) for each in searches)
-    return Reach(samples, searches[0].evaluations)
+    return Reach(tuple(each.samples_to(cost) for each in searches), searches[0].evaluations)
 
 
 def samples_to_return(searches: Sequence[Finished], mean_return: float, width: float = 0) -> Reach:
-    """Return the samples that watched searches of one budget needed to a mean return.
+    """Return the samples that searches of one budget needed to a mean return of a window.
 
-    Args:
-        searches: some.
-        mean_return: of a window.
-        width: of windows at least, in samples: the wider they are the later they end, so that only
-            those of equal width can be compared.
+    Windows are merged to at least ``width`` samples: only windows of equal width compare.
     """
     arrivals = []
     for each in searches:
@@ -190,18 +191,13 @@ def samples_to_return(searches: Sequence[Finished], mean_return: float, width: f
 
 
 def width_of(search: Finished) -> float:
-    """Return the samples of a window of a watched search."""
+    """Return the samples of a window of a search."""
     ends = windows_of(search).ends
     return float(ends[-1] / len(ends))
 
 
 def widened(windows: Windows, width: float) -> tuple[NDArray[np.int64], Floats]:
-    """Return the ends and mean returns of windows of about such a width, made of whole ones.
-
-    Args:
-        windows: that are no wider; if they are, they are left as they are.
-        width: in samples.
-    """
+    """Return the ends and mean returns of windows of about a width, made of whole ones."""
     widths = np.diff(windows.ends, prepend=0)
     several = max(1, round(width / float(widths.mean())))
     starts = np.arange(0, len(widths), several)
@@ -217,18 +213,13 @@ def converged(values: Floats) -> Floats:
 
 
 def converged_return(searches: Sequence[Finished]) -> float:
-    """Return the median over watched searches of the mean return they converged to.
+    """Return the median over searches of the mean return they converged to.
 
-    Of an even number of searches it is the lesser of the two in the middle, so that more than half
-    of them have reached it themselves.
+    Of an even number it is the lesser of the two in the middle, so that more than half of the
+    searches have reached it.
     """
     returns = [converged(windows_of(each).returns) for each in searches]
     return float(np.quantile(returns, 0.5, method="lower"))
-
-
-def median_best(searches: Sequence[Finished], samples: int) -> float:
-    """Return the median over searches of the least cost after so many samples (``middle``)."""
-    return float(middle(bests(searches, samples)))
 
 
 def bests(searches: Sequence[Finished], samples: int) -> Floats:
@@ -237,6 +228,6 @@ def bests(searches: Sequence[Finished], samples: int) -> Floats:
 
 
 def windows_of(search: Finished) -> Windows:
-    """Return the windows of a watched search."""
+    """Return the windows of a search."""
     assert search.windows is not None
     return search.windows

@@ -1,0 +1,215 @@
+"""Searches of the paper's items: run once, kept, read back and grouped by problem.
+
+Everything this package needs of the stores of other commands comes through this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from clustering import Samples
+from experiments.cell_pool import run_cells
+from experiments.cells import Cell, Versions, Work, read_cell
+from experiments.cells import Finished as Finished
+from experiments.datasets import collect
+from experiments.files import distinct_name, ensure_directory, read_json, write_json
+from experiments.goal_files import check_goal, write_goal
+from experiments.goals import Goal, ProblemConfig, make_goal
+from experiments.readback import check_same
+from experiments.standings import Contest
+from maestro_env.hardware import find_hardware
+from maestro_env.workloads import find_layer
+from mappers import make_mapper
+
+WARMED = "marl_clustered, warm-up charged"
+"""The searches of ``marl_clustered`` again, their warm-up counted as samples."""
+
+_CHARGED = "marl_clustered"
+_AGAIN = "the same command"
+_MAPPERS = "mappers.json"
+_GROUPS = ":groups="
+
+
+@dataclass(frozen=True)
+class Run:
+    """One search, which several items may need.
+
+    Args:
+        layer: a name of the zoo.
+        objective: name of what is minimised.
+        mapper: its name and changes of its settings; a ``groups`` file is named by its place in the
+            directory of the runs.
+        seed: of the search.
+        samples: the budget.
+        hardware: a preset.
+        model: a cost model.
+        schema: the parameters of a mapping.
+    """
+
+    layer: str
+    objective: str
+    mapper: str
+    seed: int
+    samples: int
+    hardware: str = "paper"
+    model: str = "exact"
+    schema: str = "legal13"
+
+    @property
+    def cell(self) -> Cell:
+        """The same as a cell of a comparison."""
+        return Cell(self.layer, self.objective, self.mapper, self.seed)
+
+    @property
+    def setting(self) -> str:
+        """Everything else, as a file name."""
+        parts = (self.model, self.hardware, self.schema, str(self.samples))
+        return "-".join(distinct_name(part) for part in parts)
+
+
+def in_turn(runs: Iterable[Run]) -> list[Run]:
+    """Return runs without duplicates, seed by seed, so that a part of them treats all alike."""
+    return sorted(dict.fromkeys(runs), key=lambda run: run.seed)
+
+
+def open_directory(out: Path, runs: Sequence[Run]) -> None:
+    """Check that a directory holds searches of the same problems and settings; record both.
+
+    Raises:
+        RecordError: it holds other searches under the same names, or cannot be read or written.
+        MaestroEnvError: a run has an unknown name.
+    """
+    # Everything is looked up and checked before anything is written.
+    mappers = {
+        name: asdict(make_mapper(name).config) for name in sorted({run.mapper for run in runs})
+    }
+    goals = {(out / run.setting, run.layer, run.objective): goal(run) for run in runs}
+    path = out / _MAPPERS
+    begun = read_json(path) if path.exists() else {}
+    check_same(path, begun, {name: mappers[name] for name in mappers if name in begun})
+    for place, found in goals.items():
+        check_goal(*place, found)
+    ensure_directory(out)
+    write_json(path, begun | mappers)
+    for place, found in goals.items():
+        write_goal(*place, found)
+
+
+def read(out: Path, runs: Iterable[Run]) -> dict[Run, Finished]:
+    """Return the searches that have ended, among those asked for.
+
+    Raises:
+        RecordError: a file is damaged.
+    """
+    found = (
+        (run, read_cell(out / run.setting, run.cell, goal(run), run.samples, _AGAIN))
+        for run in runs
+    )
+    return {run: finished for run, finished in found if finished is not None}
+
+
+def run_rest(
+    out: Path, runs: Sequence[Run], finished: Mapping[Run, Finished], jobs: int, versions: Versions
+) -> int:
+    """Run what is not finished; return the exit status.
+
+    Raises:
+        RecordError: a file cannot be written.
+    """
+    works = [
+        Work(
+            run.cell,
+            goal(run),
+            run.samples,
+            out / run.setting,
+            versions,
+            made=run.mapper.replace(_GROUPS, f"{_GROUPS}{out}/"),
+            watched=True,
+        )
+        for run in runs
+        if run not in finished
+    ]
+    return run_cells(works, len(finished), jobs, _AGAIN) if works else 0
+
+
+def samples_of(run: Run, cache_directory: Path) -> Samples:
+    """Return every sample of a run, as clustering takes them; they are kept in a cache."""
+    return collect(goal(run), run.mapper, run.samples, run.seed, cache_directory).samples
+
+
+def goal(run: Run) -> Goal:
+    """Return the problem and objective of a run."""
+    return _goal(run.layer, run.objective, run.hardware, run.model, run.schema)
+
+
+@cache
+def _goal(layer: str, objective: str, hardware: str, model: str, schema: str) -> Goal:
+    config = ProblemConfig(hardware=hardware, model=model, schema=schema)
+    return make_goal(config, find_layer(layer), find_hardware(hardware), objective)
+
+
+@dataclass(frozen=True, eq=False)
+class Arena:
+    """The finished searches of one problem.
+
+    Args:
+        model: name of the cost model.
+        hardware: name of the accelerator.
+        samples: budget of the searches that are compared.
+        contest: searches by mapper. Its best known is that of longer searches too.
+    """
+
+    model: str
+    hardware: str
+    samples: int
+    contest: Contest
+
+    @property
+    def problem(self) -> tuple[str, str]:
+        """Layer and objective."""
+        return self.contest.layer, self.contest.objective
+
+    @property
+    def keys(self) -> tuple[str, str, str, str]:
+        """Its columns in result files."""
+        return self.model, self.hardware, *self.problem
+
+    def searches(self, mapper: str) -> Sequence[Finished]:
+        """Return a mapper's finished searches."""
+        return self.contest.searches.get(mapper, ())
+
+    def has(self, *mappers: str) -> bool:
+        """Say whether each of these mappers finished a search here."""
+        return all(map(self.searches, mappers))
+
+
+def make_arenas(finished: Mapping[Run, Finished], samples: int) -> list[Arena]:
+    """Return the problems of finished runs, in the order these come.
+
+    Searches with other budgets than ``samples`` only count for the best known.
+    """
+    found: dict[tuple[str, str, str, str], dict[Run, Finished]] = {}
+    for run, each in finished.items():
+        key = run.model, run.hardware, run.layer, run.objective
+        found.setdefault(key, {})[run] = each
+    return [
+        Arena(
+            model,
+            hardware,
+            samples,
+            Contest(layer, objective, goal(next(iter(runs))), _by_mapper(runs, samples)),
+        )
+        for (model, hardware, layer, objective), runs in found.items()
+    ]
+
+
+def _by_mapper(runs: Mapping[Run, Finished], samples: int) -> dict[str, tuple[Finished, ...]]:
+    searches: dict[str, tuple[Finished, ...]] = {}
+    for run, each in runs.items():
+        name = run.mapper if run.samples == samples else f"{run.mapper}, {run.samples:,} samples"
+        searches[name] = (*searches.get(name, ()), each)
+    charged = (replace(each, at=each.at + each.warm_up) for each in searches.get(_CHARGED, ()))
+    return {**searches, WARMED: tuple(charged)}
