@@ -13,6 +13,8 @@ void SlidingRows::open(const Partition& partition, int j, const TiledLevel& leve
   outputs_ = &partition.of(j, axis_.output);
   windows_ = &partition.of(j, axis_.window);
   known_ = 0;
+  output_moves_.clear();
+  window_moves_.clear();
 }
 
 const SlidingRows::Rows& SlidingRows::kept(Role output, Role window) {
@@ -68,12 +70,12 @@ SlidingRows::Rows SlidingRows::sum_one_window(Role output, std::int64_t taps) co
 }
 
 SlidingRows::Rows SlidingRows::sum(Role output, Role window) {
-  list_moves(*outputs_, output, output_moves_);
-  list_moves(*windows_, window, window_moves_);
+  const Moves& output_moves = output_moves_.of(*outputs_, output);
+  const Moves& window_moves = window_moves_.of(*windows_, window);
   const bool spread = spatial_ == axis_.output || spatial_ == axis_.window;
   Rows rows{};
-  for (const Move& p : output_moves_) {
-    for (const Move& r : window_moves_) {
+  for (const Move& p : output_moves) {
+    for (const Move& r : window_moves) {
       const std::int64_t weight = p.weight * r.weight;
       rows.array += weight * array_rows(p, r);
       if (spread) rows.units += weight * unit_rows(p, r);
@@ -83,21 +85,21 @@ SlidingRows::Rows SlidingRows::sum(Role output, Role window) {
   return rows;
 }
 
-void SlidingRows::list_moves(const Variants& variants, Role role, Moves& moves) {
-  moves.clear();
+void SlidingRows::Moves::list(const Variants& variants, Role role) {
+  count_ = 0;
   for (const Variant& variant : variants) {
     const Cut& cut = variant.cut;
     const std::int64_t boxes = variant.boxes;
     if (cut.steps == 1) {
-      if (role != Role::mover) moves.push_back({boxes, &cut, 1, 1, 0});
+      if (role != Role::mover) add({boxes, &cut, 1, 1, 0});
     } else if (role == Role::outside) {
-      moves.push_back({boxes * (cut.steps - 1), &cut, 0, 0, 0});
-      moves.push_back({boxes, &cut, 1, 1, 0});
+      add({boxes * (cut.steps - 1), &cut, 0, 0, 0});
+      add({boxes, &cut, 1, 1, 0});
     } else if (role == Role::mover) {
-      if (cut.steps > 2) moves.push_back({boxes * (cut.steps - 2), &cut, 0, 0, cut.advance});
-      moves.push_back({boxes, &cut, 0, 1, cut.advance});
+      if (cut.steps > 2) add({boxes * (cut.steps - 2), &cut, 0, 0, cut.advance});
+      add({boxes, &cut, 0, 1, cut.advance});
     } else {
-      moves.push_back({boxes, &cut, 1, 0, -(cut.steps - 1) * cut.advance});
+      add({boxes, &cut, 1, 0, -(cut.steps - 1) * cut.advance});
     }
   }
 }

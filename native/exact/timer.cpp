@@ -8,8 +8,6 @@ namespace gym::exact {
 
 namespace {
 
-constexpr LoopSet kAllLoops = (LoopSet{1} << kLoops) - 1;
-
 // Work of the busiest unit in every step along one loop, summed over the steps of a box; one unit
 // with a whole tile is as slow as many.
 std::int64_t busiest(const Variant& loop, bool spatial) {
@@ -240,7 +238,7 @@ void Timer::time_units(int j) {
 
 void Timer::time_pes(const TiledLevel& level, Frame& frame) const {
   const Box& box = frame.box;
-  box.fill(frame.tables.compute, kAllLoops, [&](LoopId id) -> std::array<std::int64_t, 2> {
+  box.fill(frame.tables.compute, [&](LoopId id) -> std::array<std::int64_t, 2> {
     const Cut& cut = box.loop(id).cut;
     const bool whole = id == level.spatial && cut.active[1] > 1;
     return {cut.tile, whole ? cut.tile : cut.tail};
@@ -254,8 +252,7 @@ void Timer::time_pes(const TiledLevel& level, Frame& frame) const {
 void Timer::time_clusters_that_never_wait(int j) {
   Frame& frame = frame_[j];
   const Box& box = frame.box;
-  box.fill(frame.tables.compute, kAllLoops,
-           [&](LoopId id) { return busy_cycles(j, id, box.loop(id)); });
+  box.fill(frame.tables.compute, [&](LoopId id) { return busy_cycles(j, id, box.loop(id)); });
   for (State state = 0; state < box.states(); ++state) {
     frame.tables.compute[state] += 2 * network_.latency;
   }
@@ -274,14 +271,14 @@ std::array<std::int64_t, 2> Timer::busy_cycles(int j, LoopId id, const Variant& 
 std::int64_t Timer::slowest_cluster(int j, State state) {
   const Box& box = frame_[j].box;
   const LoopId dealt = tiling_->level[j].spatial;
-  BoxKey key{};
-  for (const LoopId id : loops_) key[id] = box.loop(id).chunk[box.at_last(state, id) ? 1 : 0];
+  BoxKey key;
+  for (const LoopId id : loops_) key.set(id, box.loop(id).chunk[box.at_last(state, id) ? 1 : 0]);
   const std::int64_t time = cluster_time(j + 1, key);
   const Variant& loop = box.loop(dealt);
   if (!box.at_last(state, dealt) || loop.cut.active[1] == 1 || loop.chunk[0] == loop.chunk[1]) {
     return time;
   }
-  key[dealt] = loop.chunk[0];
+  key.set(dealt, loop.chunk[0]);
   return std::max(time, cluster_time(j + 1, key));
 }
 
