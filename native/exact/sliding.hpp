@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "overlap.hpp"
@@ -28,7 +29,7 @@ class SlidingRows {
   };
 
   SlidingRows(const LoopNest& nest, const SlidingAxis& axis)
-      : axis_(axis), extent_(nest.extent[axis.output]) {}
+      : axis_(axis), extent_(nest.extent[axis.output]), taps_(nest.extent[axis.window]) {}
 
   void open(const Partition& partition, int j, const TiledLevel& level);
 
@@ -74,16 +75,18 @@ class SlidingRows {
 
   Rows sum_uncut_window(Role output) const;
   Rows sum_one_window(Role output, std::int64_t taps) const;
+  std::optional<Rows> sum_of_stride_one(Role output, Role window) const;
   Rows sum(Role output, Role window);
   std::int64_t array_rows(const Move& output, const Move& window) const;
   std::int64_t unit_rows(const Move& output, const Move& window) const;
 
   SlidingAxis axis_;
-  std::int64_t extent_;  // of the output loop
+  std::int64_t extent_, taps_;  // of the output loop and of the window
   LoopId spatial_ = kLoops;
   std::int64_t tile_ = 1, units_ = 1;  // of the output loop
   bool uncut_window_ = true;
   const Sums* sums_ = nullptr;  // of the output loop
+  const Sums* window_sums_ = nullptr;
   const Variants* outputs_ = nullptr;
   const Variants* windows_ = nullptr;
   std::array<Rows, kRoles * kRoles> rows_;
