@@ -102,16 +102,18 @@ std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& sp
                                                               std::int64_t count, int threads,
                                                               const Columns& columns,
                                                               double* values, Status* statuses) {
+  const bool costs = std::all_of(columns.begin(), columns.end(),
+                                 [](std::size_t column) { return column < kCosts; });
+  const Detail detail = costs ? Detail::costs : Detail::rows;
   const std::lock_guard<std::mutex> lock(mutex_);
-  return for_each_chunk(space, points, count, threads,
-                        [&](Worker& worker, std::int64_t start, std::int64_t size) {
-                          Metrics* rows = worker.rows.data();
-                          worker.scorer.score(space, worker.points.data(), size, rows,
-                                              statuses + start, Oversized::statuses);
-                          for (std::int64_t i = 0; i < size; ++i) {
-                            values[start + i] = value_of(rows[i], statuses[start + i], columns);
-                          }
-                        });
+  return for_each_chunk(
+      space, points, count, threads, [&](Worker& worker, std::int64_t start, std::int64_t size) {
+        Metrics* rows = worker.rows.data();
+        worker.scorer.score(space, worker.points.data(), size, rows, statuses + start, detail);
+        for (std::int64_t i = 0; i < size; ++i) {
+          values[start + i] = value_of(rows[i], statuses[start + i], columns);
+        }
+      });
 }
 
 BatchEvaluator::Single BatchEvaluator::evaluate(const Mapping& mapping) {

@@ -31,8 +31,8 @@ class BatchEvaluator {
   // result is the same for any number of threads.
   std::optional<Stray> evaluate(const MapSpace& space, const std::int32_t* points,
                                 std::int64_t count, int threads, Metrics* rows, Status* statuses);
-  // The same with one value per point, the product of some metrics, infinite unless it is ok. Takes
-  // less time, as what exceeds a buffer has no value.
+  // The same with one value per point, the product of some metrics, infinite unless it is ok; in
+  // less time where these are costs.
   std::optional<Stray> evaluate(const MapSpace& space, const std::int32_t* points,
                                 std::int64_t count, int threads, const Columns& columns,
                                 double* values, Status* statuses);

@@ -97,6 +97,12 @@ inline constexpr std::array kMetricNames = {
 };
 
 inline constexpr std::size_t kMetrics = kMetricNames.size();
+// The first ones, which a mapping is chosen by.
+inline constexpr std::size_t kCosts = 4;
+
+// What is wanted of mappings: whole rows, or costs of those that fit the buffers, and the statuses
+// of the others, which are sooner known.
+enum class Detail { rows, costs };
 static_assert(sizeof(Metrics) == kMetrics * sizeof(double));
 
 }  // namespace gym

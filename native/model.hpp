@@ -13,10 +13,6 @@
 
 namespace gym {
 
-// What is wanted of mappings that exceed a buffer: their rows too, or no more than their statuses,
-// which are sooner known.
-enum class Oversized { rows, statuses };
-
 class Model {
  public:
   virtual ~Model() = default;
@@ -33,7 +29,7 @@ class Model {
   // The same for many points, a row and a status each; the two questions below are not about these.
   // A model whose results pass all checks but the capacities may make these first.
   virtual void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                        Metrics* rows, Status* statuses, Oversized) {
+                        Metrics* rows, Status* statuses, Detail) {
     const std::size_t width = space.parameters.size();
     for (std::int64_t i = 0; i < count; ++i, points += width) {
       statuses[i] = evaluate(space, points, rows[i]);

@@ -27,11 +27,11 @@ Status Scorer::score(const Mapping& mapping, Metrics& metrics) {
 }
 
 void Scorer::score(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                   Metrics* rows, Status* statuses, Oversized oversized) {
+                   Metrics* rows, Status* statuses, Detail detail) {
   std::for_each(rows, rows + count, blank);
   // What the guard finds out comes before the capacities.
-  if (guard_) oversized = Oversized::rows;
-  model_->evaluate(space, points, count, rows, statuses, oversized);
+  if (guard_) detail = Detail::rows;
+  model_->evaluate(space, points, count, rows, statuses, detail);
   for (std::int64_t i = 0; i < count; ++i, points += space.parameters.size()) {
     if (statuses[i] == Status::ok && guard_) statuses[i] = guard_->check(space, points, rows[i]);
     if (statuses[i] == Status::ok) statuses[i] = check_limits(rows[i]);

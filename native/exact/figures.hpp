@@ -50,16 +50,24 @@ GYM_INLINE void fill_counts(const BasicReport<Number>& report, BasicMetrics<Real
   metrics.filter_reuse = report.filter_reuse();
 }
 
-// What the model has no figure for is left as it is.
+// Costs, and what else decides whether a mapping has a cost.
 template <typename Number, typename Real>
-GYM_INLINE void fill(const BasicReport<Number>& report, const Hardware& hardware,
-                     BasicMetrics<Real>& metrics) {
+GYM_INLINE void fill_costs(const BasicReport<Number>& report, BasicMetrics<Real>& metrics) {
   const Real cycles = real(report.cycles);
-  const Real macs = number<Real>(report.macs);
   metrics.latency_cycles = cycles;
   metrics.energy_nj = report.energy_nj;
   metrics.power_mw = constants::kMilliwattPerNjPerCycle * report.energy_nj / cycles;
   metrics.area_um2 = report.block_area_um2;
+  metrics.l1_bytes = real(report.l1_total());
+  metrics.l2_bytes = real(report.plan.size);
+}
+
+// What the model has no figure for is left as it is.
+template <typename Number, typename Real>
+GYM_INLINE void fill(const BasicReport<Number>& report, const Hardware& hardware,
+                     BasicMetrics<Real>& metrics) {
+  fill_costs(report, metrics);
+  const Real macs = number<Real>(report.macs);
   metrics.maestro_power_mw = report.power_mw;
   metrics.maestro_area_um2 = report.area_um2;
   metrics.macs = macs;
@@ -67,8 +75,6 @@ GYM_INLINE void fill(const BasicReport<Number>& report, const Hardware& hardware
   metrics.utilization = report.utilization(hardware);
   metrics.active_pes = report.active_pes();
   metrics.arithmetic_intensity = report.arithmetic_intensity();
-  metrics.l1_bytes = real(report.l1_total());
-  metrics.l2_bytes = real(report.plan.size);
   metrics.input_l1_reads = macs;
   metrics.input_l1_writes = real(report.l1.unit_input);
   metrics.input_l2_reads = real(report.l2.fetched_input);

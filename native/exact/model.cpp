@@ -68,21 +68,20 @@ Status ExactModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   Status status = begin();
   if (status != Status::ok) return status;
   status = tiler_.tile(mapping, hardware_.num_pes, tiling_, problem_);
-  if (status == Status::ok) status = size(Oversized::rows);
-  if (status == Status::ok) count(metrics);
+  if (status == Status::ok) status = size(Detail::rows);
+  if (status == Status::ok) count(Detail::rows, metrics);
   return status;
 }
 
 void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                          Metrics* rows, Status* statuses, Oversized oversized) {
+                          Metrics* rows, Status* statuses, Detail detail) {
   if (!tiler_.reads(space)) {
-    return Model::evaluate(space, points, count, rows, statuses, oversized);
+    return Model::evaluate(space, points, count, rows, statuses, detail);
   }
-  if (always_fits_) oversized = Oversized::rows;
   const auto at = [&](std::int64_t i) { return points + i * std::ssize(space.parameters); };
   const auto general = [&](std::int64_t i) {
-    const Status status = tile(space, at(i), oversized);
-    if (status == Status::ok) this->count(rows[i]);
+    const Status status = tile(space, at(i), detail);
+    if (status == Status::ok) this->count(detail, rows[i]);
     return status;
   };
   // A mapping alone takes about as long either way.
@@ -90,10 +89,16 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     for (std::int64_t i = 0; i < count; ++i) statuses[i] = general(i);
     return;
   }
-  const auto screen = [&](std::int64_t i) {
-    return oversized == Oversized::rows ? Status::ok : tile(space, at(i), oversized);
+  const bool all = timer_.always_served() && (detail == Detail::rows || always_fits_);
+  const auto settle = [&](std::int64_t i) -> std::optional<Status> {
+    if (all) return std::nullopt;
+    const Status status = tile(space, at(i), detail);
+    if (status != Status::ok) return status;
+    if (timer_.may_never_wait(tiling_)) return std::nullopt;
+    this->count(detail, rows[i]);
+    return status;
   };
-  lanes_.evaluate(space, points, count, rows, statuses, screen, general);
+  lanes_.evaluate(space, points, count, rows, statuses, settle, general);
 }
 
 Status ExactModel::begin() {
@@ -103,30 +108,34 @@ Status ExactModel::begin() {
   return checked_ ? Status::ok : Status::bad_layer;
 }
 
-Status ExactModel::tile(const MapSpace& space, const std::int32_t* point, Oversized oversized) {
+Status ExactModel::tile(const MapSpace& space, const std::int32_t* point, Detail detail) {
   Status status = begin();
   if (status == Status::ok) status = tiler_.tile(space, point, hardware_.num_pes, tiling_);
-  return status == Status::ok ? size(oversized) : status;
+  return status == Status::ok ? size(detail) : status;
 }
 
-Status ExactModel::size(Oversized oversized) {
+Status ExactModel::size(Detail detail) {
   if (!countable_[tiling_.levels - 1]) return Status::overflow;
   size_buffers(nest_, tiling_, findings_);
-  if (oversized == Oversized::rows) return Status::ok;
+  if (detail == Detail::rows || always_fits_) return Status::ok;
   const int last = tiling_.levels - 1;
   return check_capacities(real(findings_.buffer[last] + findings_.l1_share(tiling_.levels)),
                           real(required_l2_bytes(nest_, totals_.words, tiling_)), hardware_);
 }
 
-void ExactModel::count(Metrics& metrics) {
+void ExactModel::count(Detail detail, Metrics& metrics) {
   partition_.cut(tiling_);
-  findings_.onchip_cycles = timer_.run(tiling_, findings_.profile);
+  findings_.onchip_cycles = timer_.run(tiling_, detail, findings_.profile);
   traffic_.count(tiling_, findings_.words);
   findings_.busy_pe_cycles = hardware_.simd_lanes == 1
                                  ? totals_.macs
                                  : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
   report_.write(totals_, tiling_.levels, hardware_, findings_);
-  fill(report_, hardware_, metrics);
+  if (detail == Detail::costs) {
+    fill_costs(report_, metrics);
+  } else {
+    fill(report_, hardware_, metrics);
+  }
 }
 
 std::vector<ClusterMetrics> ExactModel::clusters() const {

@@ -21,7 +21,7 @@ class ExactModel final : public Model {
 
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
   void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses, Oversized oversized) override;
+                Metrics* rows, Status* statuses, Detail detail) override;
   using Model::evaluate;
 
   int problem() const override { return problem_; }
@@ -33,10 +33,10 @@ class ExactModel final : public Model {
  private:
   Status begin();
   // Of a space that the tiler reads.
-  Status tile(const MapSpace& space, const std::int32_t* point, Oversized oversized);
+  Status tile(const MapSpace& space, const std::int32_t* point, Detail detail);
   // Of the tiling. Counts are positive, so that all a row can lack is capacity.
-  Status size(Oversized oversized);
-  void count(Metrics& metrics);
+  Status size(Detail detail);
+  void count(Detail detail, Metrics& metrics);
 
   Layer layer_;
   Hardware hardware_;

@@ -144,15 +144,42 @@ Timer::Timer(const LoopNest& nest, const Hardware& hardware, const Partition& pa
       simd_lanes_(hardware.simd_lanes),
       partition_(partition),
       loops_(real_loops(nest)),
-      always_served_(hardware.simd_lanes == 1 && hardware.noc_latency <= 1 &&
-                     never_queues(nest, hardware)),
+      never_queues_(never_queues(nest, hardware)),
+      always_served_(hardware.simd_lanes == 1 && hardware.noc_latency <= 1 && never_queues_),
       frame_{Frame(nest), Frame(nest), Frame(nest), Frame(nest)} {}
 
-std::int64_t Timer::run(const Tiling& tiling, Profile& profile) {
+std::int64_t Timer::run(const Tiling& tiling, Detail detail, Profile& profile) {
   tiling_ = &tiling;
   for (int j = 0; j < tiling.levels; ++j) memo_[j].clear();
   pes_never_wait_ = tiling.levels > 1 && pes_never_wait();
-  return evaluate<true>(0, BoxKey{}, profile);
+  if (detail == Detail::rows) return evaluate<true>(0, BoxKey{}, profile);
+  if (pes_never_wait_ && never_queues_ && tiling.levels == 2) return compute_all(profile);
+  const std::int64_t cycles = evaluate<false>(0, BoxKey{}, profile);
+  const Box& box = frame_[0].box;
+  profile.array_tile = box.words(0);
+  profile.first_in = profile.array_tile.fetched();
+  profile.last_out = box.output(box.last());
+  return cycles;
+}
+
+// Where no step waits for words, the steps of a cluster and those of all are sums along each loop.
+std::int64_t Timer::compute_all(Profile& profile) const {
+  Extents first = nest_.extent, last = nest_.extent;
+  std::int64_t cycles = 1, steps = 1;
+  for (const LoopId id : loops_) {
+    const Variant& loop = *partition_.of(0, id).begin();
+    const Cut& cut = loop.cut;
+    const auto [before, there] = busy_cycles(0, id, loop);
+    cycles *= (cut.steps - 1) * before + there;
+    steps *= cut.steps;
+    first[id] = cut.array[cut.steps > 1 ? 0 : 1];
+    last[id] = cut.array[1];
+  }
+  profile.array_tile = tile_words(nest_, first);
+  profile.first_in = profile.array_tile.fetched();
+  profile.last_out = tile_words(nest_, last).output;
+  // Filled and drained: every cluster in every step, and all of them once.
+  return cycles + 2 * network_.latency * (steps + 1);
 }
 
 template <bool top>
@@ -185,6 +212,18 @@ bool Timer::pes_never_wait() const {
          network_.latency <= fewest_macs;
 }
 
+bool Timer::may_never_wait(const Tiling& tiling) const {
+  if (always_served_) return true;
+  Extents largest = nest_.extent;
+  for (const LoopId id : loops_) {
+    const TiledLevel& last = tiling.level[1];
+    const std::int64_t whole = std::min(tiling.level[0].tile[id], largest[id]);
+    largest[id] = std::min(last.units_of(id) * last.tile[id], whole);
+  }
+  const TileWords words = tile_words(nest_, largest);
+  return words.fetched() <= network_.bw && words.output <= network_.bw;
+}
+
 // E4.4: units differ in the spatial loop only.
 void Timer::time_units(int j) {
   Frame& frame = frame_[j];
@@ -215,19 +254,21 @@ void Timer::time_pes(const TiledLevel& level, Frame& frame) const {
 void Timer::time_clusters_that_never_wait(int j) {
   Frame& frame = frame_[j];
   const Box& box = frame.box;
-  const LoopId dealt = tiling_->level[j].spatial;
-  const LoopId spatial = tiling_->level[j + 1].spatial;
-  box.fill(frame.tables.compute, kAllLoops, [&](LoopId id) -> std::array<std::int64_t, 2> {
-    const Variant& loop = box.loop(id);
-    const Variants& chunks = partition_.of(j + 1, id);
-    const std::int64_t whole = busiest(chunks[loop.chunk[0]], id == spatial);
-    const std::int64_t tail = busiest(chunks[loop.chunk[1]], id == spatial);
-    const bool several = id == dealt && loop.cut.active[1] > 1;
-    return {whole, several ? std::max(whole, tail) : tail};
-  });
+  box.fill(frame.tables.compute, kAllLoops,
+           [&](LoopId id) { return busy_cycles(j, id, box.loop(id)); });
   for (State state = 0; state < box.states(); ++state) {
     frame.tables.compute[state] += 2 * network_.latency;
   }
+}
+
+// What a loop contributes to the time of the slowest cluster, before its last position and there.
+std::array<std::int64_t, 2> Timer::busy_cycles(int j, LoopId id, const Variant& loop) const {
+  const Variants& chunks = partition_.of(j + 1, id);
+  const bool spatial = id == tiling_->level[j + 1].spatial;
+  const std::int64_t whole = busiest(chunks[loop.chunk[0]], spatial);
+  const std::int64_t tail = busiest(chunks[loop.chunk[1]], spatial);
+  const bool several = id == tiling_->level[j].spatial && loop.cut.active[1] > 1;
+  return {whole, several ? std::max(whole, tail) : tail};
 }
 
 std::int64_t Timer::slowest_cluster(int j, State state) {

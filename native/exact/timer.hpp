@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../hardware.hpp"
+#include "../metrics.hpp"
 #include "box.hpp"
 
 namespace gym::exact {
@@ -34,8 +35,14 @@ class Timer {
  public:
   Timer(const LoopNest& nest, const Hardware& hardware, const Partition& partition);
 
-  // Cycles of the whole layer on chip; needs the partition of the same tiling.
-  std::int64_t run(const Tiling& tiling, Profile& profile);
+  // Cycles of the whole layer on chip; needs the partition of the same tiling. Of the profile,
+  // costs need no more than the words at both ends.
+  std::int64_t run(const Tiling& tiling, Detail detail, Profile& profile);
+
+  // Whether the networks are never a bottleneck for PEs.
+  bool always_served() const { return always_served_; }
+  // Whether that might hold for a tiling of two levels.
+  bool may_never_wait(const Tiling& tiling) const;
 
  private:
   // One level at work on one box.
@@ -53,9 +60,11 @@ class Timer {
   std::int64_t evaluate(int j, const BoxKey& key, Profile& profile);
   bool innermost(int j) const { return j + 1 == tiling_->levels; }
   bool pes_never_wait() const;
+  std::int64_t compute_all(Profile& profile) const;
   void time_units(int j);
   void time_pes(const TiledLevel& level, Frame& frame) const;
   void time_clusters_that_never_wait(int j);
+  std::array<std::int64_t, 2> busy_cycles(int j, LoopId id, const Variant& loop) const;
   std::int64_t slowest_cluster(int j, State state);
   std::int64_t cluster_time(int j, const BoxKey& key);
 
@@ -64,7 +73,8 @@ class Timer {
   const std::int64_t simd_lanes_;
   const Partition& partition_;
   std::vector<LoopId> loops_;
-  bool always_served_;  // the network is never a bottleneck for PEs
+  const bool never_queues_;
+  const bool always_served_;
   const Tiling* tiling_ = nullptr;
   bool pes_never_wait_ = false;
   std::array<Frame, kMaxLevels> frame_;

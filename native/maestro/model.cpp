@@ -49,14 +49,14 @@ Status MaestroModel::evaluate(const Mapping& mapping, Metrics& metrics) {
 }
 
 void MaestroModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                            Metrics* rows, Status* statuses, Oversized oversized) {
+                            Metrics* rows, Status* statuses, Detail detail) {
   const bool several_windows = windows_[0].several() || windows_[1].several();
-  if (several_windows) return Model::evaluate(space, points, count, rows, statuses, oversized);
-  const auto screen = [](std::int64_t) { return Status::ok; };
+  if (several_windows) return Model::evaluate(space, points, count, rows, statuses, detail);
+  const auto settle = [](std::int64_t) -> std::optional<Status> { return std::nullopt; };
   const auto general = [&](std::int64_t i) {
     return Model::evaluate(space, points + i * std::ssize(space.parameters), rows[i]);
   };
-  lanes_.evaluate(space, points, count, rows, statuses, screen, general);
+  lanes_.evaluate(space, points, count, rows, statuses, settle, general);
 }
 
 // Whether the binary's parser takes the sizes: positive, and R or S not cut in time (S1.3).

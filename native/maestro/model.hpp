@@ -18,7 +18,7 @@ class MaestroModel final : public Model {
 
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
   void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses, Oversized oversized) override;
+                Metrics* rows, Status* statuses, Detail detail) override;
   using Model::evaluate;
 
  private:

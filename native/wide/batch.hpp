@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "../map_space.hpp"
 #include "../status.hpp"
@@ -17,12 +18,12 @@ class Batch {
                  const Target& single = target_for_one())
       : problem_(problem), block_(block), single_(single) {}
 
-  // Writes a row and a status each. `screen(i)` returns `ok`, or why point i needs no row;
-  // `general(i)` does that too and evaluates a point that is not right here: all of them, if the
-  // problem does not read the space.
-  template <typename Screen, typename General>
+  // Writes a row and a status each. `settle(i)` returns the status of point i, or nothing if lanes
+  // are to evaluate it; `general(i)` evaluates one that they are not right about: all of them, if
+  // the problem does not read the space.
+  template <typename Settle, typename General>
   void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses, Screen screen, General general) {
+                Metrics* rows, Status* statuses, Settle settle, General general) {
     const Target& target = count == 1 ? single_ : block_;
     const bool reads = open(space);
     std::array<std::int64_t, kBlock> index{};
@@ -53,8 +54,9 @@ class Batch {
         statuses[i] = general(i);
         continue;
       }
-      statuses[i] = screen(i);
-      if (statuses[i] != Status::ok) continue;
+      const std::optional<Status> settled = settle(i);
+      statuses[i] = settled.value_or(Status::ok);
+      if (settled) continue;
       add(space, points, size);
       index[static_cast<std::size_t>(size++)] = i;
       if (size == kBlock) run();
