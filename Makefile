@@ -3,11 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*.?pp native/*/*.?pp native/*/*/*.?pp)
-SOURCES := $(NATIVE) setup.py pyproject.toml constraints.txt
-CPP := $(NATIVE) $(wildcard tests/native/*.?pp tests/plain/*.?pp tests/plain/*/*.?pp)
+CPP := $(NATIVE) $(wildcard tests/native/*.?pp)
 FUZZ_SECONDS ?= 600
 
-.PHONY: run test differential fuzz threads clean
+.PHONY: run test fuzz threads clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m experiments.run --layer mobilenetv2_l2 --objective edp
@@ -19,10 +18,6 @@ test: $(VENV)/.installed
 	$(BIN)/mypy
 	$(BIN)/pytest -rs
 
-# A million random points and more, bit for bit against the plain models.
-differential: $(VENV)/.installed
-	$(BIN)/python tests/differential.py
-
 # Needs clang with libFuzzer; installs atheris, which is libFuzzer for Python.
 fuzz: $(VENV)/.installed
 	$(BIN)/pip install --quiet atheris
@@ -33,8 +28,13 @@ fuzz: $(VENV)/.installed
 threads: $(VENV)/.installed
 	$(BIN)/python tests/threads.py
 
+# The objects of the last build are kept: what no edit concerns is not compiled again.
+$(VENV)/.installed: $(VENV)/.packages $(NATIVE) setup.py
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	touch $@
+
 # Everything in one go under the constraints, so that nothing pulls another torch.
-$(VENV)/.installed: $(SOURCES)
+$(VENV)/.packages: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@

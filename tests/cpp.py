@@ -16,7 +16,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / "build" / "tests"
 JOBS = int(os.environ.get("NPY_NUM_BUILD_JOBS", 0)) or os.cpu_count() or 1
-# What the product is compiled with, by setup.py, by Python's own flags and by pybind11's.
+# The flags of setup.py, Python and pybind11 that matter for speed.
 PRODUCT_FLAGS = (
     *("-std=c++20", "-O3", "-ffp-contract=off"),
     *("-DNDEBUG", "-fwrapv", "-fPIC", "-fvisibility=hidden"),
@@ -34,14 +34,12 @@ class Build:
         name: of the file that is linked.
         tree: sources and headers.
         flags: for compiling.
-        link: further flags for linking.
         compiler: a command.
     """
 
     name: str
     tree: Tree
     flags: Sequence[str] = PRODUCT_FLAGS
-    link: Sequence[str] = ()
     compiler: str = "g++"
 
     def path(self) -> Path:
@@ -59,7 +57,7 @@ class Build:
 
     def _digest(self) -> str:
         digest = hashlib.sha256()
-        for text in (compiler_version(self.compiler), *self.flags, "", *self.link):
+        for text in (compiler_version(self.compiler), *self.flags):
             digest.update(f"{text}\n".encode())
         for place, file in sorted(self.tree.items()):
             digest.update(f"{place}\n".encode() + file.read_bytes())
@@ -79,7 +77,7 @@ class Build:
         with ThreadPoolExecutor(JOBS) as pool:
             objects = list(pool.map(compile_one, sorted(folder.rglob("*.cpp"))))
         linked = folder / self.name
-        self._run(*flags, *objects, *self.link, "-pthread", "-o", str(linked))
+        self._run(*flags, *objects, "-pthread", "-o", str(linked))
         return linked
 
     def _run(self, *arguments: str) -> None:
@@ -92,28 +90,9 @@ def compiler_version(compiler: str = "g++") -> str:
     return said.stdout.splitlines()[0]
 
 
-def files(*folders: str) -> dict[str, Path]:
-    """Return the tree of all C++ below some folders of the project."""
-    found = (path for folder in folders for path in (ROOT / folder).rglob("*.?pp"))
-    return {str(path.relative_to(ROOT)): path for path in found}
-
-
-def without_python(tree: Tree) -> dict[str, Path]:
-    """Return a tree less the bindings."""
-    return {
-        place: file
-        for place, file in tree.items()
-        if "python" not in Path(place).parts and b"pybind11" not in file.read_bytes()
-    }
-
-
-def headers() -> dict[str, Path]:
-    """Return what the drivers in ``tests/native`` share."""
-    return {place: file for place, file in files("tests/native").items() if file.suffix == ".hpp"}
-
-
 def program(driver: str, **build: Any) -> Build:
-    """Return the program of one driver of ``tests/native`` with the core."""
-    main = f"tests/native/{driver}.cpp"
-    tree = {**without_python(files("native")), **headers(), main: ROOT / main}
+    """Return the program of one driver of ``tests/native`` with the core, less the bindings."""
+    main = ROOT / "tests" / "native" / f"{driver}.cpp"
+    core = (file for file in (ROOT / "native").rglob("*.?pp") if file.parent.name != "python")
+    tree = {str(file.relative_to(ROOT)): file for file in (*core, *main.parent.glob("*.hpp"), main)}
     return Build(driver, tree, **build)

@@ -1,8 +1,8 @@
 """Coverage-guided fuzzing of the evaluator: ``python tests/fuzz_evaluator.py --seconds 600``.
 
 Any bytes are a layer, a machine and directive lists, for both models under the address and
-undefined-behaviour sanitizers, with the plain models beside them; then for as long, a layer, a
-machine and points of a map space, together and one by one. Needs clang with its libFuzzer (apt
+undefined-behaviour sanitizers; then for as long, a layer, a machine and points of a map space,
+together and one by one. Needs clang with its libFuzzer (apt
 install clang libclang-rt-dev). What it learns, and an input that fails, stays in ``build/fuzz``.
 """
 
@@ -14,15 +14,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cpp import PRODUCT_FLAGS, ROOT, Build, headers, program, without_python
-from plain_core import tree as plain_tree
+from cpp import ROOT, program
 
 CORPORA = ROOT / "build" / "fuzz"
-BRIDGE = "tests/native/plain_numbers.cpp"
 SANITIZE = (
     *("-std=c++20", "-O1", "-g", "-ffp-contract=off"),
     *("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all"),
 )
+TARGETS = ("fuzz_evaluator", "fuzz_batches")
 LONGEST = 400  # bytes of an input
 
 
@@ -31,21 +30,9 @@ def missing() -> str | None:
     return None if shutil.which("clang++") else "needs clang (apt install clang libclang-rt-dev)"
 
 
-def plain_library() -> Build:
-    """Return how the plain core becomes a library beside the product's core in one process."""
-    sources = {**without_python(plain_tree()), **headers(), BRIDGE: ROOT / BRIDGE}
-    return Build("libplain.so", sources, (*PRODUCT_FLAGS, "-Dgym=plain_gym"), ["-shared"])
-
-
-def batches_target() -> Path:
-    """Return the program that fuzzes points."""
-    return program("fuzz_batches", flags=SANITIZE, compiler="clang++").path()
-
-
-def lists_target(plain: Path) -> Path:
-    """Return the program that fuzzes lists, which compares with a library of the plain core."""
-    link = [str(plain), f"-Wl,-rpath,{plain.parent}"]
-    return program("fuzz_evaluator", flags=SANITIZE, link=link, compiler="clang++").path()
+def target(driver: str) -> Path:
+    """Return the program that fuzzes lists (``fuzz_evaluator``) or points (``fuzz_batches``)."""
+    return program(driver, flags=SANITIZE, compiler="clang++").path()
 
 
 def command(program: Path, seconds: int, corpus: Path) -> list[str]:
@@ -61,7 +48,7 @@ def main() -> None:
     given = parser.parse_args()
     if why := missing():
         sys.exit(f"fuzzing the evaluator {why}")
-    for fuzzer in (lists_target(plain_library().path()), batches_target()):
+    for fuzzer in map(target, TARGETS):
         corpus = CORPORA / fuzzer.name
         subprocess.run(command(fuzzer, given.seconds, corpus), check=True)
 

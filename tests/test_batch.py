@@ -11,9 +11,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import drawn
 import numpy as np
 import pytest
-from core_outcomes import drawn_hardware, drawn_layer
 from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import steady
@@ -61,7 +61,8 @@ def test_scores_are_the_values_and_statuses_of_rows(model: str) -> None:
     columns = OBJECTIVES["edp"].columns
     for seed in range(200):
         rng = np.random.default_rng(seed)
-        layer, hardware = drawn_layer(rng), drawn_hardware(rng)
+        draws = drawn.Draws(3, seed)
+        layer, hardware = drawn.layer(draws), drawn.hardware(draws)
         space = MapSpace(layer, hardware, str(rng.choice(list(SCHEMAS))))
         # Small tiles, so that some fit.
         points = (space.sample(150, rng) * rng.random((150, 1)) ** 4).astype(np.int32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import drawn
 import fuzz
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from maestro_env import _native
 from maestro_env.map_space import SCHEMAS
 from maestro_env.models import MODELS
+from maestro_env.workloads import find_layer
 
 GUARD = {"mac_mismatch", "below_pe_load", "below_compulsory"}
 DEATHS = {f"reference_{death}" for death in ("exit", "sigfpe", "abort", "segv", "undefined")}
@@ -19,7 +21,7 @@ DEATHS = {f"reference_{death}" for death in ("exit", "sigfpe", "abort", "segv", 
 def test_the_layers_are_twenty_different_ones() -> None:
     layers = {
         (each.operator, *each.extents.items(), each.stride)
-        for each in map(fuzz.find_layer, fuzz.LAYERS)
+        for each in map(find_layer, drawn.LAYERS)
     }
     assert len(layers) == 20
     assert {operator for operator, *_ in layers} == {"CONV", "DSCONV", "GEMM"}
@@ -39,17 +41,17 @@ def test_random_actions(model: str, schema: str) -> None:
 
 
 def test_random_directive_lists() -> None:
-    seen = fuzz.fuzz_lists("maestro", 20_000)
-    assert seen.total() == 20_000
+    seen = fuzz.fuzz_lists("maestro", 6_000)
+    assert seen.total() == 6_000
     assert {"ok", "above_peak"} | GUARD | DEATHS <= seen.keys()
-    assert seen["ok"] > 1_000
+    assert seen["ok"] > 300
 
 
 def test_random_directive_lists_under_exact() -> None:
-    seen = fuzz.fuzz_lists("exact", 20_000)
-    assert seen.total() == 20_000
+    seen = fuzz.fuzz_lists("exact", 6_000)
+    assert seen.total() == 6_000
     assert seen.keys() == {"ok", "l1_overflow", "l2_overflow", *fuzz.ILL_FORMED}
-    assert seen["ok"] > 1_000
+    assert seen["ok"] > 300
 
 
 @pytest.mark.slow

@@ -54,8 +54,11 @@ ExactModel::ExactModel(const Layer& layer, const Hardware& hardware)
       partition_(nest_),
       timer_(nest_, hardware_, partition_),
       traffic_(nest_, partition_),
-      wide_problem_(nest_, hardware_),
-      wide_batch_(wide_problem_) {
+      wide_problem_(nest_, hardware_, tiler_),
+      // Doubles count exactly what two levels of PEs of one MAC a cycle come to.
+      fits_lanes_(possible_ && checked_ && hardware.simd_lanes == 1 && wide_problem_.loops > 0 &&
+                  countable(nest_, 2, hardware.noc_latency, 0x1p51)),
+      lanes_(wide_problem_) {
   for (int levels = 1; levels <= kMaxLevels; ++levels) {
     countable_[levels - 1] = countable(nest_, levels, hardware.noc_latency, 0x1p60);
   }
@@ -75,36 +78,27 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
   if (!tiler_.reads(space)) {
     return Model::evaluate(space, points, count, rows, statuses, detail);
   }
-  const std::size_t width = space.parameters.size();
-  const auto at = [&](std::int64_t i) { return points + static_cast<std::size_t>(i) * width; };
-  const auto single = [&](std::int64_t i) {
+  const auto at = [&](std::int64_t i) { return points + i * std::ssize(space.parameters); };
+  const auto general = [&](std::int64_t i) {
     const Status status = tile(space, at(i), detail);
     if (status == Status::ok) this->count(detail, rows[i]);
     return status;
   };
-  if (count == 1 || !fits_side_by_side(space)) {
-    for (std::int64_t i = 0; i < count; ++i) statuses[i] = single(i);
+  // A mapping alone takes about as long either way.
+  if (count == 1 || !fits_lanes_) {
+    for (std::int64_t i = 0; i < count; ++i) statuses[i] = general(i);
     return;
   }
-  wide_batch_.open(space, tiler_);
   const bool all = timer_.always_served() && (detail == Detail::rows || always_fits_);
-  const auto add = [&](std::int64_t i) {
-    if (all) return wide_batch_.add(at(i));
+  const auto settle = [&](std::int64_t i) -> std::optional<Status> {
+    if (all) return std::nullopt;
     const Status status = tile(space, at(i), detail);
     if (status != Status::ok) return status;
-    if (timer_.may_never_wait(tiling_)) return wide_batch_.add(at(i));
+    if (timer_.may_never_wait(tiling_)) return std::nullopt;
     this->count(detail, rows[i]);
     return status;
   };
-  evaluate_in_blocks(wide_batch_, count, rows, statuses, add, single);
-}
-
-// Whether all mappings of a space are two-level ones of uncut windows, with numbers that doubles
-// count exactly.
-bool ExactModel::fits_side_by_side(const MapSpace& space) const {
-  if (!wide_batch_.works() || !possible_ || !checked_ || hardware_.simd_lanes > 1) return false;
-  if (!countable(nest_, 2, hardware_.noc_latency, 0x1p51) || wide_problem_.loops == 0) return false;
-  return tiler_.leaves_windows(space);
+  lanes_.evaluate(space, points, count, rows, statuses, settle, general);
 }
 
 Status ExactModel::begin() {

@@ -4,9 +4,10 @@
 #include <optional>
 
 #include "../model.hpp"
+#include "../wide/batch.hpp"
 #include "report.hpp"
 #include "timer.hpp"
-#include "wide/batch.hpp"
+#include "wide/problem.hpp"
 
 namespace gym::exact {
 
@@ -30,7 +31,6 @@ class ExactModel final : public Model {
   const Report& report() const { return report_; }
 
  private:
-  bool fits_side_by_side(const MapSpace& space) const;
   Status begin();
   // Of a space that the tiler reads.
   Status tile(const MapSpace& space, const std::int32_t* point, Detail detail);
@@ -52,9 +52,10 @@ class ExactModel final : public Model {
   Timer timer_;
   Traffic traffic_;
   wide::Problem wide_problem_;
-  wide::Batch wide_batch_;
-  Findings findings_;
-  Report report_;
+  bool fits_lanes_;
+  Batch<wide::Problem> lanes_;
+  Findings findings_{};
+  Report report_{};
   int problem_ = -1;
 };
 

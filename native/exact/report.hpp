@@ -26,8 +26,8 @@ struct Totals {
 // What the parts of the model find out about a tiling.
 template <typename Number>
 struct BasicFindings {
-  Number onchip_cycles{};
-  Number busy_pe_cycles{};
+  Number onchip_cycles;
+  Number busy_pe_cycles;
   std::array<BasicLevelWords<Number>, kMaxLevels> words;
   // Bytes of a buffer that holds two tiles of a level's units; PEs that share it.
   std::array<Number, kMaxLevels> buffer;
@@ -56,18 +56,18 @@ template <typename Number>
 struct BasicReport {
   using Real = decltype(real(Number{}));
 
-  std::int64_t macs = 0;
-  PerTensor words{};
-  Number cycles{}, onchip_cycles{}, busy_pe_cycles{};
+  std::int64_t macs;
+  PerTensor words;
+  Number cycles, onchip_cycles, busy_pe_cycles;
   BasicLevelWords<Number> l2;  // words of the outermost level
   BasicLevelWords<Number> l1;  // words of the innermost level
   BasicL2Plan<Number> plan;
-  int cluster_levels = 0;
+  int cluster_levels;
   std::array<BasicClusterBuffers<Number>, kMaxLevels> clusters;
-  Number l1_size{}, l1_share{};
-  Number l1_accesses{}, l2_accesses{}, mid_accesses{};
+  Number l1_size, l1_share;
+  Number l1_accesses, l2_accesses, mid_accesses;
   BasicProfile<Number> profile;
-  Real energy_nj{}, area_um2{}, power_mw{}, block_area_um2{};
+  Real energy_nj, area_um2, power_mw, block_area_um2;
 
   // Overwrites the whole report: reports are large and kept between calls.
   GYM_INLINE void write(const Totals& totals, int levels, const Hardware& hardware,

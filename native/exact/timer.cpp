@@ -128,7 +128,7 @@ class Walk {
   const Network network_;
   const Box& box_;
   BoxTables& tables_;
-  Profile profile_;
+  Profile profile_{};
   std::int64_t cycles_ = 0;
 };
 
@@ -289,7 +289,7 @@ std::int64_t Timer::cluster_time(int j, const BoxKey& key) {
   for (const Memo& each : memo_[j]) {
     if (each.key == key) return each.cycles;
   }
-  Profile none;
+  Profile none{};
   const auto undisturbed = innermost(j) ? undisturbed_time(key) : std::nullopt;
   const std::int64_t cycles = undisturbed ? *undisturbed : evaluate<false>(j, key, none);
   memo_[j].push_back({key, cycles});

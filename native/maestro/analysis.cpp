@@ -216,26 +216,13 @@ Status Analysis::run_jobs(int j, Work& work) {
     const Job& job = units.jobs[k];
     SubResult& sub = states_[j + 1].results[temporal | job.remainders];
     if (sub.stamp != stamp_) {
-      const Status status = run_below(j + 1, temporal | job.remainders, sub);
+      const Status status = run_level(j + 1, temporal | job.remainders, sub);
       if (status != Status::ok) return status;
       sub.stamp = stamp_;
     }
     work.compute = std::max(work.compute, sub.runtime);
     work.active_units += sub.active_units * job.times;
   }
-  return Status::ok;
-}
-
-// A level below the top, without going through its cases where there is no need.
-Status Analysis::run_below(int j, std::uint32_t remainders, SubResult& sub) {
-  if (j + 1 < levels_->count || machine_.simd_lanes != 1) return run_level(j, remainders, sub);
-  const Noc& noc = machine_.nocs[0];
-  const auto sums = states_[j].volumes.sum_compute(remainders, noc.bw, noc.latency);
-  if (!sums) return run_level(j, remainders, sub);
-  sub.runtime = wrap_add(sums->cycles, noc.latency);
-  sub.iterations = sums->steps;
-  sub.active_units = sums->busy_units / static_cast<double>(sums->steps);
-  if (!first_completed_) complete_first(j, 1);
   return Status::ok;
 }
 

@@ -1,7 +1,6 @@
 // What one step of a level moves and computes: fetches, outputs, MACs (S6.2-S6.6).
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "spread.hpp"
@@ -15,13 +14,6 @@ struct Volume {
   std::int64_t unit_macs;  // of the busiest unit, the critical path
 };
 
-// Sums over the cases of a level, by occurrences.
-struct ComputeSums {
-  std::int64_t cycles;  // of the busiest unit
-  std::int64_t steps;
-  double busy_units;
-};
-
 // The cases of one level and the volumes of each. A level below the top is gone through for several
 // choices of extents: each dimension has the whole tile of the level above or its remainder.
 class Volumes {
@@ -32,11 +24,6 @@ class Volumes {
   // Starts the cases for the extents `remainders` chooses, by Level::remainder_bit of the level
   // above.
   Status begin(std::uint32_t remainders, std::int64_t& cases);
-
-  // What going through them would add up to, if units of one MAC a cycle never wait for a network
-  // of this bandwidth and latency but before the first step; else perhaps nothing.
-  std::optional<ComputeSums> sum_compute(std::uint32_t remainders, std::int64_t bw,
-                                         std::int64_t latency);
 
   Case now() const { return odometer_.now(); }
   void advance() { odometer_.advance(); }
@@ -127,37 +114,9 @@ class Volumes {
     }
   };
 
-  // Over the states of a loop: MACs of the busiest unit, the fewest of them, occurrences.
-  struct Part {
-    double cycles, fewest, steps;
-  };
-  // The same of the loop dealt to the units, together with how they share its steps.
-  struct Sharing {
-    bool described = false;
-    bool simple;  // all of it is positive
-    Part part;
-    double busy_units;  // times occurrences
-    double most_words;  // that pass the network in any case
-  };
-  // What `sum_compute` needs of a level for all choices of extents.
-  struct Flow {
-    bool described = false;
-    bool simple;                             // no case is special or without words and MACs
-    int dealt;                               // the loop dealt to the units, if it is open
-    Part settled;                            // of all settled directives
-    std::vector<std::array<Part, 2>> parts;  // of open directives, by extent
-    std::array<double, 2> words;             // at most, in a fetch of one unit
-    double outputs;                          // at most, of one unit
-    std::array<Sharing, 2> sharing;          // by the extent of the spatial loop
-  };
-
-  void describe_flow();
-  static Part part_of(const Directive& directive, const Loop& loop,
-                      const std::array<double, 2>& units);
-  void describe_sharing(std::uint32_t remainders, bool second, Sharing& sharing);
   void describe(int i, const Level* above, Directive& directive) const;
   void factor(const LevelDirective& given, Directive& directive) const;
-  void tabulate(const LevelDirective& given, std::int32_t extent, const Directive& directive,
+  void tabulate(const LevelDirective& given, Count extent, const Directive& directive,
                 Loop& loop) const;
   static Fetch fetch(int i, const Directive& directive, const Reach& reach);
   void require_spreads(std::uint32_t remainders, Edges extents);
@@ -175,7 +134,6 @@ class Volumes {
   std::vector<Fetch> fetches_;                     // by Case::moving
   std::array<Spread, kSpatialEdges + 1> spreads_;  // by the spatial edges
   std::uint32_t spread_ready_ = 0;                 // by the spatial extents
-  Flow flow_;
 };
 
 }  // namespace gym::maestro

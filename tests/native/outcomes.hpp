@@ -1,4 +1,4 @@
-// All that the core says of a problem's mappings, as one list of numbers.
+// All that the core says of a problem's mappings.
 #pragma once
 
 #include <algorithm>
@@ -43,54 +43,20 @@ inline bool is_parsed(const gym::Layer& layer) {
                      [](const gym::Layer::Extent& each) { return each.value != 0; });
 }
 
-// Of the drop-in: each mapping as a network, then all as one.
-inline std::vector<gym::maestro::NetworkResult> networks(const Problem& problem) {
-  if (!is_parsed(problem.layer)) return {};
+// Runs the drop-in, for sanitizers to watch: each mapping as a network, then all as one.
+inline void run_networks(const Problem& problem) {
+  if (!is_parsed(problem.layer)) return;
   const gym::Hardware& hw = problem.hardware;
   gym::maestro::Machine machine{hw.num_pes, hw.simd_lanes, hw.offchip_bw, {}};
   for (int i = 0; i < 4; ++i) {
     machine.nocs.push_back({hw.noc_bw, static_cast<std::int32_t>(hw.noc_latency)});
   }
   std::vector<gym::maestro::MappedLayer> all;
-  std::vector<gym::maestro::NetworkResult> results;
   for (const gym::Mapping& mapping : problem.mappings) {
     all.push_back({problem.layer, mapping});
-    results.push_back(gym::maestro::run_network({all.back()}, machine));
+    gym::maestro::run_network({all.back()}, machine);
   }
-  results.push_back(gym::maestro::run_network(all, machine));
-  return results;
-}
-
-inline std::vector<double> numbers(const gym::BatchEvaluator::Single& single) {
-  const auto* figures = reinterpret_cast<const double*>(&single.metrics);
-  std::vector<double> list(figures, figures + gym::kMetrics);
-  list.push_back(static_cast<double>(single.status));
-  list.push_back(single.problem);
-  for (const gym::ClusterMetrics& each : single.clusters) {
-    const auto* counts = reinterpret_cast<const double*>(&each);
-    list.insert(list.end(), counts, counts + sizeof(each) / sizeof(double));
-  }
-  return list;
-}
-
-inline std::vector<double> numbers(const gym::maestro::NetworkResult& result) {
-  std::vector<double> list{static_cast<double>(result.status)};
-  for (const std::vector<std::string>& row : result.rows) {
-    for (const std::string& cell : row) list.insert(list.end(), cell.begin(), cell.end());
-  }
-  return list;
-}
-
-// Everything, each part after its length.
-inline std::vector<double> all_numbers(const Problem& problem) {
-  std::vector<double> list;
-  const auto add = [&list](const std::vector<double>& part) {
-    list.push_back(static_cast<double>(part.size()));
-    list.insert(list.end(), part.begin(), part.end());
-  };
-  for (const Outcome& each : outcomes(problem)) add(numbers(each.single));
-  for (const gym::maestro::NetworkResult& each : networks(problem)) add(numbers(each));
-  return list;
+  gym::maestro::run_network(all, machine);
 }
 
 }  // namespace driver

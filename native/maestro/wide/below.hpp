@@ -1,5 +1,6 @@
-// The level below the top, of several mappings, for every choice of its extents: see
-// ../compute_sums.cpp. PEs never wait for words but before the first step.
+// The level below the top, of several mappings, for every choice of its extents. PEs never wait for
+// words but before the first step, so that sums over all cases are products over loops, as the MACs
+// of each case are (S6.5, S7.3).
 #pragma once
 
 #include "spread.hpp"
@@ -13,12 +14,17 @@ struct Part {
   Wide cycles, fewest, steps, busy;
 };
 
-GYM_INLINE Part part_of(const States& states, Wide before, Wide at_end) {
+// `units` at work before the end and there. Where strides leave rows over, there are no MACs at an
+// edge: the binary skips such steps.
+GYM_INLINE Part part_of(const States& states, const std::array<Wide, 2>& macs,
+                        const std::array<Wide, 2>& units) {
+  const Wide inside = 1 + states.steady;
+  const Wide ends = select(macs[1] > 0, states.edge, Wide{});
   Part part;
-  part.steps = states.count();
-  part.cycles = (1 + states.steady) * before + states.edge * at_end;
-  part.fewest = select(states.edge > 0, least(before, at_end), before);
-  part.busy = part.steps;
+  part.steps = inside + ends;
+  part.cycles = inside * macs[0] + ends * macs[1];
+  part.fewest = select(ends > 0, least(macs[0], macs[1]), macs[0]);
+  part.busy = inside * units[0] + ends * units[1];
   return part;
 }
 
@@ -43,6 +49,8 @@ class Below {
         part_[d][v] = choose(loop.spatial, dealt[v], temporal);
       }
       fewest *= least(part_[d][0].fewest, part_[d][1].fewest);
+      // The binary dies if a loop moves whose whole tile leaves it nowhere to go.
+      right_ &= (loop.input.fresh > 0) | (above.edge <= loop.size);
       const Wide along = select(loop.spatial, one, most(loop.input.full, loop.input.edge));
       for (const TensorId id : {kInput, kFilter, kOutput}) {
         if (problem.loop[d].in[id]) words[id] *= along;
@@ -76,7 +84,8 @@ class Below {
     const LevelLoop& loop = level_.loop[d];
     const Tile& tile = problem_.loop[d].in[kOutput] ? loop.output : loop.input;
     const States states = temporal_states(loop.size, loop.offset, extent);
-    return part_of(states, select(states.partial, tile.edge, tile.full), tile.edge);
+    const Wide one = number<Wide>(1);
+    return part_of(states, {select(states.partial, tile.edge, tile.full), tile.edge}, {one, one});
   }
 
   // Of the loop dealt to the PEs.
@@ -93,10 +102,8 @@ class Below {
     }
     most_dealt_[kOutput] =
         most(most_dealt_[kOutput], most(before.outputs, select(ends, at_end.outputs, Wide{})));
-    Part part = part_of(states, before.unit_macs, at_end.unit_macs);
-    part.busy =
-        before.busy_units * part.steps + states.edge * (at_end.busy_units - before.busy_units);
-    return part;
+    return part_of(states, {before.unit_macs, at_end.unit_macs},
+                   {before.busy_units, at_end.busy_units});
   }
   GYM_INLINE static Wide most_fetched(TensorId id, const Spread& spread) {
     return most(spread.fetched.resident[id],

@@ -16,14 +16,9 @@ static_assert(kMaxOpen == 5);
 // A step's part that depends on the loops at an edge only.
 struct Work {
   Wide egress, macs, egress_delay, compute, active_units, offchip_bw;
-  Wide times;  // it occurs
+  WideFlag skipped;  // without MACs
+  Wide times;        // it occurs
 };
-
-GYM_INLINE bool any(WideFlag flag) {
-  std::int64_t either = 0;
-  for (int lane = 0; lane < GYM_LANES; ++lane) either |= flag[lane];
-  return either != 0;
-}
 
 GYM_INLINE std::array<Spread, 2> spread_work(const Level& level) {
   const Dealt& dealt = level.dealt;
@@ -58,10 +53,9 @@ class Top {
 
   // Whether the last run's numbers are those of the binary, whose steps are C ints. All others are
   // less than a few times one of these sums.
-  GYM_INLINE WideFlag right() const {
+  GYM_INLINE WideFlag counts_exactly() const {
     const Wide bound = number<Wide>(0x1p50);
-    WideFlag right =
-        is_regular(problem_, level_) & below_.right() & (most(steps_, steps_below_) < 0x1p31);
+    WideFlag right = ~works_[0].skipped & (most(steps_, steps_below_) < 0x1p31);
     for (const Wide sum : {runtime_, input_, filter_, macs_, outputs_, busy_, ingress_.sum,
                            egress_.sum, compute_.sum, below_.l1_bytes()}) {
       right &= sum < bound;
@@ -122,6 +116,8 @@ class Top {
     const WideFlag at_end = at_end_[edges] > 0;
     work.egress = factor.outputs * select(at_end, spread_[1].outputs, spread_[0].outputs);
     work.macs = factor.macs * select(at_end, spread_[1].macs, spread_[0].macs);
+    work.skipped =
+        factor.macs * select(at_end, spread_[1].unit_macs, spread_[0].unit_macs) <= Wide{};
     work.egress_delay = delay(problem_.hardware, work.egress);
     const std::array<Wide, 2> units = {select(at_end, spread_[1].whole_jobs, spread_[0].whole_jobs),
                                        select(at_end, spread_[1].edge_jobs, spread_[0].edge_jobs)};
@@ -172,7 +168,8 @@ class Top {
     const WideFlag at_end = at_end_[now.edges] > 0;
     Work& work = works_[now.edges];
     const Ingress in = choose(at_end, mover.ingress[1], mover.ingress[0]);
-    take(now.times, in, work, most(work.egress_delay, most(work.compute, in.delay)));
+    const Wide times = select(work.skipped, Wide{}, now.times);
+    take(times, in, work, most(work.egress_delay, most(work.compute, in.delay)));
   }
 
   // S7 steps 4 and 6 to 8.

@@ -1,4 +1,6 @@
 // Batches of points and single mappings, evaluated on behalf of Python.
+#pragma once
+
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -13,7 +15,6 @@
 
 #include "../batch.hpp"
 #include "arrays.hpp"
-#include "bind.hpp"
 #include "information.hpp"
 #include "names.hpp"
 #include "observation.hpp"
@@ -23,8 +24,6 @@
 namespace gym::python {
 
 namespace py = pybind11;
-
-namespace {
 
 class Evaluator {
   static constexpr std::int64_t kBlock = 1 << 15;
@@ -158,9 +157,7 @@ class Evaluator {
   Informer informer_;
 };
 
-}  // namespace
-
-void bind_evaluator(py::module_& module) {
+inline void bind_evaluator(py::module_& module) {
   py::class_<Evaluator>(module, "BatchEvaluator")
       .def(py::init<const std::string&, const NamedLayer&, const Hardware&, bool>(),
            py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("guarded"))
