@@ -12,8 +12,8 @@ Box::Box(const LoopNest& nest)
 }
 
 void Box::open(const Partition& partition, int level, const TiledLevel& tiled, const BoxKey& key) {
-  for (const LoopId id : loops_) loop_[id] = &partition.of(level, id)[key[id]];
-  list_loops(tiled);
+  list_loops(partition, level, key);
+  list_movers(tiled);
   measure_tiles();
   for (int m = movers_; m-- > 0;) {
     Mover& mover = mover_[m];
@@ -22,14 +22,19 @@ void Box::open(const Partition& partition, int level, const TiledLevel& tiled, c
   }
 }
 
-void Box::list_loops(const TiledLevel& level) {
-  movers_ = 0;
-  ragged_.count = fixed_.count = 0;
-  states_ = 1;
+void Box::list_loops(const Partition& partition, int level, const BoxKey& key) {
+  fixed_.count = 0;
   for (const LoopId id : loops_) {
+    loop_[id] = &partition.of(level, id)[key.of(id)];
     bit_[id] = 0;
     if (loop_[id]->cut.steps == 1) fixed_.add(id);
   }
+}
+
+void Box::list_movers(const TiledLevel& level) {
+  movers_ = 0;
+  ragged_.count = 0;
+  states_ = 1;
   for (int i = 0; i < level.count; ++i) {
     const LoopId id = level.order[i];
     const Cut& cut = loop_[id]->cut;
@@ -57,10 +62,23 @@ void Box::list_loops(const TiledLevel& level) {
 }
 
 void Box::measure_tiles() {
-  const auto size = [this](LoopId id) { return loop_[id]->cut.array; };
-  fill(singles_, set_of(kInputSingles), size);
-  fill(filter_, set_of(kFilterLoops), size);
-  fill(output_, set_of(kOutputLoops), size);
+  constexpr std::array tensors = {set_of(kInputSingles), set_of(kFilterLoops),
+                                  set_of(kOutputLoops)};
+  const std::array<ByState*, tensors.size()> table = {&singles_, &filter_, &output_};
+  std::array<std::int64_t, tensors.size()> words = {1, 1, 1};
+  for (const LoopId id : fixed_) {
+    const std::int64_t extent = loop_[id]->cut.array[1];
+    for (std::size_t t = 0; t < tensors.size(); ++t) words[t] *= has(tensors[t], id) ? extent : 1;
+  }
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    (*table[t])[0] = words[t];
+    State size = 1;
+    for (const LoopId id : ragged_) {
+      const bool own = has(tensors[t], id);
+      extend(*table[t], size, own ? loop_[id]->cut.array : std::array<std::int64_t, 2>{1, 1});
+      size *= 2;
+    }
+  }
   for (std::size_t k = 0; k < axes_.size(); ++k) rows_[k] = rows(axes_[k]);
   for (State state = 0; state < states_; ++state) {
     const std::uint8_t y = axis_state(axes_[0], state);

@@ -12,8 +12,23 @@
 
 namespace gym::exact {
 
-// A box by the variants its extents are.
-using BoxKey = std::array<std::uint8_t, kLoops>;
+// A box by the variants its extents are: a few bits for each loop.
+class BoxKey {
+ public:
+  void set(LoopId id, std::uint8_t variant) {
+    bits_ &= ~(kMask << kBits * id);
+    bits_ |= std::uint32_t{variant} << kBits * id;
+  }
+  int of(LoopId id) const { return static_cast<int>(bits_ >> kBits * id & kMask); }
+  bool operator==(const BoxKey&) const = default;
+
+ private:
+  static constexpr int kBits = kMaxLevels - 1;
+  static constexpr std::uint32_t kMask = (1 << kBits) - 1;
+  static_assert(kBits * kLoops <= 32);
+
+  std::uint32_t bits_ = 0;
+};
 
 // Bit i: the i-th ragged loop stands at its last position, where the array's tile is smaller than
 // before. Sizes depend on nothing else.
@@ -22,6 +37,8 @@ inline constexpr int kStates = 1 << kLoops;
 
 using LoopSet = std::uint32_t;
 constexpr LoopSet bit_of(LoopId id) { return LoopSet{1} << id; }
+
+constexpr bool has(LoopSet set, LoopId id) { return (set >> id & 1) != 0; }
 
 template <std::size_t n>
 constexpr LoopSet set_of(const std::array<LoopId, n>& loops) {
@@ -79,22 +96,15 @@ class Box {
     return words - singles_[to] * mover.kept[0][y] * mover.kept[1][x];
   }
 
-  // Fills a table with products over loops; factor(id) is what one contributes before its last
+  // Fills a table with products over all loops; factor(id) is what one contributes before its last
   // position and at it.
   template <typename Factor>
-  void fill(ByState& table, LoopSet loops, Factor factor) const {
+  void fill(ByState& table, Factor factor) const {
     table[0] = 1;
-    for (const LoopId id : fixed_) {
-      if ((loops & bit_of(id)) != 0) table[0] *= factor(id)[1];
-    }
+    for (const LoopId id : fixed_) table[0] *= factor(id)[1];
     State size = 1;
     for (const LoopId id : ragged_) {
-      const bool contributes = (loops & bit_of(id)) != 0;
-      const auto [before, there] = contributes ? factor(id) : std::array<std::int64_t, 2>{1, 1};
-      for (State state = 0; state < size; ++state) {
-        table[state + size] = table[state] * there;
-        table[state] *= before;
-      }
+      extend(table, size, factor(id));
       size *= 2;
     }
   }
@@ -111,7 +121,15 @@ class Box {
   };
   // Smaller ones do not occur.
   std::size_t first_axis_state(const SlidingAxis& axis) const { return axis_state(axis, 0); }
-  void list_loops(const TiledLevel& level);
+  void list_loops(const Partition& partition, int level, const BoxKey& key);
+  void list_movers(const TiledLevel& level);
+  // Another loop that is ragged, by what it contributes before its last position and there.
+  static void extend(ByState& table, State size, const std::array<std::int64_t, 2>& factor) {
+    for (State state = 0; state < size; ++state) {
+      table[state + size] = table[state] * factor[1];
+      table[state] *= factor[0];
+    }
+  }
   void measure_tiles();
   AxisRows rows(const SlidingAxis& axis) const;
   AxisRows kept_rows(const SlidingAxis& axis, const Mover& mover) const;

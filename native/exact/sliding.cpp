@@ -10,16 +10,25 @@ void SlidingRows::open(const Partition& partition, int j, const TiledLevel& leve
   units_ = level.units_of(axis_.output);
   uncut_window_ = !level.cuts(axis_.window);
   sums_ = &partition.sums(j, axis_.output);
+  window_sums_ = &partition.sums(j, axis_.window);
   outputs_ = &partition.of(j, axis_.output);
   windows_ = &partition.of(j, axis_.window);
   known_ = 0;
+  output_moves_.clear();
+  window_moves_.clear();
 }
 
 const SlidingRows::Rows& SlidingRows::kept(Role output, Role window) {
   const auto key = kRoles * static_cast<std::size_t>(output) + static_cast<std::size_t>(window);
   if ((known_ >> key & 1) == 0) {
     known_ |= 1u << key;
-    rows_[key] = uncut_window_ ? sum_uncut_window(output) : sum(output, window);
+    if (uncut_window_) {
+      rows_[key] = sum_uncut_window(output);
+    } else if (const auto rows = sum_of_stride_one(output, window)) {
+      rows_[key] = *rows;
+    } else {
+      rows_[key] = sum(output, window);
+    }
   }
   return rows_[key];
 }
@@ -67,13 +76,34 @@ SlidingRows::Rows SlidingRows::sum_one_window(Role output, std::int64_t taps) co
   return rows;
 }
 
+// A tile of p outputs and r taps has p - 1 + r rows. As one of the loops advances, what stays is as
+// long as the tile in the other loop, less one: sums over tiles are again linear in how many there
+// are and in their extents. None if a loop goes back, or advances unit by unit.
+std::optional<SlidingRows::Rows> SlidingRows::sum_of_stride_one(Role output, Role window) const {
+  const bool both = output == Role::outside && window == Role::outside;
+  const bool advances = output == Role::mover && window == Role::outside;
+  if (axis_.stride > 1 ||
+      (!both && !advances && (output != Role::outside || window != Role::mover))) {
+    return std::nullopt;
+  }
+  if (!both && spatial_ == (advances ? axis_.output : axis_.window)) return std::nullopt;
+  const auto rows = [&](std::int64_t outputs, std::int64_t windows) {
+    if (advances) return sums_->moves() * (taps_ - windows);
+    if (!both) return (extent_ - outputs) * window_sums_->moves();
+    return (extent_ - outputs) * windows + outputs * taps_;
+  };
+  return Rows{rows(sums_->steps, window_sums_->steps),
+              rows(spatial_ == axis_.output ? sums_->chunks : sums_->steps,
+                   spatial_ == axis_.window ? window_sums_->chunks : window_sums_->steps)};
+}
+
 SlidingRows::Rows SlidingRows::sum(Role output, Role window) {
-  list_moves(*outputs_, output, output_moves_);
-  list_moves(*windows_, window, window_moves_);
+  const Moves& output_moves = output_moves_.of(*outputs_, output);
+  const Moves& window_moves = window_moves_.of(*windows_, window);
   const bool spread = spatial_ == axis_.output || spatial_ == axis_.window;
   Rows rows{};
-  for (const Move& p : output_moves_) {
-    for (const Move& r : window_moves_) {
+  for (const Move& p : output_moves) {
+    for (const Move& r : window_moves) {
       const std::int64_t weight = p.weight * r.weight;
       rows.array += weight * array_rows(p, r);
       if (spread) rows.units += weight * unit_rows(p, r);
@@ -83,21 +113,21 @@ SlidingRows::Rows SlidingRows::sum(Role output, Role window) {
   return rows;
 }
 
-void SlidingRows::list_moves(const Variants& variants, Role role, Moves& moves) {
-  moves.clear();
+void SlidingRows::Moves::list(const Variants& variants, Role role) {
+  count_ = 0;
   for (const Variant& variant : variants) {
     const Cut& cut = variant.cut;
     const std::int64_t boxes = variant.boxes;
     if (cut.steps == 1) {
-      if (role != Role::mover) moves.push_back({boxes, &cut, 1, 1, 0});
+      if (role != Role::mover) add({boxes, &cut, 1, 1, 0});
     } else if (role == Role::outside) {
-      moves.push_back({boxes * (cut.steps - 1), &cut, 0, 0, 0});
-      moves.push_back({boxes, &cut, 1, 1, 0});
+      add({boxes * (cut.steps - 1), &cut, 0, 0, 0});
+      add({boxes, &cut, 1, 1, 0});
     } else if (role == Role::mover) {
-      if (cut.steps > 2) moves.push_back({boxes * (cut.steps - 2), &cut, 0, 0, cut.advance});
-      moves.push_back({boxes, &cut, 0, 1, cut.advance});
+      if (cut.steps > 2) add({boxes * (cut.steps - 2), &cut, 0, 0, cut.advance});
+      add({boxes, &cut, 0, 1, cut.advance});
     } else {
-      moves.push_back({boxes, &cut, 1, 0, -(cut.steps - 1) * cut.advance});
+      add({boxes, &cut, 1, 0, -(cut.steps - 1) * cut.advance});
     }
   }
 }

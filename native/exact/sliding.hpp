@@ -4,7 +4,8 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include "overlap.hpp"
 #include "partition.hpp"
@@ -28,7 +29,7 @@ class SlidingRows {
   };
 
   SlidingRows(const LoopNest& nest, const SlidingAxis& axis)
-      : axis_(axis), extent_(nest.extent[axis.output]) {}
+      : axis_(axis), extent_(nest.extent[axis.output]), taps_(nest.extent[axis.window]) {}
 
   void open(const Partition& partition, int j, const TiledLevel& level);
 
@@ -44,26 +45,53 @@ class SlidingRows {
     int from, to;  // 0: before the last position, 1: the last
     std::int64_t shift;
   };
-  using Moves = std::vector<Move>;
+  class Moves {
+   public:
+    const Move* begin() const { return each_.data(); }
+    const Move* end() const { return each_.data() + count_; }
+    void list(const Variants& variants, Role role);
+
+   private:
+    void add(const Move& move) { each_[static_cast<std::size_t>(count_++)] = move; }
+
+    // At most two of a variant.
+    std::array<Move, std::size_t{2} << (kMaxLevels - 1)> each_;
+    int count_ = 0;
+  };
+  // Of one loop, by its role.
+  class MovesByRole {
+   public:
+    void clear() { known_ = {}; }
+    const Moves& of(const Variants& variants, Role role) {
+      const auto index = static_cast<std::size_t>(role);
+      if (!std::exchange(known_[index], true)) moves_[index].list(variants, role);
+      return moves_[index];
+    }
+
+   private:
+    std::array<bool, kRoles> known_{};
+    std::array<Moves, kRoles> moves_;
+  };
 
   Rows sum_uncut_window(Role output) const;
   Rows sum_one_window(Role output, std::int64_t taps) const;
+  std::optional<Rows> sum_of_stride_one(Role output, Role window) const;
   Rows sum(Role output, Role window);
-  static void list_moves(const Variants& variants, Role role, Moves& moves);
   std::int64_t array_rows(const Move& output, const Move& window) const;
   std::int64_t unit_rows(const Move& output, const Move& window) const;
 
   SlidingAxis axis_;
-  std::int64_t extent_;  // of the output loop
+  std::int64_t extent_, taps_;  // of the output loop and of the window
   LoopId spatial_ = kLoops;
   std::int64_t tile_ = 1, units_ = 1;  // of the output loop
   bool uncut_window_ = true;
   const Sums* sums_ = nullptr;  // of the output loop
+  const Sums* window_sums_ = nullptr;
   const Variants* outputs_ = nullptr;
   const Variants* windows_ = nullptr;
   std::array<Rows, kRoles * kRoles> rows_;
   std::uint32_t known_ = 0;
-  Moves output_moves_, window_moves_;
+  MovesByRole output_moves_, window_moves_;
 };
 
 }  // namespace gym::exact

@@ -8,14 +8,16 @@ namespace gym::exact {
 
 namespace {
 
-constexpr LoopSet kAllLoops = (LoopSet{1} << kLoops) - 1;
+// The tile of the busiest unit at the last position.
+std::int64_t last_tile(const Cut& cut, bool spatial) {
+  return spatial && cut.active[1] > 1 ? cut.tile : cut.tail;
+}
 
 // Work of the busiest unit in every step along one loop, summed over the steps of a box; one unit
 // with a whole tile is as slow as many.
 std::int64_t busiest(const Variant& loop, bool spatial) {
   if (!spatial) return loop.extent;
-  const Cut& cut = loop.cut;
-  return (cut.steps - 1) * cut.tile + (cut.active[1] > 1 ? cut.tile : cut.tail);
+  return (loop.cut.steps - 1) * loop.cut.tile + last_tile(loop.cut, spatial);
 }
 
 // Goes through every kind of step of a box once, with how often it occurs (E4.5).
@@ -240,10 +242,9 @@ void Timer::time_units(int j) {
 
 void Timer::time_pes(const TiledLevel& level, Frame& frame) const {
   const Box& box = frame.box;
-  box.fill(frame.tables.compute, kAllLoops, [&](LoopId id) -> std::array<std::int64_t, 2> {
+  box.fill(frame.tables.compute, [&](LoopId id) -> std::array<std::int64_t, 2> {
     const Cut& cut = box.loop(id).cut;
-    const bool whole = id == level.spatial && cut.active[1] > 1;
-    return {cut.tile, whole ? cut.tile : cut.tail};
+    return {cut.tile, last_tile(cut, id == level.spatial)};
   });
   if (simd_lanes_ == 1) return;
   for (State state = 0; state < box.states(); ++state) {
@@ -254,8 +255,7 @@ void Timer::time_pes(const TiledLevel& level, Frame& frame) const {
 void Timer::time_clusters_that_never_wait(int j) {
   Frame& frame = frame_[j];
   const Box& box = frame.box;
-  box.fill(frame.tables.compute, kAllLoops,
-           [&](LoopId id) { return busy_cycles(j, id, box.loop(id)); });
+  box.fill(frame.tables.compute, [&](LoopId id) { return busy_cycles(j, id, box.loop(id)); });
   for (State state = 0; state < box.states(); ++state) {
     frame.tables.compute[state] += 2 * network_.latency;
   }
@@ -274,14 +274,14 @@ std::array<std::int64_t, 2> Timer::busy_cycles(int j, LoopId id, const Variant& 
 std::int64_t Timer::slowest_cluster(int j, State state) {
   const Box& box = frame_[j].box;
   const LoopId dealt = tiling_->level[j].spatial;
-  BoxKey key{};
-  for (const LoopId id : loops_) key[id] = box.loop(id).chunk[box.at_last(state, id) ? 1 : 0];
+  BoxKey key;
+  for (const LoopId id : loops_) key.set(id, box.loop(id).chunk[box.at_last(state, id) ? 1 : 0]);
   const std::int64_t time = cluster_time(j + 1, key);
   const Variant& loop = box.loop(dealt);
   if (!box.at_last(state, dealt) || loop.cut.active[1] == 1 || loop.chunk[0] == loop.chunk[1]) {
     return time;
   }
-  key[dealt] = loop.chunk[0];
+  key.set(dealt, loop.chunk[0]);
   return std::max(time, cluster_time(j + 1, key));
 }
 
@@ -290,9 +290,31 @@ std::int64_t Timer::cluster_time(int j, const BoxKey& key) {
     if (each.key == key) return each.cycles;
   }
   Profile none{};
-  const std::int64_t cycles = evaluate<false>(j, key, none);
+  const auto undisturbed = innermost(j) ? undisturbed_time(key) : std::nullopt;
+  const std::int64_t cycles = undisturbed ? *undisturbed : evaluate<false>(j, key, none);
   memo_[j].push_back({key, cycles});
   return cycles;
+}
+
+// The time of PEs whose shortest step takes as long as the words of the largest one.
+std::optional<std::int64_t> Timer::undisturbed_time(const BoxKey& key) const {
+  if (simd_lanes_ > 1) return std::nullopt;
+  const int j = tiling_->levels - 1;
+  const LoopId spatial = tiling_->level[j].spatial;
+  Extents first = nest_.extent;
+  std::int64_t all = 1, shortest = 1, drained = 1;
+  for (const LoopId id : loops_) {
+    const Variant& loop = partition_.of(j, id)[key.of(id)];
+    const Cut& cut = loop.cut;
+    first[id] = cut.array[cut.steps > 1 ? 0 : 1];
+    all *= busiest(loop, id == spatial);
+    shortest *= last_tile(cut, id == spatial);
+    drained *= has(set_of(kOutputLoops), id) ? cut.array[1] : 1;
+  }
+  const TileWords words = tile_words(nest_, first);
+  const std::int64_t fill = network_.cycles(words.fetched());
+  if (std::max(fill, network_.cycles(words.output)) > shortest) return std::nullopt;
+  return fill + all + network_.cycles(drained);
 }
 
 }  // namespace gym::exact

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "../hardware.hpp"
@@ -67,6 +68,7 @@ class Timer {
   std::array<std::int64_t, 2> busy_cycles(int j, LoopId id, const Variant& loop) const;
   std::int64_t slowest_cluster(int j, State state);
   std::int64_t cluster_time(int j, const BoxKey& key);
+  std::optional<std::int64_t> undisturbed_time(const BoxKey& key) const;
 
   const LoopNest& nest_;
   const Network network_;

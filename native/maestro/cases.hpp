@@ -9,18 +9,7 @@
 
 namespace gym::maestro {
 
-// The states one directive goes through: Init, then Steady and Edge where there are such.
-struct LoopStates {
-  std::int32_t steady = 0;  // count of Steady, 0 if there is none
-  bool edge = false;        // there is an Edge
-  bool unrolled = false;    // of Init
-  bool partial = false;     // Init is at an edge itself; it is the only state then
-  bool ragged = false;      // of the state at an edge, whichever that is
-
-  int count() const { return 1 + (steady != 0 ? 1 : 0) + (edge ? 1 : 0); }
-};
-
-LoopStates loop_states(const LevelDirective& directive, std::int32_t extent, std::int32_t units);
+using LoopStates = BasicStates<Count>;
 
 // Which loops stand at an edge. Bit k: the k-th spatial directive, at Edge; kMaxSpatial further: it
 // has the second of its extents; above them, by Level::remainder_bit, every dimension at an edge.

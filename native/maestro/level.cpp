@@ -93,12 +93,10 @@ Status apply_strides(Level& level, const LayerTable& table, bool below_top) {
     if (!table.has(window_of(directive.dim))) return Status::reference_exit;
     const std::int32_t window = table.extent[window_of(directive.dim)];
     if (directive.size < window) continue;
-    const std::int32_t outputs = wrap32(std::int64_t{directive.size} + stride - window) / stride;
+    const BasicStride<Count> shrunk = shrink_tile<Count>(directive.size, stride, window, below_top);
     LevelDirective* target = find_first(level, directive.dim);
-    target->size = wrap32(std::int64_t{outputs} * std::min(stride, window) +
-                          std::max(wrap32(std::int64_t{window} - stride), 0));
-    const std::int32_t step = below_top && window < stride ? window : stride;
-    target->offset = wrap32(std::int64_t{outputs} * step);
+    target->size = wrap32(shrunk.size);
+    target->offset = wrap32(shrunk.offset);
     // Only a size that overflows an int gets here.
     if (target->offset == 0) return Status::reference_sigfpe;
   }
@@ -151,28 +149,14 @@ Status complete(Level& level, const Level* above, const LayerTable& table) {
   return index_directives(level) ? Status::ok : Status::reference_exit;
 }
 
-// S4.4: units with work in the last round of the spatial loop.
+// S4.4: of the spatial loop.
 Status count_edge_units(Level& level) {
   const LevelDirective& directive = level.directives[level.spatial[0]];
   const std::int32_t extent = level.extent[directive.dim];
-  const std::int32_t size = directive.size;
-  const std::int32_t offset = directive.offset;
-  const std::int32_t units = level.units;
-  const std::int32_t round = wrap32(std::int64_t{offset} * units);
+  const std::int32_t round = wrap32(std::int64_t{directive.offset} * level.units);
   if (division_traps(extent, round)) return Status::reference_sigfpe;
-  const std::int64_t beyond = wrap32(std::int64_t{extent} - size);
-  if (extent > wrap32(std::int64_t{offset} * wrap32(std::int64_t{units} - 1) + size)) {
-    const std::int64_t steady = (beyond / offset + 1) / units - 1;
-    const std::int32_t rest = wrap32(extent - wrap_mul(steady + 1, round));
-    level.edge_units =
-        rest < size ? 1 : wrap32(std::int64_t{wrap32(std::int64_t{rest} - size)} / offset + 1);
-  } else if (extent > size) {
-    const std::int64_t busy = beyond / offset + 1;
-    const bool partial = wrap32(offset * (busy - 1) + size) < extent;
-    level.edge_units = wrap32(busy + (partial ? 1 : 0));
-  } else {
-    level.edge_units = 1;
-  }
+  level.edge_units =
+      wrap32(edge_units<Count>(directive.size, directive.offset, level.units, extent));
   return Status::ok;
 }
 
@@ -182,42 +166,16 @@ bool has_zero_offset(const Level& level) {
                      [](const LevelDirective& each) { return each.offset == 0; });
 }
 
-// S6.1 for one directive.
-TileSizes tile_sizes(const LevelDirective& directive, std::int32_t extent) {
-  const std::int32_t size = directive.size;
-  const std::int32_t offset = directive.offset;
-  const std::int64_t beyond = wrap32(std::int64_t{extent} - size);
-  const std::int64_t steps = std::max<std::int64_t>(beyond / offset, 0);
-  const bool partial = (wrap32(steps * offset + size) < extent) | (size > extent);
-  std::int32_t rest = wrap32(extent - (steps + 1) * offset);
-  if (rest < 0) rest = extent;
-  TileSizes tile;
-  tile.full = size;
-  tile.fresh = !directive.spatial && extent <= size ? 0 : std::min(size, offset);
-  tile.edge = partial ? rest : size;
-  tile.fresh_edge = std::max(wrap32(std::int64_t{offset} - (std::int64_t{size} - rest)), 0);
-  return tile;
-}
-
-TileSizes output_tile_sizes(const Level& level, const LevelDirective& directive) {
-  const TileSizes& input = level.tiles[directive.dim];
-  const TileSizes& window = level.tiles[window_of(directive.dim)];
-  TileSizes tile;
-  tile.full = wrap32(std::int64_t{input.full} - window.full + 1);
-  tile.fresh = std::min(directive.offset, directive.size);
-  tile.edge = wrap32(std::int64_t{input.edge} - window.edge + 1);
-  tile.fresh_edge = std::min(directive.offset, tile.edge);
-  return tile;
-}
-
 void size_tiles(Level& level, bool slides) {
-  for (const LevelDirective& directive : level.directives) {
-    level.tiles[directive.dim] = tile_sizes(directive, level.extent[directive.dim]);
+  for (const LevelDirective& each : level.directives) {
+    level.tiles[each.dim] =
+        cut_tile<Count>(each.size, each.offset, level.extent[each.dim], each.spatial);
   }
   if (!slides) return;
   for (const Dim axis : {kY, kX}) {
     if (level.last[axis] == kNone) continue;
-    level.tiles[output_axis(axis)] = output_tile_sizes(level, level.directives[level.last[axis]]);
+    level.tiles[output_axis(axis)] = cut_outputs<Count>(
+        level.tiles[axis], level.directives[level.last[axis]].offset, level.tiles[window_of(axis)]);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "../mapping.hpp"
 #include "../status.hpp"
+#include "cut.hpp"
 #include "layer_table.hpp"
 
 namespace gym::maestro {
@@ -17,11 +18,7 @@ struct LevelDirective {
   std::int32_t offset;
 };
 
-// Sizes of one dimension's tile: a whole tile, its new part in the next step, the remainder, and
-// the new part of the remainder.
-struct TileSizes {
-  std::int32_t full, fresh, edge, fresh_edge;
-};
+using TileSizes = BasicTile<Count>;
 
 // A level has one spatial directive or two.
 inline constexpr int kMaxSpatial = 2;

@@ -71,7 +71,7 @@ void Volumes::describe(int i, const Level* above, Directive& directive) const {
     }
     factor(given, directive);
   }
-  tabulate(given, above != nullptr ? above->tiles[dim].full : level_->extent[dim], directive,
+  tabulate(given, above != nullptr ? above->tiles[dim].full : Count{level_->extent[dim]}, directive,
            directive.loop[0]);
   if (directive.remainder != 0) {
     tabulate(given, above->tiles[dim].edge, directive, directive.loop[1]);
@@ -87,9 +87,9 @@ void Volumes::factor(const LevelDirective& given, Directive& directive) const {
   for (const TensorId id : {kInput, kFilter}) directive.fetched[id] = table_->tensors[id].has(dim);
   directive.words = power(tile.full, count);
   directive.edge_words = power(tile.edge, count);
-  directive.moved_words = given.spatial
-                              ? directive.words
-                              : wrap_mul(power(tile.full, count - 1), std::max(tile.fresh, 1));
+  directive.moved_words =
+      given.spatial ? directive.words
+                    : wrap_mul(power(tile.full, count - 1), std::max<Count>(tile.fresh, 1));
   if (!table_->tensors[kOutput].has(dim)) {
     directive.factors[0].macs = directive.words;
     directive.factors[1].macs = directive.edge_words;
@@ -101,17 +101,19 @@ void Volumes::factor(const LevelDirective& given, Directive& directive) const {
 }
 
 // S5.1, S5.2.
-void Volumes::tabulate(const LevelDirective& given, std::int32_t extent, const Directive& directive,
+void Volumes::tabulate(const LevelDirective& given, Count extent, const Directive& directive,
                        Loop& loop) const {
-  const LoopStates states = loop_states(given, extent, level_->units);
+  const LoopStates states =
+      given.spatial ? spatial_states<Count>(given.size, given.offset, level_->units, extent)
+                    : temporal_states<Count>(given.size, given.offset, extent);
   const std::int32_t moving = directive.leads ? open_count_ + 1 : 0;
   const std::int64_t words = states.partial ? directive.edge_words : directive.words;
   const std::int64_t moved = states.unrolled ? words : directive.moved_words;
   loop.states = states;
   loop.wheel.count = 0;
   loop.wheel.add({1, 0, states.partial ? directive.edge : 0});
-  if (states.steady != 0) loop.wheel.add({states.steady, moving, 0});
-  if (states.edge) loop.wheel.add({1, moving, directive.edge | directive.ended});
+  if (states.steady != 0) loop.wheel.add({wrap32(states.steady), moving, 0});
+  if (states.edge != 0) loop.wheel.add({1, moving, directive.edge | directive.ended});
   for (const TensorId id : {kInput, kFilter}) {
     const bool fetched = directive.fetched[id];
     loop.words[id] = fetched ? words : 1;
@@ -175,7 +177,7 @@ void Volumes::require_spreads(std::uint32_t remainders, Edges extents) {
   Edges can_end = 0;
   for (int k = 0; k < level_->spatial_count; ++k) {
     states[k] = &spatial_[k].states[(remainders & spatial_[k].remainder) != 0 ? 1 : 0];
-    if (states[k]->edge) can_end |= spatial_edge(k);
+    if (states[k]->edge != 0) can_end |= spatial_edge(k);
   }
   for (Edges ended = can_end;; ended = (ended - 1) & can_end) {
     Standings standings;

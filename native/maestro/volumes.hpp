@@ -116,7 +116,7 @@ class Volumes {
 
   void describe(int i, const Level* above, Directive& directive) const;
   void factor(const LevelDirective& given, Directive& directive) const;
-  void tabulate(const LevelDirective& given, std::int32_t extent, const Directive& directive,
+  void tabulate(const LevelDirective& given, Count extent, const Directive& directive,
                 Loop& loop) const;
   static Fetch fetch(int i, const Directive& directive, const Reach& reach);
   void require_spreads(std::uint32_t remainders, Edges extents);

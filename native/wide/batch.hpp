@@ -18,9 +18,9 @@ class Batch {
                  const Target& single = target_for_one())
       : problem_(problem), block_(block), single_(single) {}
 
-  // Writes a row and a status each. `settle(i)` returns the status of a point that needs no lane,
-  // or nothing. `general(i)` evaluates a point that is not right here: all of them, if the problem
-  // does not read the space.
+  // Writes a row and a status each. `settle(i)` returns the status of point i, or nothing if lanes
+  // are to evaluate it; `general(i)` evaluates one that they are not right about: all of them, if
+  // the problem does not read the space.
   template <typename Settle, typename General>
   void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
                 Metrics* rows, Status* statuses, Settle settle, General general) {
@@ -38,7 +38,6 @@ class Batch {
           continue;
         }
         ++right;
-        statuses[at] = Status::ok;
         results_.read(i, rows[at]);
         problem_.finish(rows[at]);
       }
@@ -55,10 +54,9 @@ class Batch {
         statuses[i] = general(i);
         continue;
       }
-      if (const std::optional<Status> settled = settle(i)) {
-        statuses[i] = *settled;
-        continue;
-      }
+      const std::optional<Status> settled = settle(i);
+      statuses[i] = settled.value_or(Status::ok);
+      if (settled) continue;
       add(space, points, size);
       index[static_cast<std::size_t>(size++)] = i;
       if (size == kBlock) run();

@@ -1,16 +1,15 @@
-// How the levels of several mappings cut their loops: see ../level.hpp and ../cases.hpp.
+// How the levels of several mappings cut their loops: see ../level.hpp.
 #pragma once
 
 #include "../../wide/lanes.hpp"
+#include "../cut.hpp"
 #include "problem.hpp"
 
 namespace gym::maestro::wide {
 namespace {
 
-// See TileSizes.
-struct Tile {
-  Wide full, fresh, edge, fresh_edge;
-};
+using Tile = BasicTile<Wide>;
+using States = BasicStates<Wide>;
 
 // A loop at one level.
 struct LevelLoop {
@@ -33,90 +32,25 @@ struct Level {
   Wide units, edge_units;
 };
 
-// See LoopStates.
-struct States {
-  Wide steady, edge;  // how often they occur
-  WideFlag unrolled, partial, ragged;
-};
-
 GYM_INLINE WideFlag flag(bool value) { return (value ? number<Wide>(1) : Wide{}) > 0; }
 
-// S5.1
-GYM_INLINE States temporal_states(Wide size, Wide offset, Wide extent) {
-  States states;
-  states.unrolled = extent <= size;
-  states.partial = extent < size;
-  states.ragged = flag(false);
-  states.steady = floor_div(most(extent - size, Wide{}), offset);
-  states.edge = select(states.steady * offset + size < extent, number<Wide>(1), Wide{});
-  return states;
-}
-
-// Units with work in the round after these steps, which begins so far before the end.
-GYM_INLINE Wide busy_units(Wide size, Wide offset, Wide rest) {
-  return select(rest < size, Wide{}, floor_div(most(rest - size, Wide{}), offset)) + 1;
-}
-
-// S5.2
-GYM_INLINE States spatial_states(Wide size, Wide offset, Wide units, Wide extent) {
-  const Wide reach = size + offset * (units - 1);
-  const Wide round = offset * units;
-  States states;
-  states.unrolled = extent <= reach;
-  const Wide tiles = floor_div(most(extent - size, Wide{}), offset) + 1;
-  const Wide steps = most(floor_div(tiles, units) - 1, Wide{});
-  const WideFlag ends = ((steps + 1) * round + reach > extent) & (steps * round + reach != extent);
-  const Wide rest = extent - (steps + 1) * round;
-  const Wide busy = busy_units(size, offset, rest);
-  states.partial = extent < reach;
-  states.ragged = states.unrolled ? states.partial : ends & ((busy - 1) * offset + size < rest);
-  states.steady = select(states.unrolled, Wide{}, steps);
-  states.edge = select(~states.unrolled & ends, number<Wide>(1), Wide{});
-  return states;
-}
-
-// S4.4
-GYM_INLINE Wide edge_units(const Dealt& dealt, Wide units) {
-  const Wide size = dealt.size, offset = dealt.offset, extent = dealt.extent;
-  const Wide tiles = floor_div(most(extent - size, Wide{}), offset) + 1;
-  const Wide partial = select(offset * (tiles - 1) + size < extent, number<Wide>(1), Wide{});
-  const Wide rounds = floor_div(tiles, units);
-  const Wide rest = extent - rounds * offset * units;
-  const Wide in_one_round = select(extent > size, tiles + partial, number<Wide>(1));
-  return select(extent > offset * (units - 1) + size, busy_units(size, offset, rest), in_one_round);
-}
-
-// S4.2 steps 1 and 4, S6.1
+// Along a sliding axis a tile of outputs begins with the window's first rows.
 GYM_INLINE LevelLoop cut_loop(const Loop& loop, Wide extent, Wide tile, WideFlag spatial,
                               bool below_top) {
+  const Wide window = number<Wide>(loop.window);
   LevelLoop cut;
   cut.extent = extent;
   cut.spatial = spatial;
-  cut.size = tile + (loop.window - 1);
+  cut.size = tile + (window - 1);
   cut.offset = tile;
   if (loop.stride != 1) {
-    const Wide outputs =
-        floor_div(cut.size + (loop.stride - loop.window), number<Wide>(loop.stride));
-    cut.size =
-        outputs * std::min(loop.stride, loop.window) + std::max(loop.window - loop.stride, 0.0);
-    cut.offset = outputs * (below_top ? std::min(loop.stride, loop.window) : loop.stride);
+    const auto shrunk = shrink_tile(cut.size, number<Wide>(loop.stride), window, below_top);
+    cut.size = shrunk.size;
+    cut.offset = shrunk.offset;
   }
-  const Wide steps = floor_div(most(extent - cut.size, Wide{}), cut.offset);
-  const WideFlag partial = steps * cut.offset + cut.size < extent;
-  const Wide left = extent - (steps + 1) * cut.offset;
-  const Wide rest = select(left < 0, extent, left);
-  const Wide advance = least(cut.size, cut.offset);
-  Tile& tiles = cut.input;
-  tiles.full = cut.size;
-  tiles.fresh = select(~spatial & (extent <= cut.size), Wide{}, advance);
-  tiles.edge = select(partial, rest, cut.size);
-  tiles.fresh_edge = most(cut.offset - (cut.size - rest), Wide{});
-  cut.output = tiles;
+  cut.input = cut.output = cut_tile(cut.size, cut.offset, extent, spatial);
   if (loop.slides) {
-    cut.output.full = tiles.full - (loop.window - 1);
-    cut.output.fresh = advance;
-    cut.output.edge = tiles.edge - (loop.window - 1);
-    cut.output.fresh_edge = least(cut.offset, cut.output.edge);
+    cut.output = cut_outputs<Wide>(cut.input, cut.offset, {window, window, window, window});
   }
   return cut;
 }
@@ -146,7 +80,8 @@ GYM_INLINE Level cut_level(const Problem& problem, const WideTiling::Level& tili
       dealt.in[id] = select(spatial & flag(loop.in[id]), number<Wide>(1), dealt.in[id]);
     }
   }
-  level.edge_units = edge_units(level.dealt, level.units);
+  level.edge_units =
+      edge_units(level.dealt.size, level.dealt.offset, level.units, level.dealt.extent);
   return level;
 }
 
