@@ -3,21 +3,27 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*.?pp native/*/*.?pp native/*/*/*.?pp)
-SOURCES := $(NATIVE) setup.py pyproject.toml constraints.txt
 CPP := $(NATIVE) $(wildcard tests/native/*.?pp tests/plain/*.?pp tests/plain/*/*.?pp)
 FUZZ_SECONDS ?= 600
 
-.PHONY: run test differential fuzz threads clean
+.PHONY: run test check lint differential fuzz threads clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m experiments.run --layer mobilenetv2_l2 --objective edp
 
-test: $(VENV)/.installed
+# Linters, types and the suite, in minutes; on all processors.
+test: lint
+	$(BIN)/pytest -rs -n auto --dist worksteal
+
+# Everything, slow tests included.
+check: lint
+	$(BIN)/pytest -rs -n auto --dist worksteal -m "slow or not slow"
+
+lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
-	$(BIN)/pytest -rs
 
 # A million random points and more, bit for bit against the plain models.
 differential: $(VENV)/.installed
@@ -33,8 +39,13 @@ fuzz: $(VENV)/.installed
 threads: $(VENV)/.installed
 	$(BIN)/python tests/threads.py
 
+# The objects of the last build are kept: what no edit concerns is not compiled again.
+$(VENV)/.installed: $(VENV)/.packages $(NATIVE) setup.py
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	touch $@
+
 # Everything in one go under the constraints, so that nothing pulls another torch.
-$(VENV)/.installed: $(SOURCES)
+$(VENV)/.packages: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@

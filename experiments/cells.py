@@ -1,7 +1,8 @@
-"""Cells of a comparison: one search each, kept in a file of its own."""
+"""Cells: one search each, kept as a record in a file of its own, whoever runs it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,16 @@ from experiments.files import (
     RecordError,
     distinct_name,
     ensure_directory,
-    read_json,
-    write_json,
+    file_digest,
+    read_record,
+    write_record,
 )
 from experiments.goal_files import goal_directory
 from experiments.goals import Goal
-from experiments.readback import BRIEF, number, value, vector
+from experiments.readback import BRIEF, check_best
 from experiments.searches import Search, run_search
 from experiments.stats import Floats, best_so_far
+from experiments.traces import write_trace
 from experiments.windows import WatchedEvaluator, Windows, from_entry, to_entry
 from maestro_env.evaluator import Evaluator
 
@@ -30,7 +33,7 @@ Versions = dict[str, str | None]
 
 @dataclass(frozen=True)
 class Cell:
-    """A search of a comparison.
+    """Which search.
 
     Args:
         layer: as it was called.
@@ -48,14 +51,14 @@ class Cell:
         return f"{self.mapper} on {self.layer}, {self.objective}, seed {self.seed}"
 
     def path(self, directory: Path) -> Path:
-        """Return where a comparison's directory keeps it."""
+        """Return where a directory keeps its record."""
         goal = goal_directory(directory, self.layer, self.objective)
         return goal / distinct_name(self.mapper) / f"{self.seed}.json"
 
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """A cell whose search has ended.
+    """A finished search, as its record tells it.
 
     Args:
         cell: which.
@@ -70,6 +73,7 @@ class Finished:
         model_seconds: of these, in the cost model.
         versions: of what computed it, and the commit.
         windows: what it did over its samples, if the search was watched.
+        trace: digest of the file of all its samples, if they were kept.
     """
 
     cell: Cell
@@ -84,6 +88,11 @@ class Finished:
     model_seconds: float
     versions: Versions
     windows: Windows | None = None
+    trace: str | None = None
+
+    @property
+    def best(self) -> float | None:
+        return float(self.values[-1]) if len(self.values) else None
 
     def best_after(self, evaluations: NDArray[np.int64]) -> Floats:
         """Return the best after each number of evaluations, shape [C] to [C]."""
@@ -104,11 +113,14 @@ class Work:
         cell: which.
         goal: that its layer and objective stand for.
         samples: to spend.
-        directory: of the comparison.
+        directory: that keeps its record.
         versions: of what computes it.
         made: the text to make the mapper of, where files are named by their place; None for the
             cell's own.
-        watched: whether its file tells what it did over its samples too.
+        watched: whether its record tells what it did over its samples too.
+        traced: whether all its samples are kept beside the record.
+        threads: of the batch evaluation.
+        on_batch: called after every batch, for progress bars.
     """
 
     cell: Cell
@@ -118,13 +130,21 @@ class Work:
     versions: Versions
     made: str | None = None
     watched: bool = False
+    traced: bool = False
+    threads: int = 1
+    on_batch: Callable[[Evaluator], None] | None = None
+
+
+def trace_path(record: Path) -> Path:
+    """Return where the samples of a search are, beside its record."""
+    return record.with_suffix(".trace.csv.gz")
 
 
 def run_cell(work: Work) -> str | None:
-    """Run a cell and write its file; return the line that tells of its failure, if it failed.
+    """Run a cell and write its record; return the line that tells of its failure, if it failed.
 
     Raises:
-        RecordError: the file cannot be written.
+        RecordError: the record cannot be written.
     """
     cell, path = work.cell, work.cell.path(work.directory)
     error_path = path.with_suffix(".error.txt")
@@ -137,44 +157,53 @@ def run_cell(work: Work) -> str | None:
     entry = _entry(cell, search, work.versions)
     if isinstance(evaluator, WatchedEvaluator):
         entry["windows"] = to_entry(evaluator.windows(), work.goal)
-    write_json(path, entry)
+    if work.traced:
+        write_trace(trace_path(path), search)
+        entry["trace"] = file_digest(trace_path(path))
+    # Last, so that a search with a record is complete.
+    write_record(path, entry)
     error_path.unlink(missing_ok=True)
     return None
 
 
 def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str) -> Finished | None:
-    """Read a cell of a comparison; None if its search has not ended yet.
+    """Read the record of a cell; None if its search has not ended yet.
 
     Args:
-        directory: of the comparison.
+        directory: that keeps it.
         cell: which.
         goal: that its layer and objective stand for.
         samples: it must have spent.
         again: what runs the search again once its file is gone, for the message.
 
     Raises:
-        RecordError: the file is damaged, or belongs to another search.
+        RecordError: the record is damaged or changed, or belongs to another search.
     """
     path = cell.path(directory)
     if not path.exists():
         return None
+    way_out = f"delete it, and {again} runs it again"
+    entry = read_record(path, way_out)
     try:
-        entry = read_json(path)
         finished = _finished(cell, entry, samples)
-        _check_best(finished, goal)
+        check_best(goal, finished.best_point, finished.best)
         if "windows" in entry:
             finished = replace(finished, windows=from_entry(entry["windows"], goal, samples))
     except (LookupError, TypeError, ValueError, OverflowError) as error:
+        raise RecordError(f"{path} is no finished search: {error}; {way_out}") from None
+    if finished.trace is not None and file_digest(trace_path(path)) != finished.trace:
         raise RecordError(
-            f"{path} is no finished search: {error}; delete it, and {again} runs it again"
-        ) from None
+            f"{trace_path(path)} does not fit {path.name} beside it: it was changed; "
+            f"delete {path}, and {again} runs it again"
+        )
     return finished
 
 
 def _evaluator(work: Work) -> Evaluator:
+    goal = work.goal
     if work.watched:
-        return WatchedEvaluator(work.goal, work.samples)
-    return Evaluator(work.goal.problem, work.goal.objective, work.samples)
+        return WatchedEvaluator(goal, work.samples)
+    return Evaluator(goal.problem, goal.objective, work.samples, work.threads, work.on_batch)
 
 
 def _entry(cell: Cell, search: Search, versions: Versions) -> dict[str, Any]:
@@ -195,58 +224,22 @@ def _entry(cell: Cell, search: Search, versions: Versions) -> dict[str, Any]:
 
 
 def _finished(cell: Cell, entry: dict[str, Any], samples: int) -> Finished:
-    for name, asked in asdict(cell).items():
-        if type(entry[name]) is not type(asked) or entry[name] != asked:
+    """Make what a record tells; its digest has shown that it is as it was written.
+
+    Raises:
+        LookupError, TypeError, ValueError: it belongs to another search.
+    """
+    for name, asked in {**asdict(cell), "evaluations": samples}.items():
+        if entry[name] != asked:
             raise ValueError(f"{name} is {BRIEF.repr(entry[name])}, not {asked!r}")
-    counts = {name: number(entry, name, int) for name in ("evaluations", "invalid", "unique")}
-    if counts["evaluations"] != samples or max(counts.values()) > samples:
-        raise ValueError(f"{counts} for {samples} samples")
-    at, values = _improvements(entry["improvements"], samples)
-    best_point = vector(entry, "best_point")
-    if (best_point is None) != (len(at) == 0):
-        raise ValueError(f"best_point is {best_point} after {len(at)} improvements")
+    improvements, point = entry["improvements"], entry["best_point"]
+    figures = ("evaluations", "invalid", "unique", "warm_up", "seconds", "model_seconds")
     return Finished(
         cell,
-        evaluations=counts["evaluations"],
-        invalid=counts["invalid"],
-        unique=counts["unique"],
-        warm_up=number(entry, "warm_up", int),
-        at=at,
-        values=values,
-        best_point=best_point,
-        seconds=number(entry, "seconds", float),
-        model_seconds=number(entry, "model_seconds", float),
-        versions=_versions(entry["versions"]),
+        **{name: entry[name] for name in figures},
+        at=np.array([at for at, _ in improvements], dtype=np.int64),
+        values=np.array([value for _, value in improvements], dtype=np.float64),
+        best_point=None if point is None else tuple(point),
+        versions=entry["versions"],
+        trace=entry.get("trace"),
     )
-
-
-def _check_best(finished: Finished, goal: Goal) -> None:
-    if finished.best_point is None:
-        return
-    found, recorded = value(goal, finished.best_point), finished.values[-1]
-    if found != recorded:
-        raise ValueError(
-            f"best_point has {goal.objective.name} {found}, but the best is {recorded}"
-        )
-
-
-def _improvements(pairs: object, samples: int) -> tuple[NDArray[np.int64], Floats]:
-    if not isinstance(pairs, list):
-        raise TypeError(f"improvements: {BRIEF.repr(pairs)}")
-    for evaluation, best in pairs:
-        if type(evaluation) is not int or type(best) not in (int, float):
-            raise TypeError(f"improvements: {BRIEF.repr([evaluation, best])}")
-    at = np.array([evaluation for evaluation, _ in pairs], dtype=np.int64)
-    values = np.array([best for _, best in pairs], dtype=np.float64)
-    rising = np.all(np.diff(at, prepend=0) > 0) and np.all(at <= samples)
-    if not rising or not np.isfinite(values).all() or np.any(np.diff(values) >= 0):
-        raise ValueError(f"improvements: {BRIEF.repr(pairs)}")
-    return at, values
-
-
-def _versions(entry: object) -> Versions:
-    if not isinstance(entry, dict) or not all(
-        each is None or isinstance(each, str) for each in entry.values()
-    ):
-        raise TypeError(f"versions: {BRIEF.repr(entry)}")
-    return entry

@@ -1,6 +1,6 @@
 """Starting and ending a command, so that Ctrl-C is answered in one line at any moment.
 
-A command imports this module, which is light, and everything else inside ``run``.
+A command imports this module, which is light, and everything else once it runs.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from io import TextIOWrapper
+from typing import Any, NoReturn
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT."""
@@ -22,37 +20,24 @@ FAILED = 1
 """Exit status after a mapper raised an exception; the searches of the others are there."""
 
 _BROKEN_PIPE = 141
+_NO_OUTPUT = 74
 _MESSAGE = "interrupted"
 
+Main = Callable[..., int]
 
-def run(
-    load: Callable[[], tuple[type[DataclassInstance], Callable[[Any], int]]],
-    module: str,
-    argv: list[str] | None,
-) -> int:
-    """Run a command and return its exit status.
+
+def command(package: str) -> Main:
+    """Return the ``main`` of a command, which takes its flags or else those of the process.
 
     Args:
-        load: imports the command; returns the dataclass of its flags and what executes one.
-        module: what ``python -m`` starts.
-        argv: the flags; None for those of the process.
+        package: what ``python -m`` starts; its ``job.execute`` takes the dataclass of the flags.
     """
-    try:
-        with _on_interrupt(_leave):
-            from experiments import flags
 
-            config_class, execute = load()
-        status = flags.run(config_class, execute, module, argv)
-        sys.stdout.flush()
-        return status
-    except KeyboardInterrupt:
-        with undisturbed():
-            print(_MESSAGE, file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read the output has gone; what is left of it must not be flushed into nothing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
+    def main(argv: list[str] | None = None) -> int:
+        """Run the command; return its exit status."""
+        return _run(package, argv)
+
+    return main
 
 
 def end(status: int) -> NoReturn:
@@ -76,6 +61,50 @@ def undisturbed() -> Iterator[None]:
     """Ignore Ctrl-C for a moment."""
     with _on_interrupt(signal.SIG_IGN):
         yield
+
+
+def _run(package: str, argv: list[str] | None) -> int:
+    try:
+        with _on_interrupt(_leave):
+            from importlib import import_module
+            from typing import get_type_hints
+
+            from experiments import flags
+
+            execute = import_module(f"{package}.job").execute
+            config_class = get_type_hints(execute)["config"]
+        if sys.stdout is None:
+            return _no_output("it is closed")
+        if isinstance(sys.stdout, TextIOWrapper):
+            # Paths need not be text.
+            sys.stdout.reconfigure(errors="backslashreplace")
+        status = flags.run(config_class, execute, package, argv)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        with undisturbed():
+            print(_MESSAGE, file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has gone.
+        _discard_output()
+        return _BROKEN_PIPE
+    except OSError as error:
+        # Errors of files name them.
+        if error.filename is not None:
+            raise
+        _discard_output()
+        return _no_output(str(error.strerror))
+
+
+def _no_output(reason: str) -> int:
+    print(f"error: cannot write to stdout: {reason}", file=sys.stderr)
+    return _NO_OUTPUT
+
+
+def _discard_output() -> None:
+    """Keep what is left of the output from being flushed at the end, which would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

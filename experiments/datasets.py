@@ -17,6 +17,7 @@ from experiments.files import RecordError, ensure_directory, replacing
 from experiments.goals import Goal
 from experiments.machine import code_digest
 from experiments.searches import run_search
+from experiments.stats import Floats
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import Points
 from mappers.agents.grouping import refusing, samples_of
@@ -77,7 +78,10 @@ def collect(
     with refusing(f"{policy} on {goal.problem.layer}"):
         made = samples_of(goal.problem.space, points, values)
     with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, facts=np.array(facts), points=points, values=values)
+        digest = np.array(_digest(points, values))
+        np.savez_compressed(
+            file, facts=np.array(facts), points=points, values=values, digest=digest
+        )
     return Collected(made, recorder.used + recorder.warmed_up, path, complaint)
 
 
@@ -114,10 +118,9 @@ class _Recorder(Evaluator):
         super().__init__(goal.problem, goal.objective, budget, on_batch=on_batch)
         self.points: list[Points] = []
 
-    def evaluate(self, points: Points) -> Batch:
-        batch = super().evaluate(points)
+    def record(self, points: Points, batch: Batch) -> None:
+        super().record(points, batch)
         self.points.append(points.copy())
-        return batch
 
 
 def _read(path: Path, facts: str, goal: Goal, samples: int) -> Samples | None:
@@ -132,6 +135,14 @@ def _read(path: Path, facts: str, goal: Goal, samples: int) -> Samples | None:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             if str(arrays["facts"]) != facts or len(arrays["values"]) != samples:
                 raise ValueError("it holds the samples of another search")
-            return samples_of(goal.problem.space, arrays["points"], arrays["values"])
+            points, values = arrays["points"], arrays["values"]
+            if str(arrays["digest"]) != _digest(points, values):
+                raise ValueError("its samples were changed")
+            return samples_of(goal.problem.space, points, values)
     except Exception as error:  # noqa: BLE001 (a damaged file may raise anything)
         raise RecordError(f"cannot read samples {path}: {error}") from None
+
+
+def _digest(points: Points, values: Floats) -> str:
+    """Return a digest of samples in their order."""
+    return hashlib.sha256(points.tobytes() + values.tobytes()).hexdigest()

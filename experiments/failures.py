@@ -6,6 +6,7 @@ import traceback
 from pathlib import Path
 
 from experiments.files import write_text
+from experiments.texts import printable
 
 
 def record_failure(path: Path, search: str, error: BaseException) -> str:
@@ -21,4 +22,4 @@ def record_failure(path: Path, search: str, error: BaseException) -> str:
     """
     write_text(path, "".join(traceback.format_exception(error)))
     reason = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"failed: {search}: {reason}; traceback in {path}"
+    return printable(f"failed: {search}: {reason}; traceback in {path}")

@@ -6,15 +6,19 @@ import hashlib
 import json
 import os
 import re
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from maestro_env.errors import MaestroEnvError
 
-_UNFINISHED = ".tmp"
+_DIGEST = "digest"
+_TEMPORARY = re.compile(r"\..*\.(\d+)(?:@(.+))?\.tmp")
+LOCK = ".lock"
+"""How the names of claims end."""
 
 
 class RecordError(MaestroEnvError, ValueError):
@@ -28,8 +32,8 @@ def replacing(path: Path) -> Iterator[Path]:
     Raises:
         RecordError: it cannot be written.
     """
-    # Another process may be writing the same file.
-    temporary = path.parent / f".{path.name}.{os.getpid()}{_UNFINISHED}"
+    # Another process may be writing the same file, on another machine too.
+    temporary = path.parent / f".{path.name}.{os.getpid()}@{_host()}.tmp"
     try:
         yield temporary
         temporary.replace(path)
@@ -37,6 +41,16 @@ def replacing(path: Path) -> Iterator[Path]:
         raise RecordError(f"cannot write {path}: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_temporary(directory: Path) -> None:
+    """Remove the temporary files of processes of this machine that have died."""
+    for path in directory.rglob(".*.tmp"):
+        made = _TEMPORARY.fullmatch(path.name)
+        # Older versions did not name the machine.
+        if made and made[2] in (None, _host()) and not _lives(int(made[1])):
+            with suppress(OSError):
+                path.unlink()
 
 
 def cannot_read(path: Path, error: Exception) -> RecordError:
@@ -70,6 +84,42 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+def write_record(path: Path, entry: dict[str, Any]) -> None:
+    """Write a JSON object with a digest of it, or replace it."""
+    write_json(path, entry | {_DIGEST: _digest(entry)})
+
+
+def read_record(path: Path, way_out: str) -> dict[str, Any]:
+    """Read what ``write_record`` wrote.
+
+    Args:
+        path: of the file.
+        way_out: what to do if it cannot be used, for the message.
+
+    Raises:
+        RecordError: it cannot be read, or is not as it was written.
+    """
+    entry = read_json(path)
+    recorded = entry.pop(_DIGEST, None)
+    if recorded is None:
+        raise RecordError(f"{path} has no digest: an older version wrote it; {way_out}")
+    if recorded != _digest(entry):
+        raise RecordError(f"{path} does not fit its digest: it was changed; {way_out}")
+    return entry
+
+
+def file_digest(path: Path) -> str:
+    """Return the digest of a file's bytes.
+
+    Raises:
+        RecordError: it cannot be read.
+    """
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise cannot_read(path, error) from None
+
+
 def safe_name(text: str) -> str:
     """Return a text as part of a file name; different texts may become the same."""
     return re.sub(r"[^A-Za-z0-9._]+", "-", text)[:80]
@@ -78,7 +128,7 @@ def safe_name(text: str) -> str:
 def distinct_name(text: str) -> str:
     """Return a text as a file name; different texts become different names."""
     name = safe_name(text)
-    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    digest = hashlib.sha256(os.fsencode(text)).hexdigest()[:12]
     return name if name == text else f"{name}-{digest}"
 
 
@@ -86,7 +136,8 @@ def make_directory(out: str | None, stem: str) -> Path:
     """Make the directory of a new run.
 
     Args:
-        out: where; None for the first free ``runs/<stem>-<n>``.
+        out: where; it may exist if nothing was finished in it. None for the first free
+            ``runs/<stem>-<n>``.
         stem: part of a file name.
 
     Raises:
@@ -95,9 +146,24 @@ def make_directory(out: str | None, stem: str) -> Path:
     if out is None:
         return next(path for n in count(1) if _make(path := Path("runs") / f"{stem}-{n}"))
     directory = Path(out)
-    if not _make(directory):
+    if not _make(directory) and not is_empty(directory):
         raise RecordError(f"run directory {directory} exists: give another --out, or --resume it")
     return directory
+
+
+def run_directory(out: str | None, resume: bool, stem: str) -> Path:
+    """Return the directory of a run: a new one, or the one to resume.
+
+    Raises:
+        RecordError: it exists and should not, or the other way round, or cannot be made.
+    """
+    if not resume:
+        return make_directory(out, stem)
+    if out is None:
+        raise RecordError("--resume needs the directory of the run to continue: --out DIR")
+    if not Path(out).is_dir():
+        raise RecordError(f"--resume: there is no directory {out}")
+    return Path(out)
 
 
 def ensure_directory(directory: Path) -> None:
@@ -114,7 +180,27 @@ def ensure_directory(directory: Path) -> None:
 
 def is_empty(directory: Path) -> bool:
     """Say whether a directory exists and holds nothing that was finished."""
-    return directory.is_dir() and all(each.suffix == _UNFINISHED for each in directory.iterdir())
+    return directory.is_dir() and all(
+        _TEMPORARY.fullmatch(each.name) or each.suffix == LOCK for each in directory.iterdir()
+    )
+
+
+def _digest(entry: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+
+
+def _host() -> str:
+    return safe_name(socket.gethostname())
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _make(directory: Path) -> bool:

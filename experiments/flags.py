@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from experiments.texts import printable
 from maestro_env.checks import plain_integer, plain_number
 from maestro_env.errors import MaestroEnvError
 
@@ -70,7 +71,7 @@ def run(
     try:
         return execute(_parse(config_class, module, argv))
     except MaestroEnvError as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return _REFUSED
 
 

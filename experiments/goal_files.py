@@ -1,42 +1,43 @@
-"""What the cells of a directory are after, kept beside them."""
+"""Read and write goal.json: what the searches of a problem minimise."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from experiments.files import distinct_name, ensure_directory, read_json, write_json
+from experiments.files import distinct_name, ensure_directory, read_record, write_record
 from experiments.goals import Goal
 from experiments.readback import check_same
 
-_GOAL = "goal.json"
+GOAL = "goal.json"
+ANEW = "give another --out to begin anew"
 
 
 def goal_directory(directory: Path, layer: str, objective: str) -> Path:
-    """Return where a comparison's directory keeps the cells of a layer and an objective."""
+    """Return where a directory keeps the searches of a layer and an objective."""
     return directory / "cells" / distinct_name(layer) / objective
 
 
 def check_goal(directory: Path, layer: str, objective: str, goal: Goal) -> None:
-    """Check that the cells kept there, if any, are after this goal.
+    """Check that the searches kept there, if any, have this goal.
 
     Raises:
-        RecordError: they are after another one.
+        RecordError: they have another one.
     """
-    path = goal_directory(directory, layer, objective) / _GOAL
+    path = goal_directory(directory, layer, objective) / GOAL
     if path.exists():
-        check_same(path, read_json(path), _facts(goal))
+        check_same(path, read_record(path, ANEW), _facts(goal))
 
 
 def write_goal(directory: Path, layer: str, objective: str, goal: Goal) -> None:
-    """Write what the cells kept there will be after.
+    """Write the goal of the searches that will be kept there.
 
     Raises:
         RecordError: the file cannot be written.
     """
     path = goal_directory(directory, layer, objective)
     ensure_directory(path)
-    write_json(path / _GOAL, _facts(goal))
+    write_record(path / GOAL, _facts(goal))
 
 
 def _facts(goal: Goal) -> dict[str, Any]:

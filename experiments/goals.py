@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import product
 from typing import Any
 
 from experiments.flags import UsageError, option
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
@@ -26,12 +26,19 @@ MAPPERS_HELP = (
 class ProblemConfig:
     """The flags that make a mapping problem of a layer."""
 
-    hardware: str = option("paper", f"accelerator: {', '.join(PRESETS)}, FILE.yaml or FILE.m")
+    hardware: str = option(
+        "unlimited",
+        f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
+        "FILE.yaml or FILE.m",
+    )
     model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(MODELS)}")
     schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
     tiles: str = option("integers", f"choices of a tile size: {', '.join(TILES)}")
     guard: bool = option(True, "accept figures no machine could achieve (model maestro)")
     energy: str = option("total", f"form of energy: {', '.join(ENERGIES)}")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hardware", ALIASES.get(self.hardware, self.hardware))
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,27 @@ def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective
     return Goal(problem, found, bound)
 
 
+def recorded_goal(config: dict[str, Any], facts: dict[str, Any]) -> Goal:
+    """Make the goal of what ``describe`` returned, without the files it may have been read from.
+
+    Args:
+        config: a ``ProblemConfig`` and more, as JSON.
+        facts: of the goal.
+
+    Raises:
+        LookupError, TypeError, AttributeError, ValueError: something else.
+    """
+    layer = facts["layer"]
+    named = {name: layer[name] for name in ("operator", "extents", "name", "count")}
+    problem = ProblemConfig(**{each.name: config[each.name] for each in fields(ProblemConfig)})
+    return make_goal(
+        problem,
+        Layer(**named, stride=tuple(layer["stride"])),
+        Hardware(**facts["hardware"]),
+        facts["objective"]["name"],
+    )
+
+
 def find_mappers(flag: str, text: str) -> tuple[str, ...]:
     """Return the mappers a flag names: ``all``, or some with commas between.
 
@@ -104,7 +132,8 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
         names = tuple(MAPPERS)
     elif "all" in names:
         raise UsageError(
-            f"{flag} {text}: 'all' stands alone; allowed: all, or some of {', '.join(MAPPERS)}"
+            f"{flag} {text}: 'all' cannot be combined; "
+            f"allowed: all, or some of {', '.join(MAPPERS)}"
         )
     made: dict[tuple[type, object], str] = {}
     for name in names:

@@ -16,7 +16,7 @@ _OTHERS = ("numpy", "scipy", "scikit-learn", "stable-baselines3", "torch")
 
 def versions() -> dict[str, str | None]:
     """Return the versions of everything that computes, and the commit if there is one."""
-    packages = {name: version(name) for name in _PACKAGES}
+    packages = {name: _installed(name) for name in _PACKAGES}
     return {"python": platform.python_version(), **packages, "commit": _commit()}
 
 

@@ -1,9 +1,7 @@
-"""Pictures of run directories, drawn from their files alone."""
+"""What all pictures share: files, colours, curves, titles."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import cycle
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -14,33 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from experiments import cli
 from experiments.files import replacing
-from experiments.records import Run, read_run
-from experiments.searches import Search
-from experiments.stats import Floats, best_so_far, bootstrap_interval, iqm
+from experiments.stats import Floats, bootstrap_interval, iqm
+from experiments.texts import in_picture
 
 # Okabe and Ito's colours, told apart by colour-blind readers; line styles tell the rest apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _LINES = ("-", "--", "-.")
 STYLES = tuple((colour, line) for line in _LINES for colour in _COLOURS)
 GREY = "#555555"
-# More lines than these hide each other.
-_FEW_SEARCHES = 20
-_GRID = 500
 _LABEL_WIDTH = 28
-
-
-def draw(directory: Path) -> Path:
-    """Draw ``convergence.png`` and ``.svg`` of a run directory; return the PNG's path.
-
-    Raises:
-        RecordError: the directory cannot be read.
-    """
-    png = directory / "convergence.png"
-    with cli.deferred():
-        save(_convergence(read_run(directory)), png)
-    return png
 
 
 def save(figure: Figure, png: Path) -> None:
@@ -80,7 +61,7 @@ def draw_curves(
         each: whether to draw every search too.
     """
     style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
-    axes.plot(grid, _finite(iqm(curves)), label=mapper, linewidth=2, **style)
+    axes.plot(grid, _finite(iqm(curves)), label=in_picture(mapper), linewidth=2, **style)
     if each and len(curves) > 1:
         axes.plot(grid, _finite(curves).T, linewidth=0.6, alpha=0.5, **style)
     found = np.isfinite(curves).all(axis=0)
@@ -97,9 +78,9 @@ def draw_bound(axes: Axes, bound: float | None) -> None:
 
 def set_title(axes: Axes, title: str, facts: str) -> None:
     """Put a title above axes, and a line of facts between them."""
-    axes.set_title(title, loc="left", fontweight="bold", pad=22)
+    axes.set_title(in_picture(title), loc="left", fontweight="bold", pad=22)
     axes.annotate(
-        facts,
+        in_picture(facts),
         (0, 1),
         xytext=(0, 8),
         xycoords="axes fraction",
@@ -131,51 +112,5 @@ def add_legend(axes: Axes) -> None:
         )
 
 
-def _convergence(run: Run) -> Figure:
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.subplots()
-    few = len(run.searches) <= _FEW_SEARCHES
-    for mapper, style in zip(run.summary["mappers"], cycle(STYLES)):
-        curves = _curves([search for search in run.searches if search.mapper == mapper])
-        grid = np.unique(np.geomspace(1, curves.shape[1], _GRID).astype(int))
-        draw_curves(axes, mapper, grid, curves[:, grid - 1], *style, each=few)
-    bound = run.summary["lower_bound"]
-    draw_bound(axes, bound)
-    _label(axes, run)
-    if not any(np.isfinite(search.values).any() for search in run.searches):
-        axes.text(0.5, 0.5, "no valid mapping", transform=axes.transAxes, ha="center")
-        # Without a number there is no logarithmic scale.
-        axes.set_yscale("linear" if bound is None else "log")
-    return figure
-
-
-def _curves(searches: Sequence[Search]) -> Floats:
-    """Return best-so-far curves, float64[S, N], of the searches that got furthest."""
-    length = max(len(search.values) for search in searches)
-    return np.stack(
-        [best_so_far(search.values) for search in searches if len(search.values) == length]
-    )
-
-
 def _finite(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _label(axes: Axes, run: Run) -> None:
-    config, summary = run.config, run.summary
-    layer, flags = config["layer"], config["config"]
-    title = f"{layer['name']} on {config['hardware']['name']}: {summary['objective']}"
-    title += ", interrupted" if summary["interrupted"] else ""
-    seeds = len(flags["seeds"])
-    several = f", IQM and 95 % bootstrap interval of {seeds} seeds" if seeds > 1 else ""
-    facts = f"{layer['operator']} {layer['dimensions']}, model {flags['model']}{several}"
-    set_title(axes, title, facts)
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="evaluations",
-        ylabel=f"best {summary['objective']} so far ({summary['unit']})",
-    )
-    axes.set_xlim(1, max(2, flags["samples"]))
-    tidy(axes)
-    add_legend(axes)

@@ -1,65 +1,40 @@
-"""Figures read back from JSON files, which may be damaged or edited."""
+"""Checks of what was read back from files."""
 
 from __future__ import annotations
 
 import json
-import math
 import reprlib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from experiments.files import RecordError
 from experiments.goals import Goal
-from maestro_env.checks import MAX_INT
 from maestro_env.evaluator import Evaluator
-
-Number = TypeVar("Number", int, float)
+from maestro_env.hardware import ALIASES
 
 BRIEF = reprlib.Repr()
-"""Shows values of which nobody knows how long they are."""
+"""Shows values of any length."""
 
 BRIEF.maxstring = 80
 
-
-def number(entry: dict[str, Any], name: str, kind: type[Number]) -> Number:
-    """Return a figure, which must be finite and not negative.
-
-    Raises:
-        LookupError, ValueError: it is not there, or not that.
-    """
-    figure = entry[name]
-    kinds = (int, float) if kind is float else (int,)
-    if type(figure) not in kinds or not 0 <= figure < math.inf:
-        raise ValueError(f"{name}{_of_seed(entry)}: {BRIEF.repr(figure)}")
-    return kind(figure)
+# Where settings name hardware: older files may hold a preset's older name.
+_HARDWARE = {("config", "hardware"), ("hardware", "name")}
 
 
-def vector(entry: dict[str, Any], name: str) -> tuple[int, ...] | None:
-    """Return the vector of a search, or None if it has none.
+def check_best(goal: Goal, point: list[int] | tuple[int, ...] | None, best: float | None) -> None:
+    """Check that a vector has a value, to the last bit; None stands for neither.
 
     Raises:
-        LookupError, ValueError: it is not there, or no vector.
+        ValueError: it has another one, as after a change of the cost model.
     """
-    point = entry[name]
-    if point is None:
-        return None
-    if not isinstance(point, list) or not all(
-        type(each) is int and 0 <= each <= MAX_INT for each in point
-    ):
-        raise ValueError(f"{name}{_of_seed(entry)}: {BRIEF.repr(point)}")
-    return tuple(point)
-
-
-def value(goal: Goal, point: tuple[int, ...]) -> float:
-    """Return the objective of a vector; infinite if it is invalid.
-
-    Raises:
-        MapSpaceError: it is not of the goal's space.
-    """
+    if point is None and best is None:
+        return
     evaluator = Evaluator(goal.problem, goal.objective)
-    return float(evaluator.evaluate(np.array([point], dtype=np.int32)).values[0])
+    found = float(evaluator.evaluate(np.array([point], dtype=np.int32)).values[0])
+    if found != best:
+        raise ValueError(f"best_point has {goal.objective.name} {found}, but the best is {best}")
 
 
 def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None:
@@ -79,12 +54,10 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
             raise RecordError(f"{path}: {section!r} is not a JSON object")
         for name, new in values.items():
             old = recorded.get(name)
+            if (section, name) in _HARDWARE and isinstance(old, str):
+                old = ALIASES.get(old, old)
             if old != new:
                 raise RecordError(
                     f"{path}: the run was begun with {section} {name} = {BRIEF.repr(old)}, "
                     f"asked for {BRIEF.repr(new)}; resume it as it was begun"
                 )
-
-
-def _of_seed(entry: dict[str, Any]) -> str:
-    return f" of seed {BRIEF.repr(entry['seed'])}" if "seed" in entry else ""

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.table import Table
+from rich.text import Text
 
 from experiments.tables import new_table
+from experiments.texts import printable, shown
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Sheet:
     def table(self) -> Table:
         """Return it for the terminal."""
         table = new_table(self.title, (self.left,), self.right)
-        table.caption, table.caption_justify = self.note or None, "left"
+        table.caption, table.caption_justify = Text(self.note) if self.note else None, "left"
         for row in self.rows:
             table.add_row(*row)
         return table
@@ -40,9 +42,13 @@ class Sheet:
         """Return it as a section of a Markdown file, its heading of the given level."""
         rules = ["---", *("---:" for _ in self.right)]
         lines = [(self.left, *self.right), rules, *self.rows]
-        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        parts = (f"{'#' * level} {self.title}", table, self.note)
+        table = "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
+        parts = (f"{'#' * level} {shown(self.title)}", table, self.note)
         return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _escaped(cell: str) -> str:
+    return printable(cell).replace("|", r"\|")
 
 
 def significant(value: float, digits: int = 4) -> str:

@@ -1,6 +1,6 @@
-"""``trace.csv.gz``: one row per evaluation, one gzip member per search.
+"""Traces: a row for every sample of a search, as a gzip member a search.
 
-Members make a finished search a matter of appending; any gzip reader sees one file.
+Members can be joined by their bytes; any gzip reader sees one file.
 """
 
 from __future__ import annotations
@@ -8,74 +8,52 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import shutil
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
-
-import numpy as np
-from numpy.typing import NDArray
 
 from experiments.files import cannot_read, replacing
 from experiments.searches import Search
 from experiments.stats import best_so_far
+from experiments.texts import printable
 from maestro_env.problem import STATUSES
 
-Trace = tuple[NDArray[np.float64], NDArray[np.uint8]]
-"""Objective values and status codes of one search's evaluations, in order."""
-
-_HEADER = "mapper,seed,evaluation,objective,best,status\n"
-_CODES = {name: code for code, name in enumerate(STATUSES)}
+_HEADER = ("mapper", "seed", "evaluation", "objective", "best", "status")
 
 
-def write_trace(path: Path, searches: Iterable[Search]) -> None:
-    """Write the trace of searches, replacing any other."""
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        _write_member(file, [_HEADER])
-        for search in searches:
-            _write_member(file, _rows(search))
-
-
-def append_trace(path: Path, search: Search) -> None:
-    """Add a search to a trace."""
+def write_trace(path: Path, search: Search) -> None:
+    """Write the samples of a search, replacing any other."""
+    mapper = printable(search.mapper)
+    columns = (search.values, best_so_far(search.values), search.status)
+    samples = zip(*(column.tolist() for column in columns), strict=True)
+    rows = (
+        (mapper, search.seed, index, value, best, STATUSES[code])
+        for index, (value, best, code) in enumerate(samples, 1)
+    )
     with replacing(path) as temporary:
-        shutil.copyfile(path, temporary)
-        with temporary.open("ab") as file:
-            _write_member(file, _rows(search))
+        temporary.write_bytes(_member(rows))
 
 
-def read_trace(path: Path) -> dict[tuple[str, int], Trace]:
-    """Read the trace of every mapper and seed.
+def join_traces(path: Path, traces: Iterable[Path]) -> None:
+    """Write one file of the samples of several searches, with a header.
 
     Raises:
-        RecordError: it cannot be read.
+        RecordError: a file cannot be read or written.
     """
-    columns: dict[tuple[str, int], tuple[list[float], list[int]]] = {}
-    try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                values, codes = columns.setdefault((row["mapper"], int(row["seed"])), ([], []))
-                values.append(float(row["objective"]))
-                codes.append(_CODES[row["status"]])
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, csv.Error) as error:
-        raise cannot_read(path, error) from None
-    return {
-        key: (np.array(values), np.array(codes, dtype=np.uint8))
-        for key, (values, codes) in columns.items()
-    }
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(_member([_HEADER]))
+        for trace in traces:
+            try:
+                file.write(trace.read_bytes())
+            except OSError as error:
+                raise cannot_read(trace, error) from None
 
 
-def _write_member(file: BinaryIO, lines: Iterable[str]) -> None:
+def _member(rows: Iterable[Iterable[object]]) -> bytes:
+    buffer = io.BytesIO()
     # No name and no time, so that the same trace makes the same bytes.
     with (
-        gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as member,
-        io.TextIOWrapper(member, encoding="utf-8", newline="\n") as text,
+        gzip.GzipFile("", "wb", compresslevel=6, fileobj=buffer, mtime=0) as member,
+        io.TextIOWrapper(member, encoding="utf-8", newline="") as text,
     ):
-        text.writelines(lines)
-
-
-def _rows(search: Search) -> Iterator[str]:
-    columns = search.values, best_so_far(search.values), search.status
-    for index, (value, best, code) in enumerate(zip(*(c.tolist() for c in columns), strict=True)):
-        yield f"{search.mapper},{search.seed},{index + 1},{value},{best},{STATUSES[code]}\n"
+        csv.writer(text, lineterminator="\n").writerows(rows)
+    return buffer.getvalue()

@@ -44,11 +44,10 @@ class WatchedEvaluator(Evaluator):
         self._goal = goal
         self._points = np.empty((budget, len(self.space.sizes)), dtype=np.int32)
 
-    def evaluate(self, points: Points) -> Batch:
+    def record(self, points: Points, batch: Batch) -> None:
         began = self.used
-        batch = super().evaluate(points)
+        super().record(points, batch)
         self._points[began : self.used] = points
-        return batch
 
     def windows(self) -> Windows:
         """Return what the search did so far, which must have begun."""

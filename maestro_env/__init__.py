@@ -1,6 +1,6 @@
-"""A hardware-mapping gym whose numbers can be trusted.
+"""A gym for mapping DNN layers to accelerators.
 
-Names are loaded when first used, so that the drop-in for the MAESTRO binary starts without numpy.
+Names are imported on first use, so that ``maestro-compat`` starts without numpy.
 """
 
 from __future__ import annotations

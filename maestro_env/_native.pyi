@@ -57,6 +57,13 @@ class BatchEvaluator:
     def evaluate(
         self, space: MapSpace, points: NDArray[np.int32], threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]: ...
+    def score(
+        self,
+        space: MapSpace,
+        points: NDArray[np.int32],
+        columns: tuple[int, ...],
+        threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]: ...
     def observe(
         self, space: MapSpace, values: ArrayLike, columns: tuple[int, ...]
     ) -> tuple[NDArray[np.float32], float, dict[str, Any]]: ...

@@ -1,4 +1,4 @@
-"""Evaluates parsed mapping files as the MAESTRO binary does: CSV cells, or how it dies."""
+"""Evaluates parsed mapping files as the MAESTRO binary does: CSV cells, or how it crashes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from maestro_env import _native
 from maestro_env.m_file import NetworkText, ReferenceDeath
 
 SIGNALS = {"sigfpe": signal.SIGFPE, "abort": signal.SIGABRT, "segv": signal.SIGSEGV}
-"""Signals the binary dies by; the other deaths are exits."""
+"""Signals that kill the binary; its other failures are exits."""
 
 EXIT_STATUS = 255
-"""Status of the binary's own exit."""
+"""Exit status of the binary when it refuses its input."""
 
 _NOCS = 4
 
@@ -25,7 +25,7 @@ class Machine:
         num_pes: processing elements.
         simd_lanes: MACs per PE and cycle.
         offchip_bw: words per cycle.
-        nocs: bandwidth (words per cycle) and latency (cycles) of every network-on-chip, that of the
+        nocs: bandwidth (words per cycle) and latency (cycles) of each level's network-on-chip, the
             innermost level first.
     """
 
@@ -36,7 +36,7 @@ class Machine:
 
 
 def equal_nocs(bandwidth: int, latency: int) -> list[tuple[int, int]]:
-    """Return the networks-on-chip of an ordinary run."""
+    """Return networks-on-chip that are the same on every level."""
     return [(bandwidth, latency)] * _NOCS
 
 
@@ -44,7 +44,7 @@ def run(network: NetworkText, machine: Machine) -> list[list[str]]:
     """Return the CSV cells of every layer, without network and layer name.
 
     Raises:
-        ReferenceDeath: the binary dies on the file.
+        ReferenceDeath: the binary crashes on the file.
     """
     try:
         layers = [

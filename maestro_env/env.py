@@ -1,4 +1,4 @@
-"""The Gymnasium face of a mapping problem."""
+"""The Gymnasium environment of a mapping problem."""
 
 from __future__ import annotations
 
@@ -38,27 +38,26 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
 
     ## Observation Space
     `Box(0, 1, (4,), float32)`: latency in cycles, power in mW, energy in nJ and area in um^2 of the
-    last mapping, each as log10(1 + x) / 20; zeros where there is no result. After a reset, the
-    least that latency, energy and area can be, and 0 for power.
+    last mapping, each as log10(1 + x) / 20; zeros if it has no figures. After a reset, the lower
+    bounds of latency, energy and area, and 0 for power.
 
     ## Rewards
-    0 for an invalid mapping. Else, with r = reference / objective: r (`reward="inverse"`, the
-    paper's inverse objective) or log(1 + r) (`reward="log"`). The reference
-    (`env.unwrapped.reference`) is the median objective of 4,000 fixed random mappings, so a random
-    mapping earns about 1; without a valid one among them it is the objective's lower bound.
+    0 for an invalid mapping, otherwise r = reference / objective (`reward="inverse"`, as in
+    Krishnan et al., arXiv:2507.16249) or log(1 + r) (`reward="log"`). The reference
+    (`env.unwrapped.reference`) is the median objective of the valid ones of 4,000 fixed random
+    mappings, so that a random mapping earns about 1; if none is valid, the objective's lower bound.
 
     ## Starting State
     Always the same; nothing is random.
 
     ## Episode End
-    Truncated after `episode_length` steps. With `episode_length=1` a step is the whole task, so the
-    episode is terminated instead: no value is to be bootstrapped past it.
+    Truncated after `episode_length` steps. With `episode_length=1` it is terminated instead: a step
+    is the whole task, and learners should bootstrap no value after it.
 
     ## Information
     `status` (a name of `STATUSES`), `mapping` (the vector), `best_objective` (infinite until a
-    mapping was valid) and, once there is one, `best_mapping`; where there is a result, the
-    fields of `Cost` by name that the model fills. The best is over the life of the environment,
-    resets included.
+    mapping is valid) and from then on `best_mapping` (its vector); if the mapping has figures, the
+    fields of `Cost` that the model fills. Resets do not forget the best.
 
     ## Arguments
     * `layer`: a `Layer`, or text for `find_layer`: `mobilenetv2_l2`, `conv:K=64,...`, a CSV file.
@@ -68,13 +67,13 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     * `schema`, `tiles`: of the `MapSpace`.
     * `reward`: a name of `REWARDS`.
     * `episode_length`: steps of an episode.
-    * `guard`: whether results no machine could achieve count as invalid (model `maestro` only).
+    * `guard`: whether figures that no accelerator could reach are invalid (model `maestro` only).
 
     ## Version History
     * v0: first version.
 
     Raises:
-        MaestroEnvError: an argument that is not allowed; the message says what is.
+        MaestroEnvError: an argument that is not allowed; the message says what is allowed.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own annotation
@@ -83,7 +82,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         self,
         layer: str | Layer = "mobilenetv2_l2",
         objective: str = "edp",
-        hardware: str | Hardware = "paper",
+        hardware: str | Hardware = "unlimited",
         model: str = DEFAULT_MODEL,
         schema: str = "legal13",
         tiles: str = "integers",

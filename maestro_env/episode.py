@@ -1,4 +1,4 @@
-"""What an episode pays and shows and when it ends: the rules both environments share."""
+"""Rewards, observations and episode ends: the rules that both environments share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Ratio = TypeVar("Ratio", float, NDArray[np.float64])
 
 
 class Reward(Protocol):
-    """What is paid for (reference / objective), which is 0 for an invalid mapping."""
+    """Maps reference / objective, which is 0 for an invalid mapping, to a reward."""
 
     def __call__(self, ratio: Ratio, /) -> Ratio: ...
 
@@ -45,7 +45,7 @@ def find_reward(name: str) -> Reward:
     """Return a reward by name.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: no such reward.
     """
     if name not in REWARDS:
         raise UnknownNameError("reward", name, REWARDS)
@@ -56,7 +56,7 @@ def require_episode_length(value: object) -> int:
     """Return the length of an episode in steps.
 
     Raises:
-        EnvError: not an integer of at least 1.
+        EnvError: it is not an integer of at least 1.
     """
     return require_integer("episode_length", value, EnvError)
 
@@ -64,7 +64,7 @@ def require_episode_length(value: object) -> int:
 def episode_end(steps: int, length: int) -> tuple[bool, bool]:
     """Return whether an episode is terminated and whether it is truncated after ``steps``.
 
-    Learners bootstrap the value of what would follow a truncation; nothing follows the only step.
+    Learners bootstrap the value after a truncation, so an episode of one step must terminate.
     """
     ends = steps >= length
     return ends and length == 1, ends and length > 1
@@ -76,9 +76,9 @@ def observation_space() -> spaces.Space[Observations]:
 
 
 def first_observation(layer: Layer, hardware: Hardware) -> Observations:
-    """Return what is seen before the first step, float32[4]: the least each figure can be.
+    """Return the observation before the first step, float32[4]: the lower bound of each figure.
 
-    All zeros would silence the layers of a network but for their biases.
+    All zeros would leave a policy network with its biases alone.
     """
     latency, energy = latency_bound(layer, hardware), energy_bound(layer, hardware)
     least = {

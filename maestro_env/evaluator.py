@@ -1,4 +1,4 @@
-"""The one place where samples are counted."""
+"""Evaluates points for a search and counts its samples."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from maestro_env.checks import require_integer
 from maestro_env.cost import Cost
+from maestro_env.episode import Observations, observation
 from maestro_env.errors import BudgetError, BudgetExceededError
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
@@ -25,12 +26,10 @@ class Batch:
 
     Args:
         values: float64[N], the objective; infinite where the status is not ``ok``.
-        metrics: float64[N, M], columns named by ``METRICS``.
         status: uint8[N], indices into ``STATUSES``.
     """
 
     values: NDArray[np.float64]
-    metrics: NDArray[np.float64]
     status: NDArray[np.uint8]
 
 
@@ -53,7 +52,7 @@ class Evaluator:
     Args:
         problem: what the points are points of.
         objective: what is minimised.
-        budget: evaluations allowed; None for no limit, and then no trace is kept.
+        budget: evaluations allowed; None for no limit and no trace.
         threads: of the batch evaluation; results do not depend on it.
         on_batch: called after every batch, for progress bars.
 
@@ -112,15 +111,25 @@ class Evaluator:
             BudgetExceededError: N is more than remains; nothing is evaluated.
             MapSpaceError: points that are not of the space.
         """
-        if len(points) > self.remaining:
-            raise BudgetExceededError(
-                f"{len(points)} evaluations asked for, {self.remaining} of {self.budget} remain"
-            )
+        self._require(len(points))
         batch = self._score(points)
-        self._record(points, batch)
-        if self._on_batch is not None:
-            self._on_batch(self)
+        self._charge(points, batch)
         return batch
+
+    def observe(self, points: Points) -> tuple[Batch, Observations]:
+        """The same, with what environments show of each: float32[N, 4].
+
+        It takes longer: mappings that exceed a buffer are evaluated in full.
+        """
+        self._require(len(points))
+        began = time.perf_counter()
+        rows = self.problem.evaluate(points, self._threads)
+        self.model_seconds += time.perf_counter() - began
+        # The status 0 is ok; all others are worth nothing.
+        values = np.where(rows.status, np.inf, self.objective.function(rows.metrics))
+        batch = Batch(values, rows.status)
+        self._charge(points, batch)
+        return batch, observation(rows.metrics)
 
     def warm_up(self, points: Points) -> Batch:
         """Evaluate int32[N, D] points for what a search learns before it starts.
@@ -136,13 +145,23 @@ class Evaluator:
 
     def _score(self, points: Points) -> Batch:
         began = time.perf_counter()
-        rows = self.problem.evaluate(points, self._threads)
+        batch = Batch(*self.problem.score(points, self.objective, self._threads))
         self.model_seconds += time.perf_counter() - began
-        # The status 0 is ok; all others are worth nothing.
-        values = np.where(rows.status, np.inf, self.objective.function(rows.metrics))
-        return Batch(values, rows.metrics, rows.status)
+        return batch
 
-    def _record(self, points: Points, batch: Batch) -> None:
+    def _require(self, samples: int) -> None:
+        if samples > self.remaining:
+            raise BudgetExceededError(
+                f"{samples} evaluations asked for, {self.remaining} of {self.budget} remain"
+            )
+
+    def _charge(self, points: Points, batch: Batch) -> None:
+        self.record(points, batch)
+        if self._on_batch is not None:
+            self._on_batch(self)
+
+    def record(self, points: Points, batch: Batch) -> None:
+        """Count evaluated points; a class that keeps more of them extends this."""
         start = self.used
         end = start + len(points)
         if self.budget is not None:

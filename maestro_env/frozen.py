@@ -1,4 +1,4 @@
-"""Pickling and copying of dataclasses that cache objects of the C++ core."""
+"""Pickles and copies dataclasses that cache objects of the C++ core."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Recomputed:
-    """A dataclass whose state is its fields: what it caches besides is computed again."""
+    """A dataclass whose state is its fields; cached values are computed again."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]

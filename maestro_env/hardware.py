@@ -1,4 +1,4 @@
-"""The accelerator: PEs, networks-on-chip, buffers."""
+"""Accelerators: PEs, networks-on-chip, buffers."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Hardware(Recomputed):
         noc_hops: average hops of a transfer.
         noc_hop_latency: cycles per hop.
         simd_lanes: MACs of one PE per cycle.
-        offchip_cost_macs: energy of a word between L2 and main memory, in MACs. MAESTRO has none;
-            200 is Eyeriss' ratio (Chen et al., ISCA 2016). The exact model only.
-        name: what tables and files call it.
+        offchip_cost_macs: energy of a word between L2 and main memory, in MACs, at most 1e9. Read
+            by the exact model only; 200 is the ratio of Eyeriss (Chen et al., ISCA 2016).
+        name: in tables and files, at most 200 characters.
 
     Raises:
         HardwareError: a value out of range.
@@ -106,7 +106,7 @@ PRESETS: Mapping[str, Hardware] = MappingProxyType(
     {
         hardware.name: hardware
         for hardware in (
-            Hardware(num_pes=1024, name="paper"),
+            Hardware(num_pes=1024, name="unlimited"),
             Hardware(168, 512, 108_000, noc_bw=64, offchip_bw=16, name="edge"),
             Hardware(65_536, 512, 24 * 2**20, noc_bw=1024, offchip_bw=49, name="cloud"),
         )
@@ -114,23 +114,38 @@ PRESETS: Mapping[str, Hardware] = MappingProxyType(
 )
 """Accelerators by name.
 
-``paper``: 1024 PEs, nothing else limited; what GAMMA (its default arguments) and ArchGym (its
-MAESTRO environment) evaluate. ``edge``: Eyeriss class, 168 PEs with 512 B, 108 kB shared (Chen et
-al., JSSC 2017). ``cloud``: TPU v1 class, 256 x 256 MACs, 24 MiB unified buffer, 34 GB/s of DDR3 at
-700 MHz = 49 B/cycle (Jouppi et al., ISCA 2017).
+``unlimited`` is what GAMMA (its default arguments) and ArchGym (its MAESTRO environment) evaluate.
+``edge`` has the PEs and buffers of Eyeriss (Chen et al., JSSC 2017), ``cloud`` those of the TPU v1:
+256 x 256 MACs, a unified buffer of 24 MiB, and 34 GB/s of DDR3 at 700 MHz, 49 B/cycle (Jouppi et
+al., ISCA 2017).
 """
+
+DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "unlimited": "1,024 PEs; buffers, networks and off-chip bandwidth without limit",
+        "edge": "Eyeriss class: 168 PEs, 512 B of L1 each, 108 kB of L2, 64 words/cycle on every "
+        "network, 16 off-chip",
+        "cloud": "TPU v1 class: 65,536 PEs, 512 B of L1 each, 24 MiB of L2, 1,024 words/cycle on "
+        "every network, 49 off-chip",
+    }
+)
+"""What each preset is, in one line."""
+
+ALIASES: Mapping[str, str] = MappingProxyType({"paper": "unlimited"})
+"""Older names of presets, accepted wherever a name is."""
 
 
 def find_hardware(text: str) -> Hardware:
-    """Return the preset called ``text``, or read the ``.yaml`` or MAESTRO ``.m`` file there.
+    """Return the preset of this name or alias, or read the ``.yaml`` or MAESTRO ``.m`` file.
 
     Raises:
         UnknownNameError: neither a preset nor a hardware file.
         HardwareError: a file that cannot be read; the message names it.
     """
     require_type("hardware", text, str, HardwareError, f"one of {', '.join(PRESETS)} or a file")
-    if text in PRESETS:
-        return PRESETS[text]
+    name = ALIASES.get(text, text)
+    if name in PRESETS:
+        return PRESETS[name]
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
         return _from_entries(path, _yaml_entries(path), "num_pes")

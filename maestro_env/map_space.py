@@ -61,7 +61,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Schema:
-    """Which of the 17 parameters of the paper's Fig. 2 vary.
+    """Which of the 17 parameters of Fig. 2 of Krishnan et al. (arXiv:2507.16249) vary.
 
     Args:
         name: what flags and tables call it.
@@ -107,12 +107,11 @@ SCHEMAS: Mapping[str, Schema] = MappingProxyType(
 )
 """The schemas by name.
 
-``paper10`` is a reading of the ten parameters of the paper's Figs. 4 and 6, which Fig. 2 and the
-text do not define: the six tile sizes of L2, the two orders and the two parallel dimensions. What
-remains of Fig. 2 is fixed so that every parameter still acts: L1 tiles are single elements, which
-the L1 order walks through, and a cluster has the largest power of two of PEs that is at most the
-square root of their number. Counts (10, 13, 17) are those of a ``CONV``; operators with other
-dimensions have other counts.
+``paper10`` is our reading of the ten parameters of that paper's Figs. 4 and 6, which it does not
+list: the six tile sizes of L2, the two orders and the two parallel dimensions. The other parameters
+of Fig. 2 are fixed so that these ten all matter: L1 tiles are single elements, and the cluster size
+is the largest power of two up to the square root of the number of PEs. The counts (10, 13, 17) are
+those of a ``CONV``; operators with other dimensions have others.
 """
 
 
@@ -123,11 +122,11 @@ class MapSpace(Recomputed):
     A vector decodes to: the loops of L2 in one order, one of them parallel over clusters; the loops
     of L1 in another order, one of them parallel over the PEs of a cluster. Every vector in range is
     one well-formed mapping: an L1 tile is clipped to the L2 tile. Tiles of Y' and X' count outputs.
-    A batch dimension of 1 is left out. Whether a cost model accepts the mapping is another matter.
+    A batch dimension of 1 is left out. A cost model may still reject the mapping.
 
     Args:
-        layer: whose loops are mapped.
-        hardware: whose PEs are clustered.
+        layer: to be mapped.
+        hardware: to map it to.
         schema: a name of ``SCHEMAS``.
         tiles: a name of ``TILES``.
 
@@ -150,7 +149,7 @@ class MapSpace(Recomputed):
 
     @cached_property
     def extents(self) -> dict[str, int]:
-        """Extent of every dimension the space orders and tiles."""
+        """Extent of each dimension that the space orders and tiles."""
         extents = self.layer.loop_extents
         if self.layer.is_convolution and extents.get("N") == 1:
             del extents["N"]
@@ -158,7 +157,7 @@ class MapSpace(Recomputed):
 
     @cached_property
     def parallel_dims(self) -> tuple[str, ...]:
-        """Dimensions a level may be parallel over."""
+        """Dimensions that a level may compute in parallel."""
         candidates = [name for name in self.extents if self._parallel(name)]
         first = [name for name in _PARALLEL_FIRST if name in candidates]
         return (*first, *(name for name in candidates if name not in first))
@@ -182,7 +181,7 @@ class MapSpace(Recomputed):
         return rng.integers(0, self.sizes, size=(n, len(self.sizes))).astype(np.int32)
 
     def identities(self, points: Points) -> NDArray[np.uint64]:
-        """Return a number for each of int32[N, D] vectors, the same where the mapping is the same.
+        """Return a number for each of int32[N, D] vectors, equal if the mappings are equal.
 
         Two mappings share a 64-bit number by accident once in 10^19 pairs.
         """
@@ -193,7 +192,7 @@ class MapSpace(Recomputed):
         return identities
 
     def decode(self, point: ArrayLike) -> nouns.Mapping:
-        """Return the mapping a vector of shape [D] stands for.
+        """Return the mapping of a vector of shape [D].
 
         Raises:
             MapSpaceError: a vector of another shape or out of range.
@@ -219,7 +218,7 @@ class MapSpace(Recomputed):
         """Return the vector of a mapping: ``decode(encode(m)) == m``.
 
         Raises:
-            MapSpaceError: a mapping that no vector of this space stands for.
+            MapSpaceError: a mapping that is not in this space.
         """
         require_type("mapping", mapping, nouns.Mapping, MapSpaceError, "such as decode returns")
         if len(mapping.levels) != len(_LEVELS):
@@ -262,7 +261,7 @@ class MapSpace(Recomputed):
         """Return a parameter by name.
 
         Raises:
-            UnknownNameError: the space has none of that name.
+            UnknownNameError: no such parameter.
         """
         named = {parameter.name: parameter for parameter in self.parameters}
         if name not in named:
@@ -271,7 +270,7 @@ class MapSpace(Recomputed):
 
     @property
     def cuts_windows(self) -> bool:
-        """Whether the schema lets a convolution's R or S be tiled, which MAESTRO refuses."""
+        """Whether the schema tiles R or S of a convolution, which MAESTRO refuses."""
         whole = 2
         return self.layer.is_convolution and any(
             self._schema.tile(level, window, whole) != whole
@@ -368,7 +367,7 @@ def lehmer_rank(order: list[int]) -> int:
 
 
 def equation_1(n: int, d: int, k: int, levels: int) -> int:
-    """Size of a map space by the paper's equation 1: (n^d x d! x d!/(d-k)!)^levels.
+    """Size of a map space by equation 1 of arXiv:2507.16249: (n^d x d! x d!/(d-k)!)^levels.
 
     Args:
         n: tile sizes per dimension.

@@ -26,7 +26,7 @@ class Loop:
         dim: a dimension of the layer. Y' and X' count outputs, Y and X input rows and columns.
         size: of a tile.
         offset: from one tile to the next; ``size`` unless tiles overlap or leave gaps.
-        spatial: whether the level's units take one tile each.
+        spatial: whether the tiles go to the level's units in parallel.
     """
 
     dim: str
@@ -54,12 +54,12 @@ class Loop:
 
 @dataclass(frozen=True)
 class Level:
-    """The loops that deal work to one kind of unit, outermost first.
+    """The loops that distribute work to one kind of unit, outermost first.
 
     Args:
         loops: of the level.
         cluster_size: units (PEs or clusters) in a cluster of this level; None for the outermost
-            level, which gets all the PEs allow.
+            level, which has as many units as the PEs allow.
     """
 
     loops: tuple[Loop, ...]
@@ -132,10 +132,10 @@ class Mapping:
 
     @classmethod
     def from_m(cls, text: str, source: str = "mapping") -> Mapping:
-        """Read the dataflow of the only layer of a MAESTRO mapping file.
+        """Read the mapping from a MAESTRO mapping file with one layer.
 
         Raises:
-            MappingError: not a mapping file of one layer; the message begins with ``source``.
+            MappingError: not a mapping file with one layer; the message begins with ``source``.
         """
         try:
             layers = parse(text).layers
@@ -179,7 +179,7 @@ class Mapping:
 
 
 def to_m(layer: Layer, mappings: Iterable[Mapping]) -> str:
-    """Write a MAESTRO mapping file that has a layer once for each of its mappings."""
+    """Write a MAESTRO mapping file that repeats a layer for each mapping."""
     return f"Network maestro_env {{\n{''.join(_layer_text(layer, each) for each in mappings)}}}\n"
 
 

@@ -1,4 +1,4 @@
-"""A mapping problem: a map space, and the model and guard its mappings are judged by."""
+"""A mapping problem: a map space and the cost model that evaluates its mappings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from maestro_env.objectives import Objective
 from maestro_env.threads import require_threads
 
 STATUSES: tuple[str, ...] = _native.STATUSES
-"""What may become of a mapping; a batch's status codes index this tuple, 0 is ``ok``."""
+"""Results of checking a mapping; a batch's status codes index this tuple, 0 is ``ok``."""
 
 OK = STATUSES.index("ok")
 _STRIDE_SAMPLES = 2000
@@ -47,13 +47,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class Problem(Recomputed):
-    """What a mapper searches and an environment steps through.
+    """A map space with a cost model: what mappers search and environments evaluate.
 
     Args:
-        space: the vectors, and with them layer and hardware.
+        space: the vectors; it holds layer and hardware too.
         model: name of a cost model.
-        guard: whether results no machine could achieve count as invalid; without effect on a model
-            that has none.
+        guard: whether figures that no accelerator could reach are invalid; without effect on a
+            model that has no guard.
 
     Raises:
         UnknownNameError: no such model.
@@ -98,6 +98,25 @@ class Problem(Recomputed):
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
+    def score(
+        self, points: Points, objective: Objective, threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Evaluate int32[N, D] vectors for their objective alone.
+
+        Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
+        Both are those of ``evaluate``, and take less time: no other figures are written, and a
+        mapping that exceeds a buffer may have none.
+
+        Raises:
+            MapSpaceError: an array of another shape or type, or a vector out of range.
+        """
+        threads = require_threads(threads)
+        points, columns = np.asarray(points), objective.columns
+        try:
+            return self._native.score(self.space.native, points, columns, threads)
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
     def observe(
         self, vector: ArrayLike, objective: Objective
     ) -> tuple[NDArray[np.float32], float, dict[str, Any]]:
@@ -136,19 +155,20 @@ class Problem(Recomputed):
         return np.array(self._native.time_mappings([each.directives for each in mappings]))
 
     def explain(self, mapping: Mapping) -> str:
-        """Say in one line what is the matter with a mapping, or that nothing is."""
+        """Explain in one line why a mapping is invalid, or say that it is valid."""
         row, status, _, problem = self._native.evaluate_mapping(mapping.directives)
         cost = None if np.isnan(row[0]) else Cost.from_row(row)
         return explain(status, mapping, problem, cost, self.hardware)
 
     def typical(self, objective: Objective) -> float | None:
-        """Return the median objective of the valid ones of some random mappings, always the same.
+        """Return the median objective of the valid ones of 4,000 fixed random mappings.
 
         None if none of them is valid.
         """
-        rows = self.evaluate(self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0)))
-        values = objective.function(rows.metrics)[rows.status == OK]
-        return float(np.median(values)) if len(values) else None
+        points = self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0))
+        values, status = self.score(points, objective)
+        valid = values[status == OK]
+        return float(np.median(valid)) if len(valid) else None
 
     def stride_warning(self) -> str | None:
         """Warn, with the measured valid fraction, where the model miscounts the layer."""

@@ -1,7 +1,7 @@
 """Registers the environment with gymnasium, whichever of the two packages is imported first.
 
-Importing gymnasium here would make the drop-in for the MAESTRO binary several times slower, so its
-import is waited for instead.
+Importing gymnasium here would slow the start of ``maestro-compat`` several times. So the
+environment is registered when something else imports gymnasium.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import ModuleType
 
 
 def register_with_gymnasium() -> None:
-    """Register now if gymnasium has been imported, else as soon as it is."""
+    """Register now if gymnasium is imported, else as soon as it is."""
     if "gymnasium" in sys.modules:
         _register()
     else:
@@ -31,7 +31,7 @@ def _register() -> None:
 
 
 class _GymnasiumWatcher:
-    """A finder of one module. It has no base class: importing that would be slow too."""
+    """Finds one module. It has no base class, because importing that would be slow too."""
 
     def find_spec(
         self,

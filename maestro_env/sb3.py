@@ -1,4 +1,4 @@
-"""The vector environment as stable-baselines3 has it; needs the extra ``rl``."""
+"""The vector environment for stable-baselines3; needs the extra ``rl``."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ StepReturn = tuple[
 
 
 class SB3VecEnv(VecEnv):
-    """Gives a ``MaestroVectorEnv`` to the learners of stable-baselines3.
+    """Adapts a ``MaestroVectorEnv`` to stable-baselines3.
 
-    The copies are one object. An attribute of a copy is that of the vector environment, and a
-    method is called once, whatever the number of copies asked. A seed changes nothing, for nothing
-    is random. The infos hold what learners look for; the rest is in ``env.evaluator``.
+    All copies are one object: an attribute of a copy is that of the vector environment, and a
+    method is called once for any number of copies. Nothing is random, so a seed has no effect. The
+    infos hold only what learners read; the rest is in ``env.evaluator``.
 
     Args:
-        env: whose copies are learnt from.
-        continuous: False gives actions of `MultiDiscrete`. True gives actions of `Box(-1, 1)`: each
-            entry is binned evenly over the choices of its parameter, as ArchGym does.
+        env: the copies to learn from.
+        continuous: False for actions of `MultiDiscrete`, True for actions of `Box(-1, 1)`: each
+            entry is binned evenly over the choices of its parameter, as in ArchGym.
     """
 
     def __init__(self, env: MaestroVectorEnv, continuous: bool = False) -> None:
@@ -76,10 +76,10 @@ class SB3VecEnv(VecEnv):
         """Set an attribute of all copies.
 
         Raises:
-            EnvError: indices that leave out a copy.
+            EnvError: the indices leave out a copy.
         """
         if set(self._get_indices(indices)) != set(range(self.num_envs)):
-            raise EnvError(f"indices are {indices!r}; allowed: None, for the copies are one object")
+            raise EnvError(f"indices are {indices!r}; allowed: None, as all copies are one object")
         setattr(self.env, attr_name, value)
 
     def env_method(
@@ -98,17 +98,17 @@ class SB3VecEnv(VecEnv):
 
 
 def binned(actions: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the choices, int64[N, D], that actions of shape [N, D] in [-1, 1] fall on.
+    """Return the choices, int64[N, D], of actions of shape [N, D] in [-1, 1].
 
     Args:
         actions: clipped to [-1, 1].
-        sizes: number of choices of every parameter, shape [D]; each gets an equal share.
+        sizes: number of choices of each parameter, shape [D]; each choice gets an equal share.
 
     Raises:
-        MapSpaceError: an action that is not a number.
+        MapSpaceError: an action is NaN.
     """
     if np.isnan(actions).any():
         raise MapSpaceError("an action is not a number; allowed: numbers from -1 to 1")
-    # In double precision: single precision would move the edges of a parameter with many choices.
+    # Single precision would move the bin edges of parameters with many choices.
     shares = (np.clip(actions.astype(np.float64), -1.0, 1.0) + 1.0) / 2.0
     return np.minimum((shares * sizes).astype(np.int64), sizes - 1)

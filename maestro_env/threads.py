@@ -1,4 +1,4 @@
-"""How many threads a batch is evaluated with; its results never depend on it."""
+"""The number of threads for a batch; results do not depend on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from maestro_env.checks import require_integer
 from maestro_env.errors import MapSpaceError
 
 POINTS_A_THREAD = 1024
-"""With fewer, waking another thread gains little where the processors have other work too."""
+"""With fewer points a thread, waking one gains little on a machine under other load."""
 
 _MAX_THREADS = 1024
 
@@ -17,21 +17,21 @@ def require_threads(value: object) -> int:
     """Return a number of threads.
 
     Raises:
-        MapSpaceError: not an integer from 1 to 1024.
+        MapSpaceError: it is not an integer from 1 to 1024.
     """
     return require_integer("threads", value, MapSpaceError, most=_MAX_THREADS)
 
 
 def fitting_threads(points: int) -> int:
-    """Return how many threads suit a batch of ``points``.
+    """Return the number of threads that suits a batch of ``points``.
 
-    One for every 1,024 points, but no more than the processors this process may run on.
+    One per 1,024 points, but no more than the processors that this process may use.
     """
     return max(1, min(points // POINTS_A_THREAD, processors(), _MAX_THREADS))
 
 
 def processors() -> int:
-    """Return how many processors this process may run on."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

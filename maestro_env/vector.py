@@ -1,4 +1,4 @@
-"""Many environments that step together: one batch of the core a step."""
+"""Many environments that step together: each step evaluates one batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from maestro_env.episode import (
     episode_end,
     find_reward,
     first_observation,
-    observation,
     observation_space,
     require_episode_length,
 )
@@ -28,13 +27,13 @@ from maestro_env.map_space import MapSpace, Points
 from maestro_env.threads import fitting_threads
 
 NOT_EVALUATED = 255
-"""Status code of a copy that the budget no longer covered; it indexes nothing in ``STATUSES``."""
+"""Status code of a copy that the budget does not cover; it is no index of ``STATUSES``."""
 
 _MAX_COPIES = 2**20
 
 
 class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]]):
-    """Copies of ``MaestroEnv`` over one evaluator, equal to single ones bit for bit.
+    """Copies of ``MaestroEnv`` over one evaluator, with the same results bit for bit.
 
     Spaces, observations, rewards and episode ends are those of ``MaestroEnv``, batched. All copies
     run in step, so they end an episode together.
@@ -127,32 +126,32 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
             MapSpaceError: an action of another shape or type or out of range.
             BudgetExceededError: the budget is spent.
         """
-        batch = self._evaluate(self.space.as_points(actions, self.num_envs))
+        batch, seen = self._evaluate(self.space.as_points(actions, self.num_envs))
         self._steps += 1
         rewards = self._pay(batch.values)
-        seen, info = observation(batch.metrics), self._info(batch)
+        info = self._info(batch)
         terminated, truncated = episode_end(self._steps, self.episode_length)
         if terminated or truncated:
             seen, info = self._restart(seen, info)
         copies = self.num_envs
         return seen, rewards, np.full(copies, terminated), np.full(copies, truncated), info
 
-    def _evaluate(self, points: Points) -> Batch:
-        """Evaluate what the budget covers, and fill the batch up to all copies."""
+    def _evaluate(self, points: Points) -> tuple[Batch, Observations]:
+        """Evaluate the copies that the budget covers, and pad the batch to all copies."""
         if self.exhausted:
             raise BudgetExceededError(
                 "a step of the environments asked for, but no evaluation remains"
             )
         covered = int(min(self.num_envs, self.remaining))
-        batch = self.evaluator.evaluate(points[:covered])
+        batch, seen = self.evaluator.observe(points[:covered])
         rest = (0, self.num_envs - covered)
         if rest == (0, 0):
-            return batch
-        return Batch(
+            return batch, seen
+        batch = Batch(
             np.pad(batch.values, rest, constant_values=math.inf),
-            np.pad(batch.metrics, (rest, (0, 0)), constant_values=math.nan),
             np.pad(batch.status, rest, constant_values=NOT_EVALUATED),
         )
+        return batch, np.pad(seen, (rest, (0, 0)))
 
     def _pay(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.reference is None:
@@ -190,14 +189,14 @@ def _require_reference(value: object) -> float:
 
 
 def _masked(arrays: dict[str, Any], mask: NDArray[np.bool_]) -> dict[str, Any]:
-    """Add Gymnasium's masks, which say of what copies an array tells."""
+    """Add Gymnasium's masks: the copies for which an array has values."""
     return arrays | {f"_{name}": mask for name in arrays}
 
 
 def make_vector_env(
     num_envs: int = 1, threads: int | None = None, **arguments: Any
 ) -> MaestroVectorEnv:
-    """Make copies of a ``MaestroEnv``; what ``gymnasium.make_vec`` calls.
+    """Make copies of a ``MaestroEnv``; ``gymnasium.make_vec`` calls this.
 
     Args:
         num_envs: copies, up to 2^20.

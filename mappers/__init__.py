@@ -23,6 +23,7 @@ MAPPERS: Mapping[str, str] = MappingProxyType(
         "marl": "mappers.marl:MarlMapper",
         "marl_clustered": "mappers.marl:ClusteredMarlMapper",
         "marl_mlp": "mappers.marl:NetworkMarlMapper",
+        "marl_paper": "mappers.marl:PaperMarlMapper",
         "ppo": "mappers.ppo:PpoMapper",
         "ppo_box": "mappers.ppo:BoxPpoMapper",
         "ppo_tuned": "mappers.ppo:TunedPpoMapper",

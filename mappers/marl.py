@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from clustering import AGENTS, LINKAGES, MEASURES, AgentGroups
-from maestro_env.episode import REWARDS, first_observation, observation
-from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace
+from maestro_env.episode import REWARDS, first_observation
+from maestro_env.evaluator import Batch, Evaluator
+from maestro_env.map_space import MapSpace, Points
 from mappers.agents.elites import Elites
 from mappers.agents.exploration import explore
 from mappers.agents.grouping import GROUPINGS, group_parameters, read_groups, require_agents
@@ -118,6 +118,26 @@ class NetworkMarlMapper(MarlMapper):
     DEFAULT: ClassVar[MarlConfig] = MarlConfig(policy="mlp", batch=32, rate=0.003)
 
 
+class PaperMarlMapper(MarlMapper):
+    """The paper's agents, one per parameter, without what this project added to them.
+
+    Uniform start, no exploration beside the policy, no imitation, no refinement, no new starts.
+    """
+
+    DEFAULT: ClassVar[MarlConfig] = MarlConfig(
+        policy="mlp",
+        batch=64,
+        rate=0.003,
+        clip=0.2,
+        entropy=0.01,
+        exploration=0,
+        imitation=0,
+        refinement=0,
+        draw="uniform",
+        patience=0,
+    )
+
+
 class _Search:
     """A search under way.
 
@@ -153,14 +173,21 @@ class _Search:
         refined = int(n * self._config.refinement) if len(self._elites.actions) else 0
         drawn = self._draw(n - refined)
         actions = np.concatenate([drawn, self._refine(drawn, refined)])
-        batch = self._evaluator.evaluate(self._heads.points(actions))
+        batch = self._evaluate(self._heads.points(actions), len(drawn))
         self.spent += n
         for memory in (self._elites, self._champion):
             memory.add(actions, batch.values)
         self._note(batch.values.min())
-        self._seen = observation(batch.metrics[: len(drawn)])
         rewards = self._rewards(batch.values)[: len(drawn)]
         self._team.learn(drawn, rewards, self._elites.actions)
+
+    def _evaluate(self, points: Points, drawn: int) -> Batch:
+        if self._config.policy == "stateless":
+            return self._evaluator.evaluate(points)
+        # Networks look at what became of the drawn ones.
+        batch, seen = self._evaluator.observe(points)
+        self._seen = seen[:drawn]
+        return batch
 
     def _replace_settled_team(self) -> None:
         patience = self._config.patience

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <limits>
 
 #include "thread_pool.hpp"
 
@@ -29,25 +30,35 @@ std::vector<double> seconds_each(std::size_t count, const Work& work) {
 
 }  // namespace
 
+double value_of(const Metrics& row, Status status, const Columns& columns) {
+  if (status != Status::ok) return std::numeric_limits<double>::infinity();
+  const auto* figures = reinterpret_cast<const double*>(&row);
+  double product = 1;
+  for (const std::size_t column : columns) product *= figures[column];
+  return product;
+}
+
 void BatchEvaluator::require_workers(int threads) {
   while (workers_.size() < static_cast<std::size_t>(threads)) {
     workers_.emplace_back(spec_);
   }
 }
 
-std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& space,
-                                                              const std::int32_t* points,
-                                                              std::int64_t count, int threads,
-                                                              Metrics* rows, Status* statuses) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+template <typename Score>
+std::optional<BatchEvaluator::Stray> BatchEvaluator::for_each_chunk(const MapSpace& space,
+                                                                    const std::int32_t* points,
+                                                                    std::int64_t count, int threads,
+                                                                    const Score& score) {
   const std::int64_t chunks = (count + kChunk - 1) / kChunk;
   threads =
       static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(chunks, 1)));
   require_workers(threads);
   const auto width = static_cast<std::int64_t>(space.parameters.size());
+  const std::int64_t largest = std::min(kChunk, count);
   for (Worker& worker : workers_) {
     // Here, where running out of memory is an exception and not the end of the process.
-    worker.points.reserve(static_cast<std::size_t>(std::min(kChunk, count) * width));
+    worker.points.reserve(static_cast<std::size_t>(largest * width));
+    worker.rows.resize(std::max(worker.rows.size(), static_cast<std::size_t>(largest)));
     worker.stray.reset();
   }
   std::atomic<std::int64_t> next{0};
@@ -64,7 +75,7 @@ std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& sp
         next = chunks;
         return;
       }
-      worker.scorer.score(space, worker.points.data(), size, rows + start, statuses + start);
+      score(worker, start, size);
     }
   };
   ThreadPool::shared().run(threads, std::ref(work));
@@ -73,6 +84,34 @@ std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& sp
     if (worker.stray && (!first || worker.stray->index < first->index)) first = worker.stray;
   }
   return first;
+}
+
+std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& space,
+                                                              const std::int32_t* points,
+                                                              std::int64_t count, int threads,
+                                                              Metrics* rows, Status* statuses) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return for_each_chunk(
+      space, points, count, threads, [&](Worker& worker, std::int64_t start, std::int64_t size) {
+        worker.scorer.score(space, worker.points.data(), size, rows + start, statuses + start);
+      });
+}
+
+std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& space,
+                                                              const std::int32_t* points,
+                                                              std::int64_t count, int threads,
+                                                              const Columns& columns,
+                                                              double* values, Status* statuses) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return for_each_chunk(space, points, count, threads,
+                        [&](Worker& worker, std::int64_t start, std::int64_t size) {
+                          Metrics* rows = worker.rows.data();
+                          worker.scorer.score(space, worker.points.data(), size, rows,
+                                              statuses + start, Oversized::statuses);
+                          for (std::int64_t i = 0; i < size; ++i) {
+                            values[start + i] = value_of(rows[i], statuses[start + i], columns);
+                          }
+                        });
 }
 
 BatchEvaluator::Single BatchEvaluator::evaluate(const Mapping& mapping) {

@@ -10,6 +10,12 @@
 
 namespace gym {
 
+// Indices of metrics.
+using Columns = std::vector<std::size_t>;
+
+// The product of some metrics of a row, infinite unless it is ok.
+double value_of(const Metrics& row, Status status, const Columns& columns);
+
 class BatchEvaluator {
  public:
   explicit BatchEvaluator(ScorerSpec spec) : spec_(std::move(spec)) {}
@@ -25,6 +31,11 @@ class BatchEvaluator {
   // result is the same for any number of threads.
   std::optional<Stray> evaluate(const MapSpace& space, const std::int32_t* points,
                                 std::int64_t count, int threads, Metrics* rows, Status* statuses);
+  // The same with one value per point, the product of some metrics, infinite unless it is ok. Takes
+  // less time, as what exceeds a buffer has no value.
+  std::optional<Stray> evaluate(const MapSpace& space, const std::int32_t* points,
+                                std::int64_t count, int threads, const Columns& columns,
+                                double* values, Status* statuses);
 
   struct Single {
     Status status = Status::ok;
@@ -47,10 +58,15 @@ class BatchEvaluator {
 
     Scorer scorer;
     std::vector<std::int32_t> points;  // a copy: the caller may change its own meanwhile
+    std::vector<Metrics> rows;         // that nobody has asked for
     std::optional<Stray> stray;
   };
 
   void require_workers(int threads);
+  // `score(worker, start, size)` scores the worker's points, which are these of all.
+  template <typename Score>
+  std::optional<Stray> for_each_chunk(const MapSpace& space, const std::int32_t* points,
+                                      std::int64_t count, int threads, const Score& score);
 
   ScorerSpec spec_;
   std::vector<Worker> workers_;

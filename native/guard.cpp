@@ -6,6 +6,12 @@
 
 namespace gym {
 
+Status check_capacities(double l1_bytes, double l2_bytes, const Hardware& hardware) {
+  if (l1_bytes > static_cast<double>(hardware.l1_bytes)) return Status::l1_overflow;
+  if (l2_bytes > static_cast<double>(hardware.l2_bytes)) return Status::l2_overflow;
+  return Status::ok;
+}
+
 Status check_positive(const Metrics& metrics) {
   if (!(metrics.latency_cycles > 0)) return Status::above_peak;
   const bool paid = metrics.energy_nj > 0 && !(metrics.csv_energy_nj <= 0) &&

@@ -13,6 +13,9 @@
 
 namespace gym {
 
+// What a row's buffers exceed, if anything.
+Status check_capacities(double l1_bytes, double l2_bytes, const Hardware& hardware);
+
 // Without the guard too, a row must be a positive amount of time, energy and silicon.
 Status check_positive(const Metrics& metrics);
 

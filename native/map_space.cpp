@@ -1,7 +1,6 @@
 #include "map_space.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace gym {
@@ -32,27 +31,24 @@ const std::vector<MapSpace::Order>& permutations(std::size_t n) {
 }
 
 void MapSpace::decode(const std::int32_t* point, Mapping& mapping) const {
+  const Chosen chosen = read(point);
   mapping.clear();
-  const std::vector<Order>& orders = permutations(dims.size());
-  std::array<std::int32_t, kMaxLoops> tile;
-  tile.fill(std::numeric_limits<std::int32_t>::max());
-  for (std::size_t j = 0; j < levels.size(); ++j) {
-    const Level& level = levels[j];
+  for (std::size_t j = 0; j < chosen.level.size(); ++j) {
+    const Chosen::Level& level = chosen.level[j];
     if (j > 0) {
-      const std::int32_t size = cluster.pick(point);
-      mapping.push_back({Directive::Kind::cluster, 0, size, size});
+      mapping.push_back({Directive::Kind::cluster, 0, chosen.cluster, chosen.cluster});
     }
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      tile[d] = std::min(level.tiles[d].pick(point), tile[d]);
-    }
-    const Order& order = orders[point[level.order_column]];
-    const std::int32_t parallel = level.parallel.pick(point);
     for (std::size_t i = 0; i < dims.size(); ++i) {
-      const std::uint8_t d = order[i];
-      const auto kind = d == parallel ? Directive::Kind::spatial : Directive::Kind::temporal;
-      mapping.push_back({kind, dims[d], tile[d], tile[d]});
+      const std::uint8_t d = (*level.order)[i];
+      const auto kind = d == level.parallel ? Directive::Kind::spatial : Directive::Kind::temporal;
+      mapping.push_back({kind, dims[d], level.tile[d], level.tile[d]});
     }
   }
+}
+
+bool MapSpace::leaves_whole(std::size_t d, std::int64_t extent) const {
+  return std::all_of(levels.begin(), levels.end(),
+                     [&](const Level& level) { return level.tiles[d].least() >= extent; });
 }
 
 std::int64_t MapSpace::first_out_of_range(const std::int32_t* points, std::int64_t count) const {

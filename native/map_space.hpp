@@ -1,6 +1,7 @@
 // From integer vectors to two-level mappings.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -19,6 +20,9 @@ struct Choice {
   std::int32_t pick(const std::int32_t* point) const {
     if (column < 0) return values[0];
     return values.empty() ? point[column] + 1 : values[point[column]];
+  }
+  std::int32_t least() const {
+    return values.empty() ? 1 : *std::min_element(values.begin(), values.end());
   }
 };
 
@@ -42,9 +46,24 @@ struct MapSpace {
   std::array<Level, 2> levels;
   Choice cluster;
 
-  // Writes the mapping of a point whose entries are in range; inner tiles are clipped to outer
-  // ones.
+  // What a point chooses, dimensions by their index in `dims`.
+  struct Chosen {
+    struct Level {
+      const Order* order;  // outermost first
+      std::int32_t parallel;
+      std::array<std::int32_t, kMaxLoops> tile;
+    };
+    std::array<Level, 2> level;
+    std::int32_t cluster;  // units of the inner level
+  };
+
+  // Decodes a point whose entries are in range; inner tiles are clipped to outer ones.
+  Chosen read(const std::int32_t* point) const;
+  // The same as a list of directives.
   void decode(const std::int32_t* point, Mapping& mapping) const;
+
+  // Whether no point cuts dimension d, of which there are so many indices.
+  bool leaves_whole(std::size_t d, std::int64_t extent) const;
 
   // Index of the first entry outside its range among those of `count` points, or -1.
   std::int64_t first_out_of_range(const std::int32_t* points, std::int64_t count) const;
@@ -52,5 +71,23 @@ struct MapSpace {
 
 // All permutations of 0..n-1 in lexicographic order, that of their Lehmer codes; n <= kMaxLoops.
 const std::vector<MapSpace::Order>& permutations(std::size_t n);
+
+// In the header because batches of mappings wait for it.
+inline MapSpace::Chosen MapSpace::read(const std::int32_t* point) const {
+  const std::vector<Order>& orders = permutations(dims.size());
+  Chosen chosen;
+  chosen.cluster = cluster.pick(point);
+  for (std::size_t j = 0; j < levels.size(); ++j) {
+    const Level& level = levels[j];
+    Chosen::Level& to = chosen.level[j];
+    to.order = &orders[static_cast<std::size_t>(point[level.order_column])];
+    to.parallel = level.parallel.pick(point);
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const std::int32_t tile = level.tiles[d].pick(point);
+      to.tile[d] = j == 0 ? tile : std::min(tile, chosen.level[0].tile[d]);
+    }
+  }
+  return chosen;
+}
 
 }  // namespace gym

@@ -13,6 +13,10 @@
 
 namespace gym {
 
+// What is wanted of mappings that exceed a buffer: their rows too, or no more than their statuses,
+// which are sooner known.
+enum class Oversized { rows, statuses };
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -21,14 +25,15 @@ class Model {
   // kept between calls.
   virtual Status evaluate(const Mapping& mapping, Metrics& metrics) = 0;
   // The same for the mapping of a point in range.
-  virtual Status evaluate(const MapSpace& space, const std::int32_t* point, Metrics& metrics) {
+  Status evaluate(const MapSpace& space, const std::int32_t* point, Metrics& metrics) {
     space.decode(point, decoded_);
     return evaluate(decoded_, metrics);
   }
 
   // The same for many points, a row and a status each; the two questions below are not about these.
+  // A model whose results pass all checks but the capacities may make these first.
   virtual void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                        Metrics* rows, Status* statuses) {
+                        Metrics* rows, Status* statuses, Oversized) {
     const std::size_t width = space.parameters.size();
     for (std::int64_t i = 0; i < count; ++i, points += width) {
       statuses[i] = evaluate(space, points, rows[i]);

@@ -27,9 +27,11 @@ Status Scorer::score(const Mapping& mapping, Metrics& metrics) {
 }
 
 void Scorer::score(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                   Metrics* rows, Status* statuses) {
+                   Metrics* rows, Status* statuses, Oversized oversized) {
   std::for_each(rows, rows + count, blank);
-  model_->evaluate(space, points, count, rows, statuses);
+  // What the guard finds out comes before the capacities.
+  if (guard_) oversized = Oversized::rows;
+  model_->evaluate(space, points, count, rows, statuses, oversized);
   for (std::int64_t i = 0; i < count; ++i, points += space.parameters.size()) {
     if (statuses[i] == Status::ok && guard_) statuses[i] = guard_->check(space, points, rows[i]);
     if (statuses[i] == Status::ok) statuses[i] = check_limits(rows[i]);
@@ -39,9 +41,7 @@ void Scorer::score(const MapSpace& space, const std::int32_t* points, std::int64
 Status Scorer::check_limits(const Metrics& metrics) const {
   const Status status = check_positive(metrics);
   if (status != Status::ok) return status;
-  if (metrics.l1_bytes > static_cast<double>(hardware_.l1_bytes)) return Status::l1_overflow;
-  if (metrics.l2_bytes > static_cast<double>(hardware_.l2_bytes)) return Status::l2_overflow;
-  return Status::ok;
+  return check_capacities(metrics.l1_bytes, metrics.l2_bytes, hardware_);
 }
 
 }  // namespace gym

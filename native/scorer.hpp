@@ -26,7 +26,7 @@ class Scorer {
   Status score(const Mapping& mapping, Metrics& metrics);
   // The same for points in range: one row and one status each.
   void score(const MapSpace& space, const std::int32_t* points, std::int64_t count, Metrics* rows,
-             Status* statuses);
+             Status* statuses, Oversized oversized = Oversized::rows);
 
   const Model& model() const { return *model_; }
 

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from map_space_helpers import layers, machines
 
-from experiments.exhaustive.enumeration import Batch, Enumeration
+from experiments.exhaustive.enumeration import Enumeration, Vectors
 from experiments.exhaustive.restriction import Choices
 from maestro_env.map_space import TILES, MapSpace
 from maestro_env.mapping import Mapping
@@ -89,6 +89,6 @@ def brute_force(case: Case) -> Truth:
     return Truth(len(mappings), len(values), frozenset(values.values()), optimal)
 
 
-def batches(enumeration: Enumeration) -> Sequence[Batch]:
+def batches(enumeration: Enumeration) -> Sequence[Vectors]:
     units = (enumeration.unit(index) for index in range(enumeration.units))
     return [batch for frames in units for batch in enumeration.batches(frames)]

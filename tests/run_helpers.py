@@ -7,28 +7,32 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from experiments.files import write_record
 from experiments.run.__main__ import main
 
+LAYER = "gemm:M=64,N=64,K=64"
 FILES = {
     "best_cost.json",
     "best_mapping.json",
     "best_mapping.m",
     "best_mapping.txt",
+    "cells",
     "config.json",
     "convergence.png",
     "convergence.svg",
     "summary.json",
     "trace.csv.gz",
-    "versions.json",
 }
-SAMPLES = 600
+SAMPLES = 120
 
 
 def run(out: Path, *flags: str, samples: int = SAMPLES) -> int:
-    return main([f"--out={out}", f"--samples={samples}", *flags])
+    """Search with two mappers unless flags say otherwise."""
+    return main([f"--out={out}", f"--samples={samples}", "--mapper=random,ga", *flags])
 
 
 def load(path: Path) -> Any:
@@ -36,7 +40,19 @@ def load(path: Path) -> Any:
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
+
+
+def edit(path: Path, change: Callable[[dict[str, Any]], object], sealed: bool) -> None:
+    """Change a record; with ``sealed`` as if it had been written so."""
+    entry = load(path)
+    change(entry)
+    if sealed:
+        entry.pop("digest")
+        write_record(path, entry)
+    else:
+        path.write_text(json.dumps(entry))
 
 
 def trace_rows(out: Path) -> list[list[str]]:

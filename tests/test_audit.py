@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Callable
@@ -10,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from run_helpers import load, run
+from compare_helpers import compare
+from run_helpers import edit, load, run
 
 from experiments.audit.__main__ import main
 from mappers import MAPPERS
@@ -23,6 +23,12 @@ def table(shown: str) -> list[list[str]]:
     """Cells of the rows of the printed table; columns stand two blanks apart."""
     rows = [re.split(r" {2,}", line.strip()) for line in shown.splitlines()]
     return [row for row in rows if row[0] in MAPPERS]
+
+
+@pytest.fixture(autouse=True)
+def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save the time that pictures take."""
+    monkeypatch.setattr("experiments.compare.job.draw", lambda *_: [])
 
 
 @pytest.fixture(scope="module")
@@ -96,51 +102,35 @@ def test_a_run_without_valid_mapping(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert table(capsys.readouterr().out) == [["random", "0", "no valid mapping"]]
 
 
-def _config(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
-    def damage(directory: Path) -> None:
-        config = load(directory / "config.json")
-        change(config)
-        (directory / "config.json").write_text(json.dumps(config))
-
-    return damage
-
-
-def _point(point: list[int]) -> Callable[[Path], object]:
-    def damage(directory: Path) -> None:
-        summary = load(directory / "summary.json")
-        summary["mappers"]["ga"]["seeds"][0]["best_point"] = point
-        (directory / "summary.json").write_text(json.dumps(summary))
-
-    return damage
+def test_problems_of_a_comparison_have_a_table_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layers = "mobilenetv2_l2,gemm:M=64,N=64,K=64"
+    out = tmp_path / "out"
+    assert compare(out, f"--layers={layers}", "--mappers=random", samples=20, seeds=11) == 0
+    capsys.readouterr()
+    assert main([str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("roofline") >= 2
+    assert [row[1] for row in table(shown)] == [str(seed) for seed in range(11)] * 2
 
 
-DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no directory": (shutil.rmtree, "config.json: No such file or directory"),
-    "no summary": (lambda out: (out / "summary.json").unlink(), "summary.json: No such file"),
-    "no trace": (lambda out: (out / "trace.csv.gz").unlink(), "trace.csv.gz: No such file"),
-    "no JSON": (lambda out: (out / "config.json").write_text("{"), "config.json: Expecting"),
-    "no object": (lambda out: (out / "config.json").write_text("[]"), "not a JSON object"),
-    "trace cut": (lambda out: (out / "trace.csv.gz").write_bytes(b"\x1f\x8b"), "trace.csv.gz"),
-    "no layer": (_config(lambda config: config.pop("layer")), "KeyError('layer')"),
-    "no seeds": (_config(lambda config: config["config"].pop("seeds")), "KeyError('seeds')"),
-    "layer a list": (_config(lambda config: config.update(layer=[])), "config.json"),
-    "flags a list": (_config(lambda config: config.update(config=[1])), "config.json"),
-    "seeds a number": (_config(lambda config: config["config"].update(seeds=1)), "config.json"),
-    "unknown flag": (_config(lambda config: config["config"].update(colour="red")), "colour"),
-    "unknown model": (_config(lambda config: config["config"].update(model="oracle")), "oracle"),
-    "model a list": (_config(lambda config: config["config"].update(model=[])), "config.json"),
-    "no PEs": (_config(lambda config: config["hardware"].update(num_pes=0)), "num_pes"),
-    "extent a text": (_config(lambda config: config["layer"]["extents"].update(K="1")), "K"),
-    "other layer": (_config(lambda config: config["layer"]["extents"].update(K=17)), "latency"),
-    "point out of range": (_point([10**6] * 13), "best_point of ga"),
-    "short point": (_point([0]), "best_point of ga"),
-    "other point": (_point([0] * 13), "but the best in trace.csv.gz is"),
+SETTINGS: dict[str, tuple[str, Callable[[dict[str, Any]], object], str]] = {
+    "no layer": ("goal", lambda entry: entry.pop("layer"), "KeyError('layer')"),
+    "layer a list": ("goal", lambda entry: entry.update(layer=[]), "goal.json"),
+    "no samples": ("config", lambda entry: entry["config"].pop("samples"), "'samples'"),
+    "settings a list": ("config", lambda entry: entry.update(config=[1]), "goal.json"),
+    "unknown model": ("config", lambda entry: entry["config"].update(model="oracle"), "oracle"),
+    "no PEs": ("goal", lambda entry: entry["hardware"].update(num_pes=0), "num_pes"),
+    "extent a text": ("goal", lambda entry: entry["layer"]["extents"].update(K="1"), "K"),
+    "other layer": ("goal", lambda entry: entry["layer"]["extents"].update(K=17), "latency"),
 }
 
 
-@pytest.mark.parametrize(("damage", "message"), DAMAGES.values(), ids=DAMAGES)
-def test_bad_input_is_one_line(
-    damage: Callable[[Path], object],
+@pytest.mark.parametrize(("name", "change", "message"), SETTINGS.values(), ids=SETTINGS)
+def test_settings_that_cannot_be_are_one_line(
+    name: str,
+    change: Callable[[dict[str, Any]], object],
     message: str,
     exploited: Path,
     tmp_path: Path,
@@ -148,8 +138,9 @@ def test_bad_input_is_one_line(
 ) -> None:
     directory = tmp_path / "run"
     shutil.copytree(exploited, directory)
+    (path,) = directory.rglob(f"{name}.json")
+    edit(path, change, sealed=True)
     capsys.readouterr()
-    damage(directory)
     assert main([str(directory)]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""

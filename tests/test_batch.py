@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from core_outcomes import drawn_hardware, drawn_layer
 from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import steady
@@ -21,10 +22,10 @@ from maestro_env import _native
 from maestro_env.errors import MapSpaceError
 from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
-from maestro_env.map_space import MapSpace
+from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.models import DEFAULT_MODEL, MODELS
 from maestro_env.objectives import OBJECTIVES, column
-from maestro_env.problem import OK, Problem, Rows
+from maestro_env.problem import OK, STATUSES, Problem, Rows
 
 
 def problem(layer: Layer, model: str = DEFAULT_MODEL) -> Problem:
@@ -52,6 +53,28 @@ def test_buffers_of_huge_layers_do_not_wrap(model: str, layer: Layer) -> None:
     for objective in OBJECTIVES.values():
         bound = objective.bound(layer, task.hardware)
         assert objective.function(valid).min() >= bound * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_scores_are_the_values_and_statuses_of_rows(model: str) -> None:
+    seen: set[str] = set()
+    columns = OBJECTIVES["edp"].columns
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        layer, hardware = drawn_layer(rng), drawn_hardware(rng)
+        space = MapSpace(layer, hardware, str(rng.choice(list(SCHEMAS))))
+        # Small tiles, so that some fit.
+        points = (space.sample(150, rng) * rng.random((150, 1)) ** 4).astype(np.int32)
+        judge = _native.BatchEvaluator(
+            model, layer.native, hardware.native, guarded=bool(rng.integers(2))
+        )
+        rows, codes = judge.evaluate(space.native, points)
+        expected = np.where(codes == OK, rows[:, columns].prod(axis=1), np.inf)
+        values, statuses = judge.score(space.native, points, columns)
+        assert statuses.tobytes() == codes.tobytes(), f"{layer} on {hardware}"
+        np.testing.assert_array_equal(values, expected)
+        seen.update(STATUSES[code] for code in codes)
+    assert {"ok", "l1_overflow", "l2_overflow"} <= seen
 
 
 def test_points_may_change_while_they_are_evaluated() -> None:

@@ -190,7 +190,7 @@ def test_refits_are_at_geometrically_growing_sizes(taught: list[Floats], growth:
 def test_targets_are_decades_and_an_invalid_point_is_as_bad_as_the_worst(
     taught: list[Floats],
 ) -> None:
-    space = MapSpace(find_layer("mobilenetv2_l2"), replace(PRESETS["paper"], l1_bytes=2000))
+    space = MapSpace(find_layer("mobilenetv2_l2"), replace(PRESETS["unlimited"], l1_bytes=2000))
     values, _ = search("bo:initial=300", space, 310).trace
     [targets] = taught
     valid = np.isfinite(values[:300])
@@ -226,7 +226,7 @@ def test_a_layer_of_one_element_is_searched() -> None:
 @pytest.mark.parametrize(
     "space",
     [
-        MapSpace(Layer("GEMM", {"M": 10**6, "N": 30, "K": 10**6}), PRESETS["paper"]),
+        MapSpace(Layer("GEMM", {"M": 10**6, "N": 30, "K": 10**6}), PRESETS["unlimited"]),
         MapSpace(Layer("DSCONV", {"C": 9, "Y": 20, "X": 20, "R": 3, "S": 3}), PRESETS["edge"]),
         MapSpace(SMALL.layer, SMALL.hardware, "full17"),
         MapSpace(SMALL.layer, SMALL.hardware, "paper10", "divisors"),

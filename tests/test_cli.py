@@ -11,15 +11,15 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from run_helpers import contents, interrupt_after_import, load, run
+from run_helpers import contents, interrupt_after_import, run
 
 from experiments import cli, flags
 from experiments.bench.job import BenchConfig
 from experiments.cluster.job import ClusterConfig
 from experiments.compare.config import CompareConfig
-from experiments.config import RunConfig
 from experiments.exhaustive.config import ExhaustiveConfig
 from experiments.run.__main__ import main
+from experiments.run.job import RunConfig
 
 COMMANDS = sorted(path.parent.name for path in Path(cli.__file__).parent.glob("*/__main__.py"))
 
@@ -57,13 +57,13 @@ BAD_INPUT = {
     "digit groups": (["--samples=1_000"], "'1_000'; allowed: integers from 1"),
     "other digits": (["--samples=٣"], "'٣'; allowed: integers from 1"),
     "plus": (["--seeds=+5"], "'+5'; allowed: integers from 1"),
-    "all and more": (["--mapper=all,ga"], "'all' stands alone"),
+    "all and more": (["--mapper=all,ga"], "'all' cannot be combined"),
     "no directory": (["--out="], "argument --out: '' is empty; give a directory name"),
     "blank directory": (["--out= "], "argument --out: ' ' is empty"),
     "unknown flag": (["--sample=1"], "--sample=1"),
     "line break": (["--objective=e\np"], "unknown objective 'e p'"),
     "resume without directory": (["--resume"], "--out DIR"),
-    "resume of nothing": (["--resume", "--out=nothing"], "nothing/config.json"),
+    "resume of nothing": (["--resume", "--out=nothing"], "there is no directory nothing"),
 }
 
 
@@ -146,13 +146,13 @@ def test_ctrl_c_in_the_benchmark(module: str) -> None:
 
 
 def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
+    flags = (f"--out={out}", "--samples=600", "--mapper=random")
     status, lines = interrupt_after_import(
-        "matplotlib.backends._backend_agg", "experiments.run", f"--out={out}", "--samples=600"
+        "matplotlib.backends._backend_agg", "experiments.run", *flags
     )
     assert status == 130
-    assert f"the trace so far is in {out}; continue with: " in lines[-1]
+    assert f"what is finished is in {out}; continue with: " in lines[-1]
     assert "Traceback" not in "".join(lines)
-    assert load(out / "summary.json")["interrupted"] is True
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -186,6 +186,18 @@ def test_ctrl_c_deferred_is_answered_at_the_end() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert done
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [("> /dev/full", "No space left on device"), (">&-", "it is closed")],
+    ids=["full", "closed"],
+)
+def test_an_output_that_takes_nothing_is_one_line(target: str, reason: str, out: Path) -> None:
+    command = f"{sys.executable} -m experiments.run --list-layers {target}"
+    ended = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 74
+    assert ended.stderr == f"error: cannot write to stdout: {reason}\n"
 
 
 def test_a_reader_that_goes_away_is_no_traceback(out: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,21 +17,23 @@ from planted import LATENCY, PARTITION, planted
 import mappers
 from clustering import Samples, cluster
 from experiments import machine
-from experiments.config import RunConfig, resolve
 from experiments.datasets import Collected, collect, default_cache, describe
 from experiments.files import RecordError
-from experiments.goals import Goal
+from experiments.goals import Goal, ProblemConfig, make_goal
 from experiments.searches import run_search
 from maestro_env.evaluator import Evaluator
+from maestro_env.hardware import find_hardware
 from maestro_env.objectives import find_objective
+from maestro_env.workloads import find_layer
 from mappers.agents.grouping import AgentsError
 
 SAMPLES = 40
 RESNET = "conv:K=64,C=64,Y=58,X=58,R=3,S=3"
 
 
-def goal(**flags: object) -> Goal:
-    return resolve(replace(RunConfig(layer=RESNET, objective="latency"), **flags))
+def goal(layer: str = RESNET, objective: str = "latency", **flags: Any) -> Goal:
+    config = ProblemConfig(**flags)
+    return make_goal(config, find_layer(layer), find_hardware(config.hardware), objective)
 
 
 def gather(cache: Path, policy: str = "random", samples: int = SAMPLES, seed: int = 0) -> Collected:
@@ -143,11 +145,22 @@ def test_the_digest_is_of_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # Damage
 
 
+def shuffle(path: Path, place: Path) -> bytes:
+    """The same points and values in another order, as a sound archive."""
+    with np.load(path) as arrays:
+        kept = dict(arrays)
+    order = np.random.default_rng(0).permutation(len(kept["values"]))
+    kept["points"], kept["values"] = kept["points"][order], kept["values"][order]
+    np.savez_compressed(place, **kept)
+    return place.read_bytes()
+
+
 def test_a_damaged_file_is_told_of_and_replaced(tmp_path: Path) -> None:
     first = gather(tmp_path)
     whole = first.path.read_bytes()
     other = gather(tmp_path, seed=1).path
-    for damaged in (b"", b"no archive", whole[:-30], other.read_bytes()):
+    shuffled = shuffle(first.path, tmp_path / "shuffled.npz")
+    for damaged in (b"", b"no archive", whole[:-30], other.read_bytes(), shuffled):
         first.path.write_bytes(damaged)
         again = gather(tmp_path)
         assert again.spent == SAMPLES

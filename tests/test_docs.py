@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import experiments.flags
 from maestro_env.cost import Cost
-from maestro_env.hardware import find_hardware
-from maestro_env.map_space import MapSpace
+from maestro_env.hardware import PRESETS, find_hardware
+from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.models import MODELS
 from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.workloads import find_layer
@@ -22,7 +25,24 @@ from mappers import MAPPERS
 
 DOCS = Path(__file__).parents[1] / "docs"
 README = DOCS.parent / "README.md"
-SNIPPETS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+PAGES = (README, *sorted(DOCS.glob("*.md")))
+# A block of Python, and the output that may stand below it.
+SNIPPET = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
+SNIPPETS = [
+    pytest.param(*found.groups(), id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number, found in enumerate(SNIPPET.finditer(page.read_text(encoding="utf-8")), start=1)
+]
+COMMANDS = [
+    pytest.param(module, flags, id=f"{page.stem}: {module} {' '.join(flags.split())}")
+    for page in PAGES
+    for module, flags in re.findall(
+        r"^python -m (experiments\.\w+)(.*)$",
+        re.sub(r"\\\n *", "", page.read_text(encoding="utf-8")),
+        re.MULTILINE,
+    )
+]
+LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 FILLED = {"x": True, "": False}
 
 
@@ -80,15 +100,57 @@ def test_every_mapper_is_introduced_with_its_file() -> None:
         assert MAPPERS[name].startswith(f"mappers.{file.removesuffix('.py')}:")
 
 
-def test_the_pictures_exist() -> None:
-    for page in (DOCS / "models.md", README):
-        pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
-        assert pictures
-        assert all((page.parent / picture).is_file() for picture in pictures)
+def headings(page: Path) -> set[str]:
+    """Return the headings of a page as links name them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS)
-def test_the_snippets_run(snippet: str) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_pictures_lead_somewhere(page: Path) -> None:
+    for path, heading in LINK.findall(page.read_text(encoding="utf-8")):
+        target = page.parent / path if path else page
+        assert target.exists(), path
+        assert not heading or heading in headings(target), heading
+
+
+def test_the_readme_has_snippets() -> None:
+    assert len(SNIPPETS) >= 5
+
+
+def test_every_schema_is_in_the_glossary() -> None:
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    assert all(f"`{schema}`" in text for schema in SCHEMAS)
+
+
+def test_every_preset_is_in_the_table_of_machines() -> None:
+    text = (DOCS / "mapping.md").read_text(encoding="utf-8")
+    assert all(re.search(rf"^\| `{preset}`", text, re.MULTILINE) for preset in PRESETS)
+
+
+def test_the_hardware_file_is_read(tmp_path: Path) -> None:
+    text = (DOCS / "mapping.md").read_text(encoding="utf-8")
+    path = tmp_path / "chip.yaml"
+    path.write_text(re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)[0])
+    assert find_hardware(str(path)).num_pes == 256
+
+
+@pytest.mark.parametrize(("module", "flags"), COMMANDS)
+def test_the_commands_have_these_flags(
+    module: str, flags: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = experiments.flags.run
+    monkeypatch.setattr(
+        experiments.flags,
+        "run",
+        lambda config, _, module, argv: run(config, lambda _: 0, module, argv),
+    )
+    main = import_module(f"{module}.__main__").main
+    assert main(shlex.split(flags, comments=True)) == 0
+
+
+@pytest.mark.parametrize(("snippet", "output"), SNIPPETS)
+def test_the_snippets_run(snippet: str, output: str | None) -> None:
     if "stable_baselines3" in snippet:
         pytest.importorskip("stable_baselines3")
     # On a busy machine torch's threads mostly wait for each other.
@@ -98,3 +160,4 @@ def test_the_snippets_run(snippet: str) -> None:
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout
+    assert output is None or ended.stdout == output

@@ -202,6 +202,6 @@ def test_clusters_are_listed_from_the_outermost() -> None:
 
 
 def test_a_single_level_has_no_clusters() -> None:
-    problem = Problem(MapSpace(find_layer("vgg16_l2"), PRESETS["paper"]), "exact")
+    problem = Problem(MapSpace(find_layer("vgg16_l2"), PRESETS["unlimited"]), "exact")
     cost, _ = problem.evaluate_mapping(Mapping((nest(("K", 1, True)),)))
     assert (cost.clusters, cost.cluster_accesses, cost.cluster_l1_bytes) == ((), 0, 0)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exhaustive_helpers import Case, brute_force
-from run_helpers import contents, interrupt_after_import, load
+from run_helpers import contents, edit, interrupt_after_import, load
 
 from experiments import flags
 from experiments.exhaustive import job
@@ -222,29 +222,25 @@ def test_ctrl_c_while_the_command_starts(module: str, out: Path) -> None:
     assert not out.exists()
 
 
-DAMAGE: dict[str, tuple[str, Any, str]] = {
-    "units": ("units", 10**6, "1000000 of "),
-    "no units": ("units", -1, "units: -1"),
-    "counts": ("valid", "many", "valid: 'many'"),
-    "best": ("best", 1.0, "but the best is 1.0"),
-    "no best": ("best", None, "do not fit"),
-    "point": ("best_point", [0], "of shape [N, 11]"),
+DAMAGE: dict[str, tuple[dict[str, Any], bool, str]] = {
+    "edited": ({"units": 0}, False, "does not fit its digest: it was changed"),
+    "best": ({"best": 1.0}, True, "but the best is 1.0"),
+    "no best": ({"best": None}, True, "but the best is None"),
+    "point": ({"best_point": [0]}, True, "of shape [N, 11]"),
 }
 
 
-@pytest.mark.parametrize(("name", "value", "message"), DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize(("change", "sealed", "message"), DAMAGE.values(), ids=DAMAGE)
 def test_damaged_files_are_refused(
-    name: str,
-    value: Any,
+    change: dict[str, Any],
+    sealed: bool,
     message: str,
     machine: str,
     out: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert enumerate_(out, machine, f"--fix={FIXED}") == 0
-    report = load(out / "optimum.json")
-    report["found"][name] = value
-    (out / "optimum.json").write_text(json.dumps(report))
+    edit(out / "optimum.json", lambda report: report["found"].update(change), sealed)
     before = contents(out)
     capsys.readouterr()
     assert enumerate_(out, machine, f"--fix={FIXED}", "--resume") == 2
@@ -334,7 +330,7 @@ BAD_FLAGS = {
         "l2_tile_M with l1_tile_M: 8,002,000 choices; allowed: 4,194,304",
     ),
     "huge": (["--layer=vgg16_l2", "--tiles=integers"], " mappings, of which "),
-    "resume": (["--resume", "--out=nothing"], "nothing/optimum.json"),
+    "resume": (["--resume", "--out=nothing"], "there is no directory nothing"),
     "resume nowhere": (["--resume"], "--out DIR"),
 }
 

@@ -12,8 +12,8 @@ from planted import planted
 from experiments.cluster.__main__ import main as cluster_main
 from experiments.compare.__main__ import main as compare_main
 from experiments.gamma_parity.__main__ import main as parity_main
-from experiments.records import read_run, read_task
 from experiments.run.__main__ import main as run_main
+from experiments.study import read_all
 from mappers import make_mapper
 
 Refused = Callable[[str, str], str]
@@ -105,7 +105,8 @@ def test_a_run_can_be_read_without_its_file_of_groups(tmp_path: Path) -> None:
     path, out = written({"a": NAMES}, tmp_path), tmp_path / "out"
     assert run_main([f"--mapper=marl:groups={path}", "--samples=40", f"--out={out}"]) == 0
     path.unlink()
-    assert read_task(out, read_run(out)).mappers == (f"marl:groups={path}",)
+    ((_, (search,)),) = read_all(out)
+    assert search.cell.mapper == f"marl:groups={path}"
 
 
 @pytest.mark.parametrize("mapper", ["marl", "marl_clustered", "marl_mlp"])

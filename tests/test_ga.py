@@ -11,7 +11,7 @@ from maestro_env.workloads import find_layer
 from mappers import make_mapper
 from mappers.base import AskTellMapper
 
-SPACE = MapSpace(find_layer("vgg16_l2"), PRESETS["paper"])
+SPACE = MapSpace(find_layer("vgg16_l2"), PRESETS["unlimited"])
 PARENTS = SPACE.sample(100, np.random.default_rng(7))
 
 

@@ -8,7 +8,7 @@ from run_helpers import interrupt_after_import
 
 from experiments.gamma_parity import job
 from experiments.gamma_parity.__main__ import main
-from experiments.gamma_parity.job import Comparison, Measured
+from experiments.gamma_parity.job import Measured, Verdict
 
 
 def test_a_comparison_is_of_median_and_worst_and_of_best_and_median() -> None:
@@ -19,7 +19,7 @@ def test_a_comparison_is_of_median_and_worst_and_of_best_and_median() -> None:
         ([1.0, 3.1, 3.2], False, True),
         ([np.inf, np.inf], False, False),
     ):
-        each = Comparison(original, np.array(ours))
+        each = Verdict(original, np.array(ours))
         assert (each.median_holds, each.best_holds) == (median, best)
 
 

@@ -215,7 +215,7 @@ def exploit() -> Mapping:
 
 
 def test_the_guard_catches_what_gamma_was_found_to_exploit() -> None:
-    problem = Problem(MapSpace(find_layer("mobilenetv2_l2"), PRESETS["paper"]), "maestro")
+    problem = Problem(MapSpace(find_layer("mobilenetv2_l2"), PRESETS["unlimited"]), "maestro")
     believed, status = replace(problem, guard=False).evaluate_mapping(exploit())
     assert status == "ok"
     assert believed.latency_cycles < believed.macs / 1024 == 16 * 32 * 112 * 112 / 1024
@@ -224,7 +224,7 @@ def test_the_guard_catches_what_gamma_was_found_to_exploit() -> None:
 
 def search_without_guard() -> tuple[Problem, Evaluator]:
     problem = Problem(
-        MapSpace(find_layer("mobilenetv2_l2"), PRESETS["paper"]), "maestro", guard=False
+        MapSpace(find_layer("mobilenetv2_l2"), PRESETS["unlimited"]), "maestro", guard=False
     )
     evaluator = Evaluator(problem, find_objective("latency"), budget=4000)
     make_mapper("ga").search(evaluator, 4000, np.random.default_rng(0))
@@ -262,13 +262,13 @@ def test_a_batch_is_bitwise_the_same_for_any_threads_and_split(model: str, name:
 @pytest.mark.parametrize("guard", [True, False])
 @pytest.mark.parametrize("name", ["mobilenetv2_l2", "vgg16_l9", "gpt2_l3"])
 def test_a_mapping_too_large_keeps_its_figures(name: str, guard: bool) -> None:
-    roomy = Problem(MapSpace(find_layer(name), PRESETS["paper"]), "maestro", guard)
+    roomy = Problem(MapSpace(find_layer(name), PRESETS["unlimited"]), "maestro", guard)
     batch = roomy.space.sample(1000, np.random.default_rng(4))
     free = roomy.evaluate(batch)
     ok = free.status == STATUSES.index("ok")
     l1, l2 = (column(free.metrics, name).copy() for name in ("l1_bytes", "l2_bytes"))
     limits = int(np.median(l1[ok])), int(np.median(l2[ok]))
-    tight = replace(PRESETS["paper"], l1_bytes=limits[0], l2_bytes=limits[1])
+    tight = replace(PRESETS["unlimited"], l1_bytes=limits[0], l2_bytes=limits[1])
     limited = Problem(MapSpace(roomy.layer, tight), "maestro", guard).evaluate(batch)
     np.testing.assert_array_equal(limited.metrics, free.metrics)
     expected = np.where(

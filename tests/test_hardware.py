@@ -11,9 +11,10 @@ from maestro_env.hardware import Hardware, find_hardware
 
 
 def test_presets_are_the_published_machines() -> None:
-    paper, edge, cloud = map(find_hardware, ("paper", "edge", "cloud"))
-    assert (paper.num_pes, paper.noc_latency) == (1024, 1)
-    assert {paper.noc_bw, paper.offchip_bw, paper.l1_bytes, paper.l2_bytes} == {2**30}
+    unlimited, edge, cloud = map(find_hardware, ("unlimited", "edge", "cloud"))
+    assert (unlimited.num_pes, unlimited.noc_latency) == (1024, 1)
+    limits = {unlimited.noc_bw, unlimited.offchip_bw, unlimited.l1_bytes, unlimited.l2_bytes}
+    assert limits == {2**30}
     assert (edge.num_pes, edge.l1_bytes, edge.l2_bytes) == (168, 512, 108_000)
     assert (edge.noc_bw, edge.offchip_bw) == (64, 16)
     assert (cloud.num_pes, cloud.l1_bytes, cloud.l2_bytes) == (256 * 256, 512, 24 * 2**20)

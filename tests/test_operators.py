@@ -50,7 +50,7 @@ def test_a_mutant_is_in_the_space_and_changes_to_a_draw_or_a_neighbour(
 
 
 def test_mutation_changes_one_parameter_at_least_and_as_many_as_it_should() -> None:
-    space = MapSpace(find_layer("vgg16_l2"), PRESETS["paper"])
+    space = MapSpace(find_layer("vgg16_l2"), PRESETS["unlimited"])
     points = np.zeros((4000, len(space.sizes)), np.int32)
     fresh = np.ones_like(points)
     changed = mutate(points, fresh, space, 0.0, 0.0, np.random.default_rng(0))

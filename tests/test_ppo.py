@@ -19,7 +19,7 @@ from maestro_env.workloads import find_layer
 from mappers import make_mapper
 from mappers.ppo import PpoConfig
 
-PROBLEM = Problem(MapSpace(find_layer("resnet18_l2"), PRESETS["paper"]))
+PROBLEM = Problem(MapSpace(find_layer("resnet18_l2"), PRESETS["unlimited"]))
 
 
 def values(text: str, budget: int, seed: int = 0) -> np.ndarray:

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from experiments.config import Task
+from experiments.cells import Finished
 from experiments.flags import argument
-from experiments.records import read_run, read_task
-from experiments.searches import Search
+from experiments.goals import Goal
+from experiments.study import read_all
 from experiments.tables import new_table, print_table
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
@@ -30,7 +30,7 @@ _REAL = (_OK, "l1_overflow", "l2_overflow")
 class AuditConfig:
     """Score a run's best mappings under both models: are their figures possible?"""
 
-    rundir: str = argument("a directory experiments.run has written")
+    rundir: str = argument("a directory of experiments.run or experiments.compare")
 
 
 @dataclass(frozen=True)
@@ -77,16 +77,17 @@ class Audit:
 
 
 class Auditor:
-    """Scores mappings of a run's layer on its hardware.
+    """Scores mappings of a goal's layer on its hardware.
 
     Args:
-        task: what the run searched.
+        goal: of the searches.
     """
 
-    def __init__(self, task: Task) -> None:
-        self._objective = task.objective
-        # Not the run's space, which may tile R and S: maestro refuses it, but not all its mappings.
-        space = MapSpace(task.problem.layer, task.problem.hardware)
+    def __init__(self, goal: Goal) -> None:
+        self._objective = goal.objective
+        # Not the goal's space, which may tile R and S: maestro refuses it, but not all its
+        # mappings.
+        space = MapSpace(goal.problem.layer, goal.problem.hardware)
         self._maestro = Problem(space, "maestro", guard=False)
         self._guarded = Problem(space, "maestro")
         self._exact = Problem(space, "exact")
@@ -104,13 +105,11 @@ class Auditor:
 
 def execute(config: AuditConfig) -> int:
     """Score, print, and return the exit status."""
-    directory = Path(config.rundir)
-    run = read_run(directory)
-    task = read_task(directory, run)
-    auditor = Auditor(task)
-    if warning := auditor.warning():
-        print(f"warning: {warning}", file=sys.stderr)
-    print_table(_table(task, auditor, run.searches))
+    for goal, searches in read_all(Path(config.rundir)):
+        auditor = Auditor(goal)
+        if warning := auditor.warning():
+            print(f"warning: {warning}", file=sys.stderr)
+        print_table(_table(goal, auditor, searches))
     return 0
 
 
@@ -121,13 +120,13 @@ def _score(problem: Problem, objective: Objective, mapping: Mapping) -> Score:
     return Score(objective.of(cost.figures()), cost.latency_cycles, status)
 
 
-def _table(task: Task, auditor: Auditor, searches: tuple[Search, ...]) -> Table:
-    layer, hardware = task.problem.layer, task.problem.hardware
+def _table(goal: Goal, auditor: Auditor, searches: list[Finished]) -> Table:
+    layer, hardware = goal.problem.layer, goal.problem.hardware
     roofline = latency_bound(layer, hardware)
-    figures = tuple(dict.fromkeys((task.objective.name, "latency")))
+    figures = tuple(dict.fromkeys((goal.objective.name, "latency")))
     table = new_table(
         f"{layer} ({layer.operator} {layer.dimensions}) on {hardware.name}, searched for "
-        f"{task.objective.name} ({task.objective.unit}) under {task.config.model}; "
+        f"{goal.objective.name} ({goal.objective.unit}) under {goal.problem.model}; "
         f"roofline {roofline:,} cycles",
         ("mapper", "seed", "verdict on maestro"),
         (
@@ -137,20 +136,20 @@ def _table(task: Task, auditor: Auditor, searches: tuple[Search, ...]) -> Table:
         ),
     )
     for search in searches:
-        cells = _cells(task, auditor, search.best_point, roofline)
-        table.add_row(search.mapper, str(search.seed), *cells)
+        cells = _figures(goal, auditor, search.best_point, roofline)
+        table.add_row(search.cell.mapper, str(search.cell.seed), *cells)
     return table
 
 
-def _cells(
-    task: Task, auditor: Auditor, best_point: tuple[int, ...] | None, roofline: float
+def _figures(
+    goal: Goal, auditor: Auditor, best_point: tuple[int, ...] | None, roofline: float
 ) -> Iterator[str]:
     if best_point is None:
         yield "no valid mapping"
         return
-    audit = auditor.audit(task.problem.space.decode(np.array(best_point, dtype=np.int32)))
+    audit = auditor.audit(goal.problem.space.decode(np.array(best_point, dtype=np.int32)))
     yield audit.verdict(roofline)
-    if task.objective.name != "latency":
+    if goal.objective.name != "latency":
         yield from _compared(audit.maestro.value, audit.exact.value, "{:.4g}")
     yield from _compared(audit.maestro.cycles, audit.exact.cycles, "{:,.0f}")
     yield _number(audit.maestro.cycles / roofline, "{:.2f}")

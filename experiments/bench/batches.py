@@ -29,8 +29,8 @@ _FIGURES = {
 }
 
 
-def space_of(layer: str, schema: str = "legal13", hardware: str = "paper") -> MapSpace:
-    """Return the space that is measured: most figures are for the accelerator ``paper``."""
+def space_of(layer: str, schema: str = "legal13", hardware: str = "unlimited") -> MapSpace:
+    """Return the space that is measured: most figures are for the accelerator ``unlimited``."""
     return MapSpace(find_layer(layer), find_hardware(hardware), schema)
 
 

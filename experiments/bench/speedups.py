@@ -41,7 +41,7 @@ def against_binary(path: str) -> Section:
         BinaryError: no MAESTRO binary.
     """
     with tempfile.TemporaryDirectory() as directory:
-        binary = MaestroBinary(Path(path), find_hardware("paper"), Path(directory))
+        binary = MaestroBinary(Path(path), find_hardware("unlimited"), Path(directory))
         rows = list(chain.from_iterable(_compare(binary, layer) for layer in LAYERS))
     return Section(
         "maestro_binary",

@@ -28,7 +28,7 @@ from experiments.datasets import Collected, collect, default_cache
 from experiments.files import RecordError, make_directory, safe_name, write_text
 from experiments.flags import UsageError, option
 from experiments.goals import Goal, ProblemConfig, find_mappers, make_goal, require_fit
-from experiments.progress import Bar, new_progress
+from experiments.progress import Bar, best_note
 from experiments.tables import new_table, print_table
 from maestro_env.errors import UnknownNameError
 from maestro_env.evaluator import Evaluator
@@ -151,8 +151,8 @@ def _collect(config: ClusterConfig, goal: Goal) -> Collected:
         def follow(evaluator: Evaluator) -> None:
             nonlocal bar
             if bar is None:
-                bar = Bar(shown.enter_context(new_progress()), config.policy, config.samples)
-            bar.follow(evaluator)
+                bar = shown.enter_context(Bar(config.policy, config.samples))
+            bar.show(evaluator.used, best_note(evaluator))
 
         cache = default_cache() if config.cache is None else Path(config.cache)
         return collect(goal, config.policy, config.samples, config.seed, cache, follow)

@@ -1,4 +1,4 @@
-"""Tables of a comparison, for programs."""
+"""Tables of a study, for programs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.compare.config import Comparison
 from experiments.compare.tables import LEDGER, ledger
 from experiments.csv_files import csv_text
 from experiments.standings import Checkpoints, Contest, Standing, checkpoints, standings
+from experiments.study import Study
+from experiments.texts import printable
 
 _COLUMNS = (
     "layer",
@@ -29,11 +30,11 @@ _COLUMNS = (
 )
 
 
-def table_csv(comparison: Comparison, contests: Sequence[Contest]) -> str:
+def table_csv(study: Study, contests: Sequence[Contest]) -> str:
     """Return one row per layer, objective, mapper and checkpoint; no number is an empty cell."""
-    at = checkpoints(comparison.config.samples)
+    at = checkpoints(study.config.samples)
     rows = (
-        (contest.layer, contest.objective, mapper, *row)
+        (printable(contest.layer), contest.objective, printable(mapper), *row)
         for contest in contests
         for mapper, standing in standings(contest, at).items()
         for row in _rows(standing, at)
@@ -41,9 +42,9 @@ def table_csv(comparison: Comparison, contests: Sequence[Contest]) -> str:
     return csv_text(_COLUMNS, rows)
 
 
-def ledger_csv(comparison: Comparison, contests: Sequence[Contest]) -> str:
+def ledger_csv(study: Study, contests: Sequence[Contest]) -> str:
     """Return one row per mapper."""
-    rows = ((mapper, *ledger(contests, mapper).values()) for mapper in comparison.mappers)
+    rows = ((printable(mapper), *ledger(contests, mapper).values()) for mapper in study.mappers)
     return csv_text(("mapper", *LEDGER), rows)
 
 
@@ -52,9 +53,9 @@ def seconds_csv(contests: Sequence[Contest]) -> str:
     header = ("layer", "objective", "mapper", "seed", "seconds", "model_seconds", "commit")
     rows = (
         (
-            contest.layer,
+            printable(contest.layer),
             contest.objective,
-            mapper,
+            printable(mapper),
             each.cell.seed,
             each.seconds,
             each.model_seconds,

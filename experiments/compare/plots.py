@@ -10,59 +10,73 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import cli
-from experiments.compare.config import Comparison
 from experiments.files import distinct_name
 from experiments.plots import STYLES, add_legend, draw_bound, draw_curves, save, set_title, tidy
 from experiments.standings import Contest, profiles
+from experiments.study import Study
+from experiments.texts import in_picture
 
-_GRID = 100
+# More lines than these hide each other.
+_FEW_SEARCHES = 20
+_GRID = 500
 _PROFILE_TO = 10.0
 _PROFILE_POINTS = 200
 
 
-def draw(comparison: Comparison, contests: Sequence[Contest], directory: Path) -> Iterator[Path]:
+def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator[Path]:
     """Draw everything that searches are there for; yield the PNG files."""
     for contest in contests:
         if any(contest.searches.values()):
             name = f"convergence-{distinct_name(contest.layer)}-{contest.objective}.png"
             with cli.deferred():
-                save(_convergence(comparison, contest), directory / name)
+                draw_convergence(study, contest, directory / name)
             yield directory / name
     path = directory / "profile.png"
     with cli.deferred():
-        save(_profile(comparison, contests), path)
+        save(_profile(study, contests), path)
     yield path
 
 
-def _convergence(comparison: Comparison, contest: Contest) -> Figure:
+def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
+    """Draw the best so far of every mapper on a problem, to a PNG file and an SVG file beside it.
+
+    Raises:
+        RecordError: the files cannot be written.
+    """
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
-    samples = comparison.config.samples
+    samples, goal = study.config.samples, contest.goal
     grid = np.unique(np.geomspace(1, samples, _GRID).astype(int))
+    few = sum(map(len, contest.searches.values())) <= _FEW_SEARCHES
     for (mapper, found), style in zip(contest.searches.items(), cycle(STYLES)):
         if found:
-            draw_curves(axes, mapper, grid, contest.bests(mapper, grid), *style)
-    objective, hardware = contest.goal.objective, contest.goal.problem.hardware.name
-    draw_bound(axes, contest.goal.lower_bound)
-    set_title(axes, f"{contest.layer} on {hardware}: {contest.objective}", _facts(comparison))
+            draw_curves(axes, mapper, grid, contest.bests(mapper, grid), *style, each=few)
+    draw_bound(axes, goal.lower_bound)
+    layer = goal.problem.layer
+    title = f"{contest.layer} on {goal.problem.hardware.name}: {contest.objective}"
+    set_title(axes, title, f"{layer.operator} {layer.dimensions}, {_facts(study)}")
     axes.set(
         xscale="log",
         yscale="log",
         xlabel="evaluations",
-        ylabel=f"best {contest.objective} so far ({objective.unit})",
+        ylabel=f"best {contest.objective} so far ({goal.objective.unit})",
     )
     axes.set_xlim(1, max(2, samples))
+    if not np.isfinite(contest.best_known):
+        axes.text(0.5, 0.5, "no valid mapping", transform=axes.transAxes, ha="center")
+        # Without a number there is no logarithmic scale.
+        axes.set_yscale("linear" if goal.lower_bound is None else "log")
     tidy(axes)
     add_legend(axes)
-    return figure
+    save(figure, png)
 
 
-def _profile(comparison: Comparison, contests: Sequence[Contest]) -> Figure:
+def _profile(study: Study, contests: Sequence[Contest]) -> Figure:
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     limits = np.geomspace(1, _PROFILE_TO, _PROFILE_POINTS)
-    made = profiles(contests, comparison.config.samples, limits)
-    for mapper, (colour, line) in zip(comparison.mappers, cycle(STYLES)):
+    made = profiles(contests, study.config.samples, limits)
+    for mapper, (colour, line) in zip(study.mappers, cycle(STYLES)):
         if mapper not in made:
             continue
         share, interval = made[mapper]
@@ -73,11 +87,11 @@ def _profile(comparison: Comparison, contests: Sequence[Contest]) -> Figure:
             color=colour,
             linestyle=line,
             linewidth=2,
-            label=mapper,
+            label=in_picture(mapper),
         )
         if interval is not None:
             axes.fill_between(limits, *interval, step="post", color=colour, alpha=0.15, linewidth=0)
-    set_title(axes, f"Performance profile over {len(contests)} problems", _facts(comparison))
+    set_title(axes, f"Performance profile over {len(contests)} problems", _facts(study))
     axes.set(
         xscale="log",
         xlabel="multiple of the best known",
@@ -90,7 +104,7 @@ def _profile(comparison: Comparison, contests: Sequence[Contest]) -> Figure:
     return figure
 
 
-def _facts(comparison: Comparison) -> str:
-    config, seeds = comparison.config, len(comparison.seeds)
+def _facts(study: Study) -> str:
+    config, seeds = study.config, len(study.seeds)
     several = f", 95 % bootstrap interval of {seeds} seeds" if seeds > 1 else ""
     return f"model {config.model}, {config.samples:,} samples a search{several}"

@@ -1,4 +1,4 @@
-"""Tables of a comparison, for people: one a problem, one over all problems, the ledger."""
+"""Tables of a study, for people: one a problem, one over all problems, the ledger."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from experiments.compare.config import Comparison
 from experiments.sheets import Sheet, bracketed, significant
 from experiments.standings import (
     WITHIN,
@@ -19,6 +18,7 @@ from experiments.standings import (
     standings,
 )
 from experiments.stats import Floats
+from experiments.study import Study
 
 _MISSING = "-"
 _ARRIVED = f"samples to within {WITHIN - 1:.0%}"
@@ -33,34 +33,34 @@ LEGEND = (
 """What the columns of a problem's table mean."""
 
 
-def sheets(comparison: Comparison, contests: Sequence[Contest]) -> Iterator[Sheet]:
+def sheets(study: Study, contests: Sequence[Contest]) -> Iterator[Sheet]:
     """Yield every table whose figures are the same whenever the comparison is run."""
-    at = checkpoints(comparison.config.samples)
+    at = checkpoints(study.config.samples)
     for contest in contests:
-        yield _problem(comparison, contest, at)
-    yield _overall(comparison, contests, at)
-    if len(comparison.mappers) > 1:
-        yield _duels(comparison, contests)
-    yield _ledger(comparison, contests)
+        yield problem_sheet(study, contest)
+    yield _overall(study, contests, at)
+    if len(study.mappers) > 1:
+        yield _duels(study, contests)
+    yield ledger_sheet(study, contests)
 
 
-def markdown(comparison: Comparison, made: Sequence[Sheet]) -> str:
+def markdown(study: Study, made: Sequence[Sheet]) -> str:
     """Return tables as a Markdown file."""
-    config = comparison.config
+    config = study.config
     guard = "" if config.guard else ", no guard"
     facts = (
         f"Model {config.model}{guard}, hardware {config.hardware}, schema {config.schema}, tiles "
         f"{config.tiles}, energy {config.energy}; {config.samples:,} samples a search, seeds "
-        f"{comparison.seeds[0]} to {comparison.seeds[-1]}."
+        f"{study.seeds[0]} to {study.seeds[-1]}."
     )
     sections = (sheet.markdown() for sheet in made)
     return "\n".join(["# Comparison of mappers\n", facts, "", f"{LEGEND}\n", *sections])
 
 
-def seconds_sheet(comparison: Comparison, contests: Sequence[Contest]) -> Sheet:
+def seconds_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
     """Return the table of times, which no two runs share."""
     rows = []
-    for mapper in comparison.mappers:
+    for mapper in study.mappers:
         found = [search for contest in contests for search in contest.searches[mapper]]
         total = sum(search.seconds for search in found)
         model = sum(search.model_seconds for search in found)
@@ -71,7 +71,9 @@ def seconds_sheet(comparison: Comparison, contests: Sequence[Contest]) -> Sheet:
     return Sheet("Time", "Of all searches of a mapper together.", "mapper", headers, rows)
 
 
-def _problem(comparison: Comparison, contest: Contest, at: Checkpoints) -> Sheet:
+def problem_sheet(study: Study, contest: Contest) -> Sheet:
+    """Return the table of a problem."""
+    at = checkpoints(study.config.samples)
     unit = contest.goal.objective.unit
     standing = standings(contest, at)
     scale, prefix = _scale(standing)
@@ -82,8 +84,8 @@ def _problem(comparison: Comparison, contest: Contest, at: Checkpoints) -> Sheet
         "mapper",
         (*headers, "vs best mapper", "times lower bound", _ARRIVED, "P(improvement)"),
         [
-            _problem_row(comparison, mapper, standing.get(mapper), scale, len(headers))
-            for mapper in comparison.mappers
+            _problem_row(study, mapper, standing.get(mapper), scale, len(headers))
+            for mapper in study.mappers
         ],
     )
 
@@ -98,24 +100,24 @@ def _scale(standing: Mapping[str, Standing]) -> tuple[float, str]:
 
 
 def _problem_row(
-    comparison: Comparison, mapper: str, standing: Standing | None, scale: float, columns: int
+    study: Study, mapper: str, standing: Standing | None, scale: float, columns: int
 ) -> list[str]:
     if standing is None:
-        return [_label(comparison, mapper, 0), *[_MISSING] * (columns + 4)]
+        return [_label(study, mapper, 0), *[_MISSING] * (columns + 4)]
     bests = [_best(standing, column, scale) for column in range(columns)]
     improvement, bound = standing.improvement, standing.times_bound
     return [
-        _label(comparison, mapper, standing.seeds),
+        _label(study, mapper, standing.seeds),
         *bests,
         significant(standing.to_best_mapper[-1]),
         _MISSING if bound is None else significant(bound[-1]),
-        _samples_to(standing.samples_to, comparison.config.samples),
+        _samples_to(standing.samples_to, study.config.samples),
         _MISSING if improvement is None else f"{improvement[-1]:.2f}",
     ]
 
 
-def _label(comparison: Comparison, mapper: str, seeds: int) -> str:
-    asked = len(comparison.seeds)
+def _label(study: Study, mapper: str, seeds: int) -> str:
+    asked = len(study.seeds)
     return mapper if seeds == asked else f"{mapper} ({seeds} of {asked} seeds)"
 
 
@@ -139,11 +141,11 @@ def _samples_to(samples_to: Floats, samples: int) -> str:
     return shown if arrived == seeds else f"{shown} ({arrived} of {seeds})"
 
 
-def _overall(comparison: Comparison, contests: Sequence[Contest], at: Checkpoints) -> Sheet:
+def _overall(study: Study, contests: Sequence[Contest], at: Checkpoints) -> Sheet:
     found = overall(contests, at)
     headers = [f"{each:,}" for each in at.tolist()]
     rows = []
-    for mapper in comparison.mappers:
+    for mapper in study.mappers:
         entry = found.get(mapper)
         if entry is None:
             rows.append([mapper, *[_MISSING] * (len(headers) + 1)])
@@ -171,29 +173,30 @@ def _chance(figure: float | None, interval: tuple[float, float] | None) -> str:
     return f"{figure:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
 
 
-def _duels(comparison: Comparison, contests: Sequence[Contest]) -> Sheet:
-    chances = duels(contests, comparison.config.samples)
+def _duels(study: Study, contests: Sequence[Contest]) -> Sheet:
+    chances = duels(contests, study.config.samples)
     rows = [
         [
             mapper,
             *(
                 f"{chances[mapper, other]:.2f}" if (mapper, other) in chances else _MISSING
-                for other in comparison.mappers
+                for other in study.mappers
             ),
         ]
-        for mapper in comparison.mappers
+        for mapper in study.mappers
     ]
     note = (
         "Chance that a search of the row's mapper ends better than one of the column's, mean over "
         "problems."
     )
-    return Sheet("Probability of improvement", note, "mapper", comparison.mappers, rows)
+    return Sheet("Probability of improvement", note, "mapper", study.mappers, rows)
 
 
-def _ledger(comparison: Comparison, contests: Sequence[Contest]) -> Sheet:
+def ledger_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
+    """Return the table of what was spent."""
     rows = [
         [mapper, *(f"{figure:,}" for figure in ledger(contests, mapper).values())]
-        for mapper in comparison.mappers
+        for mapper in study.mappers
     ]
     note = (
         "Calls of the cost model: samples of the budget, and warm-up samples beside it. Unique: "

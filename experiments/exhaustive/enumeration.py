@@ -28,7 +28,7 @@ _MOST_ENTRIES = 2**22
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class Vectors:
     """Vectors of different mappings.
 
     Args:
@@ -131,14 +131,14 @@ class Enumeration:
             numbers = np.random.default_rng(0).integers(self.frames, size=_SAMPLE)
         return self.count(self.at(numbers)) * self.frames // len(numbers)
 
-    def batches(self, frames: Points) -> Iterator[Batch]:
+    def batches(self, frames: Points) -> Iterator[Vectors]:
         """Yield the vectors of frames."""
         if self._classes and len(frames):
             yield from self._ordered(frames)
         elif len(frames):
-            yield Batch(frames, np.ones(len(frames), dtype=np.int64))
+            yield Vectors(frames, np.ones(len(frames), dtype=np.int64))
 
-    def _ordered(self, frames: Points) -> Iterator[Batch]:
+    def _ordered(self, frames: Points) -> Iterator[Vectors]:
         """Yield frames with every order of their moving loops."""
         outer, inner = self._classes
         outer_moving, inner_moving = moving_loops(self._space, frames)
@@ -150,7 +150,7 @@ class Enumeration:
             owners, ranks, inner_weights = inner.pick(inner_moving[part])
             rows = points[part][owners]
             rows[:, self._orders[1]] = ranks
-            yield Batch(rows, weights[part][owners] * inner_weights)
+            yield Vectors(rows, weights[part][owners] * inner_weights)
 
 
 def _joint(space: MapSpace) -> Iterator[tuple[int, ...]]:

@@ -15,7 +15,7 @@ from experiments import cli, flags
 from experiments.exhaustive.config import ExhaustiveConfig, Task, resolve
 from experiments.exhaustive.optimum_files import Found, OptimumWriter
 from experiments.exhaustive.tally import Tally, count
-from experiments.progress import EnumerationBar
+from experiments.progress import Bar
 from experiments.tables import new_table, print_table
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import Points
@@ -34,6 +34,7 @@ def execute(config: ExhaustiveConfig) -> int:
     interrupted = _enumerate(task, writer)
     with cli.undisturbed():
         writer.write()
+        writer.close()
         print_table(_table(task, writer))
         print(f"optimum: {writer.directory}")
         if interrupted:
@@ -76,14 +77,14 @@ def _enumerate(task: Task, writer: OptimumWriter) -> bool:
     try:
         limit, seconds = _try(task)
         print(_plan(task, seconds * writer.left), flush=True)
-        with EnumerationBar(task.enumeration.mappings) as bar:
+        with Bar("mappings", task.enumeration.mappings) as bar:
             _run(task, writer, limit, bar)
     except KeyboardInterrupt:
         return not writer.finished
     return False
 
 
-def _run(task: Task, writer: OptimumWriter, limit: float, bar: EnumerationBar) -> None:
+def _run(task: Task, writer: OptimumWriter, limit: float, bar: Bar) -> None:
     """Evaluate the units that are left, and write now and then."""
     evaluator, enumeration = _evaluator(task), task.enumeration
     written = time.perf_counter()
@@ -93,7 +94,7 @@ def _run(task: Task, writer: OptimumWriter, limit: float, bar: EnumerationBar) -
         tally += _scan(task, evaluator, enumeration.unit(unit), min(limit, tally.best))
         now = time.perf_counter()
         writer.found = Found(unit + 1, tally, now - began)
-        bar.show(enumeration.mappings_before(unit + 1), tally.best)
+        bar.show(enumeration.mappings_before(unit + 1), f"best {tally.best:.4g}")
         if now - written > _SECONDS_BETWEEN_WRITES:
             writer.write()
             written = now

@@ -7,20 +7,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from experiments.claims import Claim, remove_abandoned
 from experiments.exhaustive.config import Task
 from experiments.exhaustive.tally import Tally
 from experiments.files import (
     RecordError,
     is_empty,
-    make_directory,
-    read_json,
+    read_record,
+    run_directory,
     safe_name,
-    write_json,
+    write_record,
 )
 from experiments.flags import to_flags
+from experiments.goal_files import ANEW
 from experiments.machine import processor, versions
-from experiments.readback import check_same, number, value
-from experiments.records import write_mapping
+from experiments.mapping_files import write_mapping
+from experiments.readback import check_best, check_same
 
 _OPTIMUM = "optimum.json"
 
@@ -77,6 +79,10 @@ class OptimumWriter:
         before = self._task.enumeration.mappings_before(self.found.units)
         return before - self.found.tally.mappings
 
+    def close(self) -> None:
+        """Let other processes work on it."""
+        self._claim.give_back()
+
     def write(self) -> None:
         """Write what was found so far."""
         point, flags = self.found.tally.best_point, to_flags(self._task.config)
@@ -94,49 +100,35 @@ class OptimumWriter:
             "best": best,
             "versions": self._machine,
         }
-        write_json(self.directory / _OPTIMUM, report)
+        write_record(self.directory / _OPTIMUM, report)
 
     def _write_best(self, point: tuple[int, ...]) -> dict[str, Any]:
         """Write the best mapping; return what there is to say of it."""
         goal = self._task.goal
         mapping = goal.problem.space.decode(point)
-        cost, _ = goal.problem.evaluate_mapping(mapping)
-        assert cost is not None
-        write_mapping(self.directory, mapping, goal.problem.layer)
-        return {"directives": mapping.directives, "cost": cost.as_dict()}
+        cost = write_mapping(self.directory, goal, mapping)
+        return {"directives": mapping.directives, "cost": cost}
 
     def _open(self) -> Path:
         config = self._task.config
-        if not config.resume:
-            stem = f"{safe_name(self._task.goal.problem.layer.name)}-{config.objective}-optimum"
-            return make_directory(config.out, stem)
-        if config.out is None:
-            raise RecordError("--resume needs the directory of what to continue: --out DIR")
-        directory = Path(config.out)
+        stem = f"{safe_name(self._task.goal.problem.layer.name)}-{config.objective}-optimum"
+        directory = run_directory(config.out, config.resume, stem)
+        remove_abandoned(directory)
+        self._claim = Claim(directory / _OPTIMUM)
+        if not self._claim.take():
+            raise RecordError(f"{directory}: another process works on it; wait for it to end")
         # An enumeration killed at once has not come to write anything.
         if not is_empty(directory):
             self._read(directory / _OPTIMUM)
         return directory
 
     def _read(self, path: Path) -> None:
-        begun = read_json(path)
+        begun = read_record(path, ANEW)
         check_same(path, begun, self._task.describe())
         try:
             found = begun["found"]
             tally = Tally.from_entry(found)
-            units, seconds = number(found, "units", int), number(found, "seconds", float)
-            self._check(units, tally)
+            check_best(self._task.goal, tally.best_point, tally.to_entry()["best"])
+            self.found = Found(found["units"], tally, found["seconds"])
         except (LookupError, TypeError, ValueError) as error:
-            raise RecordError(
-                f"{path} is no enumeration: {error}; give another --out to begin anew"
-            ) from None
-        self.found = Found(units, tally, seconds)
-
-    def _check(self, units: int, tally: Tally) -> None:
-        if units > self._task.enumeration.units:
-            raise ValueError(f"{units} of {self._task.enumeration.units} units")
-        if tally.best_point is None:
-            return
-        best = value(self._task.goal, tally.best_point)
-        if best != tally.best:
-            raise ValueError(f"best_point has the value {best}, but the best is {tally.best}")
+            raise RecordError(f"{path} is no enumeration: {error}; {ANEW}") from None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from experiments.exhaustive.enumeration import Batch
-from experiments.readback import number, vector
+from experiments.exhaustive.enumeration import Vectors
 from maestro_env.evaluator import Evaluator
 from maestro_env.problem import OK
 
@@ -55,22 +54,16 @@ class Tally:
         """Read what ``to_entry`` wrote.
 
         Raises:
-            LookupError, TypeError, ValueError: not such an entry.
+            LookupError, TypeError: not such an entry.
         """
-        best_point = vector(entry, "best_point")
-        if (best_point is None) != (entry["best"] is None):
-            raise ValueError("best_point and best do not fit each other")
-        return cls(
-            **{name: number(entry, name, int) for name in _COUNTS},
-            best=math.inf if best_point is None else number(entry, "best", float),
-            best_point=best_point,
-        )
+        names = [field.name for field in fields(cls)]
+        read = {name: entry[name] for name in names}
+        if read["best_point"] is None:
+            return cls(**read | {"best": math.inf})
+        return cls(**read | {"best_point": tuple(read["best_point"])})
 
 
-_COUNTS = ("evaluated", "mappings", "valid", "optimal")
-
-
-def count(evaluator: Evaluator, batches: Iterable[Batch]) -> Tally:
+def count(evaluator: Evaluator, batches: Iterable[Vectors]) -> Tally:
     """Evaluate batches and count what they stand for."""
     total = Tally()
     for batch in batches:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from experiments.flags import option
 from experiments.goals import require_fit
-from experiments.progress import Bar, new_progress
+from experiments.progress import Bar, best_note
 from experiments.searches import run_search
 from experiments.stats import Floats, best_so_far
 from experiments.tables import new_table, print_table
@@ -21,7 +21,7 @@ from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 
-HARDWARE, MODEL, ENERGY = "paper", "maestro", "csv"
+HARDWARE, MODEL, ENERGY = "unlimited", "maestro", "csv"
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ParityConfig:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Verdict:
     """The best of several seeds after some samples against those of the original.
 
     Args:
@@ -97,39 +97,40 @@ def execute(config: ParityConfig) -> int:
     """Search, print, and return the exit status."""
     require_fit([config.mapper], map(_space, ORIGINAL))
     rows = []
-    with new_progress() as progress:
-        for measured in ORIGINAL:
-            name = f"{measured.layer} {measured.objective}"
-            bar = Bar(progress, name, max(measured.found) * config.seeds)
+    for measured in ORIGINAL:
+        name = f"{measured.layer} {measured.objective}"
+        with Bar(name, max(measured.found) * config.seeds) as bar:
             rows += [(measured, *each) for each in _compare(measured, config, bar)]
     print_table(_table(rows, config))
     return 0 if all(each.median_holds and each.best_holds for _, _, each in rows) else 1
 
 
-def _compare(
-    measured: Measured, config: ParityConfig, bar: Bar
-) -> Iterator[tuple[int, Comparison]]:
+def _compare(measured: Measured, config: ParityConfig, bar: Bar) -> Iterator[tuple[int, Verdict]]:
     seeds = range(config.seed, config.seed + config.seeds)
-    bests = np.stack([_search(measured, config.mapper, seed, bar) for seed in seeds])
+    searches = (_search(measured, config.mapper, seed, bar, seed - seeds[0]) for seed in seeds)
+    bests = np.stack(list(searches))
     for samples, found in measured.found.items():
-        yield samples, Comparison(np.array(found), bests[:, samples - 1])
+        yield samples, Verdict(np.array(found), bests[:, samples - 1])
 
 
-def _search(measured: Measured, mapper: str, seed: int, bar: Bar) -> Floats:
-    """Return the best so far after every sample of one search."""
+def _search(measured: Measured, mapper: str, seed: int, bar: Bar, before: int) -> Floats:
+    """Return the best so far after every sample of one search, which some came before."""
+    samples = max(measured.found)
+
+    def follow(evaluator: Evaluator) -> None:
+        bar.show(before * samples + evaluator.used, best_note(evaluator))
+
     problem = Problem(_space(measured), MODEL, guard=False)
     objective = find_objective(measured.objective, ENERGY)
-    evaluator = Evaluator(problem, objective, max(measured.found), on_batch=bar.follow)
-    search = run_search(evaluator, mapper, seed)
-    bar.finish(search)
-    return best_so_far(search.values)
+    evaluator = Evaluator(problem, objective, samples, on_batch=follow)
+    return best_so_far(run_search(evaluator, mapper, seed).values)
 
 
 def _space(measured: Measured) -> MapSpace:
     return MapSpace(find_layer(measured.layer), find_hardware(HARDWARE))
 
 
-def _table(rows: list[tuple[Measured, int, Comparison]], config: ParityConfig) -> Table:
+def _table(rows: list[tuple[Measured, int, Verdict]], config: ParityConfig) -> Table:
     last = config.seed + config.seeds - 1
     table = new_table(
         f"{config.mapper}, seeds {config.seed} to {last}, against three seeds of GAMMA's program: "

@@ -1,22 +1,56 @@
-"""The main job: search mappings of one layer and record what was found."""
+"""The main job: the study of one problem, with the trace of all samples and the best mapping."""
 
 from __future__ import annotations
 
-import shlex
-import sys
-import time
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from experiments import cli, flags, records
-from experiments.config import RunConfig, Task, resolve
-from experiments.failures import record_failure
-from experiments.files import distinct_name
-from experiments.plots import draw
-from experiments.progress import Bar, new_progress
-from experiments.searches import Search, run_search
-from experiments.tables import layers_table, print_table, summary_table
-from maestro_env.evaluator import Evaluator
+import numpy as np
+
+from experiments import cli
+from experiments.cells import Cell, Finished, trace_path
+from experiments.compare.plots import draw_convergence
+from experiments.compare.tables import ledger_sheet, problem_sheet, seconds_sheet
+from experiments.files import read_json, safe_name, write_json
+from experiments.flags import option
+from experiments.goals import MAPPERS_HELP, Goal
+from experiments.mapping_files import write_mapping
+from experiments.readback import check_same
+from experiments.standings import Contest
+from experiments.stats import iqm
+from experiments.study import Study, StudyConfig, conduct, make_study
+from experiments.tables import layers_table, print_table
+from experiments.traces import join_traces
+from maestro_env.objectives import OBJECTIVES
 from maestro_env.workloads import all_layers
+
+_SUMMARY = "summary.json"
+_FIGURES = (
+    *("best", "times_lower_bound", "samples_to_best", "evaluations", "invalid", "unique"),
+    *("warm_up", "seconds", "model_seconds"),
+)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The flags that say what is searched."""
+
+    layer: str = option(
+        "mobilenetv2_l2", "a name of --list-layers, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8"
+    )
+    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
+    mapper: str = option("all", MAPPERS_HELP)
+
+
+@dataclass(frozen=True)
+class RunConfig(StudyConfig, _Problem):
+    """Search mappings of one layer; write a run directory with table, traces and plot."""
+
+    seeds: int = option(1, "searches per mapper, one a seed", least=1, most=10_000)
+    list_layers: bool = option(False, "print the known layers and stop")
 
 
 def execute(config: RunConfig) -> int:
@@ -24,75 +58,110 @@ def execute(config: RunConfig) -> int:
     if config.list_layers:
         print_table(layers_table(all_layers()))
         return 0
-    task = resolve(config)
-    warning = task.problem.stride_warning()
-    writer = records.resume(task) if config.resume else records.begin(task)
-    if warning:
-        print(f"warning: {warning}", file=sys.stderr)
-    status = _report(task, writer, _search_all(task, writer))
-    if status == cli.INTERRUPTED:
-        resuming = flags.to_flags(replace(config, out=str(writer.directory), resume=True))
-        with cli.undisturbed():
-            print(
-                f"interrupted: the trace so far is in {writer.directory}; "
-                f"continue with: python -m experiments.run {shlex.join(resuming)}",
-                file=sys.stderr,
-            )
-    return status
+    study = resolve(config)
+    ((layer, objective), goal), *_ = study.goals.items()
+    if config.resume and config.out and (path := Path(config.out) / _SUMMARY).exists():
+        check_same(path, read_json(path), {"problem": {"layer": layer, "objective": objective}})
+    stem = f"{safe_name(goal.problem.layer.name)}-{objective}"
+    return conduct(study, "experiments.run", stem, _report)
 
 
-def _search_all(task: Task, writer: records.RunWriter) -> int:
-    """Run the searches the writer lacks; return the exit status of that."""
-    kept = {(search.mapper, search.seed): search for search in writer.searches}
-    evaluations = task.config.samples * len(task.seeds)
-    failed = 0
-    try:
-        with new_progress() as progress:
-            bars = {name: Bar(progress, name, evaluations) for name in task.mappers}
-            for mapper, bar in bars.items():
-                for seed in task.seeds:
-                    if search := kept.get((mapper, seed)):
-                        bar.finish(search)
-                    else:
-                        failed += not _search(task, mapper, seed, writer, bar)
-    except KeyboardInterrupt:
-        return cli.INTERRUPTED
-    return cli.FAILED if failed else 0
+def resolve(config: RunConfig) -> Study:
+    """Look up everything a config names.
+
+    Raises:
+        MaestroEnvError: a name that does not exist, or names that do not go together.
+    """
+    mappers = ("--mapper", config.mapper)
+    study = make_study(config, [config.layer.strip()], [config.objective], mappers)
+    return replace(study, traced=True, complete=False)
 
 
-def _report(task: Task, writer: records.RunWriter, status: int) -> int:
-    """Write and show what was found, if anything; return the status of this and the searches."""
-    try:
-        summary = writer.finish(status == cli.INTERRUPTED)
-        if writer.searches:
-            print_table(summary_table(task, summary))
-            print(f"plot: {draw(writer.directory)}")
-    except KeyboardInterrupt:
-        with cli.undisturbed():
-            writer.finish(interrupted=True)
-        return cli.INTERRUPTED
-    return status
+def _report(
+    study: Study, directory: Path, finished: Mapping[Cell, Finished], interrupted: bool
+) -> None:
+    (contest,) = study.contests(finished)
+    searches = [search for found in contest.searches.values() for search in found]
+    kept = [trace_path(each.cell.path(directory)) for each in searches if each.trace is not None]
+    join_traces(directory / "trace.csv.gz", kept)
+    _write_best(directory, contest.goal, searches)
+    png = directory / "convergence.png"
+    with cli.deferred():
+        draw_convergence(study, contest, png)
+    write_json(directory / _SUMMARY, _summary(contest, interrupted))
+    for sheet in (
+        problem_sheet(study, contest),
+        ledger_sheet(study, [contest]),
+        seconds_sheet(study, [contest]),
+    ):
+        print_table(sheet.table())
+        print()
+    if not any(len(search.at) for search in searches):
+        print("no valid mapping was found")
+    if len(kept) < len(searches):
+        others = len(searches) - len(kept)
+        print(f"no trace of {others} searches, which experiments.compare ran")
+    print(f"plot: {png}")
 
 
-def _search(task: Task, mapper: str, seed: int, writer: records.RunWriter, bar: Bar) -> bool:
-    """Run one search and record it, even if Ctrl-C ends it early; return whether it succeeded."""
-    config = task.config
-    evaluator = Evaluator(
-        task.problem, task.objective, config.samples, config.threads, on_batch=bar.follow
-    )
-    began = time.perf_counter()
-    path = writer.directory / f"error-{distinct_name(mapper)}-{seed}.txt"
-    try:
-        search = run_search(evaluator, mapper, seed)
-    except KeyboardInterrupt:
-        if evaluator.used:
-            writer.add(Search.of(evaluator, mapper, seed, time.perf_counter() - began))
-        raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-        failure = record_failure(path, f"{mapper}, seed {seed}", error)
-        print(f"{failure}; --resume runs it again", file=sys.stderr)
-        return False
-    writer.add(search)
-    bar.finish(search)
-    path.unlink(missing_ok=True)
-    return True
+def _write_best(directory: Path, goal: Goal, searches: Sequence[Finished]) -> None:
+    """Write the mapping of the search that found the least value, the first one of equals."""
+    valid = [each for each in searches if each.best_point is not None]
+    if not valid:
+        return
+    best = min(valid, key=lambda each: each.values[-1])
+    mapping = goal.problem.space.decode(np.array(best.best_point, dtype=np.int32))
+    cost = write_mapping(directory, goal, mapping)
+    entry = {
+        "mapper": best.cell.mapper,
+        "seed": best.cell.seed,
+        "evaluation": int(best.at[-1]),
+        "objective": best.best,
+        "best_point": best.best_point,
+        "cost": cost,
+    }
+    write_json(directory / "best_cost.json", entry)
+
+
+def _summary(contest: Contest, interrupted: bool) -> dict[str, Any]:
+    goal = contest.goal
+    return {
+        "problem": {"layer": contest.layer, "objective": contest.objective},
+        "objective": contest.objective,
+        "unit": goal.objective.unit,
+        "lower_bound": goal.lower_bound,
+        "interrupted": interrupted,
+        "mappers": {
+            mapper: _over_seeds([_figures(each, goal.lower_bound) for each in found])
+            for mapper, found in contest.searches.items()
+            if found
+        },
+    }
+
+
+def _figures(search: Finished, bound: float | None) -> dict[str, Any]:
+    best = search.best
+    return {
+        "seed": search.cell.seed,
+        "evaluations": search.evaluations,
+        "invalid": search.invalid,
+        "unique": search.unique,
+        "warm_up": search.warm_up,
+        "best": best,
+        "times_lower_bound": best / bound if best and bound else None,
+        "samples_to_best": int(search.at[-1]) if best else None,
+        "seconds": search.seconds,
+        "model_seconds": search.model_seconds,
+        "best_point": search.best_point,
+    }
+
+
+def _over_seeds(seeds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the interquartile mean of every figure, None if it is not finite, and the seeds."""
+    return {**{name: _mean(seed[name] for seed in seeds) for name in _FIGURES}, "seeds": seeds}
+
+
+def _mean(figures: Iterable[float | None]) -> float | None:
+    values = [math.inf if each is None else each for each in figures]
+    mean = float(iqm(np.array(values, dtype=np.float64)))
+    return mean if math.isfinite(mean) else None

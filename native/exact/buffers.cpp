@@ -15,4 +15,16 @@ void size_buffers(const LoopNest& nest, const Tiling& tiling, Findings& findings
   }
 }
 
+std::int64_t required_l2_bytes(const LoopNest& nest, const PerTensor& words, const Tiling& tiling) {
+  const TiledLevel& top = tiling.level[0];
+  Extents tile = nest.extent;
+  for (int i = 0; i < top.count; ++i) {
+    const LoopId id = top.order[i];
+    tile[id] = std::min(top.units_of(id) * top.tile[id], tile[id]);
+  }
+  const TileWords array = tile_words(nest, tile);
+  return std::min(2 * array.input, words[kInput]) + std::min(2 * array.filter, words[kFilter]) +
+         std::min(2 * array.output, words[kOutput]);
+}
+
 }  // namespace gym::exact

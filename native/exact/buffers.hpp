@@ -14,4 +14,7 @@ GYM_INLINE Number two_of(const BasicTileWords<Number>& tile) {
 // `tiling` cuts as it was told to, not as the last boxes leave it.
 void size_buffers(const LoopNest& nest, const Tiling& tiling, Findings& findings);
 
+// The least L2 a tiling runs with: see plan_l2.
+std::int64_t required_l2_bytes(const LoopNest& nest, const PerTensor& words, const Tiling& tiling);
+
 }  // namespace gym::exact

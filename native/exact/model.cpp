@@ -1,5 +1,6 @@
 #include "model.hpp"
 
+#include "../guard.hpp"
 #include "buffers.hpp"
 #include "figures.hpp"
 
@@ -23,6 +24,12 @@ std::optional<LoopNest> countable_nest(const Layer& layer) {
   return loop_nest(layer);
 }
 
+// Whether two levels of any tiles fit the buffers.
+bool always_fits(const Totals& totals, const Hardware& hardware) {
+  const double words = real(totals.words[0]) + real(totals.words[1]) + real(totals.words[2]);
+  return 4 * words <= real(hardware.l1_bytes) && words <= real(hardware.l2_bytes);
+}
+
 // Whether no counter reaches a bound (E7).
 bool countable(const LoopNest& nest, int levels, std::int64_t latency, double bound) {
   if (nest.macs_estimate() >= 0x1p62) return false;
@@ -40,12 +47,16 @@ ExactModel::ExactModel(const Layer& layer, const Hardware& hardware)
       checked_(countable_nest(layer)),
       nest_(checked_.value_or(LoopNest{})),
       totals_(nest_),
+      always_fits_(always_fits(totals_, hardware)),
       tiler_(nest_, layer.op),
       partition_(nest_),
       timer_(nest_, hardware_, partition_),
       traffic_(nest_, partition_),
-      wide_problem_(nest_, hardware_),
-      wide_batch_(wide_problem_) {
+      wide_problem_(nest_, hardware_, tiler_),
+      // Doubles count exactly what two levels of PEs of one MAC a cycle come to.
+      fits_lanes_(possible_ && checked_ && hardware.simd_lanes == 1 && wide_problem_.loops > 0 &&
+                  countable(nest_, 2, hardware.noc_latency, 0x1p51)),
+      lanes_(wide_problem_) {
   for (int levels = 1; levels <= kMaxLevels; ++levels) {
     countable_[levels - 1] = countable(nest_, levels, hardware.noc_latency, 0x1p60);
   }
@@ -55,39 +66,34 @@ Status ExactModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   Status status = begin();
   if (status != Status::ok) return status;
   status = tiler_.tile(mapping, hardware_.num_pes, tiling_, problem_);
-  return status == Status::ok ? count(metrics) : status;
-}
-
-Status ExactModel::evaluate(const MapSpace& space, const std::int32_t* point, Metrics& metrics) {
-  if (!tiler_.reads(space)) return Model::evaluate(space, point, metrics);
-  Status status = begin();
-  if (status != Status::ok) return status;
-  status = tiler_.tile(space, point, hardware_.num_pes, tiling_);
-  return status == Status::ok ? count(metrics) : status;
+  if (status == Status::ok) status = size(Oversized::rows);
+  if (status == Status::ok) count(metrics);
+  return status;
 }
 
 void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                          Metrics* rows, Status* statuses) {
-  if (count == 1 || !fits_side_by_side(space)) {
-    return Model::evaluate(space, points, count, rows, statuses);
+                          Metrics* rows, Status* statuses, Oversized oversized) {
+  if (!tiler_.reads(space)) {
+    return Model::evaluate(space, points, count, rows, statuses, oversized);
   }
-  const std::size_t width = space.parameters.size();
-  wide_batch_.open(space, tiler_);
-  const auto at = [&](std::int64_t i) { return points + static_cast<std::size_t>(i) * width; };
-  const auto add = [&](std::int64_t i) { return wide_batch_.add(at(i)); };
-  const auto single = [&](std::int64_t i) { return evaluate(space, at(i), rows[i]); };
-  evaluate_in_blocks(wide_batch_, count, rows, statuses, add, single);
-}
-
-// Whether all mappings of a space are two-level ones of uncut windows, with numbers that doubles
-// count exactly.
-bool ExactModel::fits_side_by_side(const MapSpace& space) const {
-  if (!wide_batch_.works() || !possible_ || !checked_ || !tiler_.reads(space) ||
-      hardware_.simd_lanes > 1) {
-    return false;
+  if (always_fits_) oversized = Oversized::rows;
+  const auto size = [&](std::int64_t i) {
+    return tile(space, points + i * std::ssize(space.parameters), oversized);
+  };
+  const auto general = [&](std::int64_t i) {
+    const Status status = size(i);
+    if (status == Status::ok) this->count(rows[i]);
+    return status;
+  };
+  // A mapping alone takes about as long either way.
+  if (count == 1 || !fits_lanes_) {
+    for (std::int64_t i = 0; i < count; ++i) statuses[i] = general(i);
+    return;
   }
-  if (!countable(nest_, 2, hardware_.noc_latency, 0x1p51) || wide_problem_.loops == 0) return false;
-  return tiler_.leaves_windows(space);
+  const auto first = [&](std::int64_t i) {
+    return oversized == Oversized::rows ? Status::ok : size(i);
+  };
+  lanes_.evaluate(space, points, count, rows, statuses, first, general);
 }
 
 Status ExactModel::begin() {
@@ -97,18 +103,30 @@ Status ExactModel::begin() {
   return checked_ ? Status::ok : Status::bad_layer;
 }
 
-Status ExactModel::count(Metrics& metrics) {
+Status ExactModel::tile(const MapSpace& space, const std::int32_t* point, Oversized oversized) {
+  Status status = begin();
+  if (status == Status::ok) status = tiler_.tile(space, point, hardware_.num_pes, tiling_);
+  return status == Status::ok ? size(oversized) : status;
+}
+
+Status ExactModel::size(Oversized oversized) {
   if (!countable_[tiling_.levels - 1]) return Status::overflow;
+  size_buffers(nest_, tiling_, findings_);
+  if (oversized == Oversized::rows) return Status::ok;
+  const int last = tiling_.levels - 1;
+  return check_capacities(real(findings_.buffer[last] + findings_.l1_share(tiling_.levels)),
+                          real(required_l2_bytes(nest_, totals_.words, tiling_)), hardware_);
+}
+
+void ExactModel::count(Metrics& metrics) {
   partition_.cut(tiling_);
   findings_.onchip_cycles = timer_.run(tiling_, findings_.profile);
   traffic_.count(tiling_, findings_.words);
   findings_.busy_pe_cycles = hardware_.simd_lanes == 1
                                  ? totals_.macs
                                  : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
-  size_buffers(nest_, tiling_, findings_);
   report_.write(totals_, tiling_.levels, hardware_, findings_);
   fill(report_, hardware_, metrics);
-  return Status::ok;
 }
 
 std::vector<ClusterMetrics> ExactModel::clusters() const {

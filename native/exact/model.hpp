@@ -4,9 +4,10 @@
 #include <optional>
 
 #include "../model.hpp"
+#include "../wide/batch.hpp"
 #include "report.hpp"
 #include "timer.hpp"
-#include "wide/batch.hpp"
+#include "wide/problem.hpp"
 
 namespace gym::exact {
 
@@ -19,9 +20,9 @@ class ExactModel final : public Model {
   ExactModel& operator=(const ExactModel&) = delete;
 
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
-  Status evaluate(const MapSpace& space, const std::int32_t* point, Metrics& metrics) override;
   void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses) override;
+                Metrics* rows, Status* statuses, Oversized oversized) override;
+  using Model::evaluate;
 
   int problem() const override { return problem_; }
   std::vector<ClusterMetrics> clusters() const override;
@@ -30,9 +31,12 @@ class ExactModel final : public Model {
   const Report& report() const { return report_; }
 
  private:
-  bool fits_side_by_side(const MapSpace& space) const;
   Status begin();
-  Status count(Metrics& metrics);
+  // Of a space that the tiler reads.
+  Status tile(const MapSpace& space, const std::int32_t* point, Oversized oversized);
+  // Of the tiling. Counts are positive, so that all a row can lack is capacity.
+  Status size(Oversized oversized);
+  void count(Metrics& metrics);
 
   Layer layer_;
   Hardware hardware_;
@@ -40,6 +44,7 @@ class ExactModel final : public Model {
   std::optional<LoopNest> checked_;  // none if the layer cannot be computed
   LoopNest nest_;
   Totals totals_;
+  bool always_fits_;                        // in buffers, cut in two levels
   std::array<bool, kMaxLevels> countable_;  // mappings of 1, 2, ... levels
   Tiler tiler_;
   Tiling tiling_;
@@ -47,9 +52,10 @@ class ExactModel final : public Model {
   Timer timer_;
   Traffic traffic_;
   wide::Problem wide_problem_;
-  wide::Batch wide_batch_;
-  Findings findings_;
-  Report report_;
+  bool fits_lanes_;
+  Batch<wide::Problem> lanes_;
+  Findings findings_{};
+  Report report_{};
   int problem_ = -1;
 };
 

@@ -15,12 +15,12 @@ using PerTensor = BasicPerTensor<Count>;
 
 template <typename Number>
 struct BasicL2Plan {
-  Number resident{};  // bit per tensor: input 1, filter 2, output 4
-  BasicPerTensor<Number> offchip_in{};
-  Number offchip_out{};
-  Number size{};  // least L2 the mapping runs with
-  Number used{};  // by the chosen set
-  Number hold{};  // least L2 with compulsory off-chip traffic
+  Number resident;  // bit per tensor: input 1, filter 2, output 4
+  BasicPerTensor<Number> offchip_in;
+  Number offchip_out;
+  Number size;  // least L2 the mapping runs with
+  Number used;  // by the chosen set
+  Number hold;  // least L2 with compulsory off-chip traffic
 
   GYM_INLINE Number words_in() const { return offchip_in[0] + offchip_in[1] + offchip_in[2]; }
 };
@@ -33,7 +33,7 @@ template <typename Number>
 GYM_INLINE BasicL2Plan<Number> plan_l2(const PerTensor& words, const BasicPerTensor<Number>& stream,
                                        const BasicPerTensor<Number>& tile, std::int64_t capacity) {
   BasicPerTensor<Number> whole, streamed, traffic;
-  BasicL2Plan<Number> plan;
+  BasicL2Plan<Number> plan{};
   Number least_traffic{}, least_kept{};
   for (int t = 0; t < kTensors; ++t) {
     whole[t] = number<Number>(words[t]);

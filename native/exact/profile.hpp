@@ -8,7 +8,7 @@ namespace gym::exact {
 
 template <typename Number>
 struct BasicSpan {
-  Number min{}, max{}, sum{};
+  Number min, max, sum;
 
   // Of so many of one value, perhaps none.
   GYM_INLINE static BasicSpan of(Number value, Number times) {
@@ -26,11 +26,11 @@ using Span = BasicSpan<Count>;
 template <typename Number>
 struct BasicProfile {
   BasicSpan<Number> ingress, compute, egress;
-  Number steps{};
-  Number peak_bw{};
-  Number first_in{};
-  Number last_out{};
-  BasicTileWords<Number> array_tile{};  // the largest
+  Number steps;
+  Number peak_bw;
+  Number first_in;
+  Number last_out;
+  BasicTileWords<Number> array_tile;  // the largest
 };
 using Profile = BasicProfile<Count>;
 

@@ -26,13 +26,20 @@ struct Totals {
 // What the parts of the model find out about a tiling.
 template <typename Number>
 struct BasicFindings {
-  Number onchip_cycles{};
-  Number busy_pe_cycles{};
+  Number onchip_cycles;
+  Number busy_pe_cycles;
   std::array<BasicLevelWords<Number>, kMaxLevels> words;
   // Bytes of a buffer that holds two tiles of a level's units; PEs that share it.
   std::array<Number, kMaxLevels> buffer;
   std::array<Number, kMaxLevels> sharers;
   BasicProfile<Number> profile;
+
+  // Buffers of clusters are pooled from the L1s of their PEs.
+  GYM_INLINE Number l1_share(int levels) const {
+    Number share{};
+    for (int j = 0; j + 1 < levels; ++j) share += ceil_div(buffer[j], sharers[j]);
+    return share;
+  }
 };
 using Findings = BasicFindings<Count>;
 
@@ -49,18 +56,18 @@ template <typename Number>
 struct BasicReport {
   using Real = decltype(real(Number{}));
 
-  std::int64_t macs = 0;
-  PerTensor words{};
-  Number cycles{}, onchip_cycles{}, busy_pe_cycles{};
+  std::int64_t macs;
+  PerTensor words;
+  Number cycles, onchip_cycles, busy_pe_cycles;
   BasicLevelWords<Number> l2;  // words of the outermost level
   BasicLevelWords<Number> l1;  // words of the innermost level
   BasicL2Plan<Number> plan;
-  int cluster_levels = 0;
+  int cluster_levels;
   std::array<BasicClusterBuffers<Number>, kMaxLevels> clusters;
-  Number l1_size{}, l1_share{};
-  Number l1_accesses{}, l2_accesses{}, mid_accesses{};
+  Number l1_size, l1_share;
+  Number l1_accesses, l2_accesses, mid_accesses;
   BasicProfile<Number> profile;
-  Real energy_nj{}, area_um2{}, power_mw{}, block_area_um2{};
+  Real energy_nj, area_um2, power_mw, block_area_um2;
 
   // Overwrites the whole report: reports are large and kept between calls.
   GYM_INLINE void write(const Totals& totals, int levels, const Hardware& hardware,
@@ -81,6 +88,7 @@ struct BasicReport {
                       ceil_div(profile.last_out, offchip_bw),
                   ceil_div(offchip_words(), offchip_bw));
     write_clusters(levels - 1, findings);
+    l1_share = findings.l1_share(levels);
     l1_size = findings.buffer[levels - 1];
     l1_accesses = number<Number>(4 * macs) + l1.unit_input + l1.unit_filter;
     l2_accesses = fetched() + plan.offchip_in[kInput] + plan.offchip_in[kFilter] +
@@ -118,16 +126,14 @@ struct BasicReport {
   }
 
  private:
-  // Buffers of clusters are pooled from the L1s of their PEs.
   GYM_INLINE void write_clusters(int levels, const BasicFindings<Number>& findings) {
     cluster_levels = levels;
-    mid_accesses = l1_share = Number{};
+    mid_accesses = Number{};
     for (int j = 0; j < levels; ++j) {
       BasicClusterBuffers<Number>& buffers = clusters[j];
       buffers.written = findings.words[j];
       buffers.read = findings.words[j + 1];
       buffers.size = findings.buffer[j];
-      l1_share += ceil_div(buffers.size, findings.sharers[j]);
       // A word that leaves the level below is added to or sent on: written and read once.
       mid_accesses += buffers.written.unit_input + buffers.written.unit_filter +
                       buffers.read.fetched_input + buffers.read.fetched_filter +

@@ -125,38 +125,31 @@ bool Tiler::reads(const MapSpace& space) const {
 bool Tiler::leaves_windows(const MapSpace& space) const {
   for (std::size_t d = 0; d < space.dims.size(); ++d) {
     const LoopId id = loop_[space.dims[d]];
-    if ((id != kLoopR && id != kLoopS) || nest_.extent[id] == 1) continue;
-    for (const MapSpace::Level& level : space.levels) {
-      const Choice& tile = level.tiles[d];
-      if (tile.column >= 0 || tile.values[0] < nest_.extent[id]) return false;
-    }
+    const bool window = id == kLoopR || id == kLoopS;
+    if (window && !space.leaves_whole(d, nest_.extent[id])) return false;
   }
   return true;
 }
 
 Status Tiler::tile(const MapSpace& space, const std::int32_t* point, std::int64_t num_pes,
                    Tiling& tiling) const {
-  const std::int64_t cluster = space.cluster.pick(point);
+  const MapSpace::Chosen chosen = space.read(point);
+  if (chosen.cluster > num_pes) return Status::cluster_exceeds_pes;
   tiling.levels = 2;
-  tiling.level[0].units = num_pes / cluster;
-  tiling.level[1].units = cluster;
-  if (cluster > num_pes) return Status::cluster_exceeds_pes;
+  tiling.level[0].units = num_pes / chosen.cluster;
+  tiling.level[1].units = chosen.cluster;
   std::array<std::int64_t, kLoops> extent = nest_.extent;
-  const std::size_t loops = space.dims.size();
-  const std::vector<MapSpace::Order>& orders = permutations(loops);
-  for (std::size_t j = 0; j < space.levels.size(); ++j) {
-    const MapSpace::Level& choice = space.levels[j];
-    const MapSpace::Order& order = orders[static_cast<std::size_t>(point[choice.order_column])];
+  for (std::size_t j = 0; j < chosen.level.size(); ++j) {
+    const MapSpace::Chosen::Level& from = chosen.level[j];
     TiledLevel& level = tiling.level[j];
     level.clear();
-    level.spatial = loop_[space.dims[static_cast<std::size_t>(choice.parallel.pick(point))]];
-    for (std::size_t i = 0; i < loops; ++i) {
-      const std::uint8_t d = order[i];
+    level.spatial = loop_[space.dims[static_cast<std::size_t>(from.parallel)]];
+    for (std::size_t i = 0; i < space.dims.size(); ++i) {
+      const std::uint8_t d = (*from.order)[i];
       const LoopId id = loop_[space.dims[d]];
-      const std::int64_t tile = choice.tiles[d].pick(point);
-      if (tile >= extent[id]) continue;
-      level.cut(id, tile);
-      extent[id] = tile;
+      if (from.tile[d] >= extent[id]) continue;
+      level.cut(id, from.tile[d]);
+      extent[id] = from.tile[d];
     }
   }
   return Status::ok;

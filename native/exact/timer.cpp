@@ -126,7 +126,7 @@ class Walk {
   const Network network_;
   const Box& box_;
   BoxTables& tables_;
-  Profile profile_;
+  Profile profile_{};
   std::int64_t cycles_ = 0;
 };
 
@@ -248,7 +248,7 @@ std::int64_t Timer::cluster_time(int j, const BoxKey& key) {
   for (const Memo& each : memo_[j]) {
     if (each.key == key) return each.cycles;
   }
-  Profile none;
+  Profile none{};
   const std::int64_t cycles = evaluate<false>(j, key, none);
   memo_[j].push_back({key, cycles});
   return cycles;

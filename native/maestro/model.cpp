@@ -34,7 +34,7 @@ MaestroModel::MaestroModel(const Layer& layer, const Hardware& hardware)
       machine_(make_machine(hardware)),
       analysis_(table_, machine_),
       wide_problem_(table_, hardware),
-      wide_batch_(wide_problem_) {}
+      lanes_(wide_problem_) {}
 
 Status MaestroModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   if (mapping.empty()) return Status::reference_segv;
@@ -49,19 +49,14 @@ Status MaestroModel::evaluate(const Mapping& mapping, Metrics& metrics) {
 }
 
 void MaestroModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                            Metrics* rows, Status* statuses) {
-  const bool several_windows = windows_[0].several() || windows_[1].several();
-  if (count == 1 || several_windows || !wide_batch_.reads(space)) {
-    return Model::evaluate(space, points, count, rows, statuses);
-  }
-  const std::size_t width = space.parameters.size();
-  const auto at = [&](std::int64_t i) { return points + static_cast<std::size_t>(i) * width; };
-  const auto add = [&](std::int64_t i) {
-    wide_batch_.add(at(i));
-    return Status::ok;
+                            Metrics* rows, Status* statuses, Oversized oversized) {
+  const auto general = [&](std::int64_t i) {
+    return Model::evaluate(space, points + i * std::ssize(space.parameters), rows[i]);
   };
-  const auto single = [&](std::int64_t i) { return Model::evaluate(space, at(i), rows[i]); };
-  evaluate_in_blocks(wide_batch_, count, rows, statuses, add, single);
+  const auto first = [](std::int64_t) { return Status::ok; };
+  const bool several_windows = windows_[0].several() || windows_[1].several();
+  if (several_windows) return Model::evaluate(space, points, count, rows, statuses, oversized);
+  lanes_.evaluate(space, points, count, rows, statuses, first, general);
 }
 
 // Whether the binary's parser takes the sizes: positive, and R or S not cut in time (S1.3).

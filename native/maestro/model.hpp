@@ -2,8 +2,9 @@
 #pragma once
 
 #include "../model.hpp"
+#include "../wide/batch.hpp"
 #include "analysis.hpp"
-#include "wide/batch.hpp"
+#include "wide/problem.hpp"
 
 namespace gym::maestro {
 
@@ -17,7 +18,7 @@ class MaestroModel final : public Model {
 
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
   void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses) override;
+                Metrics* rows, Status* statuses, Oversized oversized) override;
   using Model::evaluate;
 
  private:
@@ -42,7 +43,7 @@ class MaestroModel final : public Model {
   Levels levels_;
   LayerResult result_;
   wide::Problem wide_problem_;
-  wide::Batch wide_batch_;
+  Batch<wide::Problem> lanes_;
 };
 
 }  // namespace gym::maestro

@@ -1,14 +1,17 @@
-// The Python face of the core: the module, its names and its constants.
+// The Python module. All bindings are one unit: pybind11's own headers take five seconds a unit.
 #include <pybind11/pybind11.h>
 
 #include "../constants.hpp"
 #include "../hardware.hpp"
 #include "../metrics.hpp"
 #include "../status.hpp"
-#include "bind.hpp"
+#include "evaluator.hpp"
+#include "hardware.hpp"
 #include "names.hpp"
-
-namespace py = pybind11;
+#include "network.hpp"
+#include "observation.hpp"
+#include "report.hpp"
+#include "space.hpp"
 
 PYBIND11_MODULE(_native, m) {
   m.doc() = "C++ core: cost models, map space decoding and batch evaluation.";

@@ -2,26 +2,122 @@
 #pragma once
 
 #include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
 
 #include "../map_space.hpp"
+#include "arrays.hpp"
 
 namespace gym::python {
 
-using Points = pybind11::array_t<std::int32_t, pybind11::array::c_style>;
+namespace py = pybind11;
 
-// A copy of any D integers, or N times D of them, as int32[D] or int32[N, D], whose range is left
-// to be checked. Throws std::invalid_argument else, and of what int32 cannot hold.
-Points to_point(const MapSpace& space, const pybind11::object& values);
-Points to_points(const MapSpace& space, const pybind11::object& values, pybind11::ssize_t count);
+using Points = py::array_t<std::int32_t, py::array::c_style>;
 
-// Throws std::invalid_argument, which names the entry of that index and value.
-[[noreturn]] void refuse(const MapSpace& space, std::int64_t index, std::int32_t value);
-// Throws the same if one of the points is out of range.
-void require_in_range(const MapSpace& space, const std::int32_t* points, std::int64_t count);
+using AnyIntegers = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast |
+                                                  py::detail::npy_api::NPY_ARRAY_ALIGNED_>;
+
+inline std::string described(const py::array& array) {
+  return py::str(array.dtype()).cast<std::string>() + " of shape " +
+         py::str(array.attr("shape")).cast<std::string>();
+}
+
+inline std::string not_points(const MapSpace& space, const py::array& points) {
+  return "points must be a C-contiguous int32 array of shape [N, " +
+         std::to_string(space.parameters.size()) + "], got " + described(points);
+}
+
+inline std::invalid_argument out_of_range(const MapSpace& space, std::int64_t index,
+                                          const std::string& entry) {
+  const auto width = static_cast<std::int64_t>(space.parameters.size());
+  const auto& parameter = space.parameters[static_cast<std::size_t>(index % width)];
+  return std::invalid_argument("point " + std::to_string(index / width) + ": " + parameter.name +
+                               " = " + entry + " is not in 0.." +
+                               std::to_string(parameter.choices - 1));
+}
+
+// The array numpy makes of values; what goes wrong meanwhile is said after what is `allowed()`, but
+// for what is no fault of the values, such as Ctrl-C.
+template <typename Allowed>
+py::array to_array(const py::object& values, const Allowed& allowed) {
+  try {
+    return values;
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception) || error.matches(PyExc_MemoryError)) throw;
+    throw std::invalid_argument(
+        allowed() + ", got what is no array: " + py::str(error.value()).cast<std::string>());
+  }
+}
+
+// Integers of a shape, else a complaint that begins with what is `allowed()`. None wraps into the
+// range of a choice: what int32 cannot hold is refused.
+template <std::size_t N, typename Allowed>
+Points to_int32(const MapSpace& space, const py::object& values, const Shape<N>& shape,
+                const Allowed& allowed) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  const py::array given = to_array(values, allowed);
+  const char kind = given.dtype().kind();
+  if ((kind != 'i' && kind != 'u') ||
+      !std::equal(shape.begin(), shape.end(), given.shape(), given.shape() + given.ndim())) {
+    throw std::invalid_argument(allowed() + ", got " + described(given));
+  }
+  const AnyIntegers integers = given;
+  Points points = new_array<std::int32_t>(shape);
+  std::int32_t* target = points.mutable_data();
+  for (py::ssize_t i = 0; i < integers.size(); ++i) {
+    const std::int64_t value = integers.data()[i];
+    // Unsigned integers beyond int64 have become negative.
+    if (value < (kind == 'u' ? 0 : Limits::min()) || value > Limits::max()) {
+      throw out_of_range(space, i, py::str(given.attr("item")(i)).cast<std::string>());
+    }
+    target[i] = static_cast<std::int32_t>(value);
+  }
+  return points;
+}
 
 // Returns N; throws std::invalid_argument unless the points are int32[N, D] in C order.
-std::int64_t count_points(const MapSpace& space, const pybind11::array& points);
+inline std::int64_t count_points(const MapSpace& space, const py::array& points) {
+  if (!py::isinstance<Points>(points) || points.ndim() != 2 ||
+      points.shape(1) != static_cast<py::ssize_t>(space.parameters.size())) {
+    throw std::invalid_argument(not_points(space, points));
+  }
+  return points.shape(0);
+}
+
+// Throws std::invalid_argument, which names the entry of that index and value.
+[[noreturn]] inline void refuse(const MapSpace& space, std::int64_t index, std::int32_t value) {
+  throw out_of_range(space, index, std::to_string(value));
+}
+
+// Throws the same if one of the points is out of range.
+inline void require_in_range(const MapSpace& space, const std::int32_t* points,
+                             std::int64_t count) {
+  const std::int64_t index = space.first_out_of_range(points, count);
+  if (index >= 0) refuse(space, index, points[index]);
+}
+
+// A copy of any D integers as int32[D], or of N times D of them as int32[N, D]; their range is not
+// checked. Throws std::invalid_argument for other values and for what int32 cannot hold.
+inline Points to_point(const MapSpace& space, const py::object& values) {
+  const auto width = static_cast<py::ssize_t>(space.parameters.size());
+  // A step of an environment has no time for the text.
+  return to_int32(space, values, Shape<1>{width}, [width] {
+    return "a point of this space is " + std::to_string(width) + " integers";
+  });
+}
+
+inline Points to_points(const MapSpace& space, const py::object& values, py::ssize_t count) {
+  const auto width = static_cast<py::ssize_t>(space.parameters.size());
+  return to_int32(space, values, Shape<2>{count, width}, [width, count] {
+    const std::string number = std::to_string(count);
+    return number + " points of this space are integers of shape (" + number + ", " +
+           std::to_string(width) + ")";
+  });
+}
 
 }  // namespace gym::python

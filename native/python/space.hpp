@@ -2,6 +2,8 @@
 #pragma once
 
 #include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <array>
 #include <string>
@@ -11,8 +13,11 @@
 
 #include "../map_space.hpp"
 #include "names.hpp"
+#include "points.hpp"
 
 namespace gym::python {
+
+namespace py = pybind11;
 
 class NamedSpace {
  public:
@@ -23,12 +28,62 @@ class NamedSpace {
              const std::vector<std::string>& dims, const std::array<LevelSpec, 2>& levels,
              const ChoiceSpec& cluster);
 
-  std::vector<NamedDirective> decode(const pybind11::object& values) const;
+  std::vector<NamedDirective> decode(const py::object& values) const;
 
   MapSpace space;
 
  private:
   NamedLayer layer_;
 };
+
+inline Choice make_choice(const NamedSpace::ChoiceSpec& choice) {
+  return {choice.first, choice.second};
+}
+
+inline Choice make_size(const NamedSpace::ChoiceSpec& choice) {
+  for (const std::int32_t size : choice.second) {
+    if (size < 1) throw py::value_error("size " + std::to_string(size) + ": allowed: from 1 on");
+  }
+  return make_choice(choice);
+}
+
+inline NamedSpace::NamedSpace(const NamedLayer& layer, const NamedValues& parameters,
+                              const std::vector<std::string>& dims,
+                              const std::array<LevelSpec, 2>& levels, const ChoiceSpec& cluster)
+    : layer_(layer) {
+  for (const auto& [name, choices] : parameters) space.parameters.push_back({name, choices});
+  for (const std::string& name : dims) space.dims.push_back(layer.dim(name));
+  for (std::size_t j = 0; j < levels.size(); ++j) {
+    const auto& [order, parallel, tiles] = levels[j];
+    MapSpace::Level& level = space.levels[j];
+    level.order_column = order;
+    level.parallel = make_choice(parallel);
+    for (const ChoiceSpec& tile : tiles) level.tiles.push_back(make_size(tile));
+  }
+  space.cluster = make_size(cluster);
+}
+
+inline std::vector<NamedDirective> NamedSpace::decode(const py::object& values) const {
+  const Points point = to_point(space, values);
+  require_in_range(space, point.data(), 1);
+  Mapping mapping;
+  space.decode(point.data(), mapping);
+  return layer_.write(mapping);
+}
+
+inline void bind_space(py::module_& module) {
+  py::class_<NamedSpace>(module, "MapSpace")
+      .def(py::init<const NamedLayer&, const NamedValues&, const std::vector<std::string>&,
+                    const std::array<NamedSpace::LevelSpec, 2>&, const NamedSpace::ChoiceSpec&>(),
+           py::arg("layer"), py::arg("parameters"), py::arg("dims"), py::arg("levels"),
+           py::arg("cluster"))
+      .def("decode", &NamedSpace::decode, py::arg("point"))
+      .def(
+          "to_points",
+          [](const NamedSpace& self, const py::object& values, py::ssize_t count) {
+            return to_points(self.space, values, count);
+          },
+          py::arg("values"), py::arg("count"));
+}
 
 }  // namespace gym::python

@@ -1,74 +1,76 @@
-// Collects points of a map space until there is a block of them to evaluate, for every model.
+// Evaluates points of a map space a block at a time, side by side where that is right.
 #pragma once
 
 #include <algorithm>
-#include <limits>
 
 #include "../map_space.hpp"
 #include "../status.hpp"
-#include "columns.hpp"
+#include "target.hpp"
 
 namespace gym {
 
 template <typename Problem>
 class Batch {
  public:
-  using Evaluate = void (*)(const Problem& problem, const TilingColumns& tilings,
-                            ResultColumns& results);
+  // Blocks are evaluated by one target, a mapping alone by another.
+  explicit Batch(const Problem& problem, const Target& block = target_for_blocks(),
+                 const Target& single = target_for_one())
+      : problem_(problem), block_(block), single_(single) {}
 
-  // `evaluate` is null if this processor evaluates no mappings side by side.
-  Batch(const Problem& problem, Evaluate evaluate) : problem_(problem), evaluate_(evaluate) {}
-
-  bool works() const { return evaluate_ != nullptr; }
-  int size() const { return size_; }
-  bool full() const { return size_ == kBlock; }
-  // The point must be in range, and the batch be open for its space.
-  void add(const std::int32_t* point) {
-    const auto i = static_cast<std::size_t>(size_++);
-    const std::size_t dims = space_->dims.size();
-    const std::vector<MapSpace::Order>& orders = permutations(dims);
-    std::array<std::int32_t, MapSpace::kMaxLoops> outer;
-    outer.fill(std::numeric_limits<std::int32_t>::max());
-    for (std::size_t j = 0; j < tilings_.level.size(); ++j) {
-      const MapSpace::Level& level = space_->levels[j];
-      TilingColumns::Level& to = tilings_.level[j];
-      for (std::size_t d = 0; d < dims; ++d) {
-        outer[d] = std::min(level.tiles[d].pick(point), outer[d]);
-        to.tile[loop_[d]].of[i] = outer[d];
+  // Writes a row and a status each. `first(i)` returns `ok`, or why point i has no row;
+  // `general(i)` evaluates it where it is not right here; all of them, if the problem does not read
+  // the space.
+  template <typename First, typename General>
+  void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
+                Metrics* rows, Status* statuses, First first, General general) {
+    const Target& target = count == 1 ? single_ : block_;
+    const bool reads = open(space);
+    std::array<std::int64_t, kBlock> index{};
+    int size = 0;
+    const auto run = [&] {
+      run_block(target, size);
+      int right = 0;
+      for (int i = 0; i < size; ++i) {
+        const std::int64_t at = index[static_cast<std::size_t>(i)];
+        if (results_.right.of[static_cast<std::size_t>(i)] == 0) {
+          statuses[at] = general(at);
+          continue;
+        }
+        ++right;
+        results_.read(i, rows[at]);
+        problem_.finish(rows[at]);
       }
-      const MapSpace::Order& order = orders[static_cast<std::size_t>(point[level.order_column])];
-      int place = first_place_;
-      for (std::size_t rank = 0; rank < dims; ++rank) {
-        const int loop = loop_[order[rank]];
-        to.place[loop].of[i] = place;
-        place += loop != TilingColumns::kNoLoop ? 1 : 0;
+      // Where lanes are never right, as on machines whose PEs wait for words, they pause longer and
+      // longer.
+      next_pause_ = right == 0 ? std::min(2 * next_pause_ + size, kLongestPause) : 0;
+      pause_ = next_pause_;
+      size = 0;
+    };
+    const std::size_t width = space.parameters.size();
+    for (std::int64_t i = 0; i < count; ++i, points += width) {
+      if (!reads || pause_ > 0) {
+        pause_ -= reads ? 1 : 0;
+        statuses[i] = general(i);
+        continue;
       }
-      to.spatial.of[i] = loop_[level.parallel.pick(point)];
+      statuses[i] = first(i);
+      if (statuses[i] != Status::ok) continue;
+      add(space, points, size);
+      index[static_cast<std::size_t>(size++)] = i;
+      if (size == kBlock) run();
     }
-    const std::int32_t cluster = space_->cluster.pick(point);
-    tilings_.level[0].units.of[i] = problem_.hardware.num_pes / cluster;
-    tilings_.level[1].units.of[i] = cluster;
-  }
-  // Evaluates those there are, and is empty again.
-  void run() {
-    for (TilingColumns::Level& level : tilings_.level) level.repeat_from(size_, problem_.loops);
-    evaluate_(problem_, tilings_, results_);
-    size_ = 0;
+    if (size > 0) run();
   }
 
-  // Of the last run: whether the figures of its i-th mapping are right, and what they are.
-  bool right(int i) const { return results_.right.of[static_cast<std::size_t>(i)] != 0; }
-  void read(int i, Metrics& metrics) const { results_.read(i, metrics); }
+ private:
+  static constexpr int kLongestPause = 256;
 
- protected:
-  // From now on points are of this space, as long as it lives. `loop_of(d)` is the problem's loop
-  // that its dimension d cuts, a loop of its own, or negative.
-  template <typename LoopOf>
-  void open(const MapSpace& space, LoopOf loop_of) {
-    space_ = &space;
+  // Whether points of a space can be added from now on.
+  bool open(const MapSpace& space) {
+    if (!problem_.reads(space)) return false;
     std::array<bool, kMaxColumnLoops> named{};
     for (std::size_t d = 0; d < space.dims.size(); ++d) {
-      const int loop = loop_of(d);
+      const int loop = problem_.loop_of(space.dims[d]);
       loop_[d] = loop < 0 ? TilingColumns::kNoLoop : loop;
       if (loop >= 0) named[static_cast<std::size_t>(loop)] = true;
     }
@@ -82,55 +84,45 @@ class Batch {
       }
       ++first_place_;
     }
+    return true;
+  }
+
+  void add(const MapSpace& space, const std::int32_t* point, int row) {
+    const auto i = static_cast<std::size_t>(row);
+    const std::size_t dims = space.dims.size();
+    const MapSpace::Chosen chosen = space.read(point);
+    for (std::size_t j = 0; j < tilings_.level.size(); ++j) {
+      const MapSpace::Chosen::Level& level = chosen.level[j];
+      TilingColumns::Level& to = tilings_.level[j];
+      int place = first_place_;
+      for (std::size_t rank = 0; rank < dims; ++rank) {
+        const std::uint8_t d = (*level.order)[rank];
+        const int loop = loop_[d];
+        to.tile[loop].of[i] = level.tile[d];
+        to.place[loop].of[i] = place;
+        place += loop != TilingColumns::kNoLoop ? 1 : 0;
+      }
+      to.spatial.of[i] = loop_[level.parallel];
+    }
+    tilings_.level[0].units.of[i] = problem_.hardware.num_pes / chosen.cluster;
+    tilings_.level[1].units.of[i] = chosen.cluster;
+  }
+
+  void run_block(const Target& target, int size) {
+    const int lanes = target.lanes;
+    const int end = (size + lanes - 1) / lanes * lanes;
+    for (TilingColumns::Level& level : tilings_.level) level.repeat(size, end, problem_.loops);
+    target.of(problem_)(problem_, tilings_, size, results_);
   }
 
   const Problem& problem_;
-  const MapSpace* space_ = nullptr;
-
- private:
+  const Target& block_;
+  const Target& single_;
   TilingColumns tilings_;
-  int size_ = 0;
+  ResultColumns results_;
   std::array<int, MapSpace::kMaxLoops> loop_{};  // by dimension of the space
   int first_place_ = 0;
-  const Evaluate evaluate_;
-  ResultColumns results_;
+  int pause_ = 0, next_pause_ = 0;  // points to leave to the general path
 };
-
-// Evaluates many points a block at a time. `add(i)` adds point i to the batch and returns `ok`, or
-// why it has no row; `single(i)` evaluates one that the batch is not right about. Where it seldom
-// is, as on machines whose PEs wait for words, all after the first blocks are left to that.
-template <typename Batch, typename Add, typename Single>
-void evaluate_in_blocks(Batch& batch, std::int64_t count, Metrics* rows, Status* statuses, Add add,
-                        Single single) {
-  constexpr std::int64_t kTried = 4 * kBlock;
-  std::array<std::int64_t, kBlock> index{};
-  std::int64_t evaluated = 0, right = 0;
-  const auto run = [&] {
-    const int lanes = batch.size();
-    if (lanes == 0) return;
-    batch.run();
-    evaluated += lanes;
-    for (int lane = 0; lane < lanes; ++lane) {
-      const std::int64_t i = index[lane];
-      if (batch.right(lane)) {
-        ++right;
-        batch.read(lane, rows[i]);
-      } else {
-        statuses[i] = single(i);
-      }
-    }
-  };
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (evaluated >= kTried && right < evaluated / 4) {
-      statuses[i] = single(i);
-      continue;
-    }
-    const int lane = batch.size();
-    statuses[i] = add(i);
-    if (statuses[i] == Status::ok) index[lane] = i;
-    if (batch.full()) run();
-  }
-  run();
-}
 
 }  // namespace gym

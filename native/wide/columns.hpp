@@ -1,7 +1,9 @@
 // Two-level mappings of one layer side by side: a column a number, a row a mapping.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "../metrics.hpp"
 
@@ -14,10 +16,8 @@ inline constexpr int kMaxColumnLoops = 8;
 struct Column {
   alignas(64) std::array<double, kBlock> of;
 
-  // What is left of a block repeats the first mapping.
-  void repeat_from(int size) {
-    for (auto i = static_cast<std::size_t>(size); i < kBlock; ++i) of[i] = of[0];
-  }
+  // Repeats the first mapping where lanes have none.
+  void repeat(int size, int end) { std::fill(of.data() + size, of.data() + end, of[0]); }
 };
 
 struct TilingColumns {
@@ -30,13 +30,13 @@ struct TilingColumns {
     Column spatial;                         // the loop dealt to the units, or another number
     Column units;
 
-    void repeat_from(int size, int loops) {
+    void repeat(int size, int end, int loops) {
       for (int d = 0; d < loops; ++d) {
-        tile[d].repeat_from(size);
-        place[d].repeat_from(size);
+        tile[d].repeat(size, end);
+        place[d].repeat(size, end);
       }
-      spatial.repeat_from(size);
-      units.repeat_from(size);
+      spatial.repeat(size, end);
+      units.repeat(size, end);
     }
   };
   std::array<Level, 2> level;

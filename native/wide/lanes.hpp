@@ -16,6 +16,12 @@ GYM_INLINE void store(Wide numbers, Column& column, int first) {
   std::memcpy(&column.of[static_cast<std::size_t>(first)], &numbers, sizeof(numbers));
 }
 
+GYM_INLINE bool any(WideFlag flag) {
+  std::int64_t either = 0;
+  for (int lane = 0; lane < GYM_LANES; ++lane) either |= flag[lane];
+  return either != 0;
+}
+
 // Either of two structs that consist of numbers, for each mapping.
 template <typename Numbers>
 GYM_INLINE Numbers choose(WideFlag flag, const Numbers& a, const Numbers& b) {
@@ -75,9 +81,10 @@ GYM_INLINE WideTiling load(const TilingColumns& tilings, int loops, int first) {
 
 GYM_INLINE void store(const BasicMetrics<Wide>& figures, WideFlag right, int first,
                       ResultColumns& results) {
+  store(select(right, number<Wide>(1), Wide{}), results.right, first);
+  if (!any(right)) return;
   const auto* columns = reinterpret_cast<const Wide*>(&figures);
   for (std::size_t c = 0; c < kMetrics; ++c) store(columns[c], results.figures[c], first);
-  store(select(right, number<Wide>(1), Wide{}), results.right, first);
 }
 
 }  // namespace

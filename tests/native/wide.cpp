@@ -1,13 +1,13 @@
-// Every instruction set this processor has gives the rows of the models' path for single mappings,
-// on random layers, machines and points. Ends with 1 if a row differs; prints, for each model and
-// set, its mappings and those of them that it leaves to that path.
+// The lanes of every target this processor supports give the rows and statuses of the models'
+// general path, on random layers, machines and points. Ends with 1 if one differs; prints, for each
+// model and target, its mappings and those of them that it leaves to the general path.
 #include <algorithm>
 #include <cstdio>
 #include <random>
 
 #include "../../native/exact/model.hpp"
 #include "../../native/maestro/model.hpp"
-#include "../../native/wide/fastest.hpp"
+#include "../../native/wide/batch.hpp"
 #include "batches.hpp"
 
 namespace {
@@ -19,6 +19,7 @@ using gym::Metrics;
 
 constexpr int kProblems = 300;
 constexpr std::int64_t kMappings = 50;
+constexpr std::int64_t kAlone = 4;  // of these, one by one
 
 class Random {
  public:
@@ -44,11 +45,10 @@ Hardware any_machine(Random& random) {
   return hardware;
 }
 
-// The exact model's batch, and how a point gets into it.
+// The exact model's problems, and what its lanes need.
 class Exact {
  public:
   static constexpr const char* kName = "exact";
-  using Evaluate = gym::exact::wide::Evaluate;
 
   static Layer any_layer(Random& random, const driver::Square& square) {
     Layer layer = driver::layer_of(square);
@@ -63,31 +63,23 @@ class Exact {
     return driver::legal13(square);
   }
 
-  Exact(const Layer& layer, const Hardware& hardware, const MapSpace& space, Evaluate evaluate)
+  Exact(const Layer& layer, const Hardware& hardware)
       : nest_(gym::loop_nest(layer).value()),
         tiler_(nest_, layer.op),
-        problem_(nest_, hardware),
-        batch(problem_, evaluate) {
-    batch.open(space, tiler_);
-  }
-
-  bool reads() const { return true; }
-  bool add(const std::int32_t* point) { return batch.add(point) == gym::Status::ok; }
+        problem(nest_, hardware, tiler_) {}
 
  private:
   const gym::LoopNest nest_;
   const gym::exact::Tiler tiler_;
-  const gym::exact::wide::Problem problem_;
 
  public:
-  gym::exact::wide::Batch batch;
+  const gym::exact::wide::Problem problem;
 };
 
 // The same of MAESTRO's.
 class Maestro {
  public:
   static constexpr const char* kName = "maestro";
-  using Evaluate = gym::maestro::wide::Evaluate;
 
   static Layer any_layer(Random& random, const driver::Square& square) {
     Layer layer = driver::layer_of(square);
@@ -126,70 +118,57 @@ class Maestro {
     return space;
   }
 
-  Maestro(const Layer& layer, const Hardware& hardware, const MapSpace& space, Evaluate evaluate)
-      : problem_(gym::maestro::make_layer_table(layer, false), hardware),
-        batch(problem_, evaluate),
-        reads_(batch.reads(space)) {}
+  Maestro(const Layer& layer, const Hardware& hardware)
+      : problem(gym::maestro::make_layer_table(layer, false), hardware) {}
 
-  bool reads() const { return reads_; }
-  bool add(const std::int32_t* point) {
-    batch.add(point);
-    return true;
-  }
-
- private:
-  const gym::maestro::wide::Problem problem_;
-
- public:
-  gym::maestro::wide::Batch batch;
-
- private:
-  bool reads_;
+  const gym::maestro::wide::Problem problem;
 };
 
 struct Score {
-  int mappings = 0, left = 0, wrong = 0;
+  std::int64_t mappings = 0, left = 0, wrong = 0;
 };
 
-// One problem's mappings, of which the last block is seldom full.
+// One problem's mappings, the last block of which is seldom full, and some of them alone.
 template <typename Side>
 void compare(const Layer& layer, const Hardware& hardware, const MapSpace& space,
-             typename Side::Evaluate evaluate, Score& score) {
+             const gym::Target& target, Score& score) {
   const auto points = driver::random_points(space, kMappings, 4);
   const auto model = gym::make_model(Side::kName, layer, hardware);
-  Side side(layer, hardware, space, evaluate);
-  if (!side.reads()) return;
-  std::vector<Metrics> expected;
-  const auto run = [&] {
-    side.batch.run();
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      Metrics row;
-      side.batch.read(static_cast<int>(i), row);
-      ++score.mappings;
-      if (!side.batch.right(static_cast<int>(i))) {
-        ++score.left;
-      } else if (!driver::same_bits(row, expected[i])) {
-        ++score.wrong;
-      }
-    }
-    expected.clear();
-  };
-  for (std::int64_t i = 0; i < kMappings; ++i) {
-    const std::int32_t* point = &points[static_cast<std::size_t>(i) * space.parameters.size()];
-    Metrics row;
+  const Side side(layer, hardware);
+  driver::Results general(kMappings), lanes(kMappings);
+  const auto blank = [](Metrics& row) {
     std::fill_n(reinterpret_cast<double*>(&row), gym::kMetrics,
                 std::numeric_limits<double>::quiet_NaN());
-    // What has no row must not be right: nothing is the same as NaN in all columns.
-    model->evaluate(space, point, row);
-    if (!side.add(point)) continue;
-    expected.push_back(row);
-    if (side.batch.full()) run();
+  };
+  std::for_each(general.rows.begin(), general.rows.end(), blank);
+  std::for_each(lanes.rows.begin(), lanes.rows.end(), blank);
+  gym::Mapping mapping;
+  const auto point = [&](std::int64_t i) { return &points[i * std::ssize(space.parameters)]; };
+  for (std::int64_t i = 0; i < kMappings; ++i) {
+    space.decode(point(i), mapping);
+    general.statuses[i] = model->evaluate(mapping, general.rows[i]);
   }
-  if (side.batch.size() > 0) run();
+  gym::Batch batch(side.problem, target, target);
+  const auto evaluate = [&](std::int64_t first, std::int64_t count) {
+    batch.evaluate(space, point(first), count, &lanes.rows[first], &lanes.statuses[first],
+                   [&](std::int64_t i) {
+                     ++score.left;
+                     lanes.rows[first + i] = general.rows[first + i];
+                     return general.statuses[first + i];
+                   });
+  };
+  evaluate(0, kMappings - kAlone);
+  for (std::int64_t i = kMappings - kAlone; i < kMappings; ++i) evaluate(i, 1);
+  for (std::int64_t i = 0; i < kMappings; ++i) {
+    const bool same = lanes.statuses[i] == general.statuses[i] &&
+                      driver::same_bits(lanes.rows[i], general.rows[i]);
+    score.wrong += same ? 0 : 1;
+  }
+  score.mappings += kMappings;
 }
 
 template <typename Side>
-int check(const char* name, typename Side::Evaluate evaluate) {
+std::int64_t check(const gym::Target& target) {
   Random random;
   Score score;
   for (int i = 0; i < kProblems; ++i) {
@@ -197,11 +176,13 @@ int check(const char* name, typename Side::Evaluate evaluate) {
     const Layer layer = Side::any_layer(random, square);
     const Hardware hardware = any_machine(random);
     const MapSpace space = Side::space(square, layer, hardware);
-    compare<Side>(layer, hardware, space, evaluate, score);
+    compare<Side>(layer, hardware, space, target, score);
   }
-  std::printf("%s %s %d %d\n", Side::kName, name, score.mappings, score.left);
+  std::printf("%s %s %d %d\n", Side::kName, target.name, static_cast<int>(score.mappings),
+              static_cast<int>(score.left));
   if (score.wrong > 0) {
-    std::fprintf(stderr, "%s, %s: %d rows differ\n", Side::kName, name, score.wrong);
+    std::fprintf(stderr, "%s, %s: %d rows differ\n", Side::kName, target.name,
+                 static_cast<int>(score.wrong));
   }
   return score.wrong;
 }
@@ -209,16 +190,9 @@ int check(const char* name, typename Side::Evaluate evaluate) {
 }  // namespace
 
 int main() {
-  int wrong = 0;
-#ifdef __x86_64__
-  if (gym::has_avx2()) {
-    wrong += check<Exact>("avx2", gym::exact::wide::evaluate_avx2);
-    wrong += check<Maestro>("avx2", gym::maestro::wide::evaluate_avx2);
+  std::int64_t wrong = 0;
+  for (const gym::Target* target : gym::targets()) {
+    wrong += check<Exact>(*target) + check<Maestro>(*target);
   }
-  if (gym::has_avx512()) {
-    wrong += check<Exact>("avx512", gym::exact::wide::evaluate_avx512);
-    wrong += check<Maestro>("avx512", gym::maestro::wide::evaluate_avx512);
-  }
-#endif
   return wrong > 0;
 }

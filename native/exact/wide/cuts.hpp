@@ -72,10 +72,11 @@ GYM_INLINE WideCut cut_loop(Wide extent, Wide tile, Wide units, Wide boxes) {
   return cut;
 }
 
-// Over all boxes of a level.
+// Over all boxes of a level. Without initialisers: g++ 12 cannot compile a constructor of vectors
+// that it writes itself when it does not optimise.
 struct WideSums {
-  Wide boxes{}, steps{}, chunks{}, active_first{}, active_last{};
-  Wide still_boxes{}, still_chunks{}, still{};
+  Wide boxes, steps, chunks, active_first, active_last;
+  Wide still_boxes, still_chunks, still;
 
   GYM_INLINE void add(const WideCut& cut) {
     const WideFlag moves = cut.moves();

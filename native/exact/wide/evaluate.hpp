@@ -1,10 +1,10 @@
-// Evaluates a block of mappings, as many of them side by side as the instruction set has lanes for.
+// Two-level mappings evaluated side by side: the same figures as those of ../model.hpp, bit for
+// bit.
 #pragma once
 
 #include "../../wide/lanes.hpp"
 #include "../buffers.hpp"
 #include "../figures.hpp"
-#include "block.hpp"
 #include "timer.hpp"
 #include "traffic.hpp"
 
@@ -22,10 +22,12 @@ GYM_INLINE void size_buffers(const Problem& problem, const WideTiling& tiling,
   findings.sharers[0] = tiling.level[1].units;
 }
 
-// Says whose figures are right.
+// Says whose figures are right: mappings whose PEs wait are not.
 GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling,
                              BasicMetrics<Wide>& figures) {
   const WidePartition partition(problem, tiling);
+  const WideFlag right = (tiling.level[0].units >= 1) & pes_never_wait(problem, partition);
+  if (!any(right)) return right;
   BasicFindings<Wide> findings;
   findings.words[0] = LevelTraffic(problem, partition.top).words();
   findings.words[1] = LevelTraffic(problem, partition.below).words();
@@ -36,17 +38,7 @@ GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling,
   BasicReport<Wide> report;
   report.write(problem.totals, static_cast<int>(tiling.level.size()), problem.hardware, findings);
   fill(report, problem.hardware, figures);
-  figures.csv_energy_nj = number<Wide>(std::numeric_limits<double>::quiet_NaN());
-  return pes_never_wait(problem, partition);
-}
-
-GYM_INLINE void evaluate_lanes(const Problem& problem, const TilingColumns& tilings,
-                               ResultColumns& results) {
-  for (int first = 0; first < kBlock; first += GYM_LANES) {
-    BasicMetrics<Wide> figures;
-    const WideFlag right = evaluate(problem, load(tilings, problem.loops, first), figures);
-    store(figures, right, first, results);
-  }
+  return right;
 }
 
 }  // namespace

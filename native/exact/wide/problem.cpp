@@ -20,8 +20,9 @@ Axis axis_of(std::int64_t window, std::int64_t stride) {
 
 }  // namespace
 
-Problem::Problem(const LoopNest& nest, const Hardware& machine)
-    : totals(nest),
+Problem::Problem(const LoopNest& nest, const Hardware& machine, const Tiler& reader)
+    : tiler(reader),
+      totals(nest),
       hardware(machine),
       axes{axis_of(nest.extent[kLoopR], nest.stride_y),
            axis_of(nest.extent[kLoopS], nest.stride_x)},
@@ -34,6 +35,13 @@ Problem::Problem(const LoopNest& nest, const Hardware& machine)
   }
   if (nest.extent[kLoopP] == 1) still_rows *= real(nest.extent[kLoopR]);
   if (nest.extent[kLoopQ] == 1) still_rows *= real(nest.extent[kLoopS]);
+}
+
+int Problem::loop_of(Dim dim) const {
+  const Loop* end = loop.data() + loops;
+  const Loop* found =
+      std::find_if(loop.data(), end, [&](const Loop& each) { return each.id == tiler.loop(dim); });
+  return found == end ? -1 : static_cast<int>(found - loop.data());
 }
 
 }  // namespace gym::exact::wide

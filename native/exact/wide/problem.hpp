@@ -4,8 +4,9 @@
 #include <array>
 
 #include "../../hardware.hpp"
-#include "../../wide/columns.hpp"
+#include "../../metrics.hpp"
 #include "../report.hpp"
+#include "../tiling.hpp"
 
 namespace gym::exact::wide {
 
@@ -25,12 +26,21 @@ struct Loop {
 };
 
 struct Problem {
-  Problem(const LoopNest& nest, const Hardware& hardware);
+  Problem(const LoopNest& nest, const Hardware& hardware, const Tiler& tiler);
 
   // Loops refer to axes.
   Problem(const Problem&) = delete;
   Problem& operator=(const Problem&) = delete;
 
+  // Whether lanes evaluate the points of a space: all leave windows whole.
+  bool reads(const MapSpace& space) const {
+    return tiler.reads(space) && tiler.leaves_windows(space);
+  }
+  // The index of the loop that directives of a dimension cut, or -1.
+  int loop_of(Dim dim) const;
+  void finish(Metrics&) const {}
+
+  const Tiler& tiler;
   Totals totals;
   Hardware hardware;
   std::array<Axis, 2> axes;

@@ -236,7 +236,7 @@ class Walk {
   const bool never_queues_;
   const Movers& movers_;
   const int inner_, inner_bit_, last_;
-  BasicProfile<Wide> profile_;
+  BasicProfile<Wide> profile_{};
   Wide cycles_;
   Table compute_, input_, filter_, output_, fetched_, times_;
   Table outer_input_;  // along the loops outside m, by their states: from 2^m on

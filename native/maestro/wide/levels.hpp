@@ -22,9 +22,9 @@ struct LevelLoop {
 
 // The loop dealt to the units.
 struct Dealt {
-  Wide extent{}, size{}, offset{}, place{};
-  Tile input{}, output{};
-  std::array<Wide, kTensors> in{};  // 1 if the tensor has it, else 0
+  Wide extent, size, offset, place;
+  Tile input, output;
+  std::array<Wide, kTensors> in;  // 1 if the tensor has it, else 0
 };
 
 struct Level {
@@ -127,6 +127,7 @@ GYM_INLINE LevelLoop cut_loop(const Loop& loop, Wide extent, Wide tile, WideFlag
 GYM_INLINE Level cut_level(const Problem& problem, const WideTiling::Level& tiling,
                            const Level* above) {
   Level level;
+  level.dealt = Dealt{};
   level.units = tiling.units;
   for (int d = 0; d < problem.loops; ++d) {
     const Loop& loop = problem.loop[d];

@@ -4,6 +4,8 @@
 #include <array>
 
 #include "../../hardware.hpp"
+#include "../../map_space.hpp"
+#include "../../metrics.hpp"
 #include "../../wide/columns.hpp"
 #include "../layer_table.hpp"
 
@@ -24,6 +26,13 @@ struct Loop {
 
 struct Problem {
   Problem(const LayerTable& table, const Hardware& hardware);
+
+  // Whether lanes evaluate the points of a space.
+  bool reads(const MapSpace& space) const;
+  // The index of the loop that directives of a dimension cut, or -1.
+  int loop_of(Dim dim) const;
+  // Lanes leave sums where the binary has averages: it divides with more digits than a double has.
+  void finish(Metrics& row) const;
 
   Hardware hardware;
   // Those that are cut come first: others have one index, or are windows.

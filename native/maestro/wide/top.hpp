@@ -19,12 +19,6 @@ struct Work {
   Wide times;  // it occurs
 };
 
-GYM_INLINE bool any(WideFlag flag) {
-  std::int64_t either = 0;
-  for (int lane = 0; lane < GYM_LANES; ++lane) either |= flag[lane];
-  return either != 0;
-}
-
 GYM_INLINE std::array<Spread, 2> spread_work(const Level& level) {
   const Dealt& dealt = level.dealt;
   const States states = spatial_states(dealt.size, dealt.offset, level.units, dealt.extent);
@@ -58,10 +52,9 @@ class Top {
 
   // Whether the last run's numbers are those of the binary, whose steps are C ints. All others are
   // less than a few times one of these sums.
-  GYM_INLINE WideFlag right() const {
+  GYM_INLINE WideFlag counts_exactly() const {
     const Wide bound = number<Wide>(0x1p50);
-    WideFlag right =
-        is_regular(problem_, level_) & below_.right() & (most(steps_, steps_below_) < 0x1p31);
+    WideFlag right = most(steps_, steps_below_) < 0x1p31;
     for (const Wide sum : {runtime_, input_, filter_, macs_, outputs_, busy_, ingress_.sum,
                            egress_.sum, compute_.sum, below_.l1_bytes()}) {
       right &= sum < bound;

@@ -1,5 +1,5 @@
 // Whole networks as the MAESTRO binary evaluates them, and its CSV.
-#include "../maestro/network.hpp"
+#pragma once
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -10,17 +10,15 @@
 #include <vector>
 
 #include "../maestro/csv.hpp"
-#include "bind.hpp"
+#include "../maestro/network.hpp"
 #include "names.hpp"
 
 namespace gym::python {
 
 namespace py = pybind11;
 
-namespace {
-
 // The binary's parser lets no others through, so its model divides by them.
-void require_readable(const NamedLayer& named) {
+inline void require_readable(const NamedLayer& named) {
   for (const auto& [dim, value] : named.layer.extents) {
     if (value == 0) {
       throw std::invalid_argument("extent of " + named.name(dim) + " is 0; allowed: all but 0");
@@ -35,10 +33,10 @@ void require_readable(const NamedLayer& named) {
   }
 }
 
-py::tuple run_network(const std::vector<NamedLayer>& layers,
-                      const std::vector<std::vector<NamedDirective>>& mappings,
-                      std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t offchip_bw,
-                      const std::vector<std::pair<std::int32_t, std::int32_t>>& nocs) {
+inline py::tuple run_network(const std::vector<NamedLayer>& layers,
+                             const std::vector<std::vector<NamedDirective>>& mappings,
+                             std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t offchip_bw,
+                             const std::vector<std::pair<std::int32_t, std::int32_t>>& nocs) {
   if (mappings.size() != layers.size()) {
     throw std::invalid_argument(std::to_string(mappings.size()) + " mappings of " +
                                 std::to_string(layers.size()) + " layers; give one of each");
@@ -62,9 +60,7 @@ py::tuple run_network(const std::vector<NamedLayer>& layers,
   return py::make_tuple(kStatusNames[static_cast<std::size_t>(result.status)], result.rows);
 }
 
-}  // namespace
-
-void bind_network(py::module_& module) {
+inline void bind_network(py::module_& module) {
   module.attr("CSV_HEADER") = std::string(maestro::kCsvHeader);
   module.def("run_network", &run_network, py::arg("layers"), py::arg("mappings"),
              py::arg("num_pes"), py::arg("simd_lanes"), py::arg("offchip_bw"), py::arg("nocs"));

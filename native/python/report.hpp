@@ -1,20 +1,19 @@
 // The exact model's report of one mapping as a dictionary.
+#pragma once
+
 #include <pybind11/pybind11.h>
 
 #include <string>
 #include <vector>
 
 #include "../exact/model.hpp"
-#include "bind.hpp"
 #include "names.hpp"
 
 namespace gym::python {
 
 namespace py = pybind11;
 
-namespace {
-
-py::dict cluster_counts(const exact::ClusterBuffers& buffers) {
+inline py::dict cluster_counts(const exact::ClusterBuffers& buffers) {
   py::dict counts;
   counts["write_input"] = buffers.written.unit_input;
   counts["write_filter"] = buffers.written.unit_filter;
@@ -26,8 +25,8 @@ py::dict cluster_counts(const exact::ClusterBuffers& buffers) {
   return counts;
 }
 
-void add_span(py::dict& results, const char* name, const exact::Report& report,
-              const exact::Span& span) {
+inline void add_span(py::dict& results, const char* name, const exact::Report& report,
+                     const exact::Span& span) {
   const std::string prefix(name);
   results[py::str(prefix + "_min")] = span.min;
   results[py::str(prefix + "_max")] = span.max;
@@ -35,7 +34,7 @@ void add_span(py::dict& results, const char* name, const exact::Report& report,
   results[py::str(prefix + "_avg")] = report.average(span);
 }
 
-py::dict exact_results(const exact::Report& report, const Hardware& hardware) {
+inline py::dict exact_results(const exact::Report& report, const Hardware& hardware) {
   py::dict results;
   results["macs"] = report.macs;
   results["offchip_read"] = report.plan.words_in();
@@ -97,8 +96,9 @@ py::dict exact_results(const exact::Report& report, const Hardware& hardware) {
   return results;
 }
 
-py::tuple exact_report(const NamedLayer& layer, const std::vector<NamedDirective>& directives,
-                       const Hardware& hardware) {
+inline py::tuple exact_report(const NamedLayer& layer,
+                              const std::vector<NamedDirective>& directives,
+                              const Hardware& hardware) {
   exact::ExactModel model(layer.layer, hardware);
   Metrics metrics;
   Status status = model.evaluate(layer.read(directives), metrics);
@@ -115,9 +115,7 @@ py::tuple exact_report(const NamedLayer& layer, const std::vector<NamedDirective
   return py::make_tuple(kStatusNames[static_cast<std::size_t>(status)], results);
 }
 
-}  // namespace
-
-void bind_report(py::module_& module) {
+inline void bind_report(py::module_& module) {
   module.def("exact_report", &exact_report, py::arg("layer"), py::arg("directives"),
              py::arg("hardware"));
 }

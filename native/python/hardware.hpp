@@ -1,5 +1,5 @@
 // The accelerator, and what of it needs no mapping.
-#include "../hardware.hpp"
+#pragma once
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -7,18 +7,16 @@
 #include <optional>
 
 #include "../area.hpp"
-#include "bind.hpp"
+#include "../hardware.hpp"
 
 namespace gym::python {
 
 namespace py = pybind11;
 
-namespace {
-
-Hardware make_hardware(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t noc_bw,
-                       std::int64_t noc_latency, std::int32_t offchip_bw,
-                       std::optional<std::int64_t> l1_bytes, std::optional<std::int64_t> l2_bytes,
-                       double offchip_cost_macs) {
+inline Hardware make_hardware(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t noc_bw,
+                              std::int64_t noc_latency, std::int32_t offchip_bw,
+                              std::optional<std::int64_t> l1_bytes,
+                              std::optional<std::int64_t> l2_bytes, double offchip_cost_macs) {
   return {num_pes,
           simd_lanes,
           noc_bw,
@@ -29,9 +27,7 @@ Hardware make_hardware(std::int32_t num_pes, std::int32_t simd_lanes, std::int32
           offchip_cost_macs};
 }
 
-}  // namespace
-
-void bind_hardware(py::module_& module) {
+inline void bind_hardware(py::module_& module) {
   py::class_<Hardware>(module, "Hardware")
       .def(py::init(&make_hardware), py::kw_only(), py::arg("num_pes"), py::arg("simd_lanes"),
            py::arg("noc_bw"), py::arg("noc_latency"), py::arg("offchip_bw"), py::arg("l1_bytes"),

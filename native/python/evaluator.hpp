@@ -1,11 +1,12 @@
 // Batches of points and single mappings, evaluated on behalf of Python.
+#pragma once
+
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -14,7 +15,6 @@
 
 #include "../batch.hpp"
 #include "arrays.hpp"
-#include "bind.hpp"
 #include "information.hpp"
 #include "names.hpp"
 #include "observation.hpp"
@@ -24,8 +24,6 @@
 namespace gym::python {
 
 namespace py = pybind11;
-
-namespace {
 
 class Evaluator {
   static constexpr std::int64_t kBlock = 1 << 15;
@@ -39,27 +37,32 @@ class Evaluator {
     const std::int64_t total = count_points(space.space, points);
     py::array_t<double> rows({total, static_cast<std::int64_t>(kMetrics)});
     py::array_t<std::uint8_t> statuses(total);
-    const std::int32_t* point = data_of(points);
-    const auto width = static_cast<std::int64_t>(space.space.parameters.size());
-    auto* row_data = reinterpret_cast<Metrics*>(rows.mutable_data());
-    auto* status_data = reinterpret_cast<Status*>(statuses.mutable_data());
-    for (std::int64_t start = 0; start < total; start += kBlock) {
-      // Between blocks Ctrl-C gets through.
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-      std::optional<BatchEvaluator::Stray> stray;
-      {
-        py::gil_scoped_release release;
-        stray = batch_.evaluate(space.space, point + start * width, std::min(kBlock, total - start),
-                                threads, row_data + start, status_data + start);
-      }
-      if (stray) refuse(space.space, start * width + stray->index, stray->value);
-    }
+    auto* row = reinterpret_cast<Metrics*>(rows.mutable_data());
+    auto* status = reinterpret_cast<Status*>(statuses.mutable_data());
+    in_blocks(space.space, points, [&](const std::int32_t* point, std::int64_t at, auto size) {
+      return batch_.evaluate(space.space, point, size, threads, row + at, status + at);
+    });
     return py::make_tuple(rows, statuses);
+  }
+
+  py::tuple score(const NamedSpace& space, const py::array& points, const Columns& columns,
+                  int threads) {
+    require_columns(columns);
+    const std::int64_t total = count_points(space.space, points);
+    py::array_t<double> values(total);
+    py::array_t<std::uint8_t> statuses(total);
+    double* value = values.mutable_data();
+    auto* status = reinterpret_cast<Status*>(statuses.mutable_data());
+    in_blocks(space.space, points, [&](const std::int32_t* point, std::int64_t at, auto size) {
+      return batch_.evaluate(space.space, point, size, threads, columns, value + at, status + at);
+    });
+    return py::make_tuple(values, statuses);
   }
 
   // One vector as a step of an environment shows it, and the product of some metrics, in one call:
   // what numpy and Python take for the same is several times what the model takes.
-  py::tuple observe(const NamedSpace& space, const py::object& values, const py::tuple& columns) {
+  py::tuple observe(const NamedSpace& space, const py::object& values, const Columns& columns) {
+    require_columns(columns);
     const Points point = to_point(space.space, values);
     Metrics metrics;
     Status status;
@@ -71,7 +74,7 @@ class Evaluator {
     if (stray) refuse(space.space, stray->index, stray->value);
     auto observation = new_array<float>(Shape<1>{kObserved});
     python::observe(metrics, observation.mutable_data());
-    return py::make_tuple(std::move(observation), value(status, metrics, columns),
+    return py::make_tuple(std::move(observation), value_of(metrics, status, columns),
                           informer_.inform(status, point, metrics));
   }
 
@@ -115,17 +118,29 @@ class Evaluator {
     return static_cast<const std::int32_t*>(points.data());
   }
 
-  static double value(Status status, const Metrics& metrics, const py::tuple& columns) {
-    if (status != Status::ok) return std::numeric_limits<double>::infinity();
-    const auto* figures = reinterpret_cast<const double*>(&metrics);
-    double product = 1;
-    for (const py::handle column : columns) {
-      const std::size_t index = PyLong_AsSize_t(column.ptr());
-      if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-      if (index >= kMetrics) throw std::out_of_range("no such column of metrics");
-      product *= figures[index];
+  static void require_columns(const Columns& columns) {
+    for (const std::size_t column : columns) {
+      if (column >= kMetrics) throw std::out_of_range("no such column of metrics");
     }
-    return product;
+  }
+
+  // `evaluate(points, index, count)` is called with the first of some points, one block after the
+  // other.
+  template <typename Evaluate>
+  static void in_blocks(const MapSpace& space, const py::array& points, const Evaluate& evaluate) {
+    const std::int32_t* point = data_of(points);
+    const std::int64_t total = points.shape(0);
+    const auto width = static_cast<std::int64_t>(space.parameters.size());
+    for (std::int64_t start = 0; start < total; start += kBlock) {
+      // Between blocks Ctrl-C gets through.
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      std::optional<BatchEvaluator::Stray> stray;
+      {
+        py::gil_scoped_release release;
+        stray = evaluate(point + start * width, start, std::min(kBlock, total - start));
+      }
+      if (stray) refuse(space, start * width + stray->index, stray->value);
+    }
   }
 
   static ScorerSpec make_spec(const std::string& model, const NamedLayer& layer,
@@ -142,13 +157,13 @@ class Evaluator {
   Informer informer_;
 };
 
-}  // namespace
-
-void bind_evaluator(py::module_& module) {
+inline void bind_evaluator(py::module_& module) {
   py::class_<Evaluator>(module, "BatchEvaluator")
       .def(py::init<const std::string&, const NamedLayer&, const Hardware&, bool>(),
            py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("guarded"))
       .def("evaluate", &Evaluator::evaluate, py::arg("space"), py::arg("points"),
+           py::arg("threads") = 1)
+      .def("score", &Evaluator::score, py::arg("space"), py::arg("points"), py::arg("columns"),
            py::arg("threads") = 1)
       .def("observe", &Evaluator::observe, py::arg("space"), py::arg("values"), py::arg("columns"))
       .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"))

@@ -1,0 +1,320 @@
+"""Studies: every mapper searches every problem from several seeds, in one directory."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from experiments import cli, flags
+from experiments.cell_pool import run_cells
+from experiments.cells import Cell, Finished, Versions, Work, read_cell
+from experiments.claims import claimed, remove_abandoned
+from experiments.files import RecordError, is_empty, read_record, run_directory, write_record
+from experiments.flags import UsageError, option
+from experiments.goal_files import ANEW, GOAL, check_goal, write_goal
+from experiments.goals import (
+    Goal,
+    ProblemConfig,
+    find_mappers,
+    make_goal,
+    recorded_goal,
+    require_fit,
+    unique,
+)
+from experiments.machine import processor, versions
+from experiments.readback import check_same
+from experiments.standings import Contest
+from maestro_env.hardware import find_hardware
+from maestro_env.layer import Layer
+from maestro_env.workloads import find_layer
+
+CONFIG = "config.json"
+_AGAIN = "--resume"
+
+
+@dataclass(frozen=True)
+class _Budget:
+    """The flags that say how much is spent on a problem."""
+
+    samples: int = option(20_000, "evaluations of one search", least=1)
+    seeds: int = option(
+        10, "searches per layer, objective and mapper, one a seed", least=1, most=10_000
+    )
+    seed: int = option(0, "the first seed; the others count up from it")
+
+
+# Fields of the last base come first, and so do their flags in the help.
+@dataclass(frozen=True)
+class StudyConfig(ProblemConfig, _Budget):
+    """The flags of a study but for its layers, objectives and mappers."""
+
+    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
+    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
+    out: str | None = option(
+        None, "where to write (default: a new directory below runs/)", value="directory"
+    )
+    resume: bool = option(
+        False, "continue what is in --out, extend it, or join processes that work on it"
+    )
+
+
+@dataclass(frozen=True)
+class Study:
+    """A config resolved.
+
+    Args:
+        config: what was asked for.
+        goals: by layer, as it was called, and objective.
+        mappers: names, in the order they run.
+        traced: whether all samples are kept.
+        complete: whether it has to ask for all searches of its directory, as its tables show them.
+    """
+
+    config: StudyConfig
+    goals: Mapping[tuple[str, str], Goal]
+    mappers: tuple[str, ...]
+    traced: bool = False
+    complete: bool = True
+
+    @property
+    def seeds(self) -> range:
+        return range(self.config.seed, self.config.seed + self.config.seeds)
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield all searches, seed by seed, so that a part of them treats all alike."""
+        for seed in self.seeds:
+            for layer, objective in self.goals:
+                for mapper in self.mappers:
+                    yield Cell(layer, objective, mapper, seed)
+
+    def goal(self, cell: Cell) -> Goal:
+        return self.goals[cell.layer, cell.objective]
+
+    def settings(self) -> dict[str, Any]:
+        """Return what decides the result of a cell, as JSON holds it."""
+        given = asdict(self.config)
+        names = ["samples", *(field.name for field in fields(ProblemConfig))]
+        goal = next(iter(self.goals.values()))
+        return {
+            "config": {name: given[name] for name in names},
+            "hardware": asdict(goal.problem.hardware),
+        }
+
+    def contests(self, finished: Mapping[Cell, Finished]) -> list[Contest]:
+        """Return what was found for every goal."""
+        made = []
+        for (layer, objective), goal in self.goals.items():
+            searches = {
+                mapper: [
+                    finished[cell]
+                    for seed in self.seeds
+                    if (cell := Cell(layer, objective, mapper, seed)) in finished
+                ]
+                for mapper in self.mappers
+            }
+            made.append(Contest(layer, objective, goal, searches))
+        return made
+
+
+def make_study(
+    config: StudyConfig,
+    layers: Sequence[str],
+    objectives: Sequence[str],
+    mappers: tuple[str, str],
+) -> Study:
+    """Look up everything a config names.
+
+    Args:
+        config: what was asked for.
+        layers: to search.
+        objectives: to minimise.
+        mappers: the flag that names them, and what it says.
+
+    Raises:
+        MaestroEnvError: a name that does not exist, or names that do not go together.
+    """
+    hardware = find_hardware(config.hardware)
+    goals = {
+        (name, objective): make_goal(config, layer, hardware, objective)
+        for name, layer in _find_layers(layers).items()
+        for objective in unique(objectives)
+    }
+    names = find_mappers(*mappers)
+    require_fit(names, [goal.problem.space for goal in goals.values()])
+    return Study(config, goals, names)
+
+
+def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
+    """Return every problem of a directory and the searches finished for it.
+
+    Raises:
+        RecordError: a file is missing, damaged or changed.
+    """
+    config = read_record(directory / CONFIG, ANEW).get("config", {})
+    found = []
+    for path in sorted(directory.glob(f"cells/*/*/{GOAL}")):
+        try:
+            goal = recorded_goal(config, read_record(path, ANEW))
+            samples = config["samples"]
+        except (LookupError, TypeError, AttributeError) as error:
+            raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
+        records = sorted(
+            path.parent.glob("*/*.json"), key=lambda each: (each.parent, len(each.name), each)
+        )
+        found.append((goal, [_read_one(directory, each, goal, samples) for each in records]))
+    return found
+
+
+def _by_mapper_and_seed(record: Path) -> tuple[Path, int, Path]:
+    return record.parent, len(record.name), record
+
+
+def _read_one(directory: Path, path: Path, goal: Goal, samples: int) -> Finished:
+    entry = read_record(path, f"delete it, and {_AGAIN} runs it again")
+    cell = Cell(**{field.name: entry[field.name] for field in fields(Cell)})
+    finished = read_cell(directory, cell, goal, samples, _AGAIN)
+    if finished is None or cell.path(directory) != path:
+        raise RecordError(f"{path} is the record of {cell}, and does not belong here: delete it")
+    return finished
+
+
+Report = Callable[[Study, Path, Mapping[Cell, Finished], bool], None]
+"""Writes and shows what was found in a directory, and whether it was interrupted."""
+
+
+def conduct(study: Study, module: str, stem: str, report: Report) -> int:
+    """Run the searches that are not there yet, report them all, and return the exit status.
+
+    Args:
+        study: what is run.
+        module: what ``python -m`` starts, for the message after Ctrl-C.
+        stem: of the name of a new directory.
+        report: called if any search is finished.
+
+    Raises:
+        RecordError: a file cannot be read or written, or is of another study.
+    """
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    here = {**versions(), "processor": processor()}
+    directory = _open(study, stem)
+    finished = _read(study, directory)
+    _tell_versions(finished.values(), here)
+    for warning in dict.fromkeys(goal.problem.stride_warning() for goal in study.goals.values()):
+        if warning:
+            print(f"warning: {warning}", file=sys.stderr)
+    config = study.config
+    works = [
+        Work(
+            cell,
+            study.goal(cell),
+            config.samples,
+            directory,
+            here,
+            traced=study.traced,
+            threads=config.threads,
+        )
+        for cell in study.cells()
+        if cell not in finished
+    ]
+    status = run_cells(works, len(finished), config.jobs, _AGAIN)
+    try:
+        if finished := _read(study, directory):
+            report(study, directory, finished, status == cli.INTERRUPTED)
+    except KeyboardInterrupt:
+        status = cli.INTERRUPTED
+    if status == cli.INTERRUPTED:
+        resuming = flags.to_flags(replace(config, out=str(directory), resume=True))
+        with cli.undisturbed():
+            print(
+                f"interrupted: what is finished is in {directory}; "
+                f"continue with: python -m {module} {shlex.join(resuming)}",
+                file=sys.stderr,
+            )
+    return status
+
+
+def _open(study: Study, stem: str) -> Path:
+    """Make the directory of a study, or check that the one to resume is of the same settings."""
+    config = study.config
+    directory = run_directory(config.out, config.resume, stem)
+    if not (directory / CONFIG).exists() and not is_empty(directory):
+        raise RecordError(
+            f"{directory} has files but no {CONFIG}: an older version wrote it, or no search; "
+            f"{ANEW}"
+        )
+    remove_abandoned(directory)
+    path = directory / CONFIG
+    with claimed(path):
+        if path.exists():
+            check_same(path, read_record(path, ANEW), study.settings())
+            _check_none_is_lost(study, directory)
+            for place, goal in study.goals.items():
+                check_goal(directory, *place, goal)
+        else:
+            # First, so that whatever lies in the directory belongs to these settings.
+            write_record(path, study.settings())
+        for place, goal in study.goals.items():
+            write_goal(directory, *place, goal)
+    return directory
+
+
+def _check_none_is_lost(study: Study, directory: Path) -> None:
+    """Check that no finished search is left out: a study may grow, not shrink."""
+    asked = {cell.path(directory) for cell in study.cells()}
+    problems = {path.parents[1] for path in asked}
+    lost = [
+        path
+        for path in directory.glob("cells/*/*/*/*.json")
+        if path not in asked and (study.complete or path.parents[1] in problems)
+    ]
+    if lost:
+        raise RecordError(
+            f"{directory} has {len(lost)} searches that are not asked for, such as {min(lost)}: "
+            f"name their layers, objectives, mappers and seeds too, or give another --out"
+        )
+
+
+def _read(study: Study, directory: Path) -> dict[Cell, Finished]:
+    """Return the finished cells among those asked for."""
+    samples = study.config.samples
+    read = {
+        cell: read_cell(directory, cell, study.goal(cell), samples, _AGAIN)
+        for cell in study.cells()
+    }
+    return {cell: each for cell, each in read.items() if each is not None}
+
+
+def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:
+    """Say how many searches other versions made, as their results may differ."""
+    made = Counter(_differences(each.versions, here) for each in finished)
+    for other, count in made.items():
+        if other:
+            commit = here["commit"]
+            print(
+                f"note: {count} searches are of {other}; this is commit {commit}", file=sys.stderr
+            )
+
+
+def _differences(versions: Versions, here: Versions) -> str:
+    names = (name for name in here if name != "processor" and versions.get(name) != here[name])
+    return ", ".join(f"{name} {versions.get(name)}" for name in names)
+
+
+def _find_layers(names: Sequence[str]) -> dict[str, Layer]:
+    """Return layers by the names they are called; one called twice would count twice.
+
+    Raises:
+        MaestroEnvError: a layer that does not exist, or one under two names.
+    """
+    layers = {name: find_layer(name) for name in names}
+    called: dict[tuple[object, ...], str] = {}
+    for name, layer in layers.items():
+        other = called.setdefault((layer.operator, layer.dimensions, layer.stride), name)
+        if other != name:
+            raise UsageError(f"--layers: {other} and {name} are the same problem: give one of them")
+    return layers
