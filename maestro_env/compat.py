@@ -1,10 +1,10 @@
-"""Drop-in for the MAESTRO binary: its command line, its CSV, its ways to die.
+"""Drop-in for the MAESTRO binary: the same command line, CSV and exit statuses.
 
 ``python -m maestro_env.compat --Mapping_file=F.m [--HW_file=H.m] [the binary's options]`` writes
 the CSV the binary writes; ``--jsonl IN[.gz] --out OUT`` evaluates rows instead. Where the binary
 dies, nothing is written, one line goes to stderr and the exit status is 255 for its own exit and
 128 plus the signal's number for a signal. This module imports the standard library and the native
-core alone, so that a call costs little more than starting Python.
+core alone, so that it starts quickly.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def exit_status(kind: str) -> int:
-    """Exit status a shell would see of the binary."""
+    """Return the exit status of the binary as a shell shows it."""
     return 128 + SIGNALS[kind] if kind in SIGNALS else EXIT_STATUS
 
 
 def _parse_options(arguments: list[str]) -> dict[str, Any]:
-    """Options as boost reads them: unambiguous prefixes, ``--name value`` or ``--name=value``."""
+    """Parse options as boost does: unambiguous prefixes, ``--name value`` or ``--name=value``."""
     types = {name: type(default) for name, default in _OPTIONS.items()} | _IGNORED
     options: dict[str, Any] = dict(_OPTIONS)
     seen: set[str] = set()
@@ -197,12 +197,12 @@ def _sweep(network: NetworkText, hardware: HardwareText, options: dict[str, Any]
 
 
 def _read(path: str) -> str:
-    # Bytes as they are: the binary knows no encoding, and takes carriage returns for text.
+    # The binary reads bytes; carriage returns are not special.
     return read_text(path, _MAX_CHARACTERS, encoding=_BYTES, newline="")
 
 
 def _read_hardware(path: str) -> HardwareText:
-    """Read a hardware file; the binary takes one it cannot open for an empty one."""
+    """Read a hardware file; like the binary, take one that cannot be opened as empty."""
     try:
         return parse_hardware(_read(path))
     except TooLongError as error:
@@ -212,7 +212,7 @@ def _read_hardware(path: str) -> HardwareText:
 
 
 def csv_path(mapping_file: str) -> Path:
-    """File the binary writes: relative to the current directory, cut at the first dot (S8.1)."""
+    """Return the file the binary writes: in the current directory, cut at the first dot (S8.1)."""
     name = mapping_file
     for _ in range(2):
         name = name[name.find("/") + 1 :]

@@ -35,7 +35,7 @@ def complain(message: str) -> None:
     """Write one line of the drop-in to stderr, if that is open."""
     try:
         if sys.stderr is not None:
-            sys.stderr.write(f"maestro-compat: {printable(message)}\n")
+            sys.stderr.write(f"maestro-compat: {_cut(printable(message), _LONGEST_MESSAGE)}\n")
     except OSError:
         # Python would try again at its end, and change the exit status.
         sys.stderr = None

@@ -1,4 +1,4 @@
-"""The one place where samples are counted."""
+"""Evaluates points for a search and counts its samples."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Evaluator:
     Args:
         problem: what the points are points of.
         objective: what is minimised.
-        budget: evaluations allowed; None for no limit, and then no trace is kept.
+        budget: evaluations allowed; None for no limit and no trace.
         threads: of the batch evaluation; results do not depend on it.
         on_batch: called after every batch, for progress bars.
 

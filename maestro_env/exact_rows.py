@@ -1,11 +1,10 @@
 """Evaluates one row under the exact model: ``status`` and, where there are results, ``out``.
 
-The results are all those of the model's specification (E5, E6) by its names, integers exact.
+The results have the names of the model's specification (E5, E6); integers are exact.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +24,7 @@ _MAPS = ("TemporalMap", "SpatialMap")
 _MAX = 2**63 - 1
 _DIGITS = len(str(MAX_INT)) + 1
 _MALFORMED: Directive = ("malformed", "", 1, 1)
-# What the model has no layer for; its status comes after that of impossible hardware.
+# An operator that the model lacks; impossible hardware is reported first.
 _WITHOUT_LAYER = "TRCONV"
 
 
@@ -120,11 +119,11 @@ def _hardware(hw: dict[str, Any]) -> _native.Hardware:
         num_pes=int32("hw.num_pes", hw["num_pes"]),
         simd_lanes=int32("hw.simd", hw["simd"]),
         noc_bw=int32("hw.noc_bw", hw["noc_bw"]),
-        # A network without a hop is as impossible as one that is back before it starts.
+        # A network without hops is impossible: -1 is refused.
         noc_latency=hops * latency if hops >= 1 else -1,
         offchip_bw=int32("hw.offchip_bw", hw["offchip_bw"]),
         l1_bytes=capacity("l1"),
         l2_bytes=capacity("l2"),
-        # Neither is a cost that is not a finite number.
-        offchip_cost_macs=cost if -sys.float_info.max <= cost <= sys.float_info.max else -1.0,
+        # An integer may be too large for a double.
+        offchip_cost_macs=cost if 0 <= cost <= _native.MAX_OFFCHIP_COST_MACS else -1.0,
     )

@@ -1,4 +1,4 @@
-"""The accelerator: PEs, networks-on-chip, buffers."""
+"""Accelerators: PEs, networks-on-chip, buffers."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Hardware(Recomputed):
         noc_hops: average hops of a transfer.
         noc_hop_latency: cycles per hop.
         simd_lanes: MACs of one PE per cycle.
-        offchip_cost_macs: energy of a word between L2 and main memory, in MACs. MAESTRO has none;
-            200 is Eyeriss' ratio (Chen et al., ISCA 2016). The exact model only.
-        name: what tables and files call it.
+        offchip_cost_macs: energy of a word between L2 and main memory, in MACs, at most 1e9. Read
+            by the exact model only; 200 is the ratio of Eyeriss (Chen et al., ISCA 2016).
+        name: in tables and files, at most 200 characters.
 
     Raises:
         HardwareError: a value out of range.

@@ -29,7 +29,7 @@ _MAX_MACS = 2**62
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of a network, as the cost models see it.
+    """One layer of a network.
 
     Args:
         operator: ``CONV``, ``TRCONV`` (computed as ``CONV``, like MAESTRO does), ``DSCONV``
@@ -37,7 +37,7 @@ class Layer:
         extents: extent of every dimension of the operator. Y and X are input rows and columns,
             padding included; a GEMM multiplies M x K by K x N.
         stride: of Y and of X.
-        name: what tables and files call the layer.
+        name: in tables and files, at most 200 characters.
         count: how often the network executes it.
 
     Raises:

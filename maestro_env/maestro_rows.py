@@ -1,4 +1,4 @@
-"""Evaluates one row as the MAESTRO binary would: ``out`` (CSV cells by header) or ``error``."""
+"""Evaluates one row as the MAESTRO binary does: ``out`` (CSV cells by header) or ``error``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a mapper minimises, and what no mapping can go below.
+"""Objectives and their lower bounds.
 
-An objective is a name, the metrics whose product it is, and a lower bound. The bounds hold for
-every executable mapping: they count each MAC once at peak throughput and each word once.
+An objective is a product of metrics. The bounds hold for every executable mapping: each MAC is
+executed once at peak throughput, and each word enters and leaves each buffer once.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def column(metrics: Metrics, name: str) -> Metrics:
 
 
 def latency_bound(layer: Layer, hardware: Hardware) -> float:
-    """Cycles with every lane busy in every cycle."""
+    """Return the cycles with every lane busy in every cycle."""
     return -(-layer.macs // hardware.peak_macs_per_cycle)
 
 
 def energy_bound(layer: Layer, hardware: Hardware) -> float:
-    """Energy in nJ with compulsory traffic: every word enters and leaves each buffer once."""
+    """Return the energy in nJ with compulsory traffic alone."""
     inputs = layer.input_words + layer.filter_words
     l1 = 4 * layer.macs + inputs
     l2 = 2 * (inputs + layer.output_words)
@@ -48,12 +48,12 @@ def energy_bound(layer: Layer, hardware: Hardware) -> float:
 
 
 def edp_bound(layer: Layer, hardware: Hardware) -> float:
-    """Energy-delay product of the two bounds, in cycles x nJ."""
+    """Return the energy-delay product of the two bounds, in cycles x nJ."""
     return latency_bound(layer, hardware) * energy_bound(layer, hardware)
 
 
 def area_bound(layer: Layer, hardware: Hardware) -> float:
-    """Area in um^2 with one block of L1 per PE and one of L2."""
+    """Return the area in um^2 with one block of L1 per PE and one of L2."""
     return _native.block_area_um2(hardware.native, 1, 1)
 
 
@@ -62,11 +62,11 @@ class Objective(Recomputed):
     """A figure to minimise: a product of metrics.
 
     Args:
-        name: what flags and tables call it.
+        name: in flags and tables.
         unit: of its values.
         factors: names of ``METRICS``, at least one.
-        bound: the least any executable mapping can have; where the latency is a factor, the bound
-            of the latency times something.
+        bound: computes a lower bound. If the latency is a factor, the bound is a multiple of the
+            bound of the latency.
 
     Raises:
         UnknownNameError: no such metric.
@@ -84,7 +84,7 @@ class Objective(Recomputed):
 
     @property
     def of_latency(self) -> bool:
-        """Whether it is the latency times something and has a bound."""
+        """Whether it has a bound and the latency as a factor."""
         return self.bound is not None and "latency_cycles" in self.factors
 
     @cached_property
@@ -97,7 +97,7 @@ class Objective(Recomputed):
         return reduce(mul, (column(metrics, name) for name in self.factors))
 
     def of(self, figures: Mapping[str, float]) -> float:
-        """Return the value of one mapping's figures by name; NaN if a factor is none of them."""
+        """Return the value for one mapping's figures by name; NaN if a factor is missing."""
         value = 1.0
         for name in self.factors:
             value *= figures.get(name, math.nan)

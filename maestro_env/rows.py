@@ -1,9 +1,9 @@
-"""Evaluates rows of mappings, one JSON object a line, under a model.
+"""Evaluates mappings given as JSON, one object a line.
 
 A row has ``type``, ``stride`` ([of Y, of X] or null), ``dims`` (extents by name), ``dataflow``
 (directives as they stand in a mapping file) and ``hw`` (``num_pes``, ``noc_bw``, ``hop_latency``,
-``offchip_bw``, ``simd``; the exact model also reads ``l1``, ``l2`` and ``offchip_cost``). Evaluated
-rows have besides what ``maestro_rows`` or ``exact_rows`` adds.
+``offchip_bw``, ``simd``; the exact model also reads ``l1``, ``l2`` and ``offchip_cost``). Results
+are added to a row: see ``maestro_rows`` and ``exact_rows``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class RowError(Exception):
 
 
 def main(arguments: list[str]) -> int:
-    """Evaluate a file of rows as the command line says; returns the exit status."""
+    """Evaluate the file of rows that the arguments name; return the exit status."""
     try:
         paths = _parse_arguments(arguments)
         run_jsonl(Path(paths["jsonl"]), Path(paths["out"]), paths["model"])
@@ -64,7 +64,7 @@ def _parse_arguments(arguments: list[str]) -> dict[str, str]:
 
 
 def run_jsonl(source: Path, target: Path, model: str) -> None:
-    """Write the rows of ``source`` with their results; all of them or no file.
+    """Write the rows of ``source`` with their results. If one cannot be read, write nothing.
 
     Raises:
         RowError: a file or row that cannot be read or written; the message names file and line.

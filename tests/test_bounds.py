@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from bounds import BOUNDED, Tally, random_layer, random_machine, random_problem
+from bounds import BOUNDED, Tally, main, random_layer, random_machine, random_problem
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +44,11 @@ def test_the_bounds_are_peak_throughput_and_compulsory_traffic() -> None:
 @given(st.randoms(use_true_random=False), st.sampled_from(list(MODELS)))
 def test_no_valid_row_is_below_a_bound(rng: Random, model: str) -> None:
     Tally().add(random_problem(rng, model, random_layer(rng)), rng, 150)
+
+
+@pytest.mark.slow
+def test_a_million_valid_rows_of_each_model_are_above_the_bounds() -> None:
+    main()
 
 
 @pytest.mark.parametrize("model", MODELS)

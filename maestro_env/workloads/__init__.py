@@ -1,4 +1,4 @@
-"""Where layers come from: the zoo, a text, or a GAMMA file."""
+"""Finds layers: in the zoo, from a text, or in a GAMMA file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def all_layers() -> tuple[Layer, ...]:
 
 
 def find_layer(text: str) -> Layer:
-    """Resolve what a user calls a layer.
+    """Return the layer a text names.
 
     Args:
         text: a name from the zoo (``mobilenetv2_l2``), a layer written out (``gemm:M=1,N=8,K=8``),
-            or a row of a GAMMA file counted from 0 (``nets/mine.csv:3``); a file with one layer
+            or a row of a GAMMA file, counted from 0 (``nets/mine.csv:3``); a file with one layer
             needs no row.
 
     Raises:

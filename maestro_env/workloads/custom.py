@@ -1,4 +1,4 @@
-"""Layers written as text, such as ``conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=2x1``."""
+"""Parses layers written as text, such as ``conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=2x1``."""
 
 from __future__ import annotations
 

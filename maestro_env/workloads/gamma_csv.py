@@ -1,8 +1,8 @@
 """Reads the networks of GAMMA (github.com/maestro-project/gamma, ``data/model/*.csv``).
 
-One row is one layer: six extents and a type code, after which a column ``stride`` may follow. Like
-GAMMA, this reader lets the code of a row, not the header, say what the extents mean. GAMMA's own
-files know no strides and write Y and X without padding; both are taken as they are.
+A row is a layer: six extents, a type code and optionally a stride. As in GAMMA, the type code of a
+row, not the header, defines the extents. GAMMA's own files have no strides, and their Y and X leave
+out the padding; the reader does not add it.
 """
 
 from __future__ import annotations
