@@ -251,7 +251,7 @@ def test_a_few_samples_beat_random_search(surrogate: str) -> None:
 @every_model
 def test_it_beats_random_search_under_every_model(model: str) -> None:
     def median(text: str) -> float:
-        results = [contract_search(text, model, 1000, seed, "edp")[1] for seed in range(3)]
+        results = [contract_search(text, 1000, seed, model, "edp")[1] for seed in range(3)]
         return float(np.median([result.best.value for result in results]))
 
     assert median("bo") < 0.7 * median("random")
