@@ -166,6 +166,21 @@ def test_a_claim_is_held_by_one_and_lapses_with_its_owner(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_claim_that_its_owner_did_not_live_to_sign_lapses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "0.lock").touch()
+    claim = Claim(tmp_path / "0.json")
+    assert not claim.take()
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 2)
+    assert not claim.take()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 4)
+    assert not claim.take()
+    assert claim.take()
+    claim.give_back()
+
+
 def test_the_claim_of_another_machine_lapses_once_it_is_not_touched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
