@@ -1,33 +1,33 @@
-"""Running the cells that are not finished yet, beside other processes that do the same."""
+"""Running the cells that are not finished yet, beside other processes that do the same.
+
+Jobs are processes that share the directory as any others would: claims say who runs what.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from multiprocessing.connection import wait
+from threading import Thread
 
 from experiments import cli
 from experiments.cells import Work, run_cell
 from experiments.claims import Claim
-from experiments.pool import WorkerDiedError, run_all
 from experiments.progress import Bar, best_note
+from experiments.texts import printable
+from maestro_env.errors import MaestroEnvError
 from maestro_env.evaluator import Evaluator
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 
-
-class Outcome(NamedTuple):
-    """What came of a cell.
-
-    Args:
-        failure: the line that tells of it, if the search failed.
-        busy: whether another process is running it.
-    """
-
-    failure: str | None = None
-    busy: bool = False
+Show = Callable[[float, str], None]
+"""Shows how many cells are done, and a note."""
 
 
 def run_cells(works: Sequence[Work], finished: int, jobs: int, again: str) -> int:
@@ -42,108 +42,105 @@ def run_cells(works: Sequence[Work], finished: int, jobs: int, again: str) -> in
     Raises:
         RecordError: a file cannot be written.
     """
-    failed = 0
-    busy: list[Work] = []
     try:
         with Bar("searches", finished + len(works), finished) as bar:
-            counter = _Counter(bar, finished)
 
-            def end(work: Work, outcome: Outcome) -> None:
-                nonlocal failed
-                counter.end(work, ended=not outcome.busy)
-                if outcome.busy:
-                    busy.append(work)
-                elif outcome.failure:
-                    failed += 1
-                    print(f"{outcome.failure}; {again} runs it again", file=sys.stderr)
+            def show(done: float, note: str) -> None:
+                bar.show(finished + done, note)
 
-            waiting = list(works)
-            if jobs == 1:
-                waiting = [replace(work, on_batch=counter.follow) for work in works]
-            while waiting:
-                run_all(run_once, waiting, jobs, counter.begin, end)
-                waiting, busy[:] = _given_back(busy, counter.skip), ()
+            if min(jobs, len(works)) > 1:
+                return _run_in_processes(works, min(jobs, len(works)), again, show)
+            return _run_here(works, again, show)
     except KeyboardInterrupt:
         return cli.INTERRUPTED
-    except WorkerDiedError as error:
-        print(f"failed: {error}; {again} runs the rest", file=sys.stderr)
-        return cli.FAILED
+
+
+def _run_here(works: Sequence[Work], again: str, show: Show) -> int:
+    failed = done = 0
+    waiting = [(work, Claim(work.path)) for work in works]
+    while waiting:
+        busy = []
+        for work, claim in waiting:
+            # Most cells that others run are finished by the time it is their turn here.
+            if not work.path.exists() and not claim.take():
+                busy.append((work, claim))
+                continue
+            try:
+                failure = _run_claimed(work, done, show)
+            finally:
+                claim.give_back()
+            done += 1
+            if failure:
+                failed += 1
+                print(f"{failure}; {again} runs it again", file=sys.stderr)
+        if len(busy) == len(waiting):
+            show(done, f"waiting for {len(busy)} searches of other processes")
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        waiting = busy
     return cli.FAILED if failed else 0
 
 
-def run_once(work: Work) -> Outcome:
-    """Run a cell unless it is finished, or another process is running it.
+def _run_claimed(work: Work, done: int, show: Show) -> str | None:
+    """Run a cell unless another process has; return the line that tells of its failure, if any."""
+    if work.path.exists():
+        return None
 
-    Raises:
-        RecordError: a file cannot be written.
-    """
-    path = work.cell.path(work.directory)
-    claim = Claim(path)
-    if path.exists():
-        return Outcome()
-    if not claim.take():
-        return Outcome(busy=True)
+    def follow(evaluator: Evaluator) -> None:
+        show(done + evaluator.used / work.samples, f"{work.cell}: {best_note(evaluator)}")
+
+    show(done, str(work.cell))
+    return run_cell(replace(work, on_batch=follow))
+
+
+def _run_in_processes(works: Sequence[Work], jobs: int, again: str, show: Show) -> int:
+    spawn = multiprocessing.get_context("spawn")
+    processes = [spawn.Process(target=_work, args=(works, again)) for _ in range(jobs)]
     try:
-        return Outcome() if path.exists() else Outcome(run_cell(work))
+        with _ctrl_c_held_back():
+            for each in processes:
+                each.start()
+        while running := [each.sentinel for each in processes if each.is_alive()]:
+            left = [work for work in works if not work.path.exists()]
+            under_way = (str(work.cell) for work in left if Claim.is_taken(work.path))
+            show(len(works) - len(left), "; ".join(under_way))
+            wait(running, _SECONDS_BETWEEN_LOOKS)
     finally:
-        claim.give_back()
+        with cli.undisturbed():
+            for each in processes:
+                each.terminate()
+                each.join()
+    if any(each.exitcode not in (0, cli.FAILED) for each in processes):
+        print(
+            f"failed: a process died in the middle of its work; {again} runs the rest",
+            file=sys.stderr,
+        )
+        return cli.FAILED
+    return max(each.exitcode or 0 for each in processes)
 
 
-def _given_back(busy: Sequence[Work], finished: Callable[[Work], None]) -> list[Work]:
-    """Wait for other processes; return the cells they have left, if any, before all are finished.
+def _work(works: Sequence[Work], again: str) -> None:
+    """Be one of several processes that run cells; none outlives the one that started it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
 
-    Args:
-        busy: cells that other processes are running.
-        finished: called once a cell is.
-    """
-    waiting = [(work, Claim(work.cell.path(work.directory))) for work in busy]
-    while waiting:
-        still = []
-        for work, claim in waiting:
-            if work.cell.path(work.directory).exists():
-                finished(work)
-            else:
-                still.append((work, claim))
-        if any(_is_free(claim) for _, claim in still):
-            return [work for work, _ in still]
-        waiting = still
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
-    return []
+    def follow() -> None:
+        parent.join()
+        os._exit(cli.FAILED)
+
+    Thread(target=follow, daemon=True).start()
+    try:
+        status = _run_here(works, again, lambda *_: None)
+    except MaestroEnvError as error:
+        print(f"error: {printable(str(error))}", file=sys.stderr)
+        status = cli.FAILED
+    sys.exit(status)
 
 
-def _is_free(claim: Claim) -> bool:
-    free = claim.take()
-    if free:
-        claim.give_back()
-    return free
-
-
-class _Counter:
-    """Counts cells on a bar, which also shows those under way."""
-
-    def __init__(self, bar: Bar, ended: int) -> None:
-        self._bar = bar
-        self._ended = ended
-        self._running: list[str] = []
-
-    def begin(self, work: Work) -> None:
-        self._running.append(str(work.cell))
-        self._show()
-
-    def follow(self, evaluator: Evaluator) -> None:
-        """Show a search under way in this process."""
-        assert evaluator.budget is not None
-        self._show(evaluator.used / evaluator.budget, f": {best_note(evaluator)}")
-
-    def end(self, work: Work, ended: bool) -> None:
-        self._running.remove(str(work.cell))
-        self._ended += ended
-        self._show()
-
-    def skip(self, work: Work) -> None:
-        """Count a cell that another process has finished."""
-        self._ended += 1
-        self._show()
-
-    def _show(self, part: float = 0, note: str = "") -> None:
-        self._bar.show(self._ended + part, "; ".join(self._running) + note)
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Let Ctrl-C wait for a moment; processes started in it never see one, the parent does."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)

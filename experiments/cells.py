@@ -134,6 +134,11 @@ class Work:
     threads: int = 1
     on_batch: Callable[[Evaluator], None] | None = None
 
+    @property
+    def path(self) -> Path:
+        """Where the record is."""
+        return self.cell.path(self.directory)
+
 
 def trace_path(record: Path) -> Path:
     """Return where the samples of a search are, beside its record."""
@@ -146,7 +151,7 @@ def run_cell(work: Work) -> str | None:
     Raises:
         RecordError: the record cannot be written.
     """
-    cell, path = work.cell, work.cell.path(work.directory)
+    cell, path = work.cell, work.path
     error_path = path.with_suffix(".error.txt")
     ensure_directory(path.parent)
     evaluator = _evaluator(work)

@@ -9,6 +9,7 @@ live on, its search is done twice, with the same result: a search follows from i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ from pathlib import Path
 from filelock import SoftFileLease, Timeout
 
 from experiments.files import LOCK, RecordError, ensure_directory, remove_temporary
+
+_SECONDS_TO_SIGN = 3.0
+_SECONDS_BETWEEN_LOOKS = 0.05
 
 
 class Claim:
@@ -30,26 +34,48 @@ class Claim:
 
     def __init__(self, path: Path) -> None:
         ensure_directory(path.parent)
+        self._path = path.with_suffix(LOCK)
         # One object for all attempts: it watches how long another claim has not been touched.
-        self._lease = SoftFileLease(path.with_suffix(LOCK))
+        self._lease = SoftFileLease(self._path)
+        self._unsigned: tuple[tuple[int, int], float] | None = None
 
-    def take(self, wait: bool = False) -> bool:
-        """Take the claim and return whether this succeeded; with ``wait`` it does.
+    def take(self) -> bool:
+        """Take the claim and return whether this succeeded.
 
         Raises:
             RecordError: the claim's file cannot be written.
         """
         try:
-            self._lease.acquire(timeout=-1 if wait else 0)
+            self._lease.acquire(timeout=0)
         except Timeout:
+            self._remove_unsigned()
             return False
         except OSError as error:
-            raise RecordError(f"cannot write {self._lease.lock_file}: {error.strerror}") from None
+            raise RecordError(f"cannot write {self._path}: {error.strerror}") from None
         return True
 
     def give_back(self) -> None:
         """Let others have it."""
         self._lease.release()
+
+    @staticmethod
+    def is_taken(path: Path) -> bool:
+        """Say whether some process has the claim of a file, or died with it."""
+        return path.with_suffix(LOCK).exists()
+
+    def _remove_unsigned(self) -> None:
+        """Remove a claim whose owner died before it wrote its name, which filelock keeps."""
+        try:
+            found = self._path.stat()
+            key, now = (found.st_ino, found.st_mtime_ns), time.monotonic()
+            if found.st_size:
+                self._unsigned = None
+            elif self._unsigned is None or self._unsigned[0] != key:
+                self._unsigned = key, now
+            elif now - self._unsigned[1] > _SECONDS_TO_SIGN:
+                self._path.unlink()
+        except FileNotFoundError:
+            self._unsigned = None
 
 
 @contextmanager
@@ -60,7 +86,8 @@ def claimed(path: Path) -> Iterator[None]:
         RecordError: the claim's file cannot be written.
     """
     claim = Claim(path)
-    claim.take(wait=True)
+    while not claim.take():
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
     try:
         yield
     finally:

@@ -20,7 +20,7 @@ _COUNTABLE = 10**6
 
 
 class Bar:
-    """A bar, shown within its ``with`` block; where stderr is no terminal, its end alone.
+    """A bar, shown within its ``with`` block where stderr is a terminal.
 
     Args:
         what: is counted.
@@ -29,13 +29,15 @@ class Bar:
     """
 
     def __init__(self, what: str, total: int, done: int = 0) -> None:
+        console = Console(stderr=True)
         self._progress = Progress(
             TextColumn(shown(what), markup=False),
             BarColumn(),
             MofNCompleteColumn() if total <= _COUNTABLE else TaskProgressColumn(),
             TimeRemainingColumn(),
             TextColumn("{task.description}", markup=False),
-            console=Console(stderr=True),
+            console=console,
+            disable=not console.is_terminal,
         )
         self._task = self._progress.add_task("", total=total, completed=done)
 

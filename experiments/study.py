@@ -294,10 +294,8 @@ def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:
     made = Counter(_differences(each.versions, here) for each in finished)
     for other, count in made.items():
         if other:
-            commit = here["commit"]
-            print(
-                f"note: {count} searches are of {other}; this is commit {commit}", file=sys.stderr
-            )
+            now = here["commit"]
+            print(f"note: {count} of the searches: {other}; now: commit {now}", file=sys.stderr)
 
 
 def _differences(versions: Versions, here: Versions) -> str:

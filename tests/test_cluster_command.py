@@ -65,7 +65,6 @@ def test_planted_groups_end_up_in_the_file(
     for name in AgentGroups.of(PARTITION).names:
         assert f"<!-- {name} -->" in svg
         assert name in shown.out
-    assert "6000/6000" in shown.err
     lines = dict(line.split(": ", 1) for line in shown.out.splitlines() if ": " in line)
     assert lines["measure"] == "pearson: Pearson's r among the best samples (the paper's)"
     assert lines["linkage"].startswith("ward_rows: ")

@@ -191,11 +191,11 @@ def test_another_layer_of_the_same_name_is_refused(
 @pytest.mark.usefixtures("odd")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_mapper_that_raises_loses_its_own_cells(
-    jobs: int, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    jobs: int, out: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     flags = ("--mappers=random,failing,greedy,lazy,leaving", f"--jobs={jobs}")
     assert compare(out, *flags) == 1
-    shown = capsys.readouterr()
+    shown = capfd.readouterr()
     failures = sorted(line for line in shown.err.splitlines() if line.startswith("failed: "))
     assert len(failures) == 8
     path = out / "cells"

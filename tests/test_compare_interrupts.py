@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shlex
 import signal
 import subprocess
@@ -19,15 +18,15 @@ from run_helpers import interrupt_after_import
 from experiments.compare.__main__ import main
 
 FLAGS = ("--mappers=random,ga,ga_log", "--jobs=2")
-SAMPLES, SEEDS = 6000, 16
+SAMPLES, SEEDS = 3000, 16
 SEARCHES = 3 * SEEDS
 PATIENCE = 120
 
 
-@pytest.fixture
-def whole(tmp_path: Path) -> dict[str, bytes]:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Tables of an uninterrupted comparison."""
-    out = tmp_path / "whole"
+    out = tmp_path_factory.mktemp("whole") / "out"
     assert compare(out, *FLAGS[:1], samples=SAMPLES, seeds=SEEDS) == 0
     return tables(out)
 
@@ -66,24 +65,19 @@ def session(leader: int) -> set[int]:
     return alive
 
 
-def test_killed_three_times_and_resumed_the_tables_are_the_same(
+def test_killed_and_resumed_the_tables_are_the_same(
     tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
     out = tmp_path / "out"
-    rng = random.Random(0)
-    kept: dict[Path, bytes] = {}
-    for number in range(3):
-        target = rng.randrange(SEARCHES * number // 4, SEARCHES * (number + 1) // 4) + 1
-        with start(out, *(["--resume"] if number else [])) as process:
-            wait_for(lambda target=target: len(cells(out)) >= target)
-            time.sleep(rng.random() * 0.05)
-            assert len(session(process.pid)) >= 3
-            process.kill()
-            wait_for(lambda pid=process.pid: not session(pid))
-        assert process.returncode == -signal.SIGKILL
-        assert {path: path.read_bytes() for path in kept} == kept
-        kept = {path: path.read_bytes() for path in cells(out)}
-        assert target <= len(kept) < SEARCHES
+    with start(out) as process:
+        wait_for(lambda: len(cells(out)) >= SEARCHES // 4)
+        assert len(session(process.pid)) >= 3
+        process.kill()
+        # None of its processes outlives it.
+        wait_for(lambda: not session(process.pid))
+    assert process.returncode == -signal.SIGKILL
+    kept = {path: path.read_bytes() for path in cells(out)}
+    assert SEARCHES // 4 <= len(kept) < SEARCHES
     assert compare(out, *FLAGS[:1], "--resume", samples=SAMPLES, seeds=SEEDS) == 0
     assert tables(out) == whole
     assert {path: path.read_bytes() for path in kept} == kept
@@ -108,8 +102,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, whole: dict[str, bytes]) 
     assert tables(out) == whole
 
 
-@pytest.mark.parametrize("module", ["argparse", "matplotlib"])
-def test_ctrl_c_while_the_comparison_starts(module: str, tmp_path: Path) -> None:
-    ended = interrupt_after_import(module, "experiments.compare", f"--out={tmp_path / 'out'}")
+def test_ctrl_c_while_the_comparison_starts(tmp_path: Path) -> None:
+    ended = interrupt_after_import("matplotlib", "experiments.compare", f"--out={tmp_path / 'out'}")
     assert ended == (130, ["interrupted\n"])
     assert not (tmp_path / "out").exists()

@@ -10,6 +10,7 @@ from run_helpers import run
 
 from experiments.audit.__main__ import main as audit
 from experiments.cluster.__main__ import main as cluster
+from experiments.progress import Bar
 from experiments.texts import in_picture, printable, shown
 
 # What breaks the mathematics of a picture, colours a terminal, is markup, an emoji, or too long.
@@ -72,3 +73,20 @@ def test_a_long_name_is_cut() -> None:
 def test_a_message_holds_nothing_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(["no\x1b[31m\udcff"]) == 2
     assert capsys.readouterr().err.count("\x1b") == 0
+
+
+def test_a_bar_shows_names_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def show() -> str:
+        with Bar("[b]all[/b]", 4, done=1) as bar:
+            bar.show(3, "ga on \x1b]0;title\x07[/x]")
+        return capsys.readouterr().err
+
+    assert show() == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    shown_there = show()
+    assert "\x1b]0;" not in shown_there
+    for part in ("[b]all[/b]", "3/4", r"ga on \x1b]0;title\x07[/x]"):
+        assert part in shown_there

@@ -185,7 +185,7 @@ def test_resuming_under_another_commit_says_so(
     assert run(out, *FLAGS, "--resume", samples=50) == 0
     shown = capsys.readouterr().err
     assert shown.count("note: ") == 1
-    assert "note: 1 searches are of commit abc; this is commit " in shown
+    assert "note: 1 of the searches: commit abc; now: commit " in shown
     assert load(cell(out, "random", 0))["versions"]["commit"] == "abc"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from experiments.study import read_all
 from experiments.tables import new_table, print_table
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
-from maestro_env.objectives import Objective, latency_bound
+from maestro_env.objectives import latency_bound
 from maestro_env.problem import Problem
 
 _COMPARED = ("maestro", "exact", "ratio")
@@ -38,7 +38,7 @@ class Score:
     """A mapping under one model; NaN where the model has no figure.
 
     Args:
-        value: of the run's objective.
+        value: of the goal's objective.
         cycles: of the layer.
         status: a name of ``STATUSES``.
     """
@@ -48,86 +48,75 @@ class Score:
     status: str
 
 
-@dataclass(frozen=True)
-class Audit:
-    """A search's best mapping under both models.
-
-    Args:
-        maestro: as MAESTRO counts it, without the guard.
-        exact: as it would run.
-        guard: status of MAESTRO's figures under the guard.
-    """
-
-    maestro: Score
-    exact: Score
-    guard: str
-
-    def verdict(self, roofline: float) -> str:
-        """Say whether the machine could achieve what MAESTRO says, and which status is not ok."""
-        scores = {"maestro": self.maestro, "exact": self.exact}
-        odd = [f"{model}: {each.status}" for model, each in scores.items() if each.status != _OK]
-        return "; ".join([self._claim(roofline), *odd])
-
-    def _claim(self, roofline: float) -> str:
-        if math.isnan(self.maestro.cycles):
-            return "no figures"
-        if self.maestro.cycles < roofline:
-            return f"impossible: {self.maestro.cycles / roofline:.2f} of the roofline"
-        return "possible" if self.guard in _REAL else f"impossible: {self.guard}"
-
-
 class Auditor:
     """Scores mappings of a goal's layer on its hardware.
 
     Args:
         goal: of the searches.
+
+    Attributes:
+        roofline: cycles that no mapping can go below.
+        warning: of a layer that maestro miscounts; None for others.
     """
 
     def __init__(self, goal: Goal) -> None:
-        self._objective = goal.objective
+        layer, hardware = goal.problem.layer, goal.problem.hardware
         # Not the goal's space, which may tile R and S: maestro refuses it, but not all its
         # mappings.
-        space = MapSpace(goal.problem.layer, goal.problem.hardware)
+        space = MapSpace(layer, hardware)
+        self._objective = goal.objective
         self._maestro = Problem(space, "maestro", guard=False)
         self._guarded = Problem(space, "maestro")
         self._exact = Problem(space, "exact")
+        self.roofline = latency_bound(layer, hardware)
+        self.warning = self._maestro.stride_warning()
 
-    def audit(self, mapping: Mapping) -> Audit:
-        return Audit(
-            _score(self._maestro, self._objective, mapping),
-            _score(self._exact, self._objective, mapping),
-            self._guarded.evaluate_mapping(mapping)[1],
-        )
+    def figures(self, mapping: Mapping) -> Iterator[str]:
+        """Yield the columns of a mapping: the verdict, and figures of both models."""
+        maestro, exact = self._score(self._maestro, mapping), self._score(self._exact, mapping)
+        guard = self._guarded.evaluate_mapping(mapping)[1]
+        scores = {"maestro": maestro, "exact": exact}
+        odd = [f"{model}: {each.status}" for model, each in scores.items() if each.status != _OK]
+        yield "; ".join([self._claim(maestro.cycles, guard), *odd])
+        if self._objective.name != "latency":
+            yield from _compared(maestro.value, exact.value, "{:.4g}")
+        yield from _compared(maestro.cycles, exact.cycles, "{:,.0f}")
+        for each in scores.values():
+            yield _number(each.cycles / self.roofline, "{:.2f}")
 
-    def warning(self) -> str | None:
-        return self._maestro.stride_warning()
+    def _claim(self, cycles: float, guard: str) -> str:
+        """Say whether the machine could achieve what MAESTRO says."""
+        if math.isnan(cycles):
+            return "no figures"
+        if cycles < self.roofline:
+            return f"impossible: {cycles / self.roofline:.2f} of the roofline"
+        return "possible" if guard in _REAL else f"impossible: {guard}"
+
+    def _score(self, problem: Problem, mapping: Mapping) -> Score:
+        cost, status = problem.evaluate_mapping(mapping)
+        if cost is None:
+            return Score(math.nan, math.nan, status)
+        return Score(self._objective.of(cost.figures()), cost.latency_cycles, status)
 
 
 def execute(config: AuditConfig) -> int:
     """Score, print, and return the exit status."""
     for goal, searches in read_all(Path(config.rundir)):
         auditor = Auditor(goal)
-        if warning := auditor.warning():
-            print(f"warning: {warning}", file=sys.stderr)
+        if auditor.warning:
+            print(f"warning: {auditor.warning}", file=sys.stderr)
         print_table(_table(goal, auditor, searches))
     return 0
 
 
-def _score(problem: Problem, objective: Objective, mapping: Mapping) -> Score:
-    cost, status = problem.evaluate_mapping(mapping)
-    if cost is None:
-        return Score(math.nan, math.nan, status)
-    return Score(objective.of(cost.figures()), cost.latency_cycles, status)
-
-
-def _table(goal: Goal, auditor: Auditor, searches: list[Finished]) -> Table:
-    layer, hardware = goal.problem.layer, goal.problem.hardware
-    roofline = latency_bound(layer, hardware)
-    figures = tuple(dict.fromkeys((goal.objective.name, "latency")))
+def _table(goal: Goal, auditor: Auditor, searches: Sequence[Finished]) -> Table:
+    problem, objective = goal.problem, goal.objective
+    layer = problem.layer
+    figures = tuple(dict.fromkeys((objective.name, "latency")))
     table = new_table(
-        f"{layer} ({layer.operator} {layer.dimensions}) on {hardware.name}, searched for "
-        f"{goal.objective.name} ({goal.objective.unit}) under {goal.problem.model}; "
-        f"roofline {roofline:,} cycles",
+        f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name}, searched for "
+        f"{objective.name} ({objective.unit}) under {problem.model}; "
+        f"roofline {auditor.roofline:,} cycles",
         ("mapper", "seed", "verdict on maestro"),
         (
             *(f"{figure}\n{each}" for figure in figures for each in _COMPARED),
@@ -136,29 +125,16 @@ def _table(goal: Goal, auditor: Auditor, searches: list[Finished]) -> Table:
         ),
     )
     for search in searches:
-        cells = _figures(goal, auditor, search.best_point, roofline)
-        table.add_row(search.cell.mapper, str(search.cell.seed), *cells)
+        columns = ["no valid mapping"]
+        if search.best_point is not None:
+            point = np.array(search.best_point, dtype=np.int32)
+            columns = list(auditor.figures(problem.space.decode(point)))
+        table.add_row(search.cell.mapper, str(search.cell.seed), *columns)
     return table
 
 
-def _figures(
-    goal: Goal, auditor: Auditor, best_point: tuple[int, ...] | None, roofline: float
-) -> Iterator[str]:
-    if best_point is None:
-        yield "no valid mapping"
-        return
-    audit = auditor.audit(goal.problem.space.decode(np.array(best_point, dtype=np.int32)))
-    yield audit.verdict(roofline)
-    if goal.objective.name != "latency":
-        yield from _compared(audit.maestro.value, audit.exact.value, "{:.4g}")
-    yield from _compared(audit.maestro.cycles, audit.exact.cycles, "{:,.0f}")
-    yield _number(audit.maestro.cycles / roofline, "{:.2f}")
-    yield _number(audit.exact.cycles / roofline, "{:.2f}")
-
-
 def _compared(maestro: float, exact: float, form: str) -> Iterator[str]:
-    yield _number(maestro, form)
-    yield _number(exact, form)
+    yield from (_number(each, form) for each in (maestro, exact))
     yield _number(exact / maestro, "{:.2f}")
 
 

@@ -18,7 +18,7 @@ from experiments.texts import in_picture
 
 # More lines than these hide each other.
 _FEW_SEARCHES = 20
-_GRID = 500
+_GRID = 100
 _PROFILE_TO = 10.0
 _PROFILE_POINTS = 200
 
