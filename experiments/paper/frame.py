@@ -203,6 +203,11 @@ def mostly(yes: int, no: int, of: int) -> bool | None:
     return False if 2 * no >= of and of else None
 
 
+def select(rows: Rows, **values: str) -> Rows:
+    """Return the rows with these values in some columns."""
+    return [row for row in rows if all(row[name] == value for name, value in values.items())]
+
+
 def grouped(rows: Rows, *keys: str) -> Iterator[tuple[tuple[str, ...], Rows]]:
     """Yield rows that agree in some columns together, by these."""
     found: dict[tuple[str, ...], list[Row]] = {}
