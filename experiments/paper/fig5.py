@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,15 +15,25 @@ from experiments.paper.frame import (
     LAYERS,
     Item,
     Places,
-    Row,
     Rows,
     Scale,
     at_least,
     everywhere,
+    grouped,
     log_spaced,
+    select,
 )
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
-from experiments.paper.reach import Factor, Reach, bests, mean_factor, middle, windows_of
+from experiments.paper.reach import (
+    Factor,
+    Reach,
+    bests,
+    mean_factor,
+    middle,
+    samples_to_cost,
+    samples_to_return,
+    windows_of,
+)
 from experiments.stats import Floats, stratified_interval
 
 SINGLE = ("ppo", "ppo_box")
@@ -84,43 +92,38 @@ class Fig5(Item):
         write_csv(self.file(places.results, _RETURNS), header, rows)
         ends = (_ends(mapper, arena) for mapper, arena in there)
         write_csv(self.file(places.results, _ENDS), (*keys, "converged_return", "bests"), ends)
-        pairs = zip(long, short, strict=True)
-        compared = (each.row() for pair in pairs for each in compare(*pair))
-        write_csv(self.file(places.results, _SAMPLES), Comparison.header(), compared)
+        reached = (*Reach.header("slow_"), *Reach.header("fast_"), "warm_up")
+        rows = (row for pair in zip(long, short, strict=True) for row in compare(*pair))
+        write_csv(self.file(places.results, _SAMPLES), (*_KEYS, "value", *reached), rows)
 
     def view(self, results: Path) -> dict[str, Any]:
-        comparisons = [Comparison.of(row) for row in self.rows(results, _SAMPLES)]
-        ends = self.rows(results, _ENDS)
-        own = {
-            (each.problem, each.target): each
-            for each in comparisons
-            if (each.single, each.multi) == (SINGLE[0], MULTI[0])
-        }
+        rows, ends = self.rows(results, _SAMPLES), self.rows(results, _ENDS)
+        own = select(rows, single=SINGLE[0], multi=MULTI[0])
+        clustered = select(rows, single=SINGLE[0], multi=MULTI[1])
         steps = {
-            problem: (printed, own[problem, CONVERGED].factor, own[problem, BEST].factor)
+            problem: (printed, factor(found))
             for problem, printed in _PRINTED.items()
-            if (problem, CONVERGED) in own
+            if (found := _of(own, problem, CONVERGED))
         }
         final = final_costs(ends)
-        converged = _mean(comparisons, MULTI[0], CONVERGED)
-        charged = _mean(comparisons, MULTI[1], CONVERGED)
+        converged = factor(select(own, target=CONVERGED))
+        charged = factor(select(clustered, target=CONVERGED), charged=True)
         return {
-            "tables": [(target, _table(comparisons, target)) for target in (CONVERGED, BEST, LAST)],
+            "tables": [(target, _table(rows, target)) for target in (CONVERGED, BEST, LAST)],
             "seeds": {row["mapper"]: len(row["bests"].split()) for row in ends},
             "steps": [
-                (*problem, printed, factor.told, best.told, _reaches(factor, printed))
-                for problem, (printed, factor, best) in steps.items()
+                (*problem, printed, found.told, _reaches(found, printed))
+                for problem, (printed, found) in steps.items()
             ],
             "better": [
                 (*problem, times, _interval(final[problem]), at_least(*final[problem][1:], times))
                 for problem, times in _BETTER.items()
                 if problem in final
             ],
-            "converged": str(converged),
-            "converged_told": converged.told,
-            "best": _mean(comparisons, MULTI[0], BEST).told,
+            "converged": converged,
+            "best": factor(select(own, target=BEST)).told,
             "charged": charged.told,
-            "charged_last": _mean(comparisons, MULTI[1], LAST).told,
+            "charged_last": factor(select(clustered, target=LAST), charged=True).told,
             "final": {", ".join(name): _interval(found) for name, found in final.items()},
             "matched": sum(low >= 1 - _MATCH for _, low, _ in final.values()),
             "verdicts": {
@@ -139,67 +142,7 @@ class Fig5(Item):
         plots.draw_returns(rows, warm_ups, places.images / "fig5.png")
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What a single agent and MARL needed to get where the single agent got.
-
-    Args:
-        layer: of the problem.
-        objective: of the problem.
-        single: the single agent.
-        target: ``CONVERGED``, ``BEST`` or ``LAST``.
-        multi: form of MARL.
-        value: the mean return, or the cost.
-        slow: what the single agent needed.
-        fast: what MARL needed, without its warm-up.
-        warm_up: samples that MARL spent before each search.
-    """
-
-    layer: str
-    objective: str
-    single: str
-    target: str
-    multi: str
-    value: float
-    slow: Reach
-    fast: Reach
-    warm_up: int
-
-    @staticmethod
-    def header() -> list[str]:
-        """Return the columns of the file."""
-        return [*_KEYS, "value", *Reach.header("slow_"), *Reach.header("fast_"), "warm_up"]
-
-    def row(self) -> list[object]:
-        """Return it as a row of the file."""
-        keys = (getattr(self, key) for key in _KEYS)
-        return [*keys, self.value, *self.slow.row(), *self.fast.row(), self.warm_up]
-
-    @classmethod
-    def of(cls, row: Row) -> Comparison:
-        """Read a row of the file."""
-        layer, objective, single, target, multi = (row[key] for key in _KEYS)
-        slow, fast = Reach.of(row, "slow_"), Reach.of(row, "fast_")
-        value, warm_up = float(row["value"]), int(row["warm_up"])
-        return cls(layer, objective, single, target, multi, value, slow, fast, warm_up)
-
-    @property
-    def problem(self) -> tuple[str, str]:
-        """Layer and objective."""
-        return self.layer, self.objective
-
-    @property
-    def charged(self) -> Reach:
-        """What MARL needed, with its warm-up."""
-        return self.fast.after(self.warm_up)
-
-    @cached_property
-    def factor(self) -> Factor:
-        """Times fewer samples that MARL needs, the warm-up not counted."""
-        return mean_factor([(self.slow, self.fast)], own=self.target == CONVERGED)
-
-
-def compare(long: Arena, short: Arena) -> Iterator[Comparison]:
+def compare(long: Arena, short: Arena) -> Iterator[list[object]]:
     """Yield what single agents and MARL needed to reach what the single agents reached.
 
     Args:
@@ -210,19 +153,16 @@ def compare(long: Arena, short: Arena) -> Iterator[Comparison]:
         if not (long.has(single) and short.has(multi)):
             continue
         slow, fast = long.searches(single), short.searches(multi)
-        mean_return = reach.converged_return(slow)
-        by_return = partial(
-            reach.samples_to_return, mean_return=mean_return, width=reach.width_of(slow[0])
-        )
-        reaches = [(CONVERGED, mean_return, by_return(slow), by_return(fast))]
+        converged, width = reach.converged_return(slow), reach.width_of(slow[0])
+        by_return = [samples_to_return(each, converged, width) for each in (slow, fast)]
+        reached = [(CONVERGED, converged, by_return)]
         for target, samples in ((BEST, short.samples), (LAST, long.samples)):
             best = float(middle(bests(slow, samples)))
-            needed, sooner = (reach.samples_to_cost(each, best) for each in (slow, fast))
-            reaches.append((target, best, needed, sooner))
+            reached.append((target, best, [samples_to_cost(each, best) for each in (slow, fast)]))
         warm_up = max(each.warm_up for each in fast)
-        for target, value, needed, sooner in reaches:
-            keys = (*short.problem, single, target, multi)
-            yield Comparison(*keys, value, needed, sooner, warm_up)
+        for target, value, needed in reached:
+            figures = [figure for each in needed for figure in each.row()]
+            yield [*short.problem, single, target, multi, value, *figures, warm_up]
 
 
 def _returns(mapper: str, arena: Arena) -> Iterator[list[object]]:
@@ -240,39 +180,44 @@ def _ends(mapper: str, arena: Arena) -> list[object]:
     return [*arena.problem, mapper, arena.samples, reach.converged_return(searches), ends]
 
 
-def _table(comparisons: Sequence[Comparison], target: str) -> list[list[str]]:
-    """Return a line for each problem and single agent: what it needed, and both forms of MARL."""
-    found: dict[tuple[str, str, str], dict[str, Comparison]] = {}
-    for each in comparisons:
-        if each.target == target:
-            found.setdefault((*each.problem, each.single), {})[each.multi] = each
-    rows = []
-    for (layer, objective, single), multis in found.items():
-        line = [f"{layer}, {objective}: {single}", str(next(iter(multis.values())).slow)]
-        for multi in (multis.get(name) for name in MULTI):
-            line += [str(multi.fast), str(multi.factor)] if multi else ["-", "-"]
-            if multi and multi.warm_up:
-                line.append(str(mean_factor([(multi.slow, multi.charged)])))
-        printed = f"{_PRINTED[layer, objective]}x" if single == SINGLE[0] else ""
-        rows.append([*line, printed])
-    return rows
+def factor(rows: Rows, charged: bool = False) -> Factor:
+    """Return how many times fewer samples MARL needs, geometric mean over rows of one target.
 
-
-def _mean(comparisons: Sequence[Comparison], multi: str, target: str) -> Factor:
-    """Return the geometric mean over problems of the factors to what ``ppo`` reached.
-
-    The warm-up is counted.
+    Args:
+        rows: of the file.
+        charged: whether the warm-up counts.
     """
     pairs = [
-        (each.slow, each.charged)
-        for each in comparisons
-        if (each.single, each.multi, each.target) == (SINGLE[0], multi, target)
+        (slow, fast.after(int(row["warm_up"])) if charged else fast)
+        for row in rows
+        for slow, fast in [(Reach.of(row, "slow_"), Reach.of(row, "fast_"))]
     ]
-    return mean_factor(pairs, own=target == CONVERGED) if pairs else Factor(1, "?", 0, np.inf)
+    if not pairs:
+        return Factor(1, "?", 0, np.inf)
+    return mean_factor(pairs, own=rows[0]["target"] == CONVERGED)
 
 
-def _reaches(factor: Factor, threshold: float) -> bool | None:
-    return at_least(factor.low, factor.high, threshold)
+def _of(rows: Rows, problem: tuple[str, str], target: str) -> Rows:
+    return select(rows, layer=problem[0], objective=problem[1], target=target)
+
+
+def _table(rows: Rows, target: str) -> list[list[str]]:
+    """Return a line for each problem and single agent: what it needed, and both forms of MARL."""
+    table = []
+    for names, here in grouped(select(rows, target=target), "layer", "objective", "single"):
+        layer, objective, single = names
+        line = [f"{layer}, {objective}: {single}", str(Reach.of(here[0], "slow_"))]
+        for multi in MULTI:
+            found = select(here, multi=multi)
+            line += [str(Reach.of(found[0], "fast_")), str(factor(found))] if found else ["-"] * 2
+        line.append(str(factor(select(here, multi=MULTI[1]), charged=True)))
+        printed = f"{_PRINTED[layer, objective]}x" if single == SINGLE[0] else ""
+        table.append([*line, printed])
+    return table
+
+
+def _reaches(found: Factor, threshold: float) -> bool | None:
+    return at_least(found.low, found.high, threshold)
 
 
 Costs = dict[tuple[str, str], tuple[float, float, float]]

@@ -25,6 +25,8 @@ from experiments.paper.frame import (
     grouped,
     log_spaced,
     mostly,
+    pivot,
+    select,
 )
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas
 from experiments.paper.ratios import RatioRow, ratio_rows, tally
@@ -84,6 +86,11 @@ class Variant:
         agents = {0: "one per parameter", 1: "1"}.get(self.agents, str(self.agents))
         return ", ".join(part for part in (agents, self.grouping, self.measure) if part)
 
+    @property
+    def told(self) -> str:
+        """How parameters are shared out; empty if there is nothing to share out."""
+        return " by ".join(part for part in (self.grouping, self.measure) if part)
+
     @staticmethod
     def header() -> tuple[str, ...]:
         """Return its columns of a file."""
@@ -97,8 +104,6 @@ class Variant:
 
 ONE, ALL = Variant(1), Variant(0)
 _DEFAULT = Variant(6, "clustered", PEARSON)
-Ratios = Mapping[Variant, Sequence[RatioRow]]
-"""The rows of a variant, by number of samples."""
 
 
 def variants(agents: Iterable[int]) -> list[Variant]:
@@ -162,71 +167,70 @@ class Fig6(Item):
         write(_CURVES, (*Variant.header(), "samples", "share", "low", "high"), curves)
 
     def view(self, results: Path) -> dict[str, Any]:
-        costs = _by_variant(self._of_hardware(results, _NUMBERS, _EVERY))
-        every = [row for row in self.rows(results, _DUELS) if row["hardware"] != _EVERY]
-        pearson = [
-            RatioRow.of(row)
-            for row in every
-            if (row["grouping"], row["measure"]) == ("clustered", PEARSON)
-        ]
+        costs = self._costs(results)
+        duels = [row for row in self.rows(results, _DUELS) if row["hardware"] != _EVERY]
+        pearson = list(map(RatioRow.of, select(duels, grouping="clustered", measure=PEARSON)))
         rivalry = {
-            (int(to), int(agents)): [RatioRow.of(row) for row in rows]
+            (int(to), int(agents)): list(map(RatioRow.of, rows))
             for (to, agents), rows in grouped(self.rows(results, _RIVALS), "to", "agents")
         }
         samples = sorted({row.samples for rows in costs.values() for row in rows})
         against_one = [row for (to, _), rows in rivalry.items() if to == 1 for row in rows]
         best = {at: optimal(rivalry, at) for at in samples}
         few = {each.agents: costs[each][-1] for each in costs if _is_printed(each)}
-        better, worse, even = tally(pearson)
-        one = tally(against_one)
+        told_apart = list(best.values())
         return {
-            "headers": ["agents", "problems", *(f"{each:,}" for each in samples)],
-            "rows": [_line(variant, rows, samples) for variant, rows in costs.items()],
+            "costs": pivot(
+                "agents",
+                select(self.rows(results, _NUMBERS), hardware=_EVERY),
+                ("samples",),
+                lambda row: str(RatioRow.of(row)),
+                lambda row: str(Variant.of(row)),
+            ),
+            "problems": max(row.problems for rows in costs.values() for row in rows),
             "duels": [
                 [hardware, f"{grouping}, {measure}".removesuffix(", "), *_summary(rows)]
                 for (hardware, grouping, measure), rows in grouped(
-                    every, "hardware", "grouping", "measure"
+                    duels, "hardware", "grouping", "measure"
                 )
             ],
-            "valid": [{**row, "valid": f"{int(row['valid']):,}"} for row in self._valid(results)],
-            "one": one,
+            "valid": self.rows(results, _VALID),
+            "one": tally(against_one),
             "all_to_one": [str(row) for row in rivalry.get((1, ALL.agents), [])],
-            "best": [list(best.values()).count(verdict) for verdict in (True, False, None)],
+            "best": [told_apart.count(verdict) for verdict in (True, False, None)],
             "few": {agents: str(row) for agents, row in few.items()},
-            "pearson": (better, worse, even),
+            "pearson": tally(pearson),
             "verdicts": {
                 "one": everywhere(row.better for row in against_one),
                 # By most numbers of samples: at a single one it may be chance.
-                "optimal": mostly(
-                    list(best.values()).count(True), list(best.values()).count(False), len(best)
-                ),
+                "optimal": mostly(told_apart.count(True), told_apart.count(False), len(best)),
                 "few": everywhere(map(_is_level, few.values())),
-                "pearson": mostly(better, worse, len(pearson)),
+                "pearson": mostly(*tally(pearson)[:2], len(pearson)),
             },
         }
 
     def draw(self, places: Places) -> None:
-        costs = _by_variant(self._of_hardware(places.results, _NUMBERS, _EVERY))
-        lines = {(_grouping(variant), _agents(variant)): rows for variant, rows in costs.items()}
+        lines = {
+            (
+                " by ".join(filter(None, (each.grouping, each.measure))),
+                each.agents or PARAMETERS,
+            ): rows
+            for each, rows in self._costs(places.results).items()
+        }
         plots.draw_costs(lines, PARAMETERS, places.images / "fig6.png")
         curves = {
-            _agents(Variant.of(rows[0])): rows
-            for _, rows in grouped(self.rows(places.results, _CURVES), "agents")
+            int(agents) or PARAMETERS: rows
+            for (agents,), rows in grouped(self.rows(places.results, _CURVES), "agents")
         }
         plots.draw_shares(curves, places.images / "fig6-returns.png")
 
-    def _of_hardware(self, results: Path, name: str, hardware: str) -> Rows:
-        return [row for row in self.rows(results, name) if row["hardware"] == hardware]
-
-    def _valid(self, results: Path) -> Rows:
-        return self.rows(results, _VALID)
-
-
-def _by_variant(rows: Rows) -> dict[Variant, list[RatioRow]]:
-    return {
-        Variant.of(found[0]): [RatioRow.of(row) for row in found]
-        for _, found in grouped(rows, *Variant.header())
-    }
+    def _costs(self, results: Path) -> dict[Variant, list[RatioRow]]:
+        """Return costs in multiples of those of one agent per parameter, over all hardware."""
+        rows = select(self.rows(results, _NUMBERS), hardware=_EVERY)
+        return {
+            Variant.of(found[0]): list(map(RatioRow.of, found))
+            for _, found in grouped(rows, *Variant.header())
+        }
 
 
 def _valid(scale: Scale) -> Iterator[list[object]]:
@@ -270,28 +274,13 @@ def _shares(arena: Arena, mapper: str) -> Floats:
     return np.stack([windows_of(each).returns for each in arena.searches(mapper)]) / best
 
 
-def _line(variant: Variant, rows: Sequence[RatioRow], samples: Sequence[int]) -> list[str]:
-    shown = {row.samples: str(row) for row in rows}
-    problems = str(max(row.problems for row in rows))
-    return [str(variant), problems, *(shown.get(each, "-") for each in samples)]
-
-
 def _summary(rows: Rows) -> list[str]:
     """Sum up comparisons of a grouping with random groups."""
-    found = [RatioRow.of(row) for row in rows]
+    found = list(map(RatioRow.of, rows))
     ratios = [row.ratio for row in found if not math.isnan(row.ratio)]
     apart = sum(row.without + row.alone for row in found)
     span = f"{min(ratios):.3f} to {max(ratios):.3f}" if ratios else "-"
     return [*map(str, tally(found)), span, str(apart)]
-
-
-def _agents(variant: Variant) -> int:
-    return variant.agents or PARAMETERS
-
-
-def _grouping(variant: Variant) -> str:
-    """Return how parameters are shared out; empty if there is nothing to share out."""
-    return " by ".join(part for part in (variant.grouping, variant.measure) if part)
 
 
 # --- Claims -------------------------------------------------------------------------------------

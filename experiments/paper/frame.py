@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,13 @@ LAYERS = ("mobilenetv2_l2", "vgg16_l2")
 """The layers of the paper's figures."""
 
 _CURVE_POINTS = 40
+
+
+class Table(NamedTuple):
+    """Texts that the template shows."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -203,9 +210,31 @@ def mostly(yes: int, no: int, of: int) -> bool | None:
     return False if 2 * no >= of and of else None
 
 
+def select(rows: Rows, **values: str) -> Rows:
+    """Return the rows with these values in some columns."""
+    return [row for row in rows if all(row[name] == value for name, value in values.items())]
+
+
 def grouped(rows: Rows, *keys: str) -> Iterator[tuple[tuple[str, ...], Rows]]:
     """Yield rows that agree in some columns together, by these."""
     found: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         found.setdefault(tuple(row[key] for key in keys), []).append(row)
     yield from found.items()
+
+
+Shown = Callable[[Row], str]
+
+
+def pivot(left: str, rows: Rows, across: Sequence[str], cell: Shown, label: Shown) -> Table:
+    """Return a table: a line for each label, a column for each value of some columns together."""
+
+    def column(row: Row) -> str:
+        return ", ".join(f"{int(row[k]):,}" if row[k].isdigit() else row[k] for k in across)
+
+    columns = unique(map(column, rows))
+    lines: dict[str, dict[str, str]] = {}
+    for row in rows:
+        lines.setdefault(label(row), {})[column(row)] = cell(row)
+    table = [[name, *(line.get(each, "-") for each in columns)] for name, line in lines.items()]
+    return Table([left, *columns], table)

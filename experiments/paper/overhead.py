@@ -18,8 +18,9 @@ from experiments.paper.frame import (
     Scale,
     at_least,
     everywhere,
-    grouped,
     mostly,
+    pivot,
+    select,
 )
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas, samples_of
 from experiments.paper.ratios import RatioRow, ratio_rows, tally
@@ -89,17 +90,11 @@ class Overhead(Item):
             groups = found.setdefault(row["objective"], {})
             groups.setdefault(row["groups"], []).append(Reach.of(row))
         warm_up = max((int(row["warm_up"]) for row in rows), default=0)
-        keys = ("groups", "to", "objective")
-        ratios = {
-            key: [RatioRow.of(row) for row in of_key]
-            for key, of_key in grouped(self.rows(results, _RATIOS), *keys)
-        }
-        samples = sorted({row.samples for of_key in ratios.values() for row in of_key})
-        to_own, to_random = (
-            [row for key, of_key in ratios.items() if key[:2] == (_REUSED, other) for row in of_key]
+        ratios = self.rows(results, _RATIOS)
+        own, chance = (
+            tally(list(map(RatioRow.of, select(ratios, groups=_REUSED, to=other))))
             for other in (_OWN, _RANDOM)
         )
-        own, chance = tally(to_own), tally(to_random)
         amortised = {
             objective: amortisation(groups, warm_up)
             for objective, groups in found.items()
@@ -116,20 +111,20 @@ class Overhead(Item):
                 for objective, groups in found.items()
                 for line in _total_lines(objective, groups, warm_up)
             ],
-            "ratio_headers": ["groups", *(f"{each:,}" for each in samples)],
-            "ratio_rows": [
-                [f"{objective}: {groups} to {other}", *_shown(of_key, samples)]
-                for (groups, other, objective), of_key in ratios.items()
-            ],
+            "ratios": pivot(
+                "groups",
+                sorted(ratios, key=lambda row: _PAIRS.index((row["groups"], row["to"]))),
+                ("samples",),
+                lambda row: str(RatioRow.of(row)),
+                "{0[objective]}: {0[groups]} to {0[to]}".format,
+            ),
             "warm_up": f"{warm_up:,}",
             "own": own,
             "chance": chance,
-            "comparisons": len(to_own),
+            "comparisons": sum(own),
             "amortised": {objective: told for objective, (told, _) in amortised.items()},
             "verdicts": {
-                "reuse": everywhere(
-                    (2 * own[1] <= len(to_own), mostly(*chance[:2], len(to_random)))
-                ),
+                "reuse": everywhere((2 * own[1] <= sum(own), mostly(*chance[:2], sum(chance)))),
                 **{objective: verdict for objective, (_, verdict) in amortised.items()},
             },
         }
@@ -217,11 +212,6 @@ def _total_lines(objective: str, groups: Found, warm_up: int) -> Iterator[list[s
             totals = (total(groups[name], n, warm_up, counted)[1] for n in _LAYERS)
             arrived = sum(not each.censored for each in groups[name])
             yield [f"{objective}: {label}", *totals, f"{arrived}/{len(groups[name])}"]
-
-
-def _shown(rows: Sequence[RatioRow], samples: Sequence[int]) -> list[str]:
-    found = {row.samples: str(row) for row in rows}
-    return [found.get(each, "-") for each in samples]
 
 
 def amortisation(groups: Found, warm_up: int) -> tuple[dict[str, str], bool | None]:

@@ -115,6 +115,8 @@ class Factor:
     @property
     def told(self) -> str:
         """It and its interval, unless that excludes nothing."""
+        if self.bound == "?":
+            return "undetermined"
         if not self.low and math.isinf(self.high):
             return f"{self} (no interval)"
         return f"{self} [{self.low:.3g}, {self.high:.3g}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,12 @@ from experiments.paper.frame import (
     at_least,
     everywhere,
     grouped,
+    pivot,
     read_rows,
+    select,
     unique,
 )
-from experiments.paper.printed import MARL, PAPERS, PERCENTS
+from experiments.paper.printed import MARL, PAPERS
 from experiments.paper.ratios import shown_ratio
 from experiments.stats import stratified_interval
 
@@ -30,9 +32,14 @@ OWN = "marl_paper"
 _MISPRINT = 0.01
 _LEVEL = 0.01
 _FEWER = 30
-_RESNET18_TWIN = ("exact", "paper", "resnet50_l2", "latency")
+_RESNET18_TWIN = {
+    "model": "exact",
+    "hardware": "paper",
+    "layer": "resnet50_l2",
+    "objective": "latency",
+}
 """The reporting cell with the shape of resnet18_l2."""
-_RESNET18_LOWER, _RESNET18_FEWER = 1.5, 120
+_RESNET18_LOWER = 1.5
 
 
 def view(item: Item, results: Path) -> dict[str, Any]:
@@ -44,37 +51,52 @@ def view(item: Item, results: Path) -> dict[str, Any]:
     files = {name: item.rows(results, f"{name}.csv") for name in _FILES}
     for name in _SHARED:
         if (path := results / OWN / f"{name}.csv").exists():
-            files[name] += [row for row in read_rows(path) if _is_new(row)]
-    cells, ratios = files["cells"], files["ratios"]
-    whole = [r for r in files["networks"] if r["model"] == "exact" and not r["layer"]]
-    seeds = _seeds(cells)
+            files[name] += [
+                r for r in read_rows(path) if OWN in (r.get("mapper"), r.get("against"))
+            ]
+    networks, ratios, arrivals, leads, cells, fewer = files.values()
+    label = _labels(cells)
+    whole = select(networks, model="exact", layer="")
     printed = [row for row in whole if row["printed"]]
     sums = [row for row in printed if row["ratio"]]
-    soon = [r for r in ratios if r["group"] == "exact" and r["mapper"] in PAPERS and r["of"] != "0"]
+    soon = [r for r in select(ratios, group="exact") if r["mapper"] in PAPERS and r["of"] != "0"]
+    near = [
+        {**row, "percent": f"{row['percent']} %"}
+        for row in arrivals
+        if row["group"] == "exact" or row["percent"] == "2"
+    ]
+    own, resnet18 = _own_agents(ratios), _resnet18(cells, fewer)
     return {
-        "networks": _network_table(whole, seeds),
-        "ratios": [_ratio_table(group, rows, seeds) for (group,), rows in grouped(ratios, "group")],
-        "arrivals": _arrivals_table(files["arrivals"], seeds),
-        "leads": _leads_table(files["leads"], seeds),
+        "networks": pivot("mapper", whole, ("network", "objective"), _beside_printed, label),
+        "ratios": [
+            (
+                f"{group} ({rows[0]['cells']} cells)",
+                pivot(
+                    "mapper", [r for r in rows if r["of"] != "0"], ("samples",), shown_ratio, label
+                ),
+            )
+            for (group,), rows in grouped(ratios, "group")
+        ],
+        "arrivals": pivot("mapper", near, ("group", "percent"), _arrival, label),
+        "leads": pivot("against", leads, ("samples",), "{0[yes]} of {0[counted]}".format, label),
         "seeds": max((int(row["seeds"]) for row in cells), default=0),
         "misprints": [row for row in printed if _is_misprint(row)],
         "sums": len(sums),
-        "ahead": [row for row in sums if _ahead(row)],
+        "ahead": sum(_ahead(row) is True for row in sums),
         "not_ahead": sorted({row["mapper"] for row in sums if not _ahead(row)}),
         "level": sum(abs(math.log(float(row["ratio"]))) <= _LEVEL for row in sums),
         "reached": sum(_reaches(row) is True for row in sums),
-        "largest": max(sums, key=lambda row: float(row["ratio"]), default=None),
+        "largest": max((float(row["ratio"]) for row in sums), default=None),
         "soon": (sum(_ahead(row) is True for row in soon), len(soon)),
-        "own": (own := _own_agents(ratios)),
-        "fewer": _fewer(files["fewer"]),
-        "resnet18": _resnet18(cells, files["fewer"]),
+        "own": own,
+        "fewer": _fewer(fewer),
+        "resnet18": resnet18,
         "verdicts": {
             "ahead": everywhere(map(_ahead, sums)),
             "margins": everywhere(map(_reaches, sums)),
             "budgets": _budgets(everywhere(map(_ahead, soon)), own),
-            "fewer": at_least(*_median_interval(_times(files["fewer"], "ppo")), _FEWER),
-            "resnet18_fewer": None,
-            "resnet18_lower": _resnet18_lower(cells),
+            "fewer": at_least(*_median_interval(_times(fewer, "ppo")), _FEWER),
+            "resnet18": resnet18["verdict"] if resnet18 else None,
         },
     }
 
@@ -84,42 +106,24 @@ _SHARED = ("networks", "ratios", "leads", "cells")
 """Files that the item of the paper's own agents has too."""
 
 
-def _is_new(row: Row) -> bool:
-    return OWN in (row.get("mapper"), row.get("against"))
-
-
-def _seeds(cells: Rows) -> dict[tuple[str, str], str]:
-    """Return what a row says of a mapper's seeds under a model, if these are fewer than the most.
-
-    Returns:
-        By model and mapper; by model and an empty name if it is the same for all of its mappers.
-    """
+def _labels(cells: Rows) -> Callable[[Row], str]:
+    """Return what names a row by its mapper, with its seeds if it has fewer than the most."""
     counts: dict[tuple[str, str], set[int]] = {}
     for row in cells:
-        for mapper in (row["mapper"], ""):
-            counts.setdefault((row["model"], mapper), set()).add(int(row["seeds"]))
+        counts.setdefault((row["model"], row["mapper"]), set()).add(int(row["seeds"]))
     most = max((max(found) for found in counts.values()), default=0)
-    return {
-        key: " ({} seed{})".format(
-            " to ".join(map(str, sorted({min(found), max(found)}))), "s" * (max(found) > 1)
-        )
-        for key, found in counts.items()
-        if min(found) < most
-    }
 
+    def label(row: Row) -> str:
+        mapper = row.get("mapper") or row["against"]
+        # A line of several models has the seeds under the first.
+        model = "exact" if "percent" in row else row.get("group", "exact").partition(",")[0]
+        found = counts.get((model, mapper), {most})
+        if min(found) == most:
+            return mapper
+        told = " to ".join(map(str, sorted({min(found), max(found)})))
+        return f"{mapper} ({told} seed{'s' if max(found) > 1 else ''})"
 
-def _network_table(rows: Rows, seeds: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    """Return the paper's table: final ratios, with the paper's own values behind them."""
-    found = {(row["network"], row["objective"], row["mapper"]): row for row in rows}
-    columns = unique(key[:2] for key in found)
-    table = [
-        [
-            mapper + seeds.get(("exact", mapper), ""),
-            *(_beside_printed(found[*column, mapper]) for column in columns),
-        ]
-        for mapper in unique(key[2] for key in found)
-    ]
-    return {"headers": ["mapper", *map(", ".join, columns)], "rows": table}
+    return label
 
 
 def _beside_printed(row: Row) -> str:
@@ -127,59 +131,9 @@ def _beside_printed(row: Row) -> str:
     return shown_ratio(row) + paper
 
 
-def _ratio_table(group: str, rows: Rows, seeds: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    cells, model = rows[0]["cells"], group.partition(",")[0]
-    table = []
-    for (mapper,), found in grouped(rows, "mapper"):
-        if found[0]["of"] == "0":
-            continue
-        part = "" if found[0]["of"] == cells else f" ({found[0]['of']} of {cells} cells)"
-        table.append([mapper + seeds.get((model, mapper), "") + part, *map(shown_ratio, found)])
-    samples = [f"{int(each):,}" for each in unique(row["samples"] for row in rows)]
-    return {"title": f"{group} ({cells} cells)", "headers": ["mapper", *samples], "rows": table}
-
-
-def _arrivals_table(rows: Rows, seeds: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    found = {(row["group"], row["percent"], row["mapper"]): row for row in rows}
-    whole = rows[0]["group"] if rows else ""
-    columns = [(whole, str(percent)) for percent in PERCENTS]
-    columns += [(group, "2") for group in unique(row["group"] for row in rows) if group != whole]
-    table = [
-        [
-            mapper + seeds.get(("exact", mapper), ""),
-            *(_arrival(found.get((*column, mapper))) for column in columns),
-        ]
-        for mapper in unique(row["mapper"] for row in rows)
-    ]
-    headers = ["mapper", *(f"{group}: {percent} %" for group, percent in columns)]
-    return {"headers": headers, "rows": table}
-
-
-def _arrival(row: Row | None) -> str:
-    return "-" if row is None else f"{_samples(row['median'])} ({float(row['share']):.0%})"
-
-
-def _samples(figure: str) -> str:
-    return "never" if figure == "inf" else f"{float(figure):,.0f}"
-
-
-def _leads_table(rows: Rows, seeds: Mapping[tuple[str, str], str]) -> dict[str, Any]:
-    samples = unique(row["samples"] for row in rows)
-    table = [
-        [
-            against + seeds.get(("exact", against), ""),
-            *(
-                "{yes} of {counted}".format(**row) if row["counted"] != "0" else "-"
-                for row in found
-            ),
-        ]
-        for (against,), found in grouped(rows, "against")
-    ]
-    return {"headers": ["against", *(f"{int(each):,}" for each in samples)], "rows": table}
-
-
-def _key(row: Row) -> tuple[str, ...]:
-    return tuple(row[name] for name in ("model", "hardware", "layer", "objective"))
+def _arrival(row: Row) -> str:
+    median = float(row["median"])
+    return f"{'never' if median == math.inf else f'{median:,.0f}'} ({float(row['share']):.0%})"
 
 
 def _is_misprint(row: Row) -> bool:
@@ -264,31 +218,19 @@ def _median_interval(times: Sequence[float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _resnet18_rows(cells: Rows) -> dict[str, Row]:
-    return {row["mapper"]: row for row in cells if _key(row) == _RESNET18_TWIN}
+def _resnet18(cells: Rows, fewer: Rows) -> dict[str, Any] | None:
+    """Return the figures of the layer with the shape of resnet18_l2, against ``ppo``.
 
-
-def _resnet18(cells: Rows, fewer: Rows) -> dict[str, str] | None:
-    """Return the figures of the layer with the shape of resnet18_l2."""
-    found = _resnet18_rows(cells)
-    times = [
-        row["times"]
-        for row in fewer
-        if _key(row) == _RESNET18_TWIN and row["single_agent"] == "ppo"
-    ]
+    The interval of the ratio is that of the ends of both interquartile means' intervals.
+    """
+    found = {row["mapper"]: row for row in select(cells, **_RESNET18_TWIN)}
+    times = select(fewer, single_agent="ppo", **_RESNET18_TWIN)
     if not times or not {MARL, "ppo"} <= found.keys():
         return None
-    end = [name for name in cells[0] if name.startswith("iqm_")][-1]
-    lower = float(found["ppo"][end]) / float(found[MARL][end])
-    return {"fewer": f"{float(times[0]):.1f}", "lower": f"{lower:.2f}"}
-
-
-def _resnet18_lower(cells: Rows) -> bool | None:
-    """Judge the latency of the layer by the ends of both interquartile means' intervals."""
-    found = _resnet18_rows(cells)
-    if not {MARL, "ppo"} <= found.keys():
-        return None
-    low, high = ([name for name in cells[0] if name.startswith(end)][-1] for end in ("low", "high"))
-    slow, fast = found["ppo"], found[MARL]
-    least, most = float(slow[low]) / float(fast[high]), float(slow[high]) / float(fast[low])
-    return at_least(least, most, _RESNET18_LOWER)
+    columns = [name for name in cells[0] if name.startswith(("iqm_", "low_", "high_"))][-3:]
+    slow, fast = ([float(found[who][name]) for name in columns] for who in ("ppo", MARL))
+    return {
+        "fewer": f"{float(times[0]['times']):.1f}",
+        "lower": f"{slow[0] / fast[0]:.2f}",
+        "verdict": at_least(slow[1] / fast[2], slow[2] / fast[1], _RESNET18_LOWER),
+    }
