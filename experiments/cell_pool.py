@@ -26,6 +26,9 @@ from maestro_env.evaluator import Evaluator
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 
+Pending = tuple[Work, int | None]
+"""A cell to run, and when it had last failed as this began."""
+
 Show = Callable[[float, str], None]
 """Shows how many cells are done, and a note."""
 
@@ -42,49 +45,60 @@ def run_cells(works: Sequence[Work], finished: int, jobs: int, again: str) -> in
     Raises:
         RecordError: a file cannot be written.
     """
+    tasks = [(work, _error_stamp(work)) for work in works]
     try:
         with Bar("searches", finished + len(works), finished) as bar:
 
             def show(done: float, note: str) -> None:
                 bar.show(finished + done, note)
 
-            if min(jobs, len(works)) > 1:
-                return _run_in_processes(works, min(jobs, len(works)), again, show)
-            return _run_here(works, again, show)
+            if min(jobs, len(tasks)) > 1:
+                return _run_in_processes(tasks, min(jobs, len(tasks)), again, show)
+            return _run_here(tasks, again, show)
     except KeyboardInterrupt:
         return cli.INTERRUPTED
 
 
-def _run_here(works: Sequence[Work], again: str, show: Show) -> int:
-    failed = done = 0
-    waiting = [(work, Claim(work.path)) for work in works]
+def _run_here(tasks: Sequence[Pending], again: str, show: Show) -> int:
+    done, status = 0, 0
+    waiting = [(*task, Claim(task[0].path)) for task in tasks]
     while waiting:
         busy = []
-        for work, claim in waiting:
-            # Most cells that others run are finished by the time it is their turn here.
-            if not work.path.exists() and not claim.take():
-                busy.append((work, claim))
+        for work, stamp, claim in waiting:
+            if not _has_ended(work, stamp) and not claim.take():
+                busy.append((work, stamp, claim))
                 continue
             try:
-                failure = _run_claimed(work, done, show)
+                # Another process may have run it before it gave the claim back.
+                failure = None if _has_ended(work, stamp) else _run(work, done, show)
             finally:
                 claim.give_back()
             done += 1
             if failure:
-                failed += 1
                 print(f"{failure}; {again} runs it again", file=sys.stderr)
+            if not work.path.exists():
+                status = cli.FAILED
         if len(busy) == len(waiting):
             show(done, f"waiting for {len(busy)} searches of other processes")
             time.sleep(_SECONDS_BETWEEN_LOOKS)
         waiting = busy
-    return cli.FAILED if failed else 0
+    return status
 
 
-def _run_claimed(work: Work, done: int, show: Show) -> str | None:
-    """Run a cell unless another process has; return the line that tells of its failure, if any."""
-    if work.path.exists():
+def _error_stamp(work: Work) -> int | None:
+    """Return when a search last failed; None if it did not."""
+    try:
+        return work.error_path.stat().st_mtime_ns
+    except FileNotFoundError:
         return None
 
+
+def _has_ended(work: Work, stamp: int | None) -> bool:
+    """Say whether a search is finished, or has failed since it had this stamp."""
+    return work.path.exists() or _error_stamp(work) not in (None, stamp)
+
+
+def _run(work: Work, done: int, show: Show) -> str | None:
     def follow(evaluator: Evaluator) -> None:
         show(done + evaluator.used / work.samples, f"{work.cell}: {best_note(evaluator)}")
 
@@ -92,17 +106,17 @@ def _run_claimed(work: Work, done: int, show: Show) -> str | None:
     return run_cell(replace(work, on_batch=follow))
 
 
-def _run_in_processes(works: Sequence[Work], jobs: int, again: str, show: Show) -> int:
+def _run_in_processes(tasks: Sequence[Pending], jobs: int, again: str, show: Show) -> int:
     spawn = multiprocessing.get_context("spawn")
-    processes = [spawn.Process(target=_work, args=(works, again)) for _ in range(jobs)]
+    processes = [spawn.Process(target=_work, args=(tasks, again)) for _ in range(jobs)]
     try:
         with _ctrl_c_held_back():
             for each in processes:
                 each.start()
         while running := [each.sentinel for each in processes if each.is_alive()]:
-            left = [work for work in works if not work.path.exists()]
+            left = [work for work, stamp in tasks if not _has_ended(work, stamp)]
             under_way = (str(work.cell) for work in left if Claim.is_taken(work.path))
-            show(len(works) - len(left), "; ".join(under_way))
+            show(len(tasks) - len(left), "; ".join(under_way))
             wait(running, _SECONDS_BETWEEN_LOOKS)
     finally:
         with cli.undisturbed():
@@ -118,7 +132,7 @@ def _run_in_processes(works: Sequence[Work], jobs: int, again: str, show: Show) 
     return max(each.exitcode or 0 for each in processes)
 
 
-def _work(works: Sequence[Work], again: str) -> None:
+def _work(tasks: Sequence[Pending], again: str) -> None:
     """Be one of several processes that run cells; none outlives the one that started it."""
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -129,7 +143,7 @@ def _work(works: Sequence[Work], again: str) -> None:
 
     Thread(target=follow, daemon=True).start()
     try:
-        status = _run_here(works, again, lambda *_: None)
+        status = _run_here(tasks, again, lambda *_: None)
     except MaestroEnvError as error:
         print(f"error: {printable(str(error))}", file=sys.stderr)
         status = cli.FAILED

@@ -139,6 +139,11 @@ class Work:
         """Where the record is."""
         return self.cell.path(self.directory)
 
+    @property
+    def error_path(self) -> Path:
+        """Where the traceback of a failure is."""
+        return self.path.with_suffix(".error.txt")
+
 
 def trace_path(record: Path) -> Path:
     """Return where the samples of a search are, beside its record."""
@@ -152,13 +157,12 @@ def run_cell(work: Work) -> str | None:
         RecordError: the record cannot be written.
     """
     cell, path = work.cell, work.path
-    error_path = path.with_suffix(".error.txt")
     ensure_directory(path.parent)
     evaluator = _evaluator(work)
     try:
         search = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-        return record_failure(error_path, str(cell), error)
+        return record_failure(work.error_path, str(cell), error)
     entry = _entry(cell, search, work.versions)
     if isinstance(evaluator, WatchedEvaluator):
         entry["windows"] = to_entry(evaluator.windows(), work.goal)
@@ -167,7 +171,7 @@ def run_cell(work: Work) -> str | None:
         entry["trace"] = file_digest(trace_path(path))
     # Last, so that a search with a record is complete.
     write_record(path, entry)
-    error_path.unlink(missing_ok=True)
+    work.error_path.unlink(missing_ok=True)
     return None
 
 

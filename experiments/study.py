@@ -35,6 +35,7 @@ from maestro_env.workloads import find_layer
 
 CONFIG = "config.json"
 _AGAIN = "--resume"
+_NAMES = ("layer", "objective", "mapper")
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,7 @@ def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
             samples = config["samples"]
         except (LookupError, TypeError, AttributeError) as error:
             raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
+        # Seed 10 after seed 9.
         records = sorted(
             path.parent.glob("*/*.json"), key=lambda each: (each.parent, len(each.name), each)
         )
@@ -170,16 +172,14 @@ def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
     return found
 
 
-def _by_mapper_and_seed(record: Path) -> tuple[Path, int, Path]:
-    return record.parent, len(record.name), record
-
-
 def _read_one(directory: Path, path: Path, goal: Goal, samples: int) -> Finished:
     entry = read_record(path, f"delete it, and {_AGAIN} runs it again")
-    cell = Cell(**{field.name: entry[field.name] for field in fields(Cell)})
+    layer, objective, mapper = (str(entry.get(name)) for name in _NAMES)
+    cell = Cell(layer, objective, mapper, entry.get("seed", -1))
+    if cell.path(directory) != path:
+        raise RecordError(f"{path} is the record of another search, {cell}: delete it")
     finished = read_cell(directory, cell, goal, samples, _AGAIN)
-    if finished is None or cell.path(directory) != path:
-        raise RecordError(f"{path} is the record of {cell}, and does not belong here: delete it")
+    assert finished is not None
     return finished
 
 
@@ -242,12 +242,6 @@ def _open(study: Study, stem: str) -> Path:
     """Make the directory of a study, or check that the one to resume is of the same settings."""
     config = study.config
     directory = run_directory(config.out, config.resume, stem)
-    if not (directory / CONFIG).exists() and not is_empty(directory):
-        raise RecordError(
-            f"{directory} has files but no {CONFIG}: an older version wrote it, or no search; "
-            f"{ANEW}"
-        )
-    remove_abandoned(directory)
     path = directory / CONFIG
     with claimed(path):
         if path.exists():
@@ -255,11 +249,17 @@ def _open(study: Study, stem: str) -> Path:
             _check_none_is_lost(study, directory)
             for place, goal in study.goals.items():
                 check_goal(directory, *place, goal)
-        else:
+        elif is_empty(directory):
             # First, so that whatever lies in the directory belongs to these settings.
             write_record(path, study.settings())
+        else:
+            raise RecordError(
+                f"{directory} has files but no {CONFIG}: an older version wrote it, or no search; "
+                f"{ANEW}"
+            )
         for place, goal in study.goals.items():
             write_goal(directory, *place, goal)
+    remove_abandoned(directory)
     return directory
 
 
