@@ -1,4 +1,4 @@
-"""Distributions a search can start from."""
+"""Initial distributions of points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro_env.map_space import MapSpace, Points
 from mappers.sizes import Sizes, count_up_to, sizes_of
 
 Draw = Callable[[MapSpace, int, np.random.Generator], Points]
-"""Draws n points of a space independently, int32[n, D]."""
+"""Draws n independent points of a space, int32[n, D]."""
 
 
 def uniform(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
@@ -23,8 +23,8 @@ def uniform(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
 def log_uniform(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
     """Draw tile and cluster sizes log-uniformly, other parameters uniformly.
 
-    A size is the largest choice not above a real number drawn log-uniformly from [1, largest + 1):
-    size v of integers 1..m has the chance log(1 + 1 / v) / log(1 + m).
+    A size is the largest choice that is at most a real number drawn log-uniformly from
+    [1, largest + 1): among integers 1..m, size v has the probability log(1 + 1 / v) / log(1 + m).
     """
     points = space.sample(n, rng)
     for column, parameter in enumerate(space.parameters):

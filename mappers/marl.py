@@ -44,9 +44,7 @@ class MarlConfig:
     clip: float = setting(0.4, "bound of PPO's ratio around 1", most=10)
     entropy: float = setting(0.0, "weight of the entropy bonus", most=100)
     exploration: float = setting(0.1, "chance per parameter of an action off the policy", most=1)
-    local: float = setting(
-        0.7, "share of such actions that are small steps, if the parameter is a size", most=1
-    )
+    local: float = setting(0.7, "share of such actions of sizes that are small steps", most=1)
     imitation: float = setting(1.0, "weight of the pull towards the best samples", most=100)
     memory: int = setting(16, "best samples that agents remember", least=1, most=10_000)
     refinement: float = setting(0.35, "share of samples that are variants of the best", most=0.95)
@@ -55,7 +53,7 @@ class MarlConfig:
     draw: str = setting("log", "initial distribution", allowed=STARTS)
     patience: int = setting(500, "samples without a gain before a new team starts; 0 is never")
     keep: float = setting(
-        0.5, "chance that an agent of a new team favours the best mapping so far", most=1
+        0.5, "chance that a new agent favours its part of the best mapping", most=1
     )
 
 

@@ -31,7 +31,7 @@ def values(text: str, budget: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize(
     "name",
     [
-        "ppo_box:n_steps=32:learning_rate=3e-3:n_epochs=5",
+        "ppo_box:n_steps=16:learning_rate=2e-3",
         "ppo:n_steps=32:learning_rate=3e-3:n_epochs=5",
     ],
 )
