@@ -187,7 +187,7 @@ class Fig6(Item):
                 lambda row: str(RatioRow.of(row)),
                 lambda row: str(Variant.of(row)),
             ),
-            "problems": max(row.problems for rows in costs.values() for row in rows),
+            "problems": max((row.problems for rows in costs.values() for row in rows), default=0),
             "duels": [
                 [hardware, f"{grouping}, {measure}".removesuffix(", "), *_summary(rows)]
                 for (hardware, grouping, measure), rows in grouped(
