@@ -16,12 +16,12 @@ from paper_helpers import LONG, MARL, PPO, SHORT, made_up, places_in
 
 from clustering import Samples, cluster
 from experiments.cells import Finished
-from experiments.csv_files import read_csv, write_csv
+from experiments.csv_files import write_csv
 from experiments.paper import plots
-from experiments.paper.decomposition import PLAIN, Decomposition, mainly, samples_to_default, saved
+from experiments.paper.decomposition import PLAIN, Decomposition, mainly, samples_to_default
 from experiments.paper.fig4 import clustering_of, heights, low_share, pairs_of, rank
 from experiments.paper.fig5 import BEST, CONVERGED, LAST, Fig5, compare
-from experiments.paper.fig6 import PARAMETERS, Fig6, Variant, mean_share, optimal, rivals, variants
+from experiments.paper.fig6 import PARAMETERS, Fig6, Variant, mean_share, optimal, variants
 from experiments.paper.fig7 import Fig7
 from experiments.paper.frame import FULL, QUICK, Item, Places, read_rows
 from experiments.paper.ledger import Run, goal, make_arenas
@@ -35,8 +35,6 @@ from experiments.paper.table3 import MAPPERS, Table3
 from experiments.windows import reference
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
-
-RESULTS = Path(__file__).parents[1] / "experiments/results"
 
 
 @pytest.fixture
@@ -178,17 +176,6 @@ def test_the_papers_own_agents_are_judged_beside_marl(
     assert Table3().view(places.results)["verdicts"]["budgets"] == verdict
 
 
-def test_searches_run_again_are_those_of_table_3() -> None:
-    keys = ("model", "hardware", "layer", "objective", "mapper", "seeds")
-    columns = [f"{kind}_{at}" for at in FULL.checkpoints for kind in ("iqm", "low", "high")]
-    table = {tuple(row[key] for key in keys): row for row in read_csv(RESULTS / "table3/cells.csv")}
-    again = read_csv(RESULTS / "marl_paper/cells.csv")
-    shared = [row for row in again if tuple(row[key] for key in keys) in table]
-    for row in shared:
-        theirs = table[tuple(row[key] for key in keys)]
-        assert [row[name] for name in columns] == [theirs[name] for name in columns]
-
-
 # --- Fig. 4 -------------------------------------------------------------------------------------
 
 
@@ -284,18 +271,6 @@ def test_steps_are_measured_to_the_end_of_the_default_learner() -> None:
     }
 
 
-def test_savings_are_geometric_means_over_the_problems_that_have_both() -> None:
-    samples = {
-        ("a", "edp"): {"ppo": Reach((40,), 100), "marl": Reach((10,), 100)},
-        ("b", "edp"): {"ppo": Reach((81,), 100), "marl": Reach((9,), 100)},
-        ("c", "edp"): {"ppo": Reach((81,), 100)},
-    }
-    found = saved(samples, "ppo", "marl")
-    assert found is not None
-    assert found.value == pytest.approx(6.0)
-    assert saved(samples, "marl", "ppo:x") is None
-
-
 def test_a_step_saves_mainly_if_it_saves_more_than_all_others_together() -> None:
     # All together save 40 to 48: 7 x 7 is more, 6 x 6 is less.
     steps = [Factor(low, "", low, high) for low, high in ((7, 9), (2, 6), (6, 7))]
@@ -322,15 +297,6 @@ def test_variants_are_the_settings_they_say_and_come_back_from_their_file() -> N
         texts = dict(zip(Variant.header(), map(str, astuple(variant)), strict=True))
         assert Variant.of(texts) == variant
     assert len(goal(MARL).problem.space.parameters) == PARAMETERS
-
-
-def test_rivals_are_one_agent_and_the_papers_best() -> None:
-    names = [(each.mapper, base.mapper) for each, base in rivals([2, 9])]
-    two, nine = "marl_clustered:agents=2", "marl_clustered:agents=9"
-    assert names == [
-        *((each, "marl:agents=1") for each in (two, nine, "marl")),
-        *((each, nine) for each in (two, "marl")),
-    ]
 
 
 @pytest.mark.parametrize(
