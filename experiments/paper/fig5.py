@@ -153,7 +153,10 @@ def compare(long: Arena, short: Arena) -> Iterator[list[object]]:
         if not (long.has(single) and short.has(multi)):
             continue
         slow, fast = long.searches(single), short.searches(multi)
-        converged, width = reach.converged_return(slow), reach.width_of(slow[0])
+        converged, width = (
+            reach.converged_return(slow),
+            long.samples / len(windows_of(slow[0]).ends),
+        )
         by_return = [samples_to_return(each, converged, width) for each in (slow, fast)]
         reached = [(CONVERGED, converged, by_return)]
         for target, samples in ((BEST, short.samples), (LAST, long.samples)):

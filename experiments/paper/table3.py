@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -164,7 +165,8 @@ def networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf]
         for mapper, (layer, part) in product(mappers, groups.items()):
             if mapper != MARL and part:
                 ratio = cost_ratio(part, mapper, MARL, [part[0].samples])
-                beside = printed.beside(mapper)
+                shown, recomputed = printed.get(mapper, ("", math.nan))
+                beside = shown, _number(recomputed)
                 yield (model, network, objective, mapper, layer, *_columns(ratio, 0), *beside)
 
 
