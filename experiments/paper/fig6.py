@@ -210,13 +210,8 @@ class Fig6(Item):
         }
 
     def draw(self, places: Places) -> None:
-        lines = {
-            (
-                " by ".join(filter(None, (each.grouping, each.measure))),
-                each.agents or PARAMETERS,
-            ): rows
-            for each, rows in self._costs(places.results).items()
-        }
+        costs = self._costs(places.results)
+        lines = {(each.told, each.agents or PARAMETERS): rows for each, rows in costs.items()}
         plots.draw_costs(lines, PARAMETERS, places.images / "fig6.png")
         curves = {
             int(agents) or PARAMETERS: rows
