@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.csv_files import write_csv
 from experiments.paper import table3_view
 from experiments.paper.frame import Item, Places, Scale
 from experiments.paper.ledger import WARMED, Arena, Finished, Run, make_arenas
@@ -61,24 +60,28 @@ class Table3(Item):
         arenas = make_arenas(finished, scale.samples)
         exact = [arena for arena in arenas if arena.model == "exact"]
         shown = (*MAPPERS, WARMED)
-        write = table_writer(self, places.results)
-        write("cells", cells_header(scale.checkpoints), cells(arenas, shown, scale.checkpoints))
-        write("fewer", (*_KEYS, "single_agent", "times", "found_after"), _fewer(exact))
-        write("networks", NETWORKS, networks(arenas, MAPPERS))
-        write("ratios", RATIOS, ratios(arenas, shown, scale.checkpoints))
+        self.put(
+            places,
+            "cells.csv",
+            cells_header(scale.checkpoints),
+            cells(arenas, shown, scale.checkpoints),
+        )
+        self.put(
+            places, "fewer.csv", (*_KEYS, "single_agent", "times", "found_after"), _fewer(exact)
+        )
+        self.put(places, "networks.csv", NETWORKS, networks(arenas, MAPPERS))
+        self.put(places, "ratios.csv", RATIOS, ratios(arenas, shown, scale.checkpoints))
         header = ("group", "mapper", "percent", "searches", "median", "share")
-        write("arrivals", header, _arrivals(arenas, shown))
-        write("leads", ("against", "samples", "yes", "counted", "cells"), _leads(exact, scale))
+        self.put(places, "arrivals.csv", header, _arrivals(arenas, shown))
+        self.put(
+            places,
+            "leads.csv",
+            ("against", "samples", "yes", "counted", "cells"),
+            _leads(exact, scale),
+        )
 
     def view(self, results: Path) -> dict[str, Any]:
         return table3_view.view(self, results)
-
-
-def table_writer(
-    item: Item, results: Path
-) -> Callable[[str, Sequence[str], Iterator[RowOf]], None]:
-    """Return what writes a result file of an item by its name."""
-    return lambda name, header, rows: write_csv(item.file(results, f"{name}.csv"), header, rows)
 
 
 def cells_header(checkpoints: Sequence[int]) -> tuple[str, ...]:
