@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_helpers import MARL, SHORT, Found, arena, ends, made_up
 
-from experiments.paper.fig5 import ratio_of_medians
 from experiments.paper.fig7 import settled, uniform_spread
 from experiments.paper.frame import at_least, everywhere, log_spaced, mostly
 from experiments.paper.ledger import WARMED, make_arenas
@@ -139,12 +138,6 @@ def test_what_a_search_converged_to_is_the_mean_of_the_last_tenth() -> None:
     assert converged(np.array([1.0, 7.0])) == 7
     returns = [[0.0] * 18 + [last, 1.0] for last in (3.0, 1.0, 9.0)]
     assert converged_return([made_up(MARL, {1: 1.0}, each) for each in returns]) == 2
-
-
-def test_the_interval_of_a_ratio_of_medians_is_that_of_resamples() -> None:
-    three, two = np.array([20.0, 30.0, 60.0]), np.array([10.0, 10.0])
-    assert ratio_of_medians(three, two) == (3.0, 2.0, 6.0)
-    assert ratio_of_medians(three[:1], two) == (2.0, 0.0, math.inf)
 
 
 # --- Verdicts -----------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
-from experiments.csv_files import write_csv
 from experiments.paper.frame import LAYERS, Item, Places, Scale
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
 from experiments.paper.reach import Factor, Reach, bests, mean_factor, middle, samples_to_cost
@@ -50,7 +49,7 @@ class Decomposition(Item):
             for mapper, reach in samples_to_default(arena)
         )
         header = ("layer", "objective", "mapper", *Reach.header())
-        write_csv(self.file(places.results, _FILE), header, rows)
+        self.put(places, _FILE, header, rows)
 
     def view(self, results: Path) -> dict[str, Any]:
         samples: dict[tuple[str, str], dict[str, Reach]] = {}

@@ -16,7 +16,6 @@ from clustering.cut import cut_at, cut_to_agents
 from clustering.grouping import agglomerate
 from clustering.stability import stability
 from experiments.cluster.plots import draw_clustering
-from experiments.csv_files import write_csv
 from experiments.paper.frame import Item, Places, Row, Rows, Scale
 from experiments.paper.ledger import Finished, Run, samples_of
 
@@ -54,9 +53,9 @@ class Fig4(Item):
             agreements = (round(each, 3) for each in (agreement.with_whole, agreement.of_halves))
             groupings.append((schema, measure, len(samples), *names, *agreements))
         columns = ("first", "second", "dependence")
-        write_csv(self.file(places.results, _PAIRS), (*_KEYS, *columns), pairs)
+        self.put(places, _PAIRS, (*_KEYS, *columns), pairs)
         facts = ("samples", "parameters", "varying", "with_whole", "of_halves")
-        write_csv(self.file(places.results, _GROUPINGS), (*_KEYS, *facts), groupings)
+        self.put(places, _GROUPINGS, (*_KEYS, *facts), groupings)
 
     def view(self, results: Path) -> dict[str, Any]:
         made = dict(self._clusterings(results))

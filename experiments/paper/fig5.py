@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from experiments.csv_files import write_csv
 from experiments.paper import plots, reach
 from experiments.paper.frame import (
     LAYERS,
@@ -89,12 +88,12 @@ class Fig5(Item):
         keys = ("layer", "objective", "mapper", "samples")
         header = (*keys, "low", "mean", "high")
         rows = (row for mapper, arena in there for row in _returns(mapper, arena))
-        write_csv(self.file(places.results, _RETURNS), header, rows)
+        self.put(places, _RETURNS, header, rows)
         ends = (_ends(mapper, arena) for mapper, arena in there)
-        write_csv(self.file(places.results, _ENDS), (*keys, "converged_return", "bests"), ends)
+        self.put(places, _ENDS, (*keys, "converged_return", "bests"), ends)
         reached = (*Reach.header("slow_"), *Reach.header("fast_"), "warm_up")
         rows = (row for pair in zip(long, short, strict=True) for row in compare(*pair))
-        write_csv(self.file(places.results, _SAMPLES), (*_KEYS, "value", *reached), rows)
+        self.put(places, _SAMPLES, (*_KEYS, "value", *reached), rows)
 
     def view(self, results: Path) -> dict[str, Any]:
         rows, ends = self.rows(results, _SAMPLES), self.rows(results, _ENDS)
@@ -153,7 +152,10 @@ def compare(long: Arena, short: Arena) -> Iterator[list[object]]:
         if not (long.has(single) and short.has(multi)):
             continue
         slow, fast = long.searches(single), short.searches(multi)
-        converged, width = reach.converged_return(slow), reach.width_of(slow[0])
+        converged, width = (
+            reach.converged_return(slow),
+            long.samples / len(windows_of(slow[0]).ends),
+        )
         by_return = [samples_to_return(each, converged, width) for each in (slow, fast)]
         reached = [(CONVERGED, converged, by_return)]
         for target, samples in ((BEST, short.samples), (LAST, long.samples)):

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from experiments.csv_files import write_csv
 from experiments.paper import plots
 from experiments.paper.frame import (
     LAYERS,
@@ -140,9 +139,6 @@ class Fig6(Item):
         several = variants(scale.agents)
         columns = (*Variant.header(), *RatioRow.header())
 
-        def write(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-            write_csv(self.file(places.results, name), header, rows)
-
         def compared(pairs: Sequence[tuple[Variant, Variant]]) -> Iterator[list[object]]:
             for (variant, base), hardware in product(pairs, (_EVERY, *scale.hardware)):
                 here = [arena for arena in arenas if hardware in (_EVERY, arena.hardware)]
@@ -159,12 +155,14 @@ class Fig6(Item):
             for variant, base in rivals(scale.agents)
             for row in ratio_rows(arenas, variant.mapper, base.mapper, scale.checkpoints)
         )
-        write(_NUMBERS, ("hardware", *columns), compared([(each, ALL) for each in several]))
-        write(_DUELS, ("hardware", *columns), compared(duels))
-        write(_RIVALS, ("to", *columns), rivalry)
-        write(_VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
+        self.put(
+            places, _NUMBERS, ("hardware", *columns), compared([(each, ALL) for each in several])
+        )
+        self.put(places, _DUELS, ("hardware", *columns), compared(duels))
+        self.put(places, _RIVALS, ("to", *columns), rivalry)
+        self.put(places, _VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
         curves = (row for variant in numbers(scale.agents) for row in _curve(arenas, variant))
-        write(_CURVES, (*Variant.header(), "samples", "share", "low", "high"), curves)
+        self.put(places, _CURVES, (*Variant.header(), "samples", "share", "low", "high"), curves)
 
     def view(self, results: Path) -> dict[str, Any]:
         costs = self._costs(results)
@@ -187,7 +185,7 @@ class Fig6(Item):
                 lambda row: str(RatioRow.of(row)),
                 lambda row: str(Variant.of(row)),
             ),
-            "problems": max(row.problems for rows in costs.values() for row in rows),
+            "problems": max((row.problems for rows in costs.values() for row in rows), default=0),
             "duels": [
                 [hardware, f"{grouping}, {measure}".removesuffix(", "), *_summary(rows)]
                 for (hardware, grouping, measure), rows in grouped(
@@ -210,13 +208,8 @@ class Fig6(Item):
         }
 
     def draw(self, places: Places) -> None:
-        lines = {
-            (
-                " by ".join(filter(None, (each.grouping, each.measure))),
-                each.agents or PARAMETERS,
-            ): rows
-            for each, rows in self._costs(places.results).items()
-        }
+        costs = self._costs(places.results)
+        lines = {(each.told, each.agents or PARAMETERS): rows for each, rows in costs.items()}
         plots.draw_costs(lines, PARAMETERS, places.images / "fig6.png")
         curves = {
             int(agents) or PARAMETERS: rows

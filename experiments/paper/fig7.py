@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.csv_files import write_csv
 from experiments.paper import plots
 from experiments.paper.frame import Item, Places, Scale, grouped, log_spaced, mostly
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
@@ -67,10 +66,10 @@ class Fig7(Item):
         columns = [f"{kind}_{each.name}" for kind in ("mean", "spread") for each in parameters]
         header = ("mapper", "samples", *columns)
         rows = (row for name in there for row in _trajectory(name, arena))
-        write_csv(self.file(places.results, _TRAJECTORIES), header, rows)
+        self.put(places, _TRAJECTORIES, header, rows)
         rows = (row for name in there for row in _settling(name, arena, parameters))
         header = ("mapper", "parameter", *Reach.header(), "ends")
-        write_csv(self.file(places.results, _SETTLING), header, rows)
+        self.put(places, _SETTLING, header, rows)
 
     def view(self, results: Path) -> dict[str, Any]:
         found = {
@@ -97,12 +96,9 @@ class Fig7(Item):
                 *(text for name in found for text in (f"{name} settled after", "ends at")),
             ],
             "rows": [_line(name, found) for name in dict.fromkeys([*single, *multi])],
-            "parameters": len(single),
             "both": len(both),
             "alike": len(alike),
-            "apart": apart,
             "sooner": sooner,
-            "later": later,
             "settled": {name: _settled_told(each) for name, each in found.items()},
             "near": _NEAR,
             "mostly": f"{_MOSTLY:.0%}",

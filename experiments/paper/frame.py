@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from experiments.csv_files import read_csv
+from experiments.csv_files import read_csv, write_csv
 from experiments.files import RecordError, cannot_read
 from experiments.paper.ledger import Finished, Run
 
@@ -154,6 +154,12 @@ class Item(ABC):
     def file(self, results: Path, name: str) -> Path:
         """Return the place of one of its result files."""
         return results / self.name / name
+
+    def put(
+        self, places: Places, name: str, header: Iterable[str], rows: Iterable[Iterable[object]]
+    ) -> None:
+        """Write one of its result files."""
+        write_csv(self.file(places.results, name), header, rows)
 
     def rows(self, results: Path, name: str) -> list[dict[str, str]]:
         """Return the rows of one of its result files."""

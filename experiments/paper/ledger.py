@@ -67,7 +67,7 @@ class Run:
     def setting(self) -> str:
         """Everything else, as a file name."""
         parts = (self.model, self.hardware, self.schema, str(self.samples))
-        return "-".join(distinct_name(part) for part in parts)
+        return "-".join(map(distinct_name, parts))
 
 
 def in_turn(runs: Iterable[Run]) -> list[Run]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.frame import Item, Places, Row, Scale, read_rows
-from experiments.paper.ledger import Finished, Run, make_arenas
+from experiments.paper.frame import Item, Places, Scale, read_rows, select
+from experiments.paper.ledger import Arena, Finished, Run, make_arenas
 from experiments.paper.printed import MARL
 from experiments.paper.reach import samples_to_cost
 from experiments.paper.table3 import (
@@ -21,12 +21,13 @@ from experiments.paper.table3 import (
     leads,
     networks,
     ratios,
-    table_writer,
 )
 from experiments.paper.table3_view import OWN
 
 _MAPPERS = (MARL, OWN, "random_log")
 _SLOW = "ppo"
+_TO_PPO = "to_ppo.csv"
+_KEYS = ("model", "hardware", "layer", "objective")
 
 
 class MarlPaper(Item):
@@ -47,33 +48,29 @@ class MarlPaper(Item):
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
         arenas = make_arenas(finished, scale.samples)
         at = scale.checkpoints
-        write = table_writer(self, places.results)
-        write("cells", cells_header(at), cells(arenas, _MAPPERS, at))
-        write("networks", NETWORKS, networks(arenas, _MAPPERS))
-        write("ratios", RATIOS, ratios(arenas, _MAPPERS, at))
+        self.put(places, "cells.csv", cells_header(at), cells(arenas, _MAPPERS, at))
+        self.put(places, "networks.csv", NETWORKS, networks(arenas, _MAPPERS))
+        self.put(places, "ratios.csv", RATIOS, ratios(arenas, _MAPPERS, at))
         lead = [(each, [leads(a, [OWN], each) for a in arenas if a.has(*_MAPPERS)]) for each in at]
         rows = ((OWN, samples, sum(yes), len(yes), len(arenas)) for samples, yes in lead)
-        write("leads", ("against", "samples", "yes", "counted", "cells"), rows)
+        self.put(places, "leads.csv", ("against", "samples", "yes", "counted", "cells"), rows)
         targets = _targets(places.results, scale.samples)
-        header = ("model", "hardware", "layer", "objective", "target", *_MAPPERS)
-        needed = (
-            (
-                *arena.keys,
-                f"{targets[arena.keys]:.6g}",
-                *(samples_to_cost(arena.searches(each), targets[arena.keys]).median
-                  for each in _MAPPERS),
-            )
-            for arena in arenas
-            if arena.keys in targets and arena.has(*_MAPPERS)
-        )  # fmt: skip
-        write("to_ppo", header, needed)
+        there = [arena for arena in arenas if arena.keys in targets and arena.has(*_MAPPERS)]
+        needed = ([*arena.keys, *_samples_to(arena, targets[arena.keys])] for arena in there)
+        self.put(places, _TO_PPO, (*_KEYS, "target", "budget", *_MAPPERS), needed)
 
     def view(self, results: Path) -> dict[str, Any]:
-        rows = self.rows(results, "to_ppo.csv")
+        rows = self.rows(results, _TO_PPO)
         finite = [row for row in rows if np.isfinite(float(row["target"]))]
-        samples = max(map(int, _checkpoints(self.rows(results, "ratios.csv"))))
+        fewer = {
+            mapper: [float(row["budget"]) / float(row[mapper]) for row in finite]
+            for mapper in _MAPPERS
+        }
         return {
-            "fewer": {mapper: _times_fewer(finite, mapper, samples) for mapper in _MAPPERS},
+            # Medians over cells.
+            "fewer": {
+                name: f"{np.median(each):.3g}" if each else "-" for name, each in fewer.items()
+            },
             "cells": len(finite),
             "of": len(rows),
             "verdicts": {},
@@ -83,20 +80,13 @@ class MarlPaper(Item):
 def _targets(results: Path, samples: int) -> dict[tuple[str, ...], float]:
     """Return what ``ppo`` ends with in each of Table III's cells: the interquartile mean."""
     path = results / "table3" / "cells.csv"
-    return {
-        (row["model"], row["hardware"], row["layer"], row["objective"]): float(
-            row[f"iqm_{samples}"]
-        )
-        for row in (read_rows(path) if path.exists() else [])
-        if row["mapper"] == _SLOW
-    }
+    rows = select(read_rows(path), mapper=_SLOW) if path.exists() else []
+    return {tuple(row[key] for key in _KEYS): float(row[f"iqm_{samples}"]) for row in rows}
 
 
-def _checkpoints(rows: list[dict[str, str]]) -> set[str]:
-    return {row["samples"] for row in rows}
-
-
-def _times_fewer(rows: list[Row] | list[dict[str, str]], mapper: str, samples: int) -> str:
-    """Return how many times fewer samples than ``ppo`` spends, median over cells."""
-    times = [samples / float(row[mapper]) for row in rows]
-    return f"{np.median(times):.3g}" if times else "-"
+def _samples_to(arena: Arena, target: float) -> Iterator[object]:
+    """Yield a target, the budget, and the samples that each mapper's median search needs."""
+    yield f"{target:.6g}"
+    yield arena.samples
+    for mapper in _MAPPERS:
+        yield samples_to_cost(arena.searches(mapper), target).median

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from clustering import cluster
-from experiments.csv_files import write_csv
 from experiments.files import ensure_directory, write_text
 from experiments.paper.frame import (
     Item,
@@ -73,7 +72,7 @@ class Overhead(Item):
         arenas = make_arenas(finished, scale.samples)
         header = ("objective", "layer", "groups", *Reach.header(), "warm_up")
         rows = (row for arena in arenas for row in _samples(arena))
-        write_csv(self.file(places.results, _SAMPLES), header, rows)
+        self.put(places, _SAMPLES, header, rows)
         for name in map(_groups_file, scale.objectives):
             text = (places.work / name).read_text(encoding="utf-8")
             write_text(self.file(places.results, name), text)
@@ -81,7 +80,7 @@ class Overhead(Item):
             row for objective in scale.objectives for row in _ratios(arenas, objective, scale)
         )
         header = ("objective", "groups", "to", *RatioRow.header())
-        write_csv(self.file(places.results, _RATIOS), header, ratios)
+        self.put(places, _RATIOS, header, ratios)
 
     def view(self, results: Path) -> dict[str, Any]:
         rows = self.rows(results, _SAMPLES)

@@ -103,9 +103,7 @@ def _verdict(holds: Verdict) -> str:
 
 def _by_both(to_best: bool | None, by_return: bool | None) -> Verdict:
     """Judge a claim by both yardsticks of samples."""
-    return (
-        "Only to its best" if to_best and by_return is False else everywhere((to_best, by_return))
-    )
+    return "Only to best" if to_best and by_return is False else everywhere((to_best, by_return))
 
 
 def _counts(tally: Mapping[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""The pictures of Fig. 5, 6 and 7, drawn from result files."""
+"""The pictures of Fig. 5, 6 and 7, drawn from result files into PNG and SVG files."""
 
 from __future__ import annotations
 
@@ -30,9 +30,6 @@ def draw_returns(rows: Rows, warm_ups: Mapping[str, int], path: Path) -> None:
         rows: of the mean, least and greatest return of each mapper's searches in each window.
         warm_ups: samples that mappers spent before; their curves are drawn again behind these.
         path: of the PNG file.
-
-    Raises:
-        RecordError: it cannot be written.
     """
     layers, objectives = (unique(row[key] for row in rows) for key in ("layer", "objective"))
     colours = dict(zip(unique(row["mapper"] for row in rows), cycle(STYLES)))
@@ -62,9 +59,6 @@ def draw_costs(
         lines: costs in multiples of those of one agent per parameter, by grouping and agents.
         parameters: how many agents that is.
         path: of the PNG file.
-
-    Raises:
-        RecordError: it cannot be written.
     """
     # Every second number of samples: few panels are large enough to read.
     shown = sorted({row.samples for rows in lines.values() for row in rows})[::2]
@@ -118,15 +112,7 @@ def _draw_cost(
 
 
 def draw_shares(curves: Mapping[int, Rows], path: Path) -> None:
-    """Draw the mean return against samples, a panel a number of agents, one agent in each.
-
-    Args:
-        curves: mean return as a share of the best known's, and its interval, by agents.
-        path: of the PNG file.
-
-    Raises:
-        RecordError: it cannot be written.
-    """
+    """Draw the mean return against samples by number of agents, a panel each with one agent."""
     several = {agents: curve for agents, curve in curves.items() if agents != 1}
     figure = Figure(figsize=(13, 7), layout="constrained")
     panels = _panels(figure, len(several), sharey=True)
@@ -145,15 +131,7 @@ def draw_shares(curves: Mapping[int, Rows], path: Path) -> None:
 
 
 def draw_trajectories(rows: Rows, path: Path) -> None:
-    """Draw the choices of every parameter against samples, a panel a parameter.
-
-    Args:
-        rows: of the mean and spread of all parameters in each window of a mapper's searches.
-        path: of the PNG file.
-
-    Raises:
-        RecordError: it cannot be written.
-    """
+    """Draw mean and spread of the choices of every parameter against samples, a panel each."""
     names = [key.removeprefix(_MEAN) for key in rows[0] if key.startswith(_MEAN)]
     columns = 4
     lines = -(-len(names) // columns)

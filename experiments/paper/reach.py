@@ -52,11 +52,6 @@ class Reach:
         return float(middle(np.array(self.samples)))
 
     @property
-    def arrived(self) -> int:
-        """How many searches did."""
-        return int(np.count_nonzero(np.isfinite(self.samples)))
-
-    @property
     def censored(self) -> bool:
         """Whether the budget ended before the median search arrived."""
         return math.isinf(self.median)
@@ -79,7 +74,8 @@ class Reach:
         return f"{bound}{self.least:,.0f}"
 
     def __str__(self) -> str:
-        return f"{self.told} ({self.arrived}/{len(self.samples)})"
+        arrived = np.count_nonzero(np.isfinite(self.samples))
+        return f"{self.told} ({arrived}/{len(self.samples)})"
 
 
 def middle(samples: Floats) -> Floats:
@@ -190,12 +186,6 @@ def samples_to_return(searches: Sequence[Finished], mean_return: float, width: f
         ends, returns = widened(windows_of(each), width)
         arrivals.append(float(np.append(ends[returns >= mean_return], np.inf)[0]))
     return Reach(tuple(arrivals), searches[0].evaluations, int(ends[0]))
-
-
-def width_of(search: Finished) -> float:
-    """Return the samples of a window of a search."""
-    ends = windows_of(search).ends
-    return float(ends[-1] / len(ends))
 
 
 def widened(windows: Windows, width: float) -> tuple[NDArray[np.int64], Floats]:

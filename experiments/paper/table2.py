@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.csv_files import write_csv
 from experiments.paper.frame import Item, Places, Row, Scale
 from experiments.paper.ledger import Finished, Run
 from maestro_env.hardware import find_hardware
@@ -36,7 +35,7 @@ class Table2(Item):
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
         header = ("kind", "layer", "dimensions", "n", "d", *_SIZES)
-        write_csv(self.file(places.results, _FILE), header, _rows())
+        self.put(places, _FILE, header, _rows())
 
     def view(self, results: Path) -> dict[str, Any]:
         rows = self.rows(results, _FILE)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.csv_files import write_csv
 from experiments.paper import table3_view
 from experiments.paper.frame import Item, Places, Scale
 from experiments.paper.ledger import WARMED, Arena, Finished, Run, make_arenas
@@ -60,24 +60,28 @@ class Table3(Item):
         arenas = make_arenas(finished, scale.samples)
         exact = [arena for arena in arenas if arena.model == "exact"]
         shown = (*MAPPERS, WARMED)
-        write = table_writer(self, places.results)
-        write("cells", cells_header(scale.checkpoints), cells(arenas, shown, scale.checkpoints))
-        write("fewer", (*_KEYS, "single_agent", "times", "found_after"), _fewer(exact))
-        write("networks", NETWORKS, networks(arenas, MAPPERS))
-        write("ratios", RATIOS, ratios(arenas, shown, scale.checkpoints))
+        self.put(
+            places,
+            "cells.csv",
+            cells_header(scale.checkpoints),
+            cells(arenas, shown, scale.checkpoints),
+        )
+        self.put(
+            places, "fewer.csv", (*_KEYS, "single_agent", "times", "found_after"), _fewer(exact)
+        )
+        self.put(places, "networks.csv", NETWORKS, networks(arenas, MAPPERS))
+        self.put(places, "ratios.csv", RATIOS, ratios(arenas, shown, scale.checkpoints))
         header = ("group", "mapper", "percent", "searches", "median", "share")
-        write("arrivals", header, _arrivals(arenas, shown))
-        write("leads", ("against", "samples", "yes", "counted", "cells"), _leads(exact, scale))
+        self.put(places, "arrivals.csv", header, _arrivals(arenas, shown))
+        self.put(
+            places,
+            "leads.csv",
+            ("against", "samples", "yes", "counted", "cells"),
+            _leads(exact, scale),
+        )
 
     def view(self, results: Path) -> dict[str, Any]:
         return table3_view.view(self, results)
-
-
-def table_writer(
-    item: Item, results: Path
-) -> Callable[[str, Sequence[str], Iterator[RowOf]], None]:
-    """Return what writes a result file of an item by its name."""
-    return lambda name, header, rows: write_csv(item.file(results, f"{name}.csv"), header, rows)
 
 
 def cells_header(checkpoints: Sequence[int]) -> tuple[str, ...]:
@@ -164,7 +168,8 @@ def networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf]
         for mapper, (layer, part) in product(mappers, groups.items()):
             if mapper != MARL and part:
                 ratio = cost_ratio(part, mapper, MARL, [part[0].samples])
-                beside = printed.beside(mapper)
+                shown, recomputed = printed.get(mapper, ("", math.nan))
+                beside = shown, _number(recomputed)
                 yield (model, network, objective, mapper, layer, *_columns(ratio, 0), *beside)
 
 
