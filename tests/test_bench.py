@@ -21,7 +21,7 @@ from experiments.bench.mappings import random_mapping
 from maestro_env import _native
 from maestro_env.hardware import PRESETS
 from maestro_env.m_file import parse
-from maestro_env.map_space import MapSpace
+from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.mapping import to_m
 from maestro_env.models import MODELS
 from maestro_env.objectives import column
@@ -29,7 +29,7 @@ from maestro_env.problem import Problem
 from maestro_env.threads import processors
 
 SMALL = {
-    batches: {"REPEATS": 2, "MAPPINGS": 300, "BATCH_SIZES": (1, 10, 1000)},
+    batches: {"REPEATS": 2, "MAPPINGS": 300, "SAMPLES": 50, "BATCH_SIZES": (1, 10, 1000)},
     mappings: {"REPEATS": 2, "MAPPINGS": 40},
     environments: {"REPEATS": 2, "STEPS": 150, "COPIES": 20, "VECTOR_STEPS": 5},
     speedups: {"REPEATS": 2, "MAPPINGS": 20, "CALLS": 2, "LAYERS": speedups.LAYERS[:1]},
@@ -73,13 +73,16 @@ def test_a_report(
     assert batched >= set(product(layers, ["legal13"], MODELS, threads))
     assert ("full17", "maestro") not in {key[1:3] for key in batched}
     assert keys("accelerators", "hardware", "model") == [*product(PRESETS, MODELS)]
+    searched = set(keys("searches", "hardware", "schema", "model"))
+    assert searched >= set(product(PRESETS, SCHEMAS, ["exact"]))
     sizes = set(keys("batch_sizes", "model", "batch", "threads"))
     assert sizes >= set(product(MODELS, (1, 10, 1000), threads))
     assert keys("mappings", "layer", "model") == [*product(layers, MODELS)]
     assert sorted(keys("levels", "model", "levels")) == [*product(MODELS, (1, 2, 3, 4))]
     assert keys("environments", "layer", "model") == [*product(layers, MODELS)]
     assert keys("maestro_binary", "model") == [("exact",), ("maestro, no guard",), ("maestro",)]
-    for section in ("batches", "accelerators", "batch_sizes", "mappings", "levels", "environments"):
+    rates = ("batches", "accelerators", "searches", "batch_sizes", "environments")
+    for section in (*rates, "mappings", "levels"):
         for row in report[section]:
             assert all(figure > 0 for figure in row.values() if isinstance(figure, float))
     for row in report["mappings"] + report["levels"]:

@@ -9,16 +9,21 @@ from itertools import chain, product
 import numpy as np
 
 from experiments.bench.sections import Row, Section, interleaved
+from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.models import MODELS
+from maestro_env.objectives import OBJECTIVES, Objective
 from maestro_env.problem import Problem
 from maestro_env.threads import processors
 from maestro_env.workloads import find_layer
+from mappers import make_mapper
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "vgg16_l2")
 REPEATS = 5
 MAPPINGS = 20_000
+SEARCHERS = ("ga_log", "marl")
+SAMPLES = 5_000
 BATCH_SIZES = tuple(10**exponent for exponent in range(7))
 # Of small batches several are evaluated on the clock.
 _LEAST_TIMED = 10_000
@@ -68,6 +73,50 @@ def accelerators() -> Section:
         {"evaluations_per_s": ("evaluations/s", "{:,.0f}")},
         list(_accelerators(layer)),
     )
+
+
+def searches() -> Section:
+    """Measure values alone of the mappings that searches draw, most of which fit the buffers."""
+    layer = LAYERS[1]
+    return Section(
+        "searches",
+        f"EDP of the mappings of {layer} that searches draw, {SAMPLES:,} of each of "
+        f"{', '.join(SEARCHERS)}, one thread",
+        ("hardware", "schema", "model"),
+        {"evaluations_per_s": ("evaluations/s", "{:,.0f}")},
+        list(_searches(layer)),
+    )
+
+
+class _Recorder(Evaluator):
+    """Keeps the points of its samples."""
+
+    def __init__(self, problem: Problem, objective: Objective, budget: int) -> None:
+        super().__init__(problem, objective, budget)
+        self.points: list[Points] = []
+
+    def record(self, points: Points, batch: Batch) -> None:
+        super().record(points, batch)
+        self.points.append(points.copy())
+
+
+def _searches(layer: str) -> Iterator[Row]:
+    works = {}
+    edp = OBJECTIVES["edp"]
+    for hardware, schema, model in product(PRESETS, SCHEMAS, MODELS):
+        space = space_of(layer, schema, hardware)
+        if space.cuts_windows and not MODELS[model].cuts_windows:
+            continue
+        problem = Problem(space, model)
+        points = []
+        for mapper in SEARCHERS:
+            recorder = _Recorder(problem, edp, SAMPLES)
+            make_mapper(mapper).search(recorder, SAMPLES, np.random.default_rng(0))
+            points += recorder.points
+        works[hardware, schema, model] = partial(problem.score, np.concatenate(points), edp)
+    for (hardware, schema, model), each in interleaved(works, REPEATS).items():
+        rate = len(SEARCHERS) * SAMPLES / each
+        yield {"hardware": hardware, "schema": schema, "model": model, "evaluations_per_s": rate}
 
 
 def _accelerators(layer: str) -> Iterator[Row]:

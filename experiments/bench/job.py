@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from experiments.bench.batches import REPEATS, accelerators, batch_sizes, rates
+from experiments.bench.batches import REPEATS, accelerators, batch_sizes, rates, searches
 from experiments.bench.environments import steps
 from experiments.bench.mappings import levels, percentiles
 from experiments.bench.sections import Section
@@ -56,6 +56,7 @@ def _sections(config: BenchConfig) -> Iterator[Section]:
         yield against_binary(config.maestro)
     yield rates()
     yield accelerators()
+    yield searches()
     yield batch_sizes()
     yield percentiles()
     yield levels()

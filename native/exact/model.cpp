@@ -98,7 +98,7 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     this->count(detail, rows[i]);
     return status;
   };
-  lanes_.evaluate(space, points, count, rows, statuses, settle, general);
+  lanes_.evaluate(space, points, count, rows, statuses, detail, settle, general);
 }
 
 Status ExactModel::begin() {

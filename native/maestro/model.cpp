@@ -56,7 +56,7 @@ void MaestroModel::evaluate(const MapSpace& space, const std::int32_t* points, s
   const auto general = [&](std::int64_t i) {
     return Model::evaluate(space, points + i * std::ssize(space.parameters), rows[i]);
   };
-  lanes_.evaluate(space, points, count, rows, statuses, settle, general);
+  lanes_.evaluate(space, points, count, rows, statuses, detail, settle, general);
 }
 
 // Whether the binary's parser takes the sizes: positive, and R or S not cut in time (S1.3).

@@ -23,13 +23,13 @@ class Batch {
   // the problem does not read the space.
   template <typename Settle, typename General>
   void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses, Settle settle, General general) {
+                Metrics* rows, Status* statuses, Detail detail, Settle settle, General general) {
     const Target& target = count == 1 ? single_ : block_;
     const bool reads = open(space);
     std::array<std::int64_t, kBlock> index{};
     int size = 0;
     const auto run = [&] {
-      run_block(target, size);
+      run_block(target, size, detail);
       int right = 0;
       for (int i = 0; i < size; ++i) {
         const std::int64_t at = index[static_cast<std::size_t>(i)];
@@ -110,11 +110,11 @@ class Batch {
     tilings_.level[1].units.of[i] = chosen.cluster;
   }
 
-  void run_block(const Target& target, int size) {
+  void run_block(const Target& target, int size, Detail detail) {
     const int lanes = target.lanes;
     const int end = (size + lanes - 1) / lanes * lanes;
     for (TilingColumns::Level& level : tilings_.level) level.repeat(size, end, problem_.loops);
-    target.of(problem_)(problem_, tilings_, size, results_);
+    target.of(problem_)(problem_, tilings_, size, detail, results_);
   }
 
   const Problem& problem_;

@@ -34,14 +34,14 @@ namespace gym {
 namespace {
 
 template <typename Problem, auto evaluate>
-void evaluate_lanes(const Problem& problem, const TilingColumns& tilings, int size,
+void evaluate_lanes(const Problem& problem, const TilingColumns& tilings, int size, Detail detail,
                     ResultColumns& results) {
   BasicMetrics<Wide> figures;
   // Models leave what they have no figure for.
   std::fill_n(reinterpret_cast<Wide*>(&figures), kMetrics,
               number<Wide>(std::numeric_limits<double>::quiet_NaN()));
   for (int first = 0; first < size; first += GYM_LANES) {
-    const WideFlag right = evaluate(problem, load(tilings, problem.loops, first), figures);
+    const WideFlag right = evaluate(problem, load(tilings, problem.loops, first), detail, figures);
     store(figures, right, first, results);
   }
 }

@@ -17,7 +17,7 @@ struct Problem;
 // Evaluates the first `size` mappings of a block.
 template <typename Problem>
 using EvaluateLanes = void (*)(const Problem& problem, const TilingColumns& tilings, int size,
-                               ResultColumns& results);
+                               Detail detail, ResultColumns& results);
 
 struct Target {
   const char* name;

@@ -23,7 +23,7 @@ GYM_INLINE void size_buffers(const Problem& problem, const WideTiling& tiling,
 }
 
 // Says whose figures are right: mappings whose PEs wait are not.
-GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling,
+GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling, Detail detail,
                              BasicMetrics<Wide>& figures) {
   const WidePartition partition(problem, tiling);
   const WideFlag right = (tiling.level[0].units >= 1) & pes_never_wait(problem, partition);
@@ -34,10 +34,19 @@ GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling,
   findings.busy_pe_cycles = number<Wide>(problem.totals.macs);
   size_buffers(problem, tiling, findings);
   const Movers movers(problem, partition);
-  Walk(problem, movers).run(findings.onchip_cycles, findings.profile);
+  const bool costs = detail == Detail::costs;
+  if (costs && problem.never_queues) {
+    findings.onchip_cycles = compute_all(problem, movers, findings.profile);
+  } else {
+    Walk(problem, movers, !costs).run(findings.onchip_cycles, findings.profile);
+  }
   BasicReport<Wide> report;
   report.write(problem.totals, static_cast<int>(tiling.level.size()), problem.hardware, findings);
-  fill(report, problem.hardware, figures);
+  if (costs) {
+    fill_costs(report, figures);
+  } else {
+    fill(report, problem.hardware, figures);
+  }
   return right;
 }
 

@@ -85,12 +85,34 @@ class Movers {
   std::array<Mover, kMaxLoops> mover_;
 };
 
+// Cycles and ends of the profile where networks never queue: see Timer::compute_all.
+GYM_INLINE Wide compute_all(const Problem& problem, const Movers& movers,
+                            BasicProfile<Wide>& profile) {
+  const Wide one = number<Wide>(1);
+  BasicTileWords<Wide> first = whole_words(problem);
+  Wide cycles = number<Wide>(problem.window), steps = one, last = one;
+  for (int m = 0; m < movers.count(); ++m) {
+    const Mover& mover = movers[m];
+    cycles *= (mover.steps - 1) * mover.compute[0] + mover.compute[1];
+    steps *= mover.steps;
+    first.input *= mover.words[0].input;
+    first.filter *= mover.words[0].filter;
+    first.output *= mover.words[0].output;
+    last *= mover.words[1].output;
+  }
+  profile.array_tile = first;
+  profile.first_in = first.fetched();
+  profile.last_out = last;
+  return cycles + 2 * static_cast<double>(problem.hardware.noc_latency) * (steps + 1);
+}
+
 // Goes through every kind of step of the top level, with how often it occurs (E4.5). Every loop has
 // two states here; those that do not occur, occur 0 times.
 class Walk {
  public:
-  GYM_INLINE Walk(const Problem& problem, const Movers& movers)
-      : bw_(number<Wide>(problem.hardware.noc_bw)),
+  GYM_INLINE Walk(const Problem& problem, const Movers& movers, bool profiled)
+      : profiled_(profiled),
+        bw_(number<Wide>(problem.hardware.noc_bw)),
         latency_(number<Wide>(problem.hardware.noc_latency)),
         never_queues_(problem.never_queues),
         movers_(movers),
@@ -224,6 +246,7 @@ class Walk {
     const Wide compute = compute_[state];
     const Wide in_time = cycles_of(in), out_time = cycles_of(out);
     cycles_ += times * most(compute, most(in_time, out_time));
+    if (!profiled_) return;
     profile_.compute.add(compute, times);
     profile_.steps += times;
     if (!last) profile_.ingress.add(in_time, times);
@@ -232,6 +255,7 @@ class Walk {
     profile_.peak_bw = select(times > 0, most(profile_.peak_bw, peak), profile_.peak_bw);
   }
 
+  const bool profiled_;
   const Wide bw_, latency_;
   const bool never_queues_;
   const Movers& movers_;

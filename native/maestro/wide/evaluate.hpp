@@ -9,7 +9,7 @@ namespace {
 
 // Says whose figures are right: mappings whose PEs wait, or that are special to the binary, are
 // not.
-GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling,
+GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling, Detail,
                              BasicMetrics<Wide>& figures) {
   const Level top_level = cut_level(problem, tiling.level[0], nullptr);
   const Level level_below = cut_level(problem, tiling.level[1], &top_level);
