@@ -65,7 +65,7 @@ def _enumerate(task: Task, writer: OptimumWriter) -> None:
     with Bar("mappings", enumeration.mappings) as bar:
         for unit in range(first, enumeration.units):
             began = time.perf_counter()
-            found = _scan(task, enumeration.unit(unit), min(limit, writer.found.best))
+            found = scan(task, enumeration.unit(unit), min(limit, writer.found.best))
             now = time.perf_counter()
             writer.found += replace(found, units=1, seconds=now - began)
             done = writer.found.mappings + writer.found.ruled_out
@@ -84,14 +84,14 @@ def _try(task: Task) -> tuple[float, float]:
     if task.bound is not None:
         # The better the first limit, the more is ruled out by it.
         frames = frames[np.argsort(task.bound(frames), kind="stable")]
-    limit = _scan(task, frames[:few], math.inf).best
+    limit = scan(task, frames[:few], math.inf).best
     frames = enumeration.at(rng.integers(enumeration.frames, size=few))
     began = time.perf_counter()
-    _scan(task, frames, limit)
+    scan(task, frames, limit)
     return limit, (time.perf_counter() - began) / few * enumeration.frames
 
 
-def _scan(task: Task, frames: Points, limit: float) -> Found:
+def scan(task: Task, frames: Points, limit: float) -> Found:
     """Evaluate the mappings of frames, except those whose bound exceeds a limit."""
     kept = frames
     if task.bound is not None:
