@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from run_helpers import interrupt_after_import
 
 from experiments.gamma_parity import job
 from experiments.gamma_parity.__main__ import main
@@ -40,11 +39,6 @@ def test_the_parity_command(
     assert main(["--seeds=2", "--mapper=random"]) == 1
     assert "worse" in capsys.readouterr().out
     assert main(["--mapper=gama"]) == 2
-
-
-def test_ctrl_c_in_the_parity_command() -> None:
-    ended = interrupt_after_import("experiments.gamma_parity.job", "experiments.gamma_parity")
-    assert ended == (130, ["interrupted\n"])
 
 
 @pytest.mark.slow
