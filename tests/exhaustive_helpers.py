@@ -23,7 +23,7 @@ from maestro_env.models import MODELS, find_model
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
 
-MOST_VECTORS = 600
+MOST_VECTORS = 400
 
 
 @dataclass(frozen=True)

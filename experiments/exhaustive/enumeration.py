@@ -55,8 +55,7 @@ class Enumeration:
             if ignores_still_loops and parameter.kind == "order"
         }
         left = [each[:1] if i in self._orders else each for i, each in enumerate(choices)]
-        # Columns that are filled together, and every entry they may have: int32[n, columns].
-        self._digits = [(columns, _entries(space, left, columns)) for columns in _joint(space)]
+        self._digits = list(_digits(space, left))
         self._shape = [len(entries) for _, entries in self._digits]
         self.vectors = math.prod(map(len, choices))
         self.frames = math.prod(self._shape)
@@ -115,30 +114,27 @@ class Enumeration:
         return dict(zip(self._orders, masks, strict=True)), counts
 
 
-def _joint(space: MapSpace) -> Iterator[list[int]]:
-    """Yield the columns that are filled together: an outer tile with its inner one."""
-    inner = {outer: inner for inner, outer in space.clipped_columns}
-    for column in range(len(space.parameters)):
-        if column in inner:
-            yield [column, inner[column]]
-        elif column not in inner.values():
-            yield [column]
+def _digits(space: MapSpace, left: Sequence[Choices]) -> Iterator[tuple[list[int], Points]]:
+    """Yield columns that are filled together, and all their entries, int32[n, columns].
 
-
-def _entries(space: MapSpace, left: Sequence[Choices], columns: list[int]) -> Points:
-    """Return every entry of a parameter, or of an outer tile and an inner one clipped to it."""
-    names = [space.parameters[column].name for column in columns]
-    for name, column in zip(names, columns, strict=True):
-        _require_few(name, len(left[column]))
-    outer, *rest = (np.array(left[column], dtype=np.int32) for column in columns)
-    if not rest:
-        return outer[:, np.newaxis]
-    (inner,) = rest
-    # All inner tiles below the outer one, and one that is equal to it or clipped.
-    counts = np.minimum(np.searchsorted(inner, outer) + 1, len(inner))
-    _require_few(" with ".join(names), int(counts.sum()))
-    owners, places = _spread(counts)
-    return np.stack([outer[owners], np.minimum(inner[places], outer[owners])], axis=1)
+    These are an outer tile and an inner one clipped to it, or any other parameter alone.
+    """
+    names = [parameter.name for parameter in space.parameters]
+    for name, choices in zip(names, left, strict=True):
+        _require_few(name, len(choices))
+    entries = [np.array(choices, dtype=np.int32) for choices in left]
+    pairs = {outer: inner for inner, outer in space.clipped_columns}
+    for column, outer in enumerate(entries):
+        if column in pairs:
+            inner = entries[pairs[column]]
+            # All inner tiles below the outer one, and one that is equal to it or clipped.
+            counts = np.minimum(np.searchsorted(inner, outer) + 1, len(inner))
+            _require_few(f"{names[column]} with {names[pairs[column]]}", int(counts.sum()))
+            owners, places = _spread(counts)
+            joined = np.stack([outer[owners], np.minimum(inner[places], outer[owners])], axis=1)
+            yield [column, pairs[column]], joined
+        elif column not in pairs.values():
+            yield [column], outer[:, np.newaxis]
 
 
 def _require_few(what: str, choices: int) -> None:

@@ -14,11 +14,11 @@ from rich.table import Table
 
 from experiments import cli, flags
 from experiments.exhaustive.config import ExhaustiveConfig, Task, resolve
-from experiments.exhaustive.found import Found, evaluate
-from experiments.exhaustive.optimum_files import OptimumWriter
+from experiments.exhaustive.optimum_files import Found, OptimumWriter
 from experiments.progress import Bar
 from experiments.tables import new_table, print_table
 from maestro_env.map_space import Points
+from maestro_env.problem import OK
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _TRIED = 2**14
@@ -93,13 +93,23 @@ def _try(task: Task) -> tuple[float, float]:
 
 def scan(task: Task, frames: Points, limit: float) -> Found:
     """Evaluate the mappings of frames, except those whose bound exceeds a limit."""
-    kept = frames
+    kept, enumeration, goal = frames, task.enumeration, task.goal
     if task.bound is not None:
         kept = frames[task.bound(frames) <= limit * (1 + _ROUNDING)]
-    enumeration = task.enumeration
-    found = evaluate(task.goal, enumeration.batches(kept), task.config.threads)
-    ruled_out = (len(frames) - len(kept)) * enumeration.mappings_of_frame
-    return replace(found, ruled_out=ruled_out)
+    total = Found(ruled_out=(len(frames) - len(kept)) * enumeration.mappings_of_frame)
+    for points, weights in enumeration.batches(kept):
+        values, status = goal.problem.score(points, goal.objective, task.config.threads)
+        best = float(values.min(initial=math.inf))
+        found = math.isfinite(best)
+        total += Found(
+            evaluated=len(points),
+            mappings=int(weights.sum()),
+            valid=int(weights[status == OK].sum()),
+            best=best,
+            optimal=int(weights[values == best].sum()) if found else 0,
+            best_point=points[values.argmin()].tolist() if found else None,
+        )
+    return total
 
 
 def _table(task: Task, writer: OptimumWriter) -> Table:

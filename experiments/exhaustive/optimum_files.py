@@ -4,19 +4,59 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from experiments import files
 from experiments.claims import Claim, remove_abandoned
 from experiments.exhaustive.config import Task
-from experiments.exhaustive.found import Found
 from experiments.files import RecordError
 from experiments.flags import to_flags
 from experiments.goal_files import ANEW
 from experiments.machine import processor, versions
 from experiments.mapping_files import write_mapping
 from experiments.readback import check_best, check_same
+
+
+@dataclass(frozen=True)
+class Found:
+    """Counts of mappings, and the best of them.
+
+    Args:
+        units: finished units of work.
+        ruled_out: mappings that were not evaluated, as their bound is too high.
+        evaluated: vectors that were evaluated.
+        mappings: different mappings they stand for.
+        valid: of these, with a value.
+        best: the least value; infinite if there is none.
+        optimal: mappings with exactly this value.
+        best_point: vector of the first one; None if there is none.
+        seconds: time spent.
+    """
+
+    units: int = 0
+    ruled_out: int = 0
+    evaluated: int = 0
+    mappings: int = 0
+    valid: int = 0
+    best: float = math.inf
+    optimal: int = 0
+    best_point: list[int] | None = None
+    seconds: float = 0.0
+
+    def __add__(self, later: Found) -> Found:
+        first = self if self.best <= later.best else later
+        return Found(
+            self.units + later.units,
+            self.ruled_out + later.ruled_out,
+            self.evaluated + later.evaluated,
+            self.mappings + later.mappings,
+            self.valid + later.valid,
+            first.best,
+            sum(each.optimal for each in (self, later) if each.best == first.best),
+            first.best_point,
+            self.seconds + later.seconds,
+        )
 
 
 class OptimumWriter:
