@@ -27,7 +27,7 @@ inline void cut_loop(std::int64_t extent, std::int64_t tile, std::int64_t units,
   cut.tile = tile < extent ? tile : extent;
   cut.chunks = chunks_of(extent, tile);
   cut.tail = extent - (cut.chunks - 1) * cut.tile;
-  cut.steps = units == 1 ? cut.chunks : chunks_of(cut.chunks, units);
+  cut.steps = chunks_of(cut.chunks, units);
   const std::int64_t done = (cut.steps - 1) * units;
   cut.advance = units * cut.tile;
   cut.array = {cut.advance, extent - done * cut.tile};
