@@ -1,4 +1,4 @@
-# Set-up, main job and tests; needs git, make, Python >= 3.11 with venv, and g++.
+# Set-up, main job and tests; needs git, make, Python >= 3.11 with venv, and g++ >= 11.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin

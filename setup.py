@@ -46,6 +46,6 @@ ParallelCompile("NPY_NUM_BUILD_JOBS", needs_recompile=is_outdated).install()
 setup(
     ext_modules=[extension],
     cmdclass={"build_ext": build_ext},
-    # A kind of build has objects of its own.
-    options={"build": {"build_base": f"build/{kind}"}},
+    # Objects are kept, also those that pip asks for; a kind of build has its own.
+    options={"build_ext": {"build_temp": f"build/{kind}"}},
 )

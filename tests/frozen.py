@@ -1,4 +1,4 @@
-"""Digests of figures that an independent implementation of both models once gave.
+"""Digests of figures that a second, plain implementation of both models gave.
 
 ``data/digests.json`` holds a digest of every block of inputs, each drawn from its number alone: the
 points of a map space on one layer and machine, directive lists on one, mappings of measured rows.

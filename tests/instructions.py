@@ -20,7 +20,7 @@ from typing import Any
 from cpp import compiler_version, program
 
 FIGURES = Path(__file__).with_suffix(".json")
-CASES = ("exact", "exact guarded", "maestro", "maestro guarded")
+CASES = ("exact", "exact guarded", "exact alone", "maestro", "maestro guarded", "maestro alone")
 REFERENCE = "reference"
 SLACK = 0.1
 CPU = Path("/proc/cpuinfo")
@@ -32,7 +32,7 @@ def missing() -> str | None:
     """Return why instructions cannot be counted here."""
     if not shutil.which("valgrind"):
         return "needs valgrind (apt install valgrind)"
-    # Without it, batches take the path of single mappings.
+    # Other lanes take other counts.
     flags = CPU.read_text(encoding="utf-8") if CPU.exists() else ""
     return None if re.search(r"\bavx2\b", flags) else "needs a processor with AVX2"
 

@@ -1,42 +1,85 @@
-// One loop of a level cut to a box (E4.1).
+// One loop of a level cut to a box (E4.1), and sums over such (E4.6), in one mapping or in several.
 #pragma once
 
 #include <array>
-#include <cstdint>
+
+#include "../numbers.hpp"
 
 namespace gym::exact {
 
 // Index 0 of an array: at any position before the last; 1: at the last.
-struct Cut {
-  std::int64_t tile = 1;
-  std::int64_t tail = 1;  // the last chunk, at most a tile
-  std::int64_t chunks = 1;
-  std::int64_t steps = 1;                    // chunks dealt to the units in rounds
-  std::int64_t advance = 0;                  // from one array tile to the next
-  std::array<std::int64_t, 2> array{1, 1};   // extent of the array's tile
-  std::array<std::int64_t, 2> active{1, 1};  // units at work
+template <typename Number>
+struct BasicCut {
+  Number tile, tail;  // the tail is the last chunk, at most a tile
+  Number chunks;
+  Number steps;                  // chunks dealt to the units in rounds
+  Number advance;                // from one array tile to the next
+  std::array<Number, 2> array;   // extent of the array's tile
+  std::array<Number, 2> active;  // units at work
+
+  GYM_INLINE auto moves() const { return steps > 1; }
+  GYM_INLINE Number largest_array() const { return select(moves(), array[0], array[1]); }
+  // Work of the busiest unit in every step along a loop that is dealt to units, summed over steps;
+  // one unit with a whole tile is as slow as many.
+  GYM_INLINE Number busiest() const {
+    return (steps - 1) * tile + select(active[1] > 1, tile, tail);
+  }
 };
+using Cut = BasicCut<Count>;
+
+// Extents fit 32 bits, whose divisions are cheaper.
+GYM_INLINE Count chunks_of(Count whole, Count part) {
+  if (part >= whole) return 1;
+  return (static_cast<std::uint32_t>(whole) - 1) / static_cast<std::uint32_t>(part) + 1;
+}
+GYM_INLINE Wide chunks_of(Wide whole, Wide part) { return ceil_div(whole, part); }
 
 // A loop over `extent` in tiles, dealt to `units`; a temporal loop has one.
-inline void cut_loop(std::int64_t extent, std::int64_t tile, std::int64_t units, Cut& cut) {
-  // Extents fit 32 bits, whose divisions are cheaper.
-  const auto chunks_of = [](std::int64_t whole, std::int64_t part) -> std::int64_t {
-    if (part >= whole) return 1;
-    return (static_cast<std::uint32_t>(whole) - 1) / static_cast<std::uint32_t>(part) + 1;
-  };
-  cut.tile = tile < extent ? tile : extent;
-  cut.chunks = chunks_of(extent, tile);
+template <typename Number>
+GYM_INLINE BasicCut<Number> cut_loop(Number extent, Number tile, Number units) {
+  BasicCut<Number> cut;
+  cut.tile = least(tile, extent);
+  cut.chunks = chunks_of(extent, cut.tile);
   cut.tail = extent - (cut.chunks - 1) * cut.tile;
   cut.steps = chunks_of(cut.chunks, units);
-  const std::int64_t done = (cut.steps - 1) * units;
+  const Number done = (cut.steps - 1) * units;
   cut.advance = units * cut.tile;
   cut.array = {cut.advance, extent - done * cut.tile};
   cut.active = {units, cut.chunks - done};
+  return cut;
 }
 
 // A loop that is not cut: one chunk, one step.
 inline Cut whole(std::int64_t extent) {
   return {extent, extent, 1, 1, extent, {extent, extent}, {1, 1}};
 }
+
+// Of a loop over all boxes of a level.
+template <typename Number>
+struct BasicSums {
+  Number boxes, steps, chunks;
+  Number active_first, active_last;  // units at work at first and last positions
+  // Of boxes in which the loop does not move: how many, their chunks, their extents.
+  Number still_boxes, still_chunks, still;
+
+  // So many boxes of an extent.
+  GYM_INLINE void add(Number times, Number extent, const BasicCut<Number>& cut) {
+    const auto moves = cut.moves();
+    const Number these = times * cut.chunks;
+    boxes += times;
+    steps += times * cut.steps;
+    chunks += these;
+    active_first += times * select(moves, cut.active[0], cut.active[1]);
+    active_last += times * cut.active[1];
+    still_boxes += select(moves, Number{}, times);
+    still_chunks += select(moves, Number{}, these);
+    still += select(moves, Number{}, times * extent);
+  }
+
+  GYM_INLINE Number moves() const { return steps - boxes; }
+  // Units at work after a move, all of which were so before it.
+  GYM_INLINE Number moved_units() const { return chunks - active_first; }
+};
+using Sums = BasicSums<Count>;
 
 }  // namespace gym::exact

@@ -15,23 +15,6 @@ void pass_on(Variant& box, Variants& chunks) {
 
 }  // namespace
 
-void Sums::add(const Variant& variant) {
-  const std::int64_t times = variant.boxes;
-  const Cut& cut = variant.cut;
-  boxes += times;
-  steps += times * cut.steps;
-  chunks += times * cut.chunks;
-  active_last += times * cut.active[1];
-  if (cut.steps > 1) {
-    active_first += times * cut.active[0];
-    return;
-  }
-  active_first += times * cut.active[1];
-  still_boxes += times;
-  still_chunks += times * cut.chunks;
-  still += times * variant.extent;
-}
-
 std::uint8_t Variants::add(std::int64_t extent, std::int64_t boxes) {
   int index = 0;
   while (index < count_ && each_[index].extent != extent) ++index;
@@ -69,14 +52,14 @@ void Partition::cut_loop(const Tiling& tiling, LoopId id) {
     const TiledLevel& level = tiling.level[j];
     const bool passes_on = j + 1 < tiling.levels;
     if (passes_on) table_[j + 1][id].clear();
-    Sums sums;
+    Sums sums{};
     for (Variant& each : table_[j][id]) {
       if (level.cuts(id)) {
-        exact::cut_loop(each.extent, level.tile[id], level.units_of(id), each.cut);
+        each.cut = exact::cut_loop(each.extent, level.tile[id], level.units_of(id));
       } else {
         each.cut = whole(each.extent);
       }
-      sums.add(each);
+      sums.add(each.boxes, each.extent, each.cut);
       if (passes_on) pass_on(each, table_[j + 1][id]);
     }
     sums_[j][id] = sums;
@@ -92,7 +75,7 @@ void Partition::leave_whole(LoopId id) {
     variants.begin()->cut = whole(nest_.extent[id]);
     variants.begin()->chunk = {0, 0};
     sums_[j][id] = Sums{};
-    sums_[j][id].add(*variants.begin());
+    sums_[j][id].add(1, nest_.extent[id], variants.begin()->cut);
   }
 }
 

@@ -16,7 +16,7 @@ namespace gym::exact {
 struct Variant {
   std::int64_t extent = 1;
   std::int64_t boxes = 1;
-  Cut cut;
+  Cut cut = whole(1);
   // Which its chunks are among the variants of the next level: a whole tile, the last chunk.
   std::array<std::uint8_t, 2> chunk{};
 };
@@ -36,20 +36,6 @@ class Variants {
  private:
   int count_ = 0;
   std::array<Variant, 1 << (kMaxLevels - 1)> each_;
-};
-
-// Of a loop over all boxes of a level.
-struct Sums {
-  std::int64_t boxes = 0, steps = 0, chunks = 0;
-  std::int64_t active_first = 0, active_last = 0;  // units at work at first and last positions
-  // Of boxes in which the loop does not move: how many, their chunks, their extents.
-  std::int64_t still_boxes = 0, still_chunks = 0, still = 0;
-
-  void add(const Variant& variant);
-
-  std::int64_t moves() const { return steps - boxes; }
-  // Units at work after a move, all of which were so before it.
-  std::int64_t moved_units() const { return chunks - active_first; }
 };
 
 class Partition {

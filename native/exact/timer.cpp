@@ -15,11 +15,9 @@ std::int64_t last_tile(const Cut& cut, bool spatial) {
   return spatial && cut.active[1] > 1 ? cut.tile : cut.tail;
 }
 
-// Work of the busiest unit in every step along one loop, summed over the steps of a box; one unit
-// with a whole tile is as slow as many.
+// Work of the busiest unit in every step along one loop, summed over the steps of a box.
 std::int64_t busiest(const Variant& loop, bool spatial) {
-  if (!spatial) return loop.extent;
-  return (loop.cut.steps - 1) * loop.cut.tile + last_tile(loop.cut, spatial);
+  return spatial ? loop.cut.busiest() : loop.extent;
 }
 
 // Goes through every kind of step of a box once, with how often it occurs (E4.5).
@@ -194,7 +192,7 @@ std::int64_t Timer::compute_all(Profile& profile) const {
     const auto [before, there] = busy_cycles(0, id, loop);
     cycles *= (cut.steps - 1) * before + there;
     steps *= cut.steps;
-    first[id] = cut.array[cut.steps > 1 ? 0 : 1];
+    first[id] = cut.largest_array();
     last[id] = cut.array[1];
   }
   profile.array_tile = tile_words(nest_, first);
@@ -225,7 +223,7 @@ bool Timer::pes_never_wait() const {
     std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
     for (const Variant& each : partition_.of(tiling_->levels - 1, id)) {
       const Cut& cut = each.cut;
-      largest[id] = std::max(largest[id], cut.array[cut.steps > 1 ? 0 : 1]);
+      largest[id] = std::max(largest[id], cut.largest_array());
       shortest = std::min(shortest, cut.tail);
     }
     fewest_macs *= shortest;
@@ -327,7 +325,7 @@ std::optional<std::int64_t> Timer::undisturbed_time(const BoxKey& key) const {
   for (const LoopId id : loops_) {
     const Variant& loop = partition_.of(j, id)[key.of(id)];
     const Cut& cut = loop.cut;
-    first[id] = cut.array[cut.steps > 1 ? 0 : 1];
+    first[id] = cut.largest_array();
     all *= busiest(loop, id == spatial);
     shortest *= last_tile(cut, id == spatial);
     drained *= has(set_of(kOutputLoops), id) ? cut.array[1] : 1;

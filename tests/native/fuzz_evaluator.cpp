@@ -4,20 +4,62 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "outcomes.hpp"
+#include "../../native/maestro/network.hpp"
+#include "batches.hpp"
 
 namespace {
 
-using driver::Outcome;
+// What an evaluator said of one mapping.
+struct Outcome {
+  std::string model;
+  bool guarded;
+  std::size_t mapping;
+  gym::BatchEvaluator::Single single;
+};
+
+// Of all mappings in turn, and then of the first again: by one evaluator for each model and guard.
+std::vector<Outcome> outcomes(const driver::Problem& problem) {
+  std::vector<Outcome> said;
+  if (!gym::loop_nest(problem.layer)) return said;
+  for (const std::string model : {"exact", "maestro"}) {
+    for (const bool guarded : {false, true}) {
+      gym::BatchEvaluator evaluator({model, problem.layer, problem.hardware, guarded});
+      for (std::size_t i = 0; i <= problem.mappings.size(); ++i) {
+        const std::size_t mapping = i < problem.mappings.size() ? i : 0;
+        if (problem.mappings.empty()) break;
+        said.push_back({model, guarded, mapping, evaluator.evaluate(problem.mappings[mapping])});
+      }
+    }
+  }
+  return said;
+}
+
+// What the drop-in's parser lets through.
+bool is_parsed(const gym::Layer& layer) {
+  return layer.stride[gym::kY] >= 1 && layer.stride[gym::kX] >= 1 &&
+         std::all_of(layer.extents.begin(), layer.extents.end(),
+                     [](const gym::Layer::Extent& each) { return each.value != 0; });
+}
+
+// Runs the drop-in, for sanitizers to watch: each mapping as a network, then all as one.
+void run_networks(const driver::Problem& problem) {
+  if (!is_parsed(problem.layer)) return;
+  const gym::Hardware& hw = problem.hardware;
+  gym::maestro::Machine machine{hw.num_pes, hw.simd_lanes, hw.offchip_bw, {}};
+  for (int i = 0; i < 4; ++i) {
+    machine.nocs.push_back({hw.noc_bw, static_cast<std::int32_t>(hw.noc_latency)});
+  }
+  std::vector<gym::maestro::MappedLayer> all;
+  for (const gym::Mapping& mapping : problem.mappings) {
+    all.push_back({problem.layer, mapping});
+    gym::maestro::run_network({all.back()}, machine);
+  }
+  gym::maestro::run_network(all, machine);
+}
 
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "%s\n", what);
   std::abort();
-}
-
-bool same(double one, double other) {
-  return one == other ? std::signbit(one) == std::signbit(other)
-                      : std::isnan(one) && std::isnan(other);
 }
 
 // Ill-formed mappings and those the binary dies on have no figures.
@@ -52,10 +94,8 @@ void check_repeats(const std::vector<Outcome>& said) {
   for (const Outcome& one : said) {
     for (const Outcome& other : said) {
       if (one.model != other.model || one.mapping != other.mapping) continue;
-      const auto* figures = reinterpret_cast<const double*>(&one.single.metrics);
-      const auto* others = reinterpret_cast<const double*>(&other.single.metrics);
-      for (std::size_t i = 0; i < gym::kMetrics; ++i) {
-        if (!same(figures[i], others[i])) fail("one mapping with two figures");
+      if (!driver::same_bits(one.single.metrics, other.single.metrics)) {
+        fail("one mapping with two figures");
       }
       if (one.guarded == other.guarded && one.single.status != other.single.status) {
         fail("one mapping with two statuses");
@@ -68,11 +108,11 @@ void check_repeats(const std::vector<Outcome>& said) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const driver::Problem problem = driver::read_problem({data, size});
-  const std::vector<Outcome> said = driver::outcomes(problem);
+  const std::vector<Outcome> said = outcomes(problem);
   if (is_machine(problem.hardware)) {
     for (const Outcome& each : said) check_figures(each);
   }
   check_repeats(said);
-  driver::run_networks(problem);
+  run_networks(problem);
   return 0;
 }

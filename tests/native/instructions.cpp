@@ -1,5 +1,5 @@
-// Does a fixed amount of work inside `measured`, for callgrind to count: MODEL [guarded], or
-// `reference` for a loop that no change of the project alters. Prints how much that was.
+// Does a fixed amount of work inside `measured`, for callgrind to count: MODEL [guarded | alone],
+// or `reference` for a loop that no change of the project alters. Prints how much that was.
 #include <cstdio>
 #include <deque>
 #include <string>
@@ -13,20 +13,24 @@ constexpr std::int64_t kIterations = 1'000'000;
 
 class Work {
  public:
-  Work(const std::string& model, bool guarded, const driver::Square& square)
-      : evaluator_({model, driver::layer_of(square), driver::machine(), guarded}),
+  Work(const std::string& model, const std::string& how, const driver::Square& square)
+      : evaluator_({model, driver::layer_of(square), driver::machine(), how == "guarded"}),
+        together_(how == "alone" ? 1 : kMappings),
         space_(driver::legal13(square)),
         points_(driver::random_points(space_, kMappings, 1)),
         results_(kMappings) {}
 
   double run() {
-    evaluator_.evaluate(space_, points_.data(), kMappings, 1, results_.rows.data(),
-                        results_.statuses.data());
+    for (std::int64_t i = 0; i < kMappings; i += together_) {
+      evaluator_.evaluate(space_, &points_[i * space_.parameters.size()], together_, 1,
+                          &results_.rows[i], &results_.statuses[i]);
+    }
     return results_.rows.back().latency_cycles;
   }
 
  private:
   gym::BatchEvaluator evaluator_;
+  std::int64_t together_;
   gym::MapSpace space_;
   std::vector<std::int32_t> points_;
   driver::Results results_;
@@ -62,7 +66,7 @@ int main(int argc, char** argv) {
   if (what != "reference") {
     for (const driver::Square& square : driver::kSquares) {
       // Run once beforehand: scorers and tables are made but once.
-      works.emplace_back(what, argc > 2, square).run();
+      works.emplace_back(what, argc > 2 ? argv[2] : "", square).run();
     }
   }
   const double result = measured(works);

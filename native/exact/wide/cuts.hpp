@@ -1,9 +1,10 @@
-// How two levels cut the loops of several mappings: see ../cut.hpp and ../partition.hpp.
+// How two levels cut the loops of several mappings: see ../partition.hpp.
 #pragma once
 
 #include <array>
 
 #include "../../wide/lanes.hpp"
+#include "../cut.hpp"
 #include "problem.hpp"
 
 namespace gym::exact::wide {
@@ -40,69 +41,34 @@ GYM_INLINE BasicTileWords<Wide> tile_words(const Problem& problem,
   return words;
 }
 
-// Of all boxes that have one extent in a loop at a level.
-struct WideCut {
-  Wide extent, tile, tail, chunks, steps, units;
-  Wide array_last;   // the array's tile at the last position; before it, `advance`
-  Wide active_last;  // units at work there; before it, all
-  Wide boxes;
-
-  GYM_INLINE WideFlag moves() const { return steps > 1; }
-  GYM_INLINE Wide advance() const { return units * tile; }
-  GYM_INLINE Wide largest_array() const { return select(moves(), advance(), array_last); }
-  // Work of the busiest unit in every step, summed over steps.
-  GYM_INLINE Wide busiest(WideFlag spatial) const {
-    const Wide last = select(active_last > 1, tile, tail);
-    return select(spatial, (steps - 1) * tile + last, extent);
-  }
+// See Variant: without initialisers, as g++ 12 cannot compile a constructor of vectors that it
+// writes itself when it does not optimise.
+struct WideVariant {
+  Wide extent, boxes;
+  BasicCut<Wide> cut;
 };
 
-GYM_INLINE WideCut cut_loop(Wide extent, Wide tile, Wide units, Wide boxes) {
-  WideCut cut;
-  cut.extent = extent;
-  cut.units = units;
-  cut.boxes = boxes;
-  cut.tile = least(tile, extent);
-  cut.chunks = ceil_div(extent, cut.tile);
-  cut.tail = extent - (cut.chunks - 1) * cut.tile;
-  cut.steps = ceil_div(cut.chunks, units);
-  const Wide done = (cut.steps - 1) * units;
-  cut.array_last = extent - done * cut.tile;
-  cut.active_last = cut.chunks - done;
-  return cut;
+GYM_INLINE WideVariant cut_boxes(Wide extent, Wide boxes, Wide tile, Wide units) {
+  return {extent, boxes, cut_loop(extent, tile, units)};
 }
-
-// Over all boxes of a level. Without initialisers: g++ 12 cannot compile a constructor of vectors
-// that it writes itself when it does not optimise.
-struct WideSums {
-  Wide boxes, steps, chunks, active_first, active_last;
-  Wide still_boxes, still_chunks, still;
-
-  GYM_INLINE void add(const WideCut& cut) {
-    const WideFlag moves = cut.moves();
-    const Wide chunks_of_these = cut.boxes * cut.chunks;
-    boxes += cut.boxes;
-    steps += cut.boxes * cut.steps;
-    chunks += chunks_of_these;
-    active_first += cut.boxes * select(moves, cut.units, cut.active_last);
-    active_last += cut.boxes * cut.active_last;
-    still_boxes += select(moves, Wide{}, cut.boxes);
-    still_chunks += select(moves, Wide{}, chunks_of_these);
-    still += select(moves, Wide{}, cut.boxes * cut.extent);
-  }
-};
 
 // A loop at one level. Boxes below the top have one of two extents, which may be equal.
 struct WideLevelLoop {
-  std::array<WideCut, 2> cut;
-  int cuts;
-  WideSums sums;
+  std::array<WideVariant, 2> variant;
+  int variants;
+  BasicSums<Wide> sums;
   WideFlag spatial;
   Wide place;  // in the level's order, 0 outermost
 
+  // Work of the busiest unit in every step, summed over steps.
+  GYM_INLINE Wide busiest(int i) const {
+    return select(spatial, variant[i].cut.busiest(), variant[i].extent);
+  }
   GYM_INLINE void sum() {
-    sums = WideSums{};
-    for (int i = 0; i < cuts; ++i) sums.add(cut[i]);
+    sums = BasicSums<Wide>{};
+    for (int i = 0; i < variants; ++i) {
+      sums.add(variant[i].boxes, variant[i].extent, variant[i].cut);
+    }
   }
 };
 
@@ -118,13 +84,13 @@ struct WidePartition {
       const Wide outer_units = select(top[d].spatial, tiling.level[0].units, one);
       const Wide inner_units = select(below[d].spatial, tiling.level[1].units, one);
       const Wide extent = number<Wide>(problem.loop[d].extent);
-      const WideCut outer = cut_loop(extent, tiling.level[0].tile[d], outer_units, one);
+      const WideVariant outer = cut_boxes(extent, one, tiling.level[0].tile[d], outer_units);
       const Wide inner = tiling.level[1].tile[d];
-      top[d].cuts = 1;
-      top[d].cut[0] = outer;
-      below[d].cuts = 2;
-      below[d].cut[0] = cut_loop(outer.tile, inner, inner_units, outer.chunks - 1);
-      below[d].cut[1] = cut_loop(outer.tail, inner, inner_units, one);
+      top[d].variants = 1;
+      top[d].variant[0] = outer;
+      below[d].variants = 2;
+      below[d].variant[0] = cut_boxes(outer.cut.tile, outer.cut.chunks - 1, inner, inner_units);
+      below[d].variant[1] = cut_boxes(outer.cut.tail, one, inner, inner_units);
       top[d].sum();
       below[d].sum();
     }

@@ -15,9 +15,9 @@ GYM_INLINE WideFlag pes_never_wait(const Problem& problem, const WidePartition& 
   std::array<Wide, kMaxLoops> largest;
   Wide fewest_macs = number<Wide>(problem.window);
   for (int d = 0; d < problem.loops; ++d) {
-    const std::array<WideCut, 2>& cut = partition.below[d].cut;
-    largest[d] = most(cut[0].largest_array(), cut[1].largest_array());
-    fewest_macs *= least(cut[0].tail, cut[1].tail);
+    const auto& [whole, last] = partition.below[d].variant;
+    largest[d] = most(whole.cut.largest_array(), last.cut.largest_array());
+    fewest_macs *= least(whole.cut.tail, last.cut.tail);
   }
   const BasicTileWords<Wide> words = tile_words(problem, largest);
   const Wide bw = number<Wide>(problem.hardware.noc_bw);
@@ -58,23 +58,23 @@ class Movers {
   GYM_INLINE static Mover mover(const Problem& problem, int d, const WideLevelLoop& top,
                                 const WideLevelLoop& below) {
     const Loop& loop = problem.loop[d];
-    const WideCut& cut = top.cut[0];
+    const BasicCut<Wide>& cut = top.variant[0].cut;
     const WideFlag moves = cut.moves();
-    const Wide whole = below.cut[0].busiest(below.spatial);
-    const Wide tail = below.cut[1].busiest(below.spatial);
-    const WideFlag several = top.spatial & (cut.active_last > 1);
+    const Wide whole = below.busiest(0);
+    const Wide tail = below.busiest(1);
+    const WideFlag several = top.spatial & (cut.active[1] > 1);
     const Wide one = number<Wide>(1);
     Mover mover;
     mover.steps = cut.steps;
     mover.compute[1] = select(several, most(whole, tail), tail);
     mover.compute[0] = select(moves, whole, mover.compute[1]);
-    mover.words[1] = words_along(loop, cut.array_last);
+    mover.words[1] = words_along(loop, cut.array[1]);
     mover.words[0] = words_along(loop, cut.largest_array());
     mover.in_filter = loop.in_filter ? one : Wide{};
     mover.in_output = loop.in_output ? one : Wide{};
     if (loop.axis != nullptr) {
       mover.advance = number<Wide>(loop.axis->halo);
-      mover.back = left(*loop.axis, cut.advance(), (cut.steps - 1) * cut.advance());
+      mover.back = left(*loop.axis, cut.advance, (cut.steps - 1) * cut.advance);
     } else {
       mover.advance = mover.back = loop.id == kLoopK ? one : Wide{};
     }

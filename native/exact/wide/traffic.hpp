@@ -81,33 +81,34 @@ class LevelTraffic {
     return {Wide{}, number<Wide>(problem_.loop[d].extent), level_[d].sums.still};
   }
   // Others repeat it step by step, or unit by unit.
-  GYM_INLINE static Factor copies(const WideSums& sums) {
-    return {sums.steps - sums.boxes, sums.steps, sums.boxes};
+  GYM_INLINE static Factor copies(const BasicSums<Wide>& sums) {
+    return {sums.moves(), sums.steps, sums.boxes};
   }
-  GYM_INLINE static Factor copies_for_units(const WideSums& sums) {
-    return {sums.chunks - sums.active_first, sums.chunks, sums.active_last};
+  GYM_INLINE static Factor copies_for_units(const BasicSums<Wide>& sums) {
+    return {sums.moved_units(), sums.chunks, sums.active_last};
   }
 
   // Rows of a sliding axis along its output loop, of arrays or of all units.
   template <bool units>
   GYM_INLINE Factor rows(int d) const {
     const Axis& axis = *problem_.loop[d].axis;
-    const WideSums& sums = level_[d].sums;
+    const BasicSums<Wide>& sums = level_[d].sums;
     Factor rows;
     rows.outside =
         problem_.loop[d].extent * axis.step + (units ? sums.chunks : sums.steps) * axis.halo;
     rows.inside =
         sums.still * axis.step + (units ? sums.still_chunks : sums.still_boxes) * axis.halo;
-    rows.mover = units ? Wide{} : (sums.steps - sums.boxes) * axis.halo;
-    for (int i = 0; i < level_[d].cuts; ++i) {
-      const WideCut& cut = level_[d].cut[i];
-      const Wide moving_boxes = select(cut.moves(), cut.boxes, Wide{});
-      const Wide back = (cut.steps - 1) * cut.advance();
+    rows.mover = units ? Wide{} : sums.moves() * axis.halo;
+    for (int i = 0; i < level_[d].variants; ++i) {
+      const BasicCut<Wide>& cut = level_[d].variant[i].cut;
+      const Wide moving_boxes = select(cut.moves(), level_[d].variant[i].boxes, Wide{});
+      const Wide back = (cut.steps - 1) * cut.advance;
       if (units) {
-        rows.inside += moving_boxes * cut.active_last * left(axis, cut.tile, back);
-        rows.mover += moving_boxes * (cut.chunks - cut.units) * left(axis, cut.tile, cut.advance());
+        rows.inside += moving_boxes * cut.active[1] * left(axis, cut.tile, back);
+        rows.mover +=
+            moving_boxes * (cut.chunks - cut.active[0]) * left(axis, cut.tile, cut.advance);
       } else {
-        rows.inside += moving_boxes * left(axis, cut.advance(), back);
+        rows.inside += moving_boxes * left(axis, cut.advance, back);
       }
     }
     return rows;
