@@ -106,19 +106,18 @@ def describe(goal: Goal, policy: str, samples: int, seed: int) -> str:
 
 
 class _Recorder(Evaluator):
-    """Keeps the points it evaluates."""
+    """Keeps the points it evaluates, and shows how many there are."""
 
     def __init__(self, goal: Goal, budget: int, bar: Bar | None) -> None:
-        def follow(_: Evaluator) -> None:
-            if bar:
-                bar.show(self.used, best_note(self))
-
-        super().__init__(goal.problem, goal.objective, budget, on_batch=follow)
+        super().__init__(goal.problem, goal.objective, budget)
         self.points = np.empty((budget, len(self.space.parameters)), dtype=np.int32)
+        self._bar = bar
 
     def record(self, points: Points, batch: Batch) -> None:
         self.points[self.used : self.used + len(points)] = points
         super().record(points, batch)
+        if self._bar:
+            self._bar.show(self.used, best_note(self))
 
 
 def _read(path: Path, facts: str, goal: Goal, samples: int) -> Samples:

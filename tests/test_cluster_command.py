@@ -20,7 +20,7 @@ from planted import LATENCY, PARTITION, planted
 from clustering import AgentGroups, Clustering, cluster
 from experiments.cluster import job
 from experiments.cluster.__main__ import main
-from experiments.cluster.plots import cut_height, draw_clustering, row_order
+from experiments.cluster.plots import cut, draw_clustering, row_order
 from experiments.goals import Goal
 from mappers.agents.grouping import read_groups
 
@@ -225,8 +225,9 @@ def test_the_cut_leaves_as_many_groups_as_the_picture_says(agents: int) -> None:
     found = small(agents)
     leaves = set(found.tree.leaves)
     groups = sum(not leaves.isdisjoint(group) for group in found.groups.values())
-    merges = int((found.tree.merges[:, 2] < cut_height(found)).sum())
-    assert len(leaves) - merges == groups
+    merged, height = cut(found)
+    assert merged == (found.tree.merges[:, 2] < height).sum()
+    assert len(leaves) - merged == groups
 
 
 @pytest.mark.parametrize("agents", [1, 5])

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from experiments.exhaustive.loop_steps import Integers, moving_loops
-from experiments.exhaustive.order_classes import OrderClasses
+from experiments.exhaustive.order_classes import OrderClasses, spread
 from experiments.exhaustive.restriction import Choices
 from experiments.flags import UsageError
 from maestro_env.map_space import MapSpace, Points
@@ -95,14 +95,11 @@ class Enumeration:
         moving, counts = self._moving(frames)
         batch = (np.cumsum(counts) - counts) // _BATCH
         for part in np.split(np.arange(len(frames)), np.flatnonzero(np.diff(batch)) + 1):
-            owners, places = _spread(counts[part])
-            owners = part[owners]
-            points, weights = frames[owners], np.ones(len(owners), dtype=np.int64)
-            for column, classes in reversed(self._orders.items()):
-                masks = moving[column][owners]
-                places, place = np.divmod(places, classes.counts[masks])
-                points[:, column], sizes = classes.pick(masks, place)
-                weights *= sizes
+            owners, points, weights = part, frames[part], np.ones(len(part), dtype=np.int64)
+            for column, classes in self._orders.items():
+                places, ranks, sizes = classes.pick(moving[column][owners])
+                owners, points, weights = owners[places], points[places], weights[places] * sizes
+                points[:, column] = ranks
             yield points, weights
 
     def _moving(self, frames: Points) -> tuple[dict[int, Integers], Integers]:
@@ -130,7 +127,7 @@ def _digits(space: MapSpace, left: Sequence[Choices]) -> Iterator[tuple[list[int
             # All inner tiles below the outer one, and one that is equal to it or clipped.
             counts = np.minimum(np.searchsorted(inner, outer) + 1, len(inner))
             _require_few(f"{names[column]} with {names[pairs[column]]}", int(counts.sum()))
-            owners, places = _spread(counts)
+            owners, places = spread(counts)
             joined = np.stack([outer[owners], np.minimum(inner[places], outer[owners])], axis=1)
             yield [column, pairs[column]], joined
         elif column not in pairs.values():
@@ -143,9 +140,3 @@ def _require_few(what: str, choices: int) -> None:
             f"{what}: {choices:,} choices; allowed: {_MOST_ENTRIES:,}: --fix some, or take "
             "--tiles divisors"
         )
-
-
-def _spread(counts: Integers) -> tuple[Integers, Integers]:
-    """Return the owner of each item, and its place among the owner's, if i owns counts[i]."""
-    owners = np.repeat(np.arange(len(counts)), counts)
-    return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]

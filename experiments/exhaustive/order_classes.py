@@ -45,7 +45,18 @@ class OrderClasses:
         first, self._sizes = np.concatenate(classes, axis=1)
         self._ranks = listed[first]
 
-    def pick(self, masks: Integers, places: Integers) -> tuple[Integers, Integers]:
-        """Return the first order of the class at each place of a mask, and the class's size."""
-        picked = self._starts[masks] + places
-        return self._ranks[picked], self._sizes[picked]
+    def pick(self, masks: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return the first order of every class of each mask, mask after mask.
+
+        Returns:
+            The index of its mask, its rank, and the number of orders in its class; int64[M] each.
+        """
+        owners, places = spread(self.counts[masks])
+        picked = self._starts[masks][owners] + places
+        return owners, self._ranks[picked], self._sizes[picked]
+
+
+def spread(counts: Integers) -> tuple[Integers, Integers]:
+    """Return the owner of each item, and its place among the owner's, if i owns counts[i]."""
+    owners = np.repeat(np.arange(len(counts)), counts)
+    return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
