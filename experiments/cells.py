@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.failures import record_failure
 from experiments.files import (
     RecordError,
     distinct_name,
@@ -18,14 +18,17 @@ from experiments.files import (
     file_digest,
     read_record,
     write_record,
+    write_text,
 )
 from experiments.goal_files import goal_directory
 from experiments.goals import Goal
 from experiments.readback import BRIEF, check_best
+from experiments.recorder import Recorder
 from experiments.searches import Search, run_search
 from experiments.stats import Floats, best_so_far
+from experiments.texts import printable
 from experiments.traces import write_trace
-from experiments.windows import WatchedEvaluator, Windows, from_entry, to_entry
+from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.evaluator import Evaluator
 
 Versions = dict[str, str | None]
@@ -158,14 +161,21 @@ def run_cell(work: Work) -> str | None:
     """
     cell, path = work.cell, work.path
     ensure_directory(path.parent)
-    evaluator = _evaluator(work)
+    goal = work.goal
+    evaluator = (
+        Recorder(goal.problem, goal.objective, work.samples)
+        if work.watched
+        else Evaluator(goal.problem, goal.objective, work.samples, work.threads, work.on_batch)
+    )
     try:
         search = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-        return record_failure(work.error_path, str(cell), error)
+        write_text(work.error_path, "".join(traceback.format_exception(error)))
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return printable(f"failed: {cell}: {reason}; traceback in {work.error_path}")
     entry = _entry(cell, search, work.versions)
-    if isinstance(evaluator, WatchedEvaluator):
-        entry["windows"] = to_entry(evaluator.windows(), work.goal)
+    if isinstance(evaluator, Recorder):
+        entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
     if work.traced:
         write_trace(trace_path(path), search)
         entry["trace"] = file_digest(trace_path(path))
@@ -206,13 +216,6 @@ def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str)
             f"delete {path}, and {again} runs it again"
         )
     return finished
-
-
-def _evaluator(work: Work) -> Evaluator:
-    goal = work.goal
-    if work.watched:
-        return WatchedEvaluator(goal, work.samples)
-    return Evaluator(goal.problem, goal.objective, work.samples, work.threads, work.on_batch)
 
 
 def _entry(cell: Cell, search: Search, versions: Versions) -> dict[str, Any]:

@@ -52,6 +52,10 @@ class Bar:
         """Show how much is done, and a note."""
         self._progress.update(self._task, completed=done, description=shown(note))
 
+    def follow(self, evaluator: Evaluator) -> None:
+        """Show how far a search is."""
+        self.show(evaluator.used, best_note(evaluator))
+
 
 def best_note(evaluator: Evaluator) -> str:
     """Return the note that tells the best of a search so far."""

@@ -89,7 +89,7 @@ def _profile(study: Study, contests: Sequence[Contest]) -> Figure:
             linewidth=2,
             label=in_picture(mapper),
         )
-        if interval is not None:
+        if not np.isnan(interval).any():
             axes.fill_between(limits, *interval, step="post", color=colour, alpha=0.15, linewidth=0)
     set_title(axes, f"Performance profile over {len(contests)} problems", _facts(study))
     axes.set(

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.table import Table
 
 from experiments.cells import Finished
 from experiments.flags import argument
 from experiments.goals import Goal
+from experiments.sheets import Sheet
 from experiments.study import read_all
-from experiments.tables import new_table, print_table
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.objectives import latency_bound
@@ -105,32 +104,31 @@ def execute(config: AuditConfig) -> int:
         auditor = Auditor(goal)
         if auditor.warning:
             print(f"warning: {auditor.warning}", file=sys.stderr)
-        print_table(_table(goal, auditor, searches))
+        _sheet(goal, auditor, searches).print()
     return 0
 
 
-def _table(goal: Goal, auditor: Auditor, searches: Sequence[Finished]) -> Table:
+def _sheet(goal: Goal, auditor: Auditor, searches: Sequence[Finished]) -> Sheet:
     problem, objective = goal.problem, goal.objective
     layer = problem.layer
-    figures = tuple(dict.fromkeys((objective.name, "latency")))
-    table = new_table(
-        f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name}, searched for "
-        f"{objective.name} ({objective.unit}) under {problem.model}; "
-        f"roofline {auditor.roofline:,} cycles",
-        ("mapper", "seed", "verdict on maestro"),
-        (
-            *(f"{figure}\n{each}" for figure in figures for each in _COMPARED),
-            "maestro /\nroofline",
-            "exact /\nroofline",
-        ),
-    )
+    figures = dict.fromkeys((objective.name, "latency"))
+    headers = [f"{figure}\n{each}" for figure in figures for each in _COMPARED]
+    headers += [f"{model} /\nroofline" for model in ("maestro", "exact")]
+    rows = []
     for search in searches:
         columns = ["no valid mapping"]
         if search.best_point is not None:
             point = np.array(search.best_point, dtype=np.int32)
             columns = list(auditor.figures(problem.space.decode(point)))
-        table.add_row(search.cell.mapper, str(search.cell.seed), *columns)
-    return table
+        rows.append((search.cell.mapper, search.cell.seed, *columns))
+    return Sheet(
+        f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name}, searched for "
+        f"{objective.name} ({objective.unit}) under {problem.model}; "
+        f"roofline {auditor.roofline:,} cycles",
+        ("mapper", "seed", "verdict on maestro"),
+        headers,
+        rows,
+    )
 
 
 def _compared(maestro: float, exact: float, form: str) -> Iterator[str]:

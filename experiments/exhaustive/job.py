@@ -10,13 +10,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from rich.table import Table
 
 from experiments import cli, flags
 from experiments.exhaustive.config import ExhaustiveConfig, Task, resolve
 from experiments.exhaustive.optimum_files import Found, OptimumWriter
 from experiments.progress import Bar
-from experiments.tables import new_table, print_table
+from experiments.sheets import Sheet
 from maestro_env.map_space import Points
 from maestro_env.problem import OK
 
@@ -37,7 +36,7 @@ def execute(config: ExhaustiveConfig) -> int:
     with cli.undisturbed():
         writer.write()
         writer.close()
-        print_table(_table(task, writer))
+        _sheet(task, writer).print()
         print(f"optimum: {writer.directory}")
         if writer.finished:
             return 0
@@ -112,7 +111,7 @@ def scan(task: Task, frames: Points, limit: float) -> Found:
     return total
 
 
-def _table(task: Task, writer: OptimumWriter) -> Table:
+def _sheet(task: Task, writer: OptimumWriter) -> Sheet:
     goal, found = task.goal, writer.found
     problem, valid = goal.problem, found.best_point is not None
     times = f"{found.best / goal.lower_bound:.4g}" if valid and goal.lower_bound else "-"
@@ -133,9 +132,7 @@ def _table(task: Task, writer: OptimumWriter) -> Table:
         f"{problem.layer} on {problem.hardware.name}: {'all' if writer.finished else 'some'} "
         f"mappings of {problem.space.schema}, {problem.space.tiles}{fixed}"
     )
-    table = new_table(title, ("model",), figures)
-    table.add_row(problem.model, *figures.values())
-    return table
+    return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())])
 
 
 def _duration(seconds: float) -> str:

@@ -10,8 +10,8 @@ from experiments.flags import option
 from experiments.goals import require_fit
 from experiments.progress import Bar, best_note
 from experiments.searches import run_search
+from experiments.sheets import Sheet
 from experiments.stats import Floats, best_so_far
-from experiments.tables import new_table, print_table
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace
@@ -50,7 +50,23 @@ class ParityConfig:
 def execute(config: ParityConfig) -> int:
     """Search, print, and return the exit status."""
     require_fit([config.mapper], (_space(layer) for layer, _ in ORIGINAL))
-    table = new_table(
+    rows: list[tuple[str, ...]] = []
+    status = 0
+    for (layer, objective), found in ORIGINAL.items():
+        bests = _search(layer, objective, max(found), config)
+        for samples, theirs in found.items():
+            ours = bests[:, samples - 1]
+            median_holds, best_holds = holds(ours, np.array(theirs))
+            rows.append(
+                (
+                    *(layer.removeprefix("conv:"), objective, f"{samples:,}"),
+                    *map(_figure, theirs),
+                    *(_figure(float(np.median(ours))), "as good" if median_holds else "worse"),
+                    *(_figure(ours.min()), "as good" if best_holds else "worse"),
+                )
+            )
+            status |= not (median_holds and best_holds)
+    Sheet(
         f"{config.mapper}, seeds {config.seed} to {config.seed + config.seeds - 1}, against three "
         f"seeds of GAMMA's program: hardware {HARDWARE}, {MODEL} without guard, energy {ENERGY}",
         ("layer", "objective"),
@@ -58,20 +74,8 @@ def execute(config: ParityConfig) -> int:
             *("samples", "GAMMA", "", ""),
             *("our median", "against\ntheir worst", "our best", "against\ntheir median"),
         ),
-    )
-    status = 0
-    for (layer, objective), found in ORIGINAL.items():
-        bests = _search(layer, objective, max(found), config)
-        for samples, theirs in found.items():
-            ours = bests[:, samples - 1]
-            median_holds, best_holds = holds(ours, np.array(theirs))
-            table.add_row(
-                *(layer.removeprefix("conv:"), objective, f"{samples:,}", *map(_figure, theirs)),
-                *(_figure(float(np.median(ours))), "as good" if median_holds else "worse"),
-                *(_figure(ours.min()), "as good" if best_holds else "worse"),
-            )
-            status |= not (median_holds and best_holds)
-    print_table(table)
+        rows,
+    ).print()
     return status
 
 
