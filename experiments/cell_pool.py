@@ -42,9 +42,6 @@ def run_cells(works: Sequence[Work], finished: int, jobs: int, again: str) -> in
         finished: cells that are there already.
         jobs: how many are under way at a time.
         again: what runs those again that fail, for the messages.
-
-    Raises:
-        RecordError: a file cannot be written.
     """
     tasks = [(work, _error_stamp(work)) for work in works]
     try:

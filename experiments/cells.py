@@ -154,11 +154,7 @@ def trace_path(record: Path) -> Path:
 
 
 def run_cell(work: Work) -> str | None:
-    """Run a cell and write its record; return the line that tells of its failure, if it failed.
-
-    Raises:
-        RecordError: the record cannot be written.
-    """
+    """Run a cell and write its record; return the line that tells of its failure, if it failed."""
     cell, path = work.cell, work.path
     ensure_directory(path.parent)
     goal = work.goal
@@ -194,9 +190,6 @@ def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str)
         goal: that its layer and objective stand for.
         samples: it must have spent.
         again: what runs the search again once its file is gone, for the message.
-
-    Raises:
-        RecordError: the record is damaged or changed, or belongs to another search.
     """
     path = cell.path(directory)
     if not path.exists():

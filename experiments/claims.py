@@ -27,9 +27,6 @@ class Claim:
 
     Args:
         path: of the file; its directory is made.
-
-    Raises:
-        RecordError: the directory cannot be made.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,11 +37,7 @@ class Claim:
         self._unsigned: tuple[tuple[int, int], float] | None = None
 
     def take(self) -> bool:
-        """Take the claim and return whether this succeeded.
-
-        Raises:
-            RecordError: the claim's file cannot be written.
-        """
+        """Take the claim and return whether this succeeded."""
         try:
             self._lease.acquire(timeout=0)
         except Timeout:
@@ -80,11 +73,7 @@ class Claim:
 
 @contextmanager
 def claimed(path: Path) -> Iterator[None]:
-    """Hold the claim of a file for the block, once others have given it back.
-
-    Raises:
-        RecordError: the claim's file cannot be written.
-    """
+    """Hold the claim of a file for the block, once others have given it back."""
     claim = Claim(path)
     while not claim.take():
         time.sleep(_SECONDS_BETWEEN_LOOKS)

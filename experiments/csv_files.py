@@ -20,11 +20,7 @@ def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Read a CSV file: its rows by the names of its header.
-
-    Raises:
-        RecordError: it cannot be read.
-    """
+    """Read a CSV file: its rows by the names of its header."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file, strict=True))

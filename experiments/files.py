@@ -27,11 +27,7 @@ class RecordError(MaestroEnvError, ValueError):
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path, and rename it to ``path`` once the block has succeeded.
-
-    Raises:
-        RecordError: it cannot be written.
-    """
+    """Give a temporary path, and rename it to ``path`` once the block has succeeded."""
     # Another process may be writing the same file, on another machine too.
     temporary = path.parent / f".{path.name}.{os.getpid()}@{_host()}.tmp"
     try:
@@ -70,11 +66,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises:
-        RecordError: there is none.
-    """
+    """Read a JSON object."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -95,9 +87,6 @@ def read_record(path: Path, way_out: str) -> dict[str, Any]:
     Args:
         path: of the file.
         way_out: what to do if it cannot be used, for the message.
-
-    Raises:
-        RecordError: it cannot be read, or is not as it was written.
     """
     entry = read_json(path)
     recorded = entry.pop(_DIGEST, None)
@@ -109,11 +98,7 @@ def read_record(path: Path, way_out: str) -> dict[str, Any]:
 
 
 def file_digest(path: Path) -> str:
-    """Return the digest of a file's bytes.
-
-    Raises:
-        RecordError: it cannot be read.
-    """
+    """Return the digest of a file's bytes."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
@@ -139,9 +124,6 @@ def make_directory(out: str | None, stem: str) -> Path:
         out: where; it may exist if nothing was finished in it. None for the first free
             ``runs/<stem>-<n>``.
         stem: part of a file name.
-
-    Raises:
-        RecordError: it exists, or cannot be made.
     """
     if out is None:
         return next(path for n in count(1) if _make(path := Path("runs") / f"{stem}-{n}"))
@@ -152,11 +134,7 @@ def make_directory(out: str | None, stem: str) -> Path:
 
 
 def run_directory(out: str | None, resume: bool, stem: str) -> Path:
-    """Return the directory of a run: a new one, or the one to resume.
-
-    Raises:
-        RecordError: it exists and should not, or the other way round, or cannot be made.
-    """
+    """Return the directory of a run: a new one, or the one to resume."""
     if not resume:
         return make_directory(out, stem)
     if out is None:
@@ -167,11 +145,7 @@ def run_directory(out: str | None, resume: bool, stem: str) -> Path:
 
 
 def ensure_directory(directory: Path) -> None:
-    """Make a directory unless it is there.
-
-    Raises:
-        RecordError: it cannot be made.
-    """
+    """Make a directory unless it is there."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -25,11 +25,7 @@ _LABEL_WIDTH = 28
 
 
 def save(figure: Figure, png: Path) -> None:
-    """Write a figure to a PNG file and to an SVG file beside it.
-
-    Raises:
-        RecordError: they cannot be written.
-    """
+    """Write a figure to a PNG file and to an SVG file beside it."""
     with replacing(png) as temporary:
         figure.savefig(temporary, format="png", dpi=150)
     # No date and a fixed salt, so that the same run makes the same file.

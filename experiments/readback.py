@@ -40,9 +40,6 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
         path: of the file.
         begun: what it holds: JSON objects by section.
         asked: what it should hold, as JSON would hold it; the file may hold more.
-
-    Raises:
-        RecordError: it holds something else.
     """
     for section, values in json.loads(json.dumps(asked)).items():
         recorded = begun.get(section)

@@ -135,9 +135,6 @@ def make_study(
         layers: to search.
         objectives: to minimise.
         mappers: the flag that names them, and what it says.
-
-    Raises:
-        MaestroEnvError: a name that does not exist, or names that do not go together.
     """
     hardware = find_hardware(config.hardware)
     goals = {
@@ -151,11 +148,7 @@ def make_study(
 
 
 def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
-    """Return every problem of a directory and the searches finished for it.
-
-    Raises:
-        RecordError: a file is missing, damaged or changed.
-    """
+    """Return every problem of a directory and the searches finished for it."""
     config = read_record(directory / CONFIG, ANEW).get("config", {})
     found = []
     for path in sorted(directory.glob(f"cells/*/*/{GOAL}")):
@@ -195,9 +188,6 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
         module: what ``python -m`` starts, for the message after Ctrl-C.
         stem: of the name of a new directory.
         report: called if any search is finished.
-
-    Raises:
-        RecordError: a file cannot be read or written, or is of another study.
     """
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
@@ -304,11 +294,7 @@ def _differences(versions: Versions, here: Versions) -> str:
 
 
 def _find_layers(names: Sequence[str]) -> dict[str, Layer]:
-    """Return layers by the names they are called; one called twice would count twice.
-
-    Raises:
-        MaestroEnvError: a layer that does not exist, or one under two names.
-    """
+    """Return layers by the names they are called; one called twice would count twice."""
     layers = {name: find_layer(name) for name in names}
     called: dict[tuple[object, ...], str] = {}
     for name, layer in layers.items():

@@ -38,11 +38,7 @@ def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator
 
 
 def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
-    """Draw the best so far of every mapper on a problem, to a PNG file and an SVG file beside it.
-
-    Raises:
-        RecordError: the files cannot be written.
-    """
+    """Draw the best so far of every mapper on a problem, to a PNG file and an SVG file."""
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     samples, goal = study.config.samples, contest.goal

@@ -34,11 +34,7 @@ def write_trace(path: Path, search: Search) -> None:
 
 
 def join_traces(path: Path, traces: Iterable[Path]) -> None:
-    """Write one file of the samples of several searches, with a header.
-
-    Raises:
-        RecordError: a file cannot be read or written.
-    """
+    """Write one file of the samples of several searches, with a header."""
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.write(_member([_HEADER]))
         for trace in traces:

@@ -24,9 +24,6 @@ class MaestroBinary:
         path: of the binary.
         hardware: of every call.
         directory: where it reads and writes.
-
-    Raises:
-        BinaryError: no executable file.
     """
 
     def __init__(self, path: Path, hardware: Hardware, directory: Path) -> None:
@@ -44,9 +41,6 @@ class MaestroBinary:
 
         Args:
             text: of a mapping file.
-
-        Raises:
-            BinaryError: it cannot be run, fails, or writes no CSV.
         """
         (self._directory / _MAPPING).write_text(text, encoding="utf-8")
         rows = self._directory / _ROWS

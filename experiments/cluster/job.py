@@ -110,11 +110,7 @@ def execute(config: ClusterConfig) -> int:
 
 
 def _resolve(config: ClusterConfig) -> Goal:
-    """Look up and check everything that can be before a sample is spent.
-
-    Raises:
-        MaestroEnvError: what does not exist, is not allowed or does not go together.
-    """
+    """Look up and check everything that can be before a sample is spent."""
     hardware = find_hardware(config.hardware)
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
     if config.policy == "all" or "," in config.policy:

@@ -26,9 +26,6 @@ def draw_clustering(clustering: Clustering, path: Path, title: str) -> None:
         clustering: what is drawn.
         path: of the PNG file; an SVG file is written beside it.
         title: above both.
-
-    Raises:
-        RecordError: the files cannot be written.
     """
     order = row_order(clustering)
     figure = Figure(figsize=(10, 0.32 * len(order) + 1.6), layout="constrained")

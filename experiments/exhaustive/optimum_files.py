@@ -62,10 +62,6 @@ class Found:
 class OptimumWriter:
     """Writes the directory of an enumeration, a new one or one to continue.
 
-    Raises:
-        RecordError: the directory exists, cannot be made, belongs to another task, or another
-            process works on it.
-
     Attributes:
         directory: of the enumeration.
         found: so far.

@@ -75,11 +75,7 @@ def _layers() -> Sheet:
 
 
 def resolve(config: RunConfig) -> Study:
-    """Look up everything a config names.
-
-    Raises:
-        MaestroEnvError: a name that does not exist, or names that do not go together.
-    """
+    """Look up everything a config names."""
     mappers = ("--mapper", config.mapper)
     study = make_study(config, [config.layer.strip()], [config.objective], mappers)
     return replace(study, traced=True, complete=False)
