@@ -35,11 +35,11 @@ Show = Callable[[float, str], None]
 
 
 def run_cells(works: Sequence[Work], finished: int, jobs: int, again: str) -> int:
-    """Run cells, each once among all processes; return the exit status of that.
+    """Run cells in this order, each once among all processes; return the exit status.
 
     Args:
-        works: cells to run, in this order.
-        finished: cells that are there already.
+        works: cells to run.
+        finished: how many are there already.
         jobs: how many are under way at a time.
         again: what runs those again that fail, for the messages.
     """

@@ -24,7 +24,7 @@ from experiments.goal_files import goal_directory
 from experiments.goals import Goal
 from experiments.readback import BRIEF, check_best
 from experiments.recorder import Recorder
-from experiments.searches import Search, run_search
+from experiments.searches import run_search
 from experiments.stats import Floats, best_so_far
 from experiments.texts import printable
 from experiments.traces import write_trace
@@ -36,14 +36,7 @@ Versions = dict[str, str | None]
 
 @dataclass(frozen=True)
 class Cell:
-    """Which search.
-
-    Args:
-        layer: as it was called.
-        objective: name of what is minimised.
-        mapper: its name, and changes of its settings if need be.
-        seed: the search begins with.
-    """
+    """Which search: layer and mapper as they were called, objective, seed."""
 
     layer: str
     objective: str
@@ -164,16 +157,16 @@ def run_cell(work: Work) -> str | None:
         else Evaluator(goal.problem, goal.objective, work.samples, work.threads, work.on_batch)
     )
     try:
-        search = run_search(evaluator, cell.mapper, cell.seed, work.made)
+        seconds = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
         write_text(work.error_path, "".join(traceback.format_exception(error)))
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         return printable(f"failed: {cell}: {reason}; traceback in {work.error_path}")
-    entry = _entry(cell, search, work.versions)
+    entry = _entry(cell, evaluator, seconds, work.versions)
     if isinstance(evaluator, Recorder):
         entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
     if work.traced:
-        write_trace(trace_path(path), search)
+        write_trace(trace_path(path), cell.mapper, cell.seed, evaluator)
         entry["trace"] = file_digest(trace_path(path))
     # Last, so that a search with a record is complete.
     write_record(path, entry)
@@ -182,14 +175,9 @@ def run_cell(work: Work) -> str | None:
 
 
 def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str) -> Finished | None:
-    """Read the record of a cell; None if its search has not ended yet.
+    """Read the record of a cell, which has to fit its goal and samples; None if it has not ended.
 
-    Args:
-        directory: that keeps it.
-        cell: which.
-        goal: that its layer and objective stand for.
-        samples: it must have spent.
-        again: what runs the search again once its file is gone, for the message.
+    ``again`` is what runs the search again once its file is gone, for the message.
     """
     path = cell.path(directory)
     if not path.exists():
@@ -211,19 +199,20 @@ def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str)
     return finished
 
 
-def _entry(cell: Cell, search: Search, versions: Versions) -> dict[str, Any]:
-    bests = best_so_far(search.values)
+def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions) -> dict[str, Any]:
+    values, best = evaluator.trace[0], evaluator.best
+    bests = best_so_far(values)
     improved = np.flatnonzero(bests < np.append(np.inf, bests[:-1]))
     return {
         **asdict(cell),
-        "evaluations": len(search.values),
-        "invalid": search.invalid,
-        "unique": search.unique,
-        "warm_up": search.warm_up,
+        "evaluations": evaluator.used,
+        "invalid": evaluator.used - evaluator.valid,
+        "unique": evaluator.unique,
+        "warm_up": evaluator.warmed_up,
         "improvements": [[index + 1, float(bests[index])] for index in improved.tolist()],
-        "best_point": search.best_point,
-        "seconds": search.seconds,
-        "model_seconds": search.model_seconds,
+        "best_point": best.point.tolist() if best else None,
+        "seconds": seconds,
+        "model_seconds": evaluator.model_seconds,
         "versions": versions,
     }
 

@@ -23,11 +23,7 @@ _SECONDS_BETWEEN_LOOKS = 0.05
 
 
 class Claim:
-    """The right to write a file, which one process has at a time.
-
-    Args:
-        path: of the file; its directory is made.
-    """
+    """The right to write a file, which one process has at a time; its directory is made."""
 
     def __init__(self, path: Path) -> None:
         ensure_directory(path.parent)

@@ -43,19 +43,11 @@ class Collected:
 def collect(
     goal: Goal, policy: str, samples: int, seed: int, cache: Path, bar: Bar | None = None
 ) -> Collected:
-    """Return what a policy's search evaluates, from the cache if it is there.
+    """Return what a policy's search evaluates, from a directory of samples if it is there.
 
-    Args:
-        goal: of the search.
-        policy: a mapper, with changes of its settings if need be.
-        samples: budget of the search.
-        seed: of the search.
-        cache: directory of the cache; made if it is not there.
-        bar: shown if samples have to be collected.
+    The bar is shown if samples have to be collected.
 
     Raises:
-        RecordError: the cache cannot be written.
-        AgentsError: values that are no rewards.
         Exception: whatever the policy raises.
     """
     facts = describe(goal, policy, samples, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -82,12 +83,7 @@ def write_record(path: Path, entry: dict[str, Any]) -> None:
 
 
 def read_record(path: Path, way_out: str) -> dict[str, Any]:
-    """Read what ``write_record`` wrote.
-
-    Args:
-        path: of the file.
-        way_out: what to do if it cannot be used, for the message.
-    """
+    """Read what ``write_record`` wrote; an error names the way out of it."""
     entry = read_json(path)
     recorded = entry.pop(_DIGEST, None)
     if recorded is None:
@@ -118,12 +114,9 @@ def distinct_name(text: str) -> str:
 
 
 def make_directory(out: str | None, stem: str) -> Path:
-    """Make the directory of a new run.
+    """Make the directory of a new run; it may exist if nothing was finished in it.
 
-    Args:
-        out: where; it may exist if nothing was finished in it. None for the first free
-            ``runs/<stem>-<n>``.
-        stem: part of a file name.
+    Without ``out`` it is the first free ``runs/<stem>-<n>``.
     """
     if out is None:
         return next(path for n in count(1) if _make(path := Path("runs") / f"{stem}-{n}"))
@@ -146,10 +139,8 @@ def run_directory(out: str | None, resume: bool, stem: str) -> Path:
 
 def ensure_directory(directory: Path) -> None:
     """Make a directory unless it is there."""
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecordError(f"cannot make directory {directory}: {error.strerror}") from None
+    if not _make(directory) and not directory.is_dir():
+        raise RecordError(f"cannot make directory {directory}: {os.strerror(errno.EEXIST)}")
 
 
 def is_empty(directory: Path) -> bool:

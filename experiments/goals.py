@@ -137,12 +137,7 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
 
 
 def require_fit(mappers: Iterable[str], spaces: Iterable[MapSpace]) -> None:
-    """Refuse mappers whose settings do not fit a space they are to search.
-
-    Args:
-        mappers: names, with changes of their settings if need be.
-        spaces: every mapper is to search every one.
-    """
+    """Refuse mappers whose settings do not fit one of the spaces they are to search."""
     for name, space in product(mappers, spaces):
         make_mapper(name).require_fit(space)
 

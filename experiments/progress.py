@@ -20,13 +20,7 @@ _COUNTABLE = 10**6
 
 
 class Bar:
-    """A bar, shown within its ``with`` block where stderr is a terminal.
-
-    Args:
-        what: is counted.
-        total: of it.
-        done: of it, before it starts.
-    """
+    """What is done of a total, shown within the ``with`` block where stderr is a terminal."""
 
     def __init__(self, what: str, total: int, done: int = 0) -> None:
         console = Console(stderr=True)

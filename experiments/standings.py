@@ -184,12 +184,9 @@ def duels(contests: Sequence[Contest], samples: int) -> dict[tuple[str, str], fl
 def profiles(
     contests: Sequence[Contest], samples: int, limits: Floats
 ) -> dict[str, tuple[Floats, Interval]]:
-    """Return every mapper's performance profile, float64[L], and its interval.
+    """Return every mapper's performance profile and its interval, float64[L] each.
 
-    Args:
-        contests: all of them.
-        samples: of a search.
-        limits: float64[L], multiples of the best known.
+    The limits, float64[L], are multiples of the best known.
     """
 
     def share(tasks: Sequence[Floats]) -> Floats:

@@ -34,13 +34,7 @@ class AuditConfig:
 
 @dataclass(frozen=True)
 class Score:
-    """A mapping under one model; NaN where the model has no figure.
-
-    Args:
-        value: of the goal's objective.
-        cycles: of the layer.
-        status: a name of ``STATUSES``.
-    """
+    """A mapping's objective, the layer's cycles and the status under one model; or NaN."""
 
     value: float
     cycles: float

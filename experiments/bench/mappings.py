@@ -48,12 +48,9 @@ def levels() -> Section:
 
 
 def random_mapping(space: MapSpace, number: int, rng: np.random.Generator) -> Mapping:
-    """Draw a mapping of a number of levels; with two, as the space draws its own.
+    """Draw a mapping of so many levels, whose sizes and dimensions are those of a space.
 
-    Args:
-        space: says what may be tiled and parallel, and how many PEs there are.
-        number: of levels.
-        rng: draws.
+    With two levels it is drawn as the space draws its own.
     """
     tiles, pes = dict(space.extents), space.hardware.num_pes
     levels = []

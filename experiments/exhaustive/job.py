@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 import sys
 import time
 from contextlib import suppress
@@ -40,12 +39,7 @@ def execute(config: ExhaustiveConfig) -> int:
         print(f"optimum: {writer.directory}")
         if writer.finished:
             return 0
-        resuming = flags.to_flags(replace(config, out=str(writer.directory), resume=True))
-        print(
-            f"interrupted: what is found so far is in {writer.directory}; "
-            f"continue with: python -m experiments.exhaustive {shlex.join(resuming)}",
-            file=sys.stderr,
-        )
+        flags.tell_interrupted("found so far", config, "experiments.exhaustive", writer.directory)
     return cli.INTERRUPTED
 
 

@@ -60,12 +60,7 @@ class Found:
 
 
 class OptimumWriter:
-    """Writes the directory of an enumeration, a new one or one to continue.
-
-    Attributes:
-        directory: of the enumeration.
-        found: so far.
-    """
+    """Writes the directory of an enumeration, a new one or one to continue, and what it found."""
 
     def __init__(self, task: Task) -> None:
         self._task = task

@@ -13,12 +13,9 @@ Choices = Sequence[int]
 
 
 def restrict(space: MapSpace, text: str | None) -> tuple[Choices, ...]:
-    """Return the choices left to every parameter of a space.
+    """Return the choices left to every parameter of a space; without a text, all of them.
 
-    Args:
-        space: to restrict.
-        text: such as ``l2_order=KCYXRS,cluster_size=1,16``: parameters and the choices left to
-            them; None leaves all choices to all parameters.
+    A text lists parameters and the choices left to them: ``l2_order=KCYXRS,cluster_size=1,16``.
     """
     fixed: dict[str, set[int]] = {}
     name = None

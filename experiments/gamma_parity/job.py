@@ -97,7 +97,8 @@ def _search(layer: str, objective: str, samples: int, config: ParityConfig) -> F
         for seed in range(config.seed, config.seed + config.seeds):
             minimised = find_objective(objective, ENERGY)
             evaluator = Evaluator(problem, minimised, samples, on_batch=follow)
-            curves.append(best_so_far(run_search(evaluator, config.mapper, seed).values))
+            run_search(evaluator, config.mapper, seed)
+            curves.append(best_so_far(evaluator.trace[0]))
     return np.stack(curves)
 
 
