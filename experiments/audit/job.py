@@ -32,15 +32,6 @@ class AuditConfig:
     rundir: str = argument("a directory of experiments.run or experiments.compare")
 
 
-@dataclass(frozen=True)
-class Score:
-    """A mapping's objective, the layer's cycles and the status under one model; or NaN."""
-
-    value: float
-    cycles: float
-    status: str
-
-
 class Auditor:
     """Scores mappings of a goal's layer on its hardware.
 
@@ -58,24 +49,28 @@ class Auditor:
         # mappings.
         space = MapSpace(layer, hardware)
         self._objective = goal.objective
-        self._maestro = Problem(space, "maestro", guard=False)
+        self._models = Problem(space, "maestro", guard=False), Problem(space, "exact")
         self._guarded = Problem(space, "maestro")
-        self._exact = Problem(space, "exact")
         self.roofline = latency_bound(layer, hardware)
-        self.warning = self._maestro.stride_warning()
+        self.warning = self._models[0].stride_warning()
 
     def figures(self, mapping: Mapping) -> Iterator[str]:
         """Yield the columns of a mapping: the verdict, and figures of both models."""
-        maestro, exact = self._score(self._maestro, mapping), self._score(self._exact, mapping)
+        maestro, exact = (problem.evaluate_mapping(mapping) for problem in self._models)
         guard = self._guarded.evaluate_mapping(mapping)[1]
         scores = {"maestro": maestro, "exact": exact}
-        odd = [f"{model}: {each.status}" for model, each in scores.items() if each.status != _OK]
-        yield "; ".join([self._claim(maestro.cycles, guard), *odd])
+        odd = [f"{model}: {status}" for model, (_, status) in scores.items() if status != _OK]
+        cycles = [cost.latency_cycles if cost else math.nan for cost, _ in scores.values()]
+        yield "; ".join([self._claim(cycles[0], guard), *odd])
         if self._objective.name != "latency":
-            yield from _compared(maestro.value, exact.value, "{:.4g}")
-        yield from _compared(maestro.cycles, exact.cycles, "{:,.0f}")
-        for each in scores.values():
-            yield _number(each.cycles / self.roofline, "{:.2f}")
+            values = [
+                self._objective.of(cost.figures()) if cost else math.nan
+                for cost, _ in scores.values()
+            ]
+            yield from _compared(*values, "{:.4g}")
+        yield from _compared(*cycles, "{:,.0f}")
+        for each in cycles:
+            yield _number(each / self.roofline, "{:.2f}")
 
     def _claim(self, cycles: float, guard: str) -> str:
         """Say whether the machine could achieve what MAESTRO says."""
@@ -84,12 +79,6 @@ class Auditor:
         if cycles < self.roofline:
             return f"impossible: {cycles / self.roofline:.2f} of the roofline"
         return "possible" if guard in _REAL else f"impossible: {guard}"
-
-    def _score(self, problem: Problem, mapping: Mapping) -> Score:
-        cost, status = problem.evaluate_mapping(mapping)
-        if cost is None:
-            return Score(math.nan, math.nan, status)
-        return Score(self._objective.of(cost.figures()), cost.latency_cycles, status)
 
 
 def execute(config: AuditConfig) -> int:
