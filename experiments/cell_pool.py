@@ -37,11 +37,7 @@ Show = Callable[[float, str], None]
 def run_cells(works: Sequence[Work], finished: int, jobs: int, again: str) -> int:
     """Run cells in this order, each once among all processes; return the exit status.
 
-    Args:
-        works: cells to run.
-        finished: how many are there already.
-        jobs: how many are under way at a time.
-        again: what runs those again that fail, for the messages.
+    So many are finished already; ``again`` is what runs those again that fail, for the messages.
     """
     tasks = [(work, _error_stamp(work)) for work in works]
     try:

@@ -11,15 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.files import (
-    RecordError,
-    distinct_name,
-    ensure_directory,
-    file_digest,
-    read_record,
-    write_record,
-    write_text,
-)
+from experiments import files
+from experiments.files import RecordError, distinct_name
 from experiments.goal_files import goal_directory
 from experiments.goals import Goal
 from experiments.readback import BRIEF, check_best
@@ -149,7 +142,7 @@ def trace_path(record: Path) -> Path:
 def run_cell(work: Work) -> str | None:
     """Run a cell and write its record; return the line that tells of its failure, if it failed."""
     cell, path = work.cell, work.path
-    ensure_directory(path.parent)
+    files.ensure_directory(path.parent)
     goal = work.goal
     evaluator = (
         Recorder(goal.problem, goal.objective, work.samples)
@@ -159,7 +152,7 @@ def run_cell(work: Work) -> str | None:
     try:
         seconds = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-        write_text(work.error_path, "".join(traceback.format_exception(error)))
+        files.write_text(work.error_path, "".join(traceback.format_exception(error)))
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         return printable(f"failed: {cell}: {reason}; traceback in {work.error_path}")
     entry = _entry(cell, evaluator, seconds, work.versions)
@@ -167,9 +160,9 @@ def run_cell(work: Work) -> str | None:
         entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
     if work.traced:
         write_trace(trace_path(path), cell.mapper, cell.seed, evaluator)
-        entry["trace"] = file_digest(trace_path(path))
+        entry["trace"] = files.file_digest(trace_path(path))
     # Last, so that a search with a record is complete.
-    write_record(path, entry)
+    files.write_record(path, entry)
     work.error_path.unlink(missing_ok=True)
     return None
 
@@ -183,7 +176,7 @@ def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str)
     if not path.exists():
         return None
     way_out = f"delete it, and {again} runs it again"
-    entry = read_record(path, way_out)
+    entry = files.read_record(path, way_out)
     try:
         finished = _finished(cell, entry, samples)
         check_best(goal, finished.best_point, finished.best)
@@ -191,7 +184,7 @@ def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str)
             finished = replace(finished, windows=from_entry(entry["windows"], goal, samples))
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         raise RecordError(f"{path} is no finished search: {error}; {way_out}") from None
-    if finished.trace is not None and file_digest(trace_path(path)) != finished.trace:
+    if finished.trace is not None and files.file_digest(trace_path(path)) != finished.trace:
         raise RecordError(
             f"{trace_path(path)} does not fit {path.name} beside it: it was changed; "
             f"delete {path}, and {again} runs it again"

@@ -62,13 +62,9 @@ def run(
     module: str,
     argv: list[str] | None,
 ) -> int:
-    """Parse flags into a config, execute it and return the exit status.
+    """Parse flags, or those of the process, into a config, execute it and return the exit status.
 
-    Args:
-        config_class: a dataclass of ``option`` fields; its docstring describes the command.
-        execute: does the work.
-        module: what ``python -m`` starts.
-        argv: the flags; None for those of the process.
+    The config is a dataclass of ``option`` fields; its docstring describes the command.
     """
     try:
         return execute(_parse(config_class, module, argv))

@@ -8,16 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments import stats
 from experiments.cells import Finished
 from experiments.goals import Goal
-from experiments.stats import (
-    Floats,
-    geometric_mean,
-    iqm,
-    performance_profile,
-    probability_of_improvement,
-    stratified_interval,
-)
+from experiments.stats import Floats, iqm, stratified_interval
 
 Checkpoints = NDArray[np.int64]
 Interval = tuple[Floats, Floats]
@@ -161,8 +155,8 @@ def overall(contests: Sequence[Contest], at: Checkpoints) -> dict[str, Overall]:
     improvements = zip(chances(ends).tolist(), low.tolist(), high.tolist(), strict=True)
     return {
         mapper: Overall(
-            ratio=geometric_mean(tasks),
-            ratio_interval=_interval(tasks, geometric_mean, seeds),
+            ratio=stats.geometric_mean(tasks),
+            ratio_interval=_interval(tasks, stats.geometric_mean, seeds),
             improvement=chance,
             improvement_interval=(least, most),
         )
@@ -190,7 +184,7 @@ def profiles(
     """
 
     def share(tasks: Sequence[Floats]) -> Floats:
-        return performance_profile(tasks, limits)
+        return stats.performance_profile(tasks, limits)
 
     made = {}
     for mapper, tasks in _scores(contests, np.array([samples])).items():
@@ -223,6 +217,6 @@ def _mean_chance(own: Sequence[Floats], mappers: Sequence[Sequence[Floats]]) -> 
 
 
 def _chance(tasks: Sequence[Floats], others: Sequence[Floats]) -> Floats:
-    chances = [probability_of_improvement(x, y) for x, y in zip(tasks, others, strict=True)]
+    chances = [stats.probability_of_improvement(x, y) for x, y in zip(tasks, others, strict=True)]
     mean: Floats = np.mean(chances, axis=0)
     return mean

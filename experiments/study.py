@@ -172,11 +172,7 @@ Report = Callable[[Study, Path, Mapping[Cell, Finished], bool], None]
 def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     """Run the searches that are not there yet, report them all, and return the exit status.
 
-    Args:
-        study: what is run.
-        module: what ``python -m`` starts, for the message after Ctrl-C.
-        stem: of the name of a new directory.
-        report: called if any search is finished.
+    The module is what ``python -m`` starts; the stem is that of a new directory's name.
     """
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}

@@ -33,28 +33,44 @@ class AuditConfig:
 
 
 class Auditor:
-    """Scores mappings of a goal's layer on its hardware.
-
-    Args:
-        goal: of the searches.
-
-    Attributes:
-        roofline: cycles that no mapping can go below.
-        warning: of a layer that maestro miscounts; None for others.
-    """
+    """Scores mappings that searches for a goal ended with."""
 
     def __init__(self, goal: Goal) -> None:
         layer, hardware = goal.problem.layer, goal.problem.hardware
         # Not the goal's space, which may tile R and S: maestro refuses it, but not all its
         # mappings.
         space = MapSpace(layer, hardware)
-        self._objective = goal.objective
+        self._goal = goal
         self._models = Problem(space, "maestro", guard=False), Problem(space, "exact")
         self._guarded = Problem(space, "maestro")
-        self.roofline = latency_bound(layer, hardware)
+        self._roofline = latency_bound(layer, hardware)
         self.warning = self._models[0].stride_warning()
 
-    def figures(self, mapping: Mapping) -> Iterator[str]:
+    def sheet(self, searches: Sequence[Finished]) -> Sheet:
+        """Return the table of the best mappings of searches."""
+        problem, objective, layer = (
+            self._goal.problem,
+            self._goal.objective,
+            self._goal.problem.layer,
+        )
+        figures = dict.fromkeys((objective.name, "latency"))
+        headers = [f"{figure}\n{each}" for figure in figures for each in _COMPARED]
+        headers += [f"{model} /\nroofline" for model in ("maestro", "exact")]
+        rows = []
+        for search in searches:
+            columns = ["no valid mapping"]
+            if search.best_point is not None:
+                point = np.array(search.best_point, dtype=np.int32)
+                columns = list(self._figures(problem.space.decode(point)))
+            rows.append((search.cell.mapper, search.cell.seed, *columns))
+        title = (
+            f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name}, searched "
+            f"for {objective.name} ({objective.unit}) under {problem.model}; "
+            f"roofline {self._roofline:,} cycles"
+        )
+        return Sheet(title, ("mapper", "seed", "verdict on maestro"), headers, rows)
+
+    def _figures(self, mapping: Mapping) -> Iterator[str]:
         """Yield the columns of a mapping: the verdict, and figures of both models."""
         maestro, exact = (problem.evaluate_mapping(mapping) for problem in self._models)
         guard = self._guarded.evaluate_mapping(mapping)[1]
@@ -62,22 +78,20 @@ class Auditor:
         odd = [f"{model}: {status}" for model, (_, status) in scores.items() if status != _OK]
         cycles = [cost.latency_cycles if cost else math.nan for cost, _ in scores.values()]
         yield "; ".join([self._claim(cycles[0], guard), *odd])
-        if self._objective.name != "latency":
-            values = [
-                self._objective.of(cost.figures()) if cost else math.nan
-                for cost, _ in scores.values()
-            ]
-            yield from _compared(*values, "{:.4g}")
-        yield from _compared(*cycles, "{:,.0f}")
+        if self._goal.objective.name != "latency":
+            value = self._goal.objective.of
+            values = (value(cost.figures()) if cost else math.nan for cost, _ in scores.values())
+            yield from _compared("{:.4g}", *values)
+        yield from _compared("{:,.0f}", *cycles)
         for each in cycles:
-            yield _number(each / self.roofline, "{:.2f}")
+            yield _number(each / self._roofline, "{:.2f}")
 
     def _claim(self, cycles: float, guard: str) -> str:
         """Say whether the machine could achieve what MAESTRO says."""
         if math.isnan(cycles):
             return "no figures"
-        if cycles < self.roofline:
-            return f"impossible: {cycles / self.roofline:.2f} of the roofline"
+        if cycles < self._roofline:
+            return f"impossible: {cycles / self._roofline:.2f} of the roofline"
         return "possible" if guard in _REAL else f"impossible: {guard}"
 
 
@@ -87,34 +101,11 @@ def execute(config: AuditConfig) -> int:
         auditor = Auditor(goal)
         if auditor.warning:
             print(f"warning: {auditor.warning}", file=sys.stderr)
-        _sheet(goal, auditor, searches).print()
+        auditor.sheet(searches).print()
     return 0
 
 
-def _sheet(goal: Goal, auditor: Auditor, searches: Sequence[Finished]) -> Sheet:
-    problem, objective = goal.problem, goal.objective
-    layer = problem.layer
-    figures = dict.fromkeys((objective.name, "latency"))
-    headers = [f"{figure}\n{each}" for figure in figures for each in _COMPARED]
-    headers += [f"{model} /\nroofline" for model in ("maestro", "exact")]
-    rows = []
-    for search in searches:
-        columns = ["no valid mapping"]
-        if search.best_point is not None:
-            point = np.array(search.best_point, dtype=np.int32)
-            columns = list(auditor.figures(problem.space.decode(point)))
-        rows.append((search.cell.mapper, search.cell.seed, *columns))
-    return Sheet(
-        f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name}, searched for "
-        f"{objective.name} ({objective.unit}) under {problem.model}; "
-        f"roofline {auditor.roofline:,} cycles",
-        ("mapper", "seed", "verdict on maestro"),
-        headers,
-        rows,
-    )
-
-
-def _compared(maestro: float, exact: float, form: str) -> Iterator[str]:
+def _compared(form: str, maestro: float, exact: float) -> Iterator[str]:
     yield from (_number(each, form) for each in (maestro, exact))
     yield _number(exact / maestro, "{:.2f}")
 

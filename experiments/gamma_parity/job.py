@@ -56,26 +56,19 @@ def execute(config: ParityConfig) -> int:
         bests = _search(layer, objective, max(found), config)
         for samples, theirs in found.items():
             ours = bests[:, samples - 1]
-            median_holds, best_holds = holds(ours, np.array(theirs))
-            rows.append(
-                (
-                    *(layer.removeprefix("conv:"), objective, f"{samples:,}"),
-                    *map(_figure, theirs),
-                    *(_figure(float(np.median(ours))), "as good" if median_holds else "worse"),
-                    *(_figure(ours.min()), "as good" if best_holds else "worse"),
-                )
-            )
-            status |= not (median_holds and best_holds)
-    Sheet(
+            verdicts = holds(ours, np.array(theirs))
+            median, best = ("as good" if each else "worse" for each in verdicts)
+            place = (layer.removeprefix("conv:"), objective, f"{samples:,}")
+            figures = (_figure(float(np.median(ours))), median, _figure(ours.min()), best)
+            rows.append((*place, *map(_figure, theirs), *figures))
+            status |= not all(verdicts)
+    title = (
         f"{config.mapper}, seeds {config.seed} to {config.seed + config.seeds - 1}, against three "
-        f"seeds of GAMMA's program: hardware {HARDWARE}, {MODEL} without guard, energy {ENERGY}",
-        ("layer", "objective"),
-        (
-            *("samples", "GAMMA", "", ""),
-            *("our median", "against\ntheir worst", "our best", "against\ntheir median"),
-        ),
-        rows,
-    ).print()
+        f"seeds of GAMMA's program: hardware {HARDWARE}, {MODEL} without guard, energy {ENERGY}"
+    )
+    columns = ("our median", "against\ntheir worst", "our best", "against\ntheir median")
+    headers = ("samples", "GAMMA", "", "", *columns)
+    Sheet(title, ("layer", "objective"), headers, rows).print()
     return status
 
 
