@@ -48,11 +48,8 @@ class Auditor:
 
     def sheet(self, searches: Sequence[Finished]) -> Sheet:
         """Return the table of the best mappings of searches."""
-        problem, objective, layer = (
-            self._goal.problem,
-            self._goal.objective,
-            self._goal.problem.layer,
-        )
+        problem, objective = self._goal.problem, self._goal.objective
+        layer = problem.layer
         figures = dict.fromkeys((objective.name, "latency"))
         headers = [f"{figure}\n{each}" for figure in figures for each in _COMPARED]
         headers += [f"{model} /\nroofline" for model in ("maestro", "exact")]
