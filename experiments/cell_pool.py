@@ -37,7 +37,7 @@ Show = Callable[[float, str], None]
 def run_cells(works: Sequence[Work], finished: int, jobs: int, again: str) -> int:
     """Run cells in this order, each once among all processes; return the exit status.
 
-    So many are finished already; ``again`` is what runs those again that fail, for the messages.
+    ``finished`` others are there already; messages name ``again``, which repeats failed searches.
     """
     tasks = [(work, _error_stamp(work)) for work in works]
     try:

@@ -44,9 +44,7 @@ def bootstrap_interval(values: Floats, confidence: float = 0.95) -> tuple[Floats
 
 
 def stratified_interval(
-    strata: Sequence[Floats],
-    figure: Callable[[list[Floats]], Floats],
-    confidence: float = 0.95,
+    strata: Sequence[Floats], figure: Callable[[list[Floats]], Floats], confidence: float = 0.95
 ) -> tuple[Floats, Floats]:
     """Return the percentile bootstrap interval of a figure of several samples.
 

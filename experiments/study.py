@@ -34,7 +34,6 @@ from maestro_env.workloads import find_layer
 
 CONFIG = "config.json"
 _AGAIN = "--resume"
-_NAMES = ("layer", "objective", "mapper")
 
 
 @dataclass(frozen=True)
@@ -119,10 +118,7 @@ class Study:
 
 
 def make_study(
-    config: StudyConfig,
-    layers: Sequence[str],
-    objectives: Sequence[str],
-    mappers: tuple[str, str],
+    config: StudyConfig, layers: Sequence[str], objectives: Sequence[str], mappers: tuple[str, str]
 ) -> Study:
     """Look up everything a config names, mappers by their flag and what it says."""
     hardware = find_hardware(config.hardware)
@@ -156,7 +152,7 @@ def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
 
 def _read_one(directory: Path, path: Path, goal: Goal, samples: int) -> Finished:
     entry = read_record(path, f"delete it, and {_AGAIN} runs it again")
-    layer, objective, mapper = (str(entry.get(name)) for name in _NAMES)
+    layer, objective, mapper = (str(entry.get(name)) for name in ("layer", "objective", "mapper"))
     cell = Cell(layer, objective, mapper, entry.get("seed", -1))
     if cell.path(directory) != path:
         raise RecordError(f"{path} is the record of another search, {cell}: delete it")

@@ -51,7 +51,7 @@ BAD_INPUT = {
     "no samples": (["--samples=0"], "integers from 1"),
     "negative samples": (["--samples", "-1"], "integers from 1"),
     "fractional samples": (["--samples=1.5"], "integers from 1"),
-    "no seeds": (["--seeds=0"], "integers from 1"),
+    "no seeds": (["--seeds=0"], "integers from 1 to 10000"),
     "negative seed": (["--seed=-1"], "integers from 0"),
     "no threads": (["--threads=0"], "integers from 1 to 1024"),
     "digit groups": (["--samples=1_000"], "'1_000'; allowed: integers from 1"),

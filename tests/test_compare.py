@@ -66,12 +66,7 @@ BAD_INPUT = {
     "mapper": (["--mappers=random,gaa"], "unknown mapper 'gaa': did you mean ga"),
     "setting": (["--mappers=ga:population=1"], "population is 1; allowed: integers from 2"),
     "all and more": (["--mappers=all,ga"], "--mappers all,ga: 'all' cannot be combined"),
-    "no samples": (["--samples=0"], "integers from 1"),
-    "no seeds": (["--seeds=0"], "integers from 1 to 10000"),
     "no jobs": (["--jobs=0"], "'0'; allowed: integers from 1 to 1024"),
-    "hardware": (["--hardware=unlimted"], "did you mean unlimited?"),
-    "model": (["--model=maestor"], "allowed: exact, maestro"),
-    "energy": (["--energy=csv"], "allowed: --energy total or --model maestro"),
     "one layer twice": (
         ["--layers=gemm:M=8,N=4,K=2,gemm:N=4,M=8,K=2"],
         "gemm:M=8,N=4,K=2 and gemm:N=4,M=8,K=2 are the same problem: give one of them",
@@ -81,8 +76,6 @@ BAD_INPUT = {
         "ga and ga:population=100 are the same: give one of them",
     ),
     "flag of run": (["--layer=resnet18_l2"], "--layer=resnet18_l2"),
-    "resume without directory": (["--resume"], "--out DIR"),
-    "resume of nothing": (["--resume", "--out=nothing"], "there is no directory nothing"),
 }
 
 

@@ -99,11 +99,10 @@ def execute(config: ClusterConfig) -> int:
         write_text(path, found.groups.to_json())
     agents = [(agent, ", ".join(names)) for agent, names in found.groups.items()]
     Sheet(f"Agents of {title}", ("agent", "parameters"), (), agents).print()
-    search = f"policy {config.policy}, seed {config.seed}"
+    search, kept = f"policy {config.policy}, seed {config.seed}", collected.path
+    ledger = f"0 spent, {len(samples):,} from {kept} ({search})"
     if collected.spent:
-        ledger = f"{collected.spent:,} spent ({search}), kept in {collected.path}"
-    else:
-        ledger = f"0 spent, {len(samples):,} from {collected.path} ({search})"
+        ledger = f"{collected.spent:,} spent ({search}), kept in {kept}"
     print(*_facts(config, found), f"stability: {doubts}", f"samples: {ledger}", sep="\n")
     print(f"groups: {path}\nplot: {path.with_suffix('.png')}")
     return 0
@@ -159,9 +158,8 @@ def _facts(config: ClusterConfig, found: Clustering) -> Iterator[str]:
     yield f"strongest: {matrix[row, column]:.3f} between {names[row]} and {names[column]}"
     if len(heights):
         yield f"merges: at heights from {heights[0]:.3f} to {heights[-1]:.3f}"
-    if still := [
-        name for name, varies in zip(names, dependence.varying, strict=True) if not varies
-    ]:
+    if not all(dependence.varying):
+        still = (name for name, varies in zip(names, dependence.varying, strict=True) if not varies)
         yield f"without variance: {', '.join(still)}"
 
 

@@ -108,11 +108,10 @@ def scan(task: Task, frames: Points, limit: float) -> Found:
 def _sheet(task: Task, writer: OptimumWriter) -> Sheet:
     goal, found = task.goal, writer.found
     problem, valid = goal.problem, found.best_point is not None
+    best = f"{found.best:.6g}" if valid else "no valid mapping"
     times = f"{found.best / goal.lower_bound:.4g}" if valid and goal.lower_bound else "-"
     figures = {
-        f"best {goal.objective.name} ({goal.objective.unit})": (
-            f"{found.best:.6g}" if valid else "no valid mapping"
-        ),
+        f"best {goal.objective.name} ({goal.objective.unit})": best,
         "times the lower bound": times,
         "mappings that have it": f"{found.optimal:,}",
         "valid": f"{found.valid:,}",

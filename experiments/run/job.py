@@ -93,11 +93,8 @@ def _report(
     with cli.deferred():
         draw_convergence(study, contest, png)
     write_json(directory / _SUMMARY, _summary(contest, interrupted))
-    for sheet in (
-        problem_sheet(study, contest),
-        ledger_sheet(study, [contest]),
-        seconds_sheet(study, [contest]),
-    ):
+    rest = (ledger_sheet(study, [contest]), seconds_sheet(study, [contest]))
+    for sheet in (problem_sheet(study, contest), *rest):
         sheet.print()
         print()
     if not any(len(search.at) for search in searches):
