@@ -62,8 +62,8 @@ def _compare(binary: MaestroBinary, layer: str) -> Iterator[Row]:
     mappings = [space.decode(point) for point in points]
     texts = [to_m(space.layer, [mapping]) for mapping in mappings[:CALLS]]
     works: dict[object, Callable[[], object]] = {
-        "file": partial(_evaluate, binary, to_m(space.layer, mappings), MAPPINGS),
-        "calls": partial(_call, binary, texts),
+        "file": partial(_evaluate, binary, [to_m(space.layer, mappings)], MAPPINGS),
+        "calls": partial(_evaluate, binary, texts, 1),
     }
     copies = np.tile(points, (COPIES, 1))
     for name, (model, guard) in _OURS.items():
@@ -85,12 +85,9 @@ def _compare(binary: MaestroBinary, layer: str) -> Iterator[Row]:
         }
 
 
-def _call(binary: MaestroBinary, texts: list[str]) -> None:
+def _evaluate(binary: MaestroBinary, texts: list[str], mappings: int) -> None:
+    """Evaluate files of so many mappings each, one after the other."""
     for text in texts:
-        _evaluate(binary, text, 1)
-
-
-def _evaluate(binary: MaestroBinary, text: str, mappings: int) -> None:
-    rows = len(binary.evaluate(text))
-    if rows != mappings:
-        raise BinaryError(f"the MAESTRO binary wrote {rows} rows for {mappings} mappings")
+        rows = len(binary.evaluate(text))
+        if rows != mappings:
+            raise BinaryError(f"the MAESTRO binary wrote {rows} rows for {mappings} mappings")
