@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Mapping
+from typing import TypeVar
 
-from maestro_env.errors import quoted
+from maestro_env.errors import UnknownNameError, quoted
 
 MAX_INT = 2**31 - 1
 MAX_NAME = 200
 
 _PLAIN_INTEGER = re.compile(r"[0-9]{1,18}")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?(e[+-]?[0-9]{1,2})?")
+
+_Entry = TypeVar("_Entry")
 
 
 def plain_integer(text: str) -> int | None:
@@ -24,13 +28,19 @@ def plain_number(text: str) -> float | None:
     return float(text) if _PLAIN_NUMBER.fullmatch(text) else None
 
 
+def look_up(what: str, name: str, registry: Mapping[str, _Entry]) -> _Entry:
+    """Return the entry of this name, or raise an ``UnknownNameError`` that lists the names."""
+    if name not in registry:
+        raise UnknownNameError(what, name, registry)
+    return registry[name]
+
+
 def require_integer(
     what: str, value: object, error: type[Exception], least: int = 1, most: int = MAX_INT
 ) -> int:
     """Return ``value`` as an int if it is one (numpy's too, bool not) within the limits.
 
-    Raises:
-        error: it is not; the message names the value and what is allowed.
+    Otherwise raise ``error``; its message names the value and what is allowed.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
@@ -42,21 +52,13 @@ def require_integer(
 
 
 def require_type(what: str, value: object, kind: type, error: type[Exception], hint: str) -> None:
-    """Check that ``value`` is of a type.
-
-    Raises:
-        error: it is not; the message ends with the hint.
-    """
+    """Raise ``error``, whose message ends with the hint, unless ``value`` is of the type."""
     if not isinstance(value, kind):
         raise error(f"{what} is {quoted(value)}; allowed: a {kind.__name__}, {hint}")
 
 
 def require_name(what: str, value: object, error: type[Exception], hint: str) -> None:
-    """Check that ``value`` is a text of at most ``MAX_NAME`` characters.
-
-    Raises:
-        error: it is not; the message ends with the hint.
-    """
+    """Raise ``error`` unless ``value`` is a text of at most ``MAX_NAME`` characters."""
     require_type(what, value, str, error, hint)
     if len(str(value)) > MAX_NAME:
         raise error(f"{what} is {quoted(value)}; allowed: at most {MAX_NAME} characters, {hint}")
