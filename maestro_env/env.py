@@ -11,14 +11,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from maestro_env.checks import look_up, require_integer
 from maestro_env.cost import Cost
-from maestro_env.episode import (
-    episode_end,
-    find_reward,
-    first_observation,
-    observation_space,
-    require_episode_length,
-)
+from maestro_env.episode import REWARDS, episode_end, first_observation, observation_space
+from maestro_env.errors import EnvError
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
@@ -93,8 +89,8 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         layer = find_layer(layer) if isinstance(layer, str) else layer
         hardware = find_hardware(hardware) if isinstance(hardware, str) else hardware
         self.reward = reward
-        self._reward = find_reward(reward)
-        self.episode_length = require_episode_length(episode_length)
+        self._reward = look_up("reward", reward, REWARDS)
+        self.episode_length = require_integer("episode_length", episode_length, EnvError)
         self.problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
         warning = self.problem.stride_warning()
         if warning is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from operator import pos
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
@@ -12,8 +13,6 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.checks import require_integer
-from maestro_env.errors import EnvError, UnknownNameError
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import area_bound, energy_bound, latency_bound
@@ -28,37 +27,8 @@ class Reward(Protocol):
     def __call__(self, ratio: Ratio, /) -> Ratio: ...
 
 
-def _inverse(ratio: Ratio) -> Ratio:
-    return ratio
-
-
-def _logarithmic(ratio: Ratio) -> Ratio:
-    logarithm: Ratio = np.log1p(ratio)
-    return logarithm
-
-
-REWARDS: Mapping[str, Reward] = MappingProxyType({"inverse": _inverse, "log": _logarithmic})
+REWARDS: Mapping[str, Reward] = MappingProxyType({"inverse": pos, "log": np.log1p})
 """The rewards by name."""
-
-
-def find_reward(name: str) -> Reward:
-    """Return a reward by name.
-
-    Raises:
-        UnknownNameError: no such reward.
-    """
-    if name not in REWARDS:
-        raise UnknownNameError("reward", name, REWARDS)
-    return REWARDS[name]
-
-
-def require_episode_length(value: object) -> int:
-    """Return the length of an episode in steps.
-
-    Raises:
-        EnvError: it is not an integer of at least 1.
-    """
-    return require_integer("episode_length", value, EnvError)
 
 
 def episode_end(steps: int, length: int) -> tuple[bool, bool]:
@@ -80,10 +50,9 @@ def first_observation(layer: Layer, hardware: Hardware) -> Observations:
 
     All zeros would leave a policy network with its biases alone.
     """
-    latency, energy = latency_bound(layer, hardware), energy_bound(layer, hardware)
     least = {
-        "latency_cycles": latency,
-        "energy_nj": energy,
+        "latency_cycles": latency_bound(layer, hardware),
+        "energy_nj": energy_bound(layer, hardware),
         "area_um2": area_bound(layer, hardware),
     }
     row = np.array([[least.get(name, math.nan) for name in _native.METRICS]])

@@ -10,10 +10,9 @@ from typing import Any
 
 from maestro_env import _native
 from maestro_env.checks import MAX_INT, require_integer
-from maestro_env.m_file import OPERATORS, Directive, tokens
+from maestro_env.m_file import MAPS, OPERATORS, Directive, tokens
 from maestro_env.row_format import Row, int32
 
-_MAPS = ("TemporalMap", "SpatialMap")
 _MAX = 2**63 - 1
 _DIGITS = len(str(MAX_INT)) + 1
 _MALFORMED: Directive = ("malformed", "", 1, 1)
@@ -85,7 +84,7 @@ def _directives(text: str, sizes: dict[str, int]) -> Iterator[Directive]:
             if kind == "Cluster":
                 size = number()
                 yield (kind, "", size, size) if next(words) in ("P", "L") else _MALFORMED
-            elif kind in _MAPS:
+            elif kind in MAPS:
                 size, offset = number(), number()
                 yield kind, next(words), size, offset
             else:

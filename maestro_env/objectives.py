@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.errors import UnknownNameError
+from maestro_env.checks import look_up
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
@@ -79,8 +79,7 @@ class Objective(Recomputed):
 
     def __post_init__(self) -> None:
         for name in self.factors or ("",):
-            if name not in _COLUMN:
-                raise UnknownNameError("metric", name, _COLUMN)
+            look_up("metric", name, _COLUMN)
 
     @property
     def of_latency(self) -> bool:
@@ -98,10 +97,7 @@ class Objective(Recomputed):
 
     def of(self, figures: Mapping[str, float]) -> float:
         """Return the value for one mapping's figures by name; NaN if a factor is missing."""
-        value = 1.0
-        for name in self.factors:
-            value *= figures.get(name, math.nan)
-        return value
+        return math.prod((figures.get(name, math.nan) for name in self.factors), start=1.0)
 
 
 _TOTAL = (
@@ -131,9 +127,4 @@ def find_objective(name: str, energy: str = "total") -> Objective:
     Raises:
         UnknownNameError: no such objective or form of energy.
     """
-    if energy not in _WITH_ENERGY:
-        raise UnknownNameError("energy", energy, _WITH_ENERGY)
-    objectives = _WITH_ENERGY[energy]
-    if name not in objectives:
-        raise UnknownNameError("objective", name, objectives)
-    return objectives[name]
+    return look_up("objective", name, look_up("energy", energy, _WITH_ENERGY))

@@ -11,15 +11,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from maestro_env.checks import require_integer
+from maestro_env.checks import look_up, require_integer
 from maestro_env.env import MaestroEnv
 from maestro_env.episode import (
+    REWARDS,
     Observations,
     episode_end,
-    find_reward,
     first_observation,
     observation_space,
-    require_episode_length,
 )
 from maestro_env.errors import BudgetExceededError, EnvError
 from maestro_env.evaluator import Batch, Evaluator
@@ -79,8 +78,8 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         self._end = math.inf if budget is None else evaluator.used + budget
         self.num_envs = _require_copies(num_envs)
         self.reference = None if reference is None else _require_reference(reference)
-        self.episode_length = require_episode_length(episode_length)
-        self._reward = find_reward(reward)
+        self.episode_length = require_integer("episode_length", episode_length, EnvError)
+        self._reward = look_up("reward", reward, REWARDS)
         self._steps = 0
         self._first = first_observation(self.space.layer, self.space.hardware)
         self.single_action_space = spaces.MultiDiscrete(self.space.sizes)
