@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from operator import pos
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
@@ -27,7 +26,16 @@ class Reward(Protocol):
     def __call__(self, ratio: Ratio, /) -> Ratio: ...
 
 
-REWARDS: Mapping[str, Reward] = MappingProxyType({"inverse": pos, "log": np.log1p})
+def _inverse(ratio: Ratio) -> Ratio:
+    return ratio
+
+
+def _logarithmic(ratio: Ratio) -> Ratio:
+    logarithm: Ratio = np.log1p(ratio)
+    return logarithm
+
+
+REWARDS: Mapping[str, Reward] = MappingProxyType({"inverse": _inverse, "log": _logarithmic})
 """The rewards by name."""
 
 
