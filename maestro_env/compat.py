@@ -94,8 +94,7 @@ def exit_status(kind: str) -> int:
 
 def _parse_options(arguments: list[str]) -> dict[str, Any]:
     """Parse options as boost does: unambiguous prefixes, ``--name value`` or ``--name=value``."""
-    options: dict[str, Any] = dict(_OPTIONS)
-    seen: set[str] = set()
+    options: dict[str, Any] = {}
     rest = iter(arguments)
     for argument in rest:
         if argument == "--":
@@ -106,19 +105,19 @@ def _parse_options(arguments: list[str]) -> dict[str, Any]:
             raise ReferenceDeath("abort", f"unknown option '{argument}'")
         given, equals, value = argument[2:].partition("=")
         name = _complete(given)
-        if name in seen:
+        if name in options:
             raise ReferenceDeath("abort", f"option --{name} is given twice")
-        seen.add(name)
         if name == "help":
             if equals:
                 raise ReferenceDeath("abort", "option --help takes no value")
+            options[name] = True
             continue
         if not equals:
             value = next(rest, "--")
             if value.startswith("--"):
                 raise ReferenceDeath("abort", f"option --{name} needs a value")
         options[name] = _convert(name, value, _TYPES[name])
-    return options
+    return {**_OPTIONS, **options}
 
 
 def _complete(given: str) -> str:

@@ -92,14 +92,12 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         self._reward = look_up("reward", reward, REWARDS)
         self.episode_length = require_integer("episode_length", episode_length, EnvError)
         self.problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
-        warning = self.problem.stride_warning()
-        if warning is not None:
+        if warning := self.problem.stride_warning():
             warnings.warn(warning, stacklevel=2)
         self.objective = find_objective(objective)
-        assert self.objective.bound is not None
-        self.reference = self.problem.typical(self.objective) or self.objective.bound(
-            layer, hardware
-        )
+        bound = self.objective.bound
+        assert bound is not None
+        self.reference = self.problem.typical(self.objective) or bound(layer, hardware)
         self._first = first_observation(layer, hardware)
         self._best_value = math.inf
         self._best_point: Points | None = None
@@ -135,7 +133,8 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         observation, value, info = self.problem.observe(action, self.objective)
         if value < self._best_value:
-            self._keep_best(value, info["mapping"])
+            self._best_value, self._best_point = value, info["mapping"].copy()
+            self._best_cost, _ = self.problem.evaluate_mapping(self.space.decode(self._best_point))
         info["best_objective"] = self._best_value
         if self._best_point is not None:
             info["best_mapping"] = self._best_point.copy()
@@ -143,7 +142,3 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         reward = float(self._reward(self.reference / value))
         terminated, truncated = episode_end(self._steps, self.episode_length)
         return observation, reward, terminated, truncated, info
-
-    def _keep_best(self, value: float, point: Points) -> None:
-        self._best_value, self._best_point = value, point.copy()
-        self._best_cost, _ = self.problem.evaluate_mapping(self.space.decode(point))

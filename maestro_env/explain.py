@@ -36,15 +36,7 @@ _MEANINGS = {
 def explain(
     status: str, mapping: Mapping, problem: int, cost: Cost | None, hardware: Hardware
 ) -> str:
-    """Describe a status.
-
-    Args:
-        status: a name of ``STATUSES``.
-        mapping: that has it.
-        problem: index into the mapping's directives of the one at fault, or -1.
-        cost: of the mapping, where there is one.
-        hardware: it was evaluated on.
-    """
+    """Describe the status of a mapping; ``problem`` indexes the directive at fault, or is -1."""
     where = _where(mapping, problem) if problem >= 0 else _level(status, mapping, hardware)
     return f"{status}: {where}{_MEANINGS[status]}{_needs(status, mapping, cost, hardware)}"
 

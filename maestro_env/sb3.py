@@ -40,12 +40,9 @@ class SB3VecEnv(VecEnv):
         self.env = env
         self._continuous = continuous
         self._actions: NDArray[Any] | None = None
-        sizes = env.space.sizes
-        actions = (
-            spaces.Box(-1.0, 1.0, sizes.shape, np.float32)
-            if continuous
-            else spaces.MultiDiscrete(sizes)
-        )
+        actions = env.single_action_space
+        if continuous:
+            actions = spaces.Box(-1.0, 1.0, env.space.sizes.shape, np.float32)
         super().__init__(env.num_envs, env.single_observation_space, actions)
 
     def reset(self) -> NDArray[np.float32]:

@@ -76,7 +76,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     ) -> None:
         self.evaluator = evaluator
         self._end = math.inf if budget is None else evaluator.used + budget
-        self.num_envs = _require_copies(num_envs)
+        self.num_envs = require_integer("num_envs", num_envs, EnvError, most=_MAX_COPIES)
         self.reference = None if reference is None else _require_reference(reference)
         self.episode_length = require_integer("episode_length", episode_length, EnvError)
         self._reward = look_up("reward", reward, REWARDS)
@@ -127,11 +127,14 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         """
         batch, seen = self._evaluate(self.space.as_points(actions, self.num_envs))
         self._steps += 1
-        rewards = self._pay(batch.values)
-        info = self._info(batch)
+        rewards, info = self._pay(batch.values), self._info(batch)
         terminated, truncated = episode_end(self._steps, self.episode_length)
         if terminated or truncated:
-            seen, info = self._restart(seen, info)
+            ended = _masked(
+                {"final_obs": seen, "final_info": info}, np.ones(self.num_envs, dtype=np.bool_)
+            )
+            seen, info = self.reset()
+            info |= ended
         copies = self.num_envs
         return seen, rewards, np.full(copies, terminated), np.full(copies, truncated), info
 
@@ -169,17 +172,6 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         }
         return _masked(arrays, batch.status != NOT_EVALUATED)
 
-    def _restart(
-        self, last: Observations, last_info: dict[str, Any]
-    ) -> tuple[Observations, dict[str, Any]]:
-        first, info = self.reset()
-        ended = {"final_obs": last, "final_info": last_info}
-        return first, info | _masked(ended, np.ones(self.num_envs, dtype=np.bool_))
-
-
-def _require_copies(value: object) -> int:
-    return require_integer("num_envs", value, EnvError, most=_MAX_COPIES)
-
 
 def _require_reference(value: object) -> float:
     if not isinstance(value, int | float | np.floating) or not 0 < value < math.inf:
@@ -208,13 +200,9 @@ def make_vector_env(
         MaestroEnvError: an argument that is not allowed; the message says what is.
     """
     single = MaestroEnv(**arguments)
-    num_envs = _require_copies(num_envs)
-    if threads is None:
-        threads = fitting_threads(num_envs)
+    num_envs = require_integer("num_envs", num_envs, EnvError, most=_MAX_COPIES)
+    threads = fitting_threads(num_envs) if threads is None else threads
+    evaluator = Evaluator(single.problem, single.objective, threads=threads)
     return MaestroVectorEnv(
-        Evaluator(single.problem, single.objective, threads=threads),
-        num_envs,
-        single.reference,
-        single.reward,
-        single.episode_length,
+        evaluator, num_envs, single.reference, single.reward, single.episode_length
     )
