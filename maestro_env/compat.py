@@ -83,13 +83,8 @@ def main(argv: list[str] | None = None) -> int:
         _run_file(_parse_options(arguments))
     except ReferenceDeath as death:
         complain(str(death))
-        return exit_status(death.kind)
+        return 128 + SIGNALS[death.kind] if death.kind in SIGNALS else EXIT_STATUS
     return 0
-
-
-def exit_status(kind: str) -> int:
-    """Return the exit status of the binary as a shell shows it."""
-    return 128 + SIGNALS[kind] if kind in SIGNALS else EXIT_STATUS
 
 
 def _parse_options(arguments: list[str]) -> dict[str, Any]:
@@ -206,10 +201,8 @@ def _read_hardware(path: str) -> HardwareText:
 
 
 def csv_path(mapping_file: str) -> Path:
-    """Return the file the binary writes: in the current directory, cut at the first dot (S8.1)."""
-    name = mapping_file
-    for _ in range(2):
-        name = name[name.find("/") + 1 :]
+    """Return the file the binary writes: less two folders, cut at the first dot (S8.1)."""
+    name = mapping_file.split("/", 2)[-1]
     return Path(name.partition(".")[0] + ".csv")
 
 

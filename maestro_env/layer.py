@@ -56,8 +56,6 @@ class Layer:
         require_name("a layer's name", self.name, LayerError, "such as mobilenetv2_l2")
         require_type("a layer's extents", self.extents, Mapping, LayerError, "such as {'K': 16}")
         self._check_dimensions()
-        extents = {name: self.extents[name] for name in self._allowed if name in self.extents}
-        object.__setattr__(self, "extents", MappingProxyType(extents))
         self._check_numbers()
         self._check_window()
         if math.prod(self.loop_extents.values()) >= _MAX_MACS:
@@ -154,7 +152,8 @@ class Layer:
         def number(what: str, value: object) -> int:
             return require_integer(f"layer {self.name or self.operator}: {what}", value, LayerError)
 
-        extents = {name: number(name, extent) for name, extent in self.extents.items()}
+        given = [name for name in self._allowed if name in self.extents]
+        extents = {name: number(name, self.extents[name]) for name in given}
         object.__setattr__(self, "extents", MappingProxyType(extents))
         try:
             stride_y, stride_x = self.stride
@@ -170,11 +169,11 @@ class Layer:
 
     def _check_window(self) -> None:
         for axis, window in _WINDOWS if self.is_convolution else ():
-            if self.extents[window] > self.extents[axis]:
+            size, extent = self.extents[window], self.extents[axis]
+            if size > extent:
                 raise self._error(
-                    f"the window {window} = {self.extents[window]} is larger than the input "
-                    f"{axis} = {self.extents[axis]}; enlarge {axis} (padding counts) or shrink "
-                    f"{window}"
+                    f"the window {window} = {size} is larger than the input {axis} = {extent}; "
+                    f"enlarge {axis} (padding counts) or shrink {window}"
                 )
 
     def _error(self, problem: str) -> LayerError:
