@@ -21,12 +21,7 @@ _WITHOUT_LAYER = "TRCONV"
 
 
 def evaluate(given: dict[str, Any]) -> dict[str, Any]:
-    """Return ``{"status": name}`` and, where there are results, ``"out"``.
-
-    Raises:
-        KeyError: a key is missing.
-        ValueError: a value is not of its kind.
-    """
+    """Return ``{"status": name}`` and, where there are results, ``"out"``."""
     row = Row.read(given)
     operator, dims = _complete(row.operator, row.dims)
     layer = _native.Layer(

@@ -176,13 +176,9 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
 def _from_entries(
     path: Path, entries: Iterable[_Entry], keys: Mapping[str, str], values: dict[str, Any]
 ) -> Hardware:
-    """Make an accelerator of a file's entries.
+    """Make an accelerator of entries; ``keys`` says which field each key sets.
 
-    Args:
-        path: of the file.
-        entries: of the file.
-        keys: the keys it may have, and the field each one sets.
-        values: the fields that the file need not set.
+    ``values`` are the fields that the file need not set.
     """
     given: set[str] = set()
     for line, key, text in entries:

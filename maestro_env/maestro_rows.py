@@ -11,12 +11,7 @@ from maestro_env.row_format import Row
 
 
 def evaluate(given: dict[str, Any]) -> dict[str, Any]:
-    """Return ``{"out": cells}``, or ``{"error": {"exit": status, "message": why}}``.
-
-    Raises:
-        KeyError: a key is missing.
-        ValueError: a value is not of its kind.
-    """
+    """Return ``{"out": cells}``, or ``{"error": {"exit": status, "message": why}}``."""
     row = Row.read(given)
     nocs = equal_nocs(row.hardware("noc_bw"), row.hardware("hop_latency"))
     machine = Machine(

@@ -73,7 +73,11 @@ class Level:
 
 @dataclass(frozen=True)
 class Mapping:
-    """Levels from the outermost (L2 to clusters) to the innermost (cluster to PEs)."""
+    """Levels from the outermost (L2 to clusters) to the innermost (cluster to PEs).
+
+    Raises:
+        MappingError: an impossible mapping; by the readers, a text that is no mapping.
+    """
 
     levels: tuple[Level, ...]
 
@@ -128,11 +132,7 @@ class Mapping:
 
     @classmethod
     def from_m(cls, text: str, source: str = "mapping") -> Mapping:
-        """Read the mapping from a MAESTRO mapping file with one layer.
-
-        Raises:
-            MappingError: not a mapping file with one layer; the message begins with ``source``.
-        """
+        """Read a MAESTRO mapping file with one layer; errors begin with ``source``."""
         try:
             layers = parse(text).layers
         except ReferenceDeath as death:
@@ -152,11 +152,7 @@ class Mapping:
 
     @classmethod
     def from_json(cls, text: str, source: str = "mapping") -> Mapping:
-        """Read what ``to_json`` wrote.
-
-        Raises:
-            MappingError: not such a text; the message begins with ``source``.
-        """
+        """Read what ``to_json`` wrote; errors begin with ``source``."""
         try:
             value: Any = json.loads(text)
             if value["schema"] != _SCHEMA:

@@ -122,9 +122,5 @@ ENERGIES = tuple(_WITH_ENERGY)
 
 
 def find_objective(name: str, energy: str = "total") -> Objective:
-    """Return an objective by name, computed from a form of energy.
-
-    Raises:
-        UnknownNameError: no such objective or form of energy.
-    """
+    """Return an objective by name, computed from a form of energy (a name of ``ENERGIES``)."""
     return look_up("objective", name, look_up("energy", energy, _WITH_ENERGY))

@@ -29,12 +29,7 @@ class Row:
 
     @classmethod
     def read(cls, row: dict[str, Any]) -> Row:
-        """Read a row.
-
-        Raises:
-            KeyError: a key is missing.
-            ValueError: a value is not of its kind.
-        """
+        """Read a row; a key may be missing (``KeyError``) or its value wrong (``ValueError``)."""
         operator, dims, flow, hw = row["type"], row["dims"], row["dataflow"], row["hw"]
         require_type("type", operator, str, ValueError, "such as CONV")
         require_type("dims", dims, dict, ValueError, "names to extents")
@@ -51,7 +46,7 @@ class Row:
         return cls(operator, extents, _strides(row["stride"]), "\n".join(flow), hw)
 
     def hardware(self, name: str) -> int:
-        """Return a number of the hardware."""
+        """Return an integer of ``hw``."""
         return int32(f"hw.{name}", self.hw[name])
 
 

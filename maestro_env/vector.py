@@ -61,6 +61,8 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     Raises:
         EnvError: an impossible number of copies or steps, or an impossible reference.
         UnknownNameError: no such reward.
+        MapSpaceError: by ``step``, an action of another shape or type or out of range.
+        BudgetExceededError: by ``step``, the budget is spent.
     """
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
@@ -105,11 +107,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Begin an episode in all copies; nothing is random.
-
-        Raises:
-            EnvError: Gymnasium's ``reset_mask``, which would reset some of the copies.
-        """
+        """Begin an episode in all copies; nothing is random, and ``reset_mask`` is refused."""
         if options is not None and "reset_mask" in options:
             raise EnvError("reset_mask is not allowed: all copies are reset together")
         super().reset(seed=seed)
@@ -119,12 +117,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     def step(
         self, actions: NDArray[np.int64]
     ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Evaluate one mapping per copy, integers of shape [N, D].
-
-        Raises:
-            MapSpaceError: an action of another shape or type or out of range.
-            BudgetExceededError: the budget is spent.
-        """
+        """Evaluate one mapping per copy, integers of shape [N, D]."""
         batch, seen = self._evaluate(self.space.as_points(actions, self.num_envs))
         self._steps += 1
         rewards, info = self._pay(batch.values), self._info(batch)
