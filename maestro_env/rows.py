@@ -60,7 +60,7 @@ def _parse_arguments(arguments: list[str]) -> dict[str, str]:
 
 
 def run_jsonl(source: Path, target: Path, model: str) -> None:
-    """Write the rows of ``source`` with their results, or raise a ``RowError`` and write nothing."""
+    """Write the rows of ``source`` with their results; at a ``RowError`` write nothing."""
     target = target.resolve()  # A link stays, its file is replaced.
     if not target.parent.is_dir() or (target.exists() and not target.is_file()):
         raise RowError(f"cannot write {target}: give the name of a file in a folder that exists")
