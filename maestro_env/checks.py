@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping
-from typing import TypeVar
 
-from maestro_env.errors import UnknownNameError, quoted
+from maestro_env.errors import quoted
 
 MAX_INT = 2**31 - 1
 MAX_NAME = 200
 
 _PLAIN_INTEGER = re.compile(r"[0-9]{1,18}")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?(e[+-]?[0-9]{1,2})?")
-
-_Entry = TypeVar("_Entry")
 
 
 def plain_integer(text: str) -> int | None:
@@ -26,13 +22,6 @@ def plain_integer(text: str) -> int | None:
 def plain_number(text: str) -> float | None:
     """Return a decimal number in ASCII, None for any other text."""
     return float(text) if _PLAIN_NUMBER.fullmatch(text) else None
-
-
-def look_up(what: str, name: str, registry: Mapping[str, _Entry]) -> _Entry:
-    """Return the entry of this name, or raise an ``UnknownNameError`` that lists the names."""
-    if name not in registry:
-        raise UnknownNameError(what, name, registry)
-    return registry[name]
 
 
 def require_integer(

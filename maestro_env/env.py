@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from maestro_env.checks import look_up, require_integer
+from maestro_env.checks import require_integer
 from maestro_env.cost import Cost
 from maestro_env.episode import REWARDS, episode_end, first_observation, observation_space
 from maestro_env.errors import EnvError
@@ -22,6 +22,7 @@ from maestro_env.mapping import Mapping as LoopNest
 from maestro_env.models import DEFAULT_MODEL
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
+from maestro_env.registry import look_up
 from maestro_env.workloads import find_layer
 
 

@@ -23,7 +23,10 @@ _WITHOUT_LAYER = "TRCONV"
 def evaluate(given: dict[str, Any]) -> dict[str, Any]:
     """Return ``{"status": name}`` and, where there are results, ``"out"``."""
     row = Row.read(given)
-    operator, dims = _complete(row.operator, row.dims)
+    operator, dims = row.operator, row.dims
+    if operator == "FC":  # It is computed as a convolution (E1).
+        missing = [name for name in ("Y", "X", "R", "S") if not {name, f"{name}'"} & dims.keys()]
+        operator, dims = "CONV", {**dims, **dict.fromkeys(missing, 1)}
     layer = _native.Layer(
         operator if operator in OPERATORS else _WITHOUT_LAYER,
         list(dims.items()),
@@ -32,14 +35,6 @@ def evaluate(given: dict[str, Any]) -> dict[str, Any]:
     directives = list(_directives(row.dataflow, _sizes(operator, dims, row.strides)))
     status, results = _native.exact_report(layer, directives, _hardware(row))
     return {"status": status} if results is None else {"status": status, "out": results}
-
-
-def _complete(operator: str, dims: dict[str, int]) -> tuple[str, dict[str, int]]:
-    """Write a fully connected layer as the convolution it is (E1)."""
-    if operator != "FC":
-        return operator, dims
-    missing = [name for name in ("Y", "X", "R", "S") if not {name, f"{name}'"} & dims.keys()]
-    return "CONV", {**dims, **dict.fromkeys(missing, 1)}
 
 
 def _sizes(operator: str, dims: dict[str, int], strides: dict[str, int]) -> dict[str, int]:

@@ -22,6 +22,7 @@ from maestro_env.errors import HardwareError, UnknownNameError, quoted
 from maestro_env.frozen import Recomputed
 from maestro_env.m_file import tokens
 from maestro_env.reading import read_text
+from maestro_env.registry import by_name
 
 UNLIMITED = 2**30
 """Bandwidth (words/cycle) and buffer size (bytes) GAMMA and ArchGym call unlimited."""
@@ -99,15 +100,10 @@ class Hardware(Recomputed):
         )
 
 
-PRESETS: Mapping[str, Hardware] = MappingProxyType(
-    {
-        hardware.name: hardware
-        for hardware in (
-            Hardware(num_pes=1024, name="unlimited"),
-            Hardware(168, 512, 108_000, noc_bw=64, offchip_bw=16, name="edge"),
-            Hardware(65_536, 512, 24 * 2**20, noc_bw=1024, offchip_bw=49, name="cloud"),
-        )
-    }
+PRESETS: Mapping[str, Hardware] = by_name(
+    Hardware(num_pes=1024, name="unlimited"),
+    Hardware(168, 512, 108_000, noc_bw=64, offchip_bw=16, name="edge"),
+    Hardware(65_536, 512, 24 * 2**20, noc_bw=1024, offchip_bw=49, name="cloud"),
 )
 """Accelerators by name.
 

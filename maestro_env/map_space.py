@@ -10,18 +10,18 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env import mapping as nouns
-from maestro_env.checks import look_up, require_type
+from maestro_env.checks import require_type
 from maestro_env.errors import MapSpaceError, UnknownNameError
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
+from maestro_env.registry import by_name, look_up
 
 Points = NDArray[np.int32]
 
@@ -76,34 +76,25 @@ class Schema:
     cluster: Callable[[int], int | None]
 
 
-def _power_of_two_root(num_pes: int) -> int:
-    return 1 << (int(math.log2(num_pes)) // 2)
-
-
-SCHEMAS: Mapping[str, Schema] = MappingProxyType(
-    {
-        schema.name: schema
-        for schema in (
-            Schema(
-                "legal13",
-                "orders, parallel dimensions, tiles but of R and S, cluster size",
-                lambda level, dim, extent: extent if dim in _WINDOWS else None,
-                lambda num_pes: None,
-            ),
-            Schema(
-                "full17",
-                "all of Fig. 2: legal13 plus the tiles of R and S",
-                lambda level, dim, extent: None,
-                lambda num_pes: None,
-            ),
-            Schema(
-                "paper10",
-                "one tile set, two orders, two parallel dimensions",
-                lambda level, dim, extent: 1 if level == "l1" else None,
-                _power_of_two_root,
-            ),
-        )
-    }
+SCHEMAS: Mapping[str, Schema] = by_name(
+    Schema(
+        "legal13",
+        "orders, parallel dimensions, tiles but of R and S, cluster size",
+        lambda level, dim, extent: extent if dim in _WINDOWS else None,
+        lambda num_pes: None,
+    ),
+    Schema(
+        "full17",
+        "all of Fig. 2: legal13 plus the tiles of R and S",
+        lambda level, dim, extent: None,
+        lambda num_pes: None,
+    ),
+    Schema(
+        "paper10",
+        "one tile set, two orders, two parallel dimensions",
+        lambda level, dim, extent: 1 if level == "l1" else None,
+        lambda num_pes: 1 << (int(math.log2(num_pes)) // 2),
+    ),
 )
 """The schemas by name.
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from maestro_env.checks import look_up
+from maestro_env.registry import by_name, look_up
 
 
 @dataclass(frozen=True)
@@ -34,25 +33,20 @@ class CostModel:
     ignores_still_loops: bool = False
 
 
-MODELS: Mapping[str, CostModel] = MappingProxyType(
-    {
-        model.name: model
-        for model in (
-            CostModel(
-                "exact",
-                "MAESTRO's conventions, every number counted exactly",
-                cuts_windows=True,
-                ignores_still_loops=True,
-            ),
-            CostModel(
-                "maestro",
-                "the MAESTRO binary's arithmetic, digit for digit",
-                miscounts_strides=True,
-                csv_energy=True,
-                exploitable=True,
-            ),
-        )
-    }
+MODELS: Mapping[str, CostModel] = by_name(
+    CostModel(
+        "exact",
+        "MAESTRO's conventions, every number counted exactly",
+        cuts_windows=True,
+        ignores_still_loops=True,
+    ),
+    CostModel(
+        "maestro",
+        "the MAESTRO binary's arithmetic, digit for digit",
+        miscounts_strides=True,
+        csv_energy=True,
+        exploitable=True,
+    ),
 )
 """The cost models by name; docs/models.md compares them."""
 

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from maestro_env.checks import look_up, require_integer
+from maestro_env.checks import require_integer
 from maestro_env.env import MaestroEnv
 from maestro_env.episode import (
     REWARDS,
@@ -23,6 +23,7 @@ from maestro_env.episode import (
 from maestro_env.errors import BudgetExceededError, EnvError
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import MapSpace, Points
+from maestro_env.registry import look_up
 from maestro_env.threads import fitting_threads
 
 NOT_EVALUATED = 255
