@@ -15,7 +15,7 @@ from maestro_env.map_space import MapSpace, Points
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS
 from mappers.features import Features, features
-from mappers.operators import mutate, uniform_crossover
+from mappers.operators import mutate, uniform_crossover, unseen
 from mappers.settings import setting
 from mappers.surrogates import Forest, GaussianProcess, Surrogate
 
@@ -75,10 +75,11 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         config = self.config
         # Nothing to model yet.
         if not np.isfinite(self._parent_logs).any():
-            return self._unseen(self._draw(self._space, config.initial, self._rng))[:n]
+            random = self._draw(self._space, config.initial, self._rng)
+            return unseen(random, self._seen, self._space)[:n]
         if len(self._seen) >= self._refit_at:
             self._refit()
-        candidates = self._unseen(self._candidates())
+        candidates = unseen(self._candidates(), self._seen, self._space)
         mean, std = self._surrogate.predict(features(self._space, candidates))
         gains = expected_improvement(mean, std, self._parent_logs[0])
         best_first = np.lexsort((mean, -gains))
@@ -113,12 +114,6 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         mixed = uniform_crossover(mothers, fathers, config.crossover_rate, self._rng)
         local = mutate(mixed, fresh, self._space, config.mutation_rate, config.step_rate, self._rng)
         return np.concatenate([local, random])
-
-    def _unseen(self, points: Points) -> Points:
-        identities, first = np.unique(self._space.identities(points), return_index=True)
-        new = [identity not in self._seen for identity in identities.tolist()]
-        # In an exhausted space only repetition is left.
-        return points[np.sort(first[new])] if any(new) else points
 
 
 def expected_improvement(

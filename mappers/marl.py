@@ -13,10 +13,9 @@ from maestro_env.episode import REWARDS, first_observation
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import MapSpace, Points
 from mappers.agents.elites import Elites
-from mappers.agents.exploration import explore
 from mappers.agents.grouping import GROUPINGS, group_parameters, read_groups, require_agents
 from mappers.agents.heads import STARTS, Floats, Heads, Integers
-from mappers.agents.refinement import refine
+from mappers.agents.moves import explore, refine
 from mappers.agents.stateless import StatelessAgents
 from mappers.agents.team import Agents, Learning
 from mappers.base import Mapper, SearchResult

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,17 +14,12 @@ _STEP_SHARE = 16
 
 
 def tournament(
-    points: Points,
-    values: NDArray[np.float64],
-    n: int,
-    entrants: int,
-    rng: np.random.Generator,
+    points: Points, values: NDArray[np.float64], n: int, entrants: int, rng: np.random.Generator
 ) -> Points:
     """Choose ``n`` parents, each the best of ``entrants`` points drawn with replacement."""
     drawn = rng.integers(0, len(points), size=(n, entrants))
-    winners = drawn[np.arange(n), np.argmin(values[drawn], axis=1)]
-    chosen: Points = points[winners]
-    return chosen
+    winners: Points = points[drawn[np.arange(n), np.argmin(values[drawn], axis=1)]]
+    return winners
 
 
 def uniform_crossover(
@@ -55,7 +52,8 @@ def mutate(
     changes = rng.random(points.shape) < rate
     forced = rng.integers(0, points.shape[1], size=len(points))
     changes[np.arange(len(points)), forced] = True
-    steps = is_size(space) & (rng.random(points.shape) < step_rate)
+    are_sizes = np.array([parameter.is_size for parameter in space.parameters])
+    steps = are_sizes & (rng.random(points.shape) < step_rate)
     mutants: Points = np.where(changes, np.where(steps, step(points, space, rng), fresh), points)
     return mutants
 
@@ -68,6 +66,8 @@ def step(points: Points, space: MapSpace, rng: np.random.Generator) -> Points:
     return moved
 
 
-def is_size(space: MapSpace) -> NDArray[np.bool_]:
-    """Return which parameters are sizes, bool[D]; only sizes have ordered choices."""
-    return np.array([parameter.is_size for parameter in space.parameters])
+def unseen(points: Points, known: Set[int], space: MapSpace) -> Points:
+    """Drop repeated mappings and those whose identity is known; if none is left, keep all."""
+    identities, first = np.unique(space.identities(points), return_index=True)
+    new = [identity not in known for identity in identities.tolist()]
+    return points[np.sort(first[new])] if any(new) else points
