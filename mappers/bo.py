@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from maestro_env.map_space import MapSpace, Points
+from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS
 from mappers.features import Features, features
@@ -66,7 +66,7 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         self._surrogate = SURROGATES[self.config.surrogate](self.config, rng)
         self._seen: set[int] = set()
         self._features: list[Features] = []
-        self._logs: list[NDArray[np.float64]] = []
+        self._logs: list[Floats] = []
         self._refit_at = 0
         self._parents: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
         self._parent_logs = np.empty(0)
@@ -86,7 +86,7 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         chosen: Points = candidates[best_first[: min(n, config.batch)]]
         return chosen
 
-    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+    def tell(self, points: Points, values: Floats) -> None:
         logs = np.log10(values)
         self._seen.update(self._space.identities(points).tolist())
         self._features.append(features(self._space, points))
@@ -116,9 +116,7 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         return np.concatenate([local, random])
 
 
-def expected_improvement(
-    mean: NDArray[np.float64], std: NDArray[np.float64], best: float
-) -> NDArray[np.float64]:
+def expected_improvement(mean: Floats, std: Floats, best: float) -> Floats:
     """Return E[max(0, best - X)] of normal X, float64[N]; the deviation may be 0."""
     below = best - mean
     sure = std <= 0
@@ -131,7 +129,7 @@ def _every_point(space: MapSpace) -> Points:
     return np.stack(np.unravel_index(np.arange(space.size()), space.sizes), axis=1).astype(np.int32)
 
 
-def _finite(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(logs: Floats) -> Floats:
     """Give invalid points the value of the worst valid one.
 
     With a larger value, the model's uncertainty about validity would count as a possible gain and

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.map_space import Parameter
+from mappers.arrays import Integers
 
-Integers = NDArray[np.int64]
-Orders = NDArray[np.int64]
+Orders = Integers
 """Permutations of 0..n-1, one a row, int64[N, n]."""
 
 

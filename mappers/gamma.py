@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
 from mappers import gamma_operators as operators
+from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.genes import Genes
 from mappers.operators import unseen
@@ -50,7 +50,7 @@ class GammaMapper(AskTellMapper[GammaConfig]):
         space = self._genes.space
         return unseen(population, set(space.identities(self._parents).tolist()), space)[:n]
 
-    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+    def tell(self, points: Points, values: Floats) -> None:
         config = self.config
         elites = int(config.population * config.elite_ratio)
         parents = max(1, int(config.population * config.parent_ratio))

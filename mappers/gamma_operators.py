@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Parameter, Points
+from mappers.arrays import Floats, Integers
 from mappers.choices import count_up_to, orders_of, ranks_of
 from mappers.genes import FIXED, Genes
 
@@ -37,9 +37,7 @@ def first_population(genes: Genes, n: int, rng: np.random.Generator) -> Points:
     return points
 
 
-def best_distinct(
-    points: Points, values: NDArray[np.float64], space: MapSpace
-) -> tuple[Points, NDArray[np.float64]]:
+def best_distinct(points: Points, values: Floats, space: MapSpace) -> tuple[Points, Floats]:
     """Return the valid points without repeated mappings, and their values, best first."""
     ranked = np.argsort(values, kind="stable")[: np.count_nonzero(np.isfinite(values))]
     _, first = np.unique(space.identities(points[ranked]), return_index=True)
@@ -126,7 +124,7 @@ def correct(points: Points, genes: Genes) -> Points:
 
 def draw_factors(
     parameters: Sequence[Parameter], limits: Sequence[int], rng: np.random.Generator
-) -> NDArray[np.int64]:
+) -> Integers:
     """Draw, for each limit, a choice whose size divides it, all factors with equal chance."""
     factors = [factor_choices(*each) for each in zip(parameters, limits, strict=True)]
     drawn = rng.integers(0, np.array([len(each) for each in factors], dtype=np.int64))
@@ -136,10 +134,9 @@ def draw_factors(
 @lru_cache(maxsize=4096)
 def factor_choices(parameter: Parameter, limit: int) -> tuple[int, ...]:
     """Return the choices whose sizes divide ``limit``, ascending."""
-    sizes = parameter.values
-    if not isinstance(sizes, range):
-        return tuple(choice for choice, size in enumerate(sizes) if limit % int(size) == 0)
+    if not isinstance(parameter.values, range):
+        return tuple(np.flatnonzero(limit % np.array(parameter.values, dtype=int) == 0).tolist())
     candidates = np.arange(1, math.isqrt(limit) + 1)
     small = candidates[limit % candidates == 0]
     factors = np.unique(np.concatenate([small, limit // small]))
-    return tuple((factors[factors <= len(sizes)] - 1).tolist())
+    return tuple((factors[factors <= parameter.choices] - 1).tolist())

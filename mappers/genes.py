@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Parameter, Points
+from mappers.arrays import Integers
 from mappers.choices import sizes_at
 
 FIXED = -1
@@ -45,7 +46,7 @@ class Genes:
         limits[:, inner] = points[:, outer]
         return limits
 
-    def cluster_limits(self, points: Points) -> NDArray[np.int64]:
+    def cluster_limits(self, points: Points) -> Integers:
         """Return the largest useful cluster sizes, int64[N].
 
         A cluster splits one outer tile: PEs beyond its extent would idle.
@@ -56,7 +57,7 @@ class Genes:
         of_inner = tiles[np.arange(len(points)), points[:, self.parallels[1]]]
         return np.minimum(of_inner, self.space.hardware.num_pes)
 
-    def _outer_sizes(self, points: Points, dim: str) -> NDArray[np.int64]:
+    def _outer_sizes(self, points: Points, dim: str) -> Integers:
         column, _ = self.tiles[list(self.space.extents).index(dim)]
         if column == FIXED:
             # Schemas only fix outer tiles of parallel dimensions to the whole extent.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Set
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
+from mappers.arrays import Floats
 
 # The largest small step is this share of a size's choices.
 _STEP_SHARE = 16
 
 
 def tournament(
-    points: Points, values: NDArray[np.float64], n: int, entrants: int, rng: np.random.Generator
+    points: Points, values: Floats, n: int, entrants: int, rng: np.random.Generator
 ) -> Points:
     """Choose ``n`` parents, each the best of ``entrants`` points drawn with replacement."""
     drawn = rng.integers(0, len(points), size=(n, entrants))

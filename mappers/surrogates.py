@@ -6,15 +6,13 @@ import math
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern
 from threadpoolctl import ThreadpoolController
 
+from mappers.arrays import Floats
 from mappers.features import Features
-
-Floats = NDArray[np.float64]
 
 # A Gaussian process takes n^3 operations: it is fitted to this many of the best and of the latest.
 _KEPT = 200

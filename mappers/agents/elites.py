@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mappers.agents.heads import Floats, Integers
+from mappers.arrays import Floats, Integers
 
 
 class Elites:

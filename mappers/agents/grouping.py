@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustering import AgentGroups, ClusteringError, Samples, SamplesError, cluster
 from clustering.controls import random_groups, reversed_groups
@@ -14,6 +13,7 @@ from maestro_env.errors import MaestroEnvError, UnknownNameError
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.reading import read_text
+from mappers.arrays import Floats
 
 GROUPINGS = ("clustered", "reversed", "random")
 """How parameters are grouped: dependent ones together, dependent ones apart, or at random."""
@@ -116,7 +116,7 @@ def require_agents(agents: int, space: MapSpace, least: int = 1) -> None:
         )
 
 
-def samples_of(space: MapSpace, points: Points, values: NDArray[np.float64]) -> Samples:
+def samples_of(space: MapSpace, points: Points, values: Floats) -> Samples:
     """Return evaluated points as samples with the reward least value / value, so the best has 1.
 
     Args:

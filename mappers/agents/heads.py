@@ -6,13 +6,11 @@ import math
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from maestro_env.map_space import MapSpace, Parameter, Points
-from mappers.choices import Integers, orders_of, sizes_at
-
-Floats = NDArray[np.float64]
+from mappers.arrays import Booleans, Floats, Integers
+from mappers.choices import orders_of, sizes_at
 
 MOST_LOGITS = 8192
 """Most logits of a head: of a parameter with more choices, the head offers a spread-out part.
@@ -112,7 +110,7 @@ class Heads:
         clipped: Integers = np.minimum(found, self.counts - 1)
         return clipped
 
-    def favouring(self, actions: Integers, favoured: NDArray[np.bool_]) -> Floats:
+    def favouring(self, actions: Integers, favoured: Booleans) -> Floats:
         """Return the bias, raised so that some heads start with a choice at chance 0.7 or more.
 
         Args:

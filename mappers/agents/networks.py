@@ -6,8 +6,9 @@ import numpy as np
 
 from maestro_env.episode import Observations
 from maestro_env.errors import MissingExtraError
-from mappers.agents.heads import Floats, Heads, Integers
+from mappers.agents.heads import Heads
 from mappers.agents.team import MOST_CHANGE, Learning, normalised
+from mappers.arrays import Floats, Integers
 
 try:
     import torch

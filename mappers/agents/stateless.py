@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from maestro_env.episode import Observations
-from mappers.agents.heads import Floats, Heads, Integers
+from mappers.agents.heads import Heads
 from mappers.agents.team import MOST_CHANGE, Learning, normalised
+from mappers.arrays import Floats, Integers
 
 
 class Adam:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from maestro_env.episode import Observations
-from mappers.agents.heads import Floats, Integers
+from mappers.arrays import Floats, Integers
 
 MOST_CHANGE = 20.0
 """Largest logarithm of a ratio: ratios that PPO does not clip would overflow beyond it."""
