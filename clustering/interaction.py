@@ -7,11 +7,9 @@ interacting parameters may not: all good points may lie in one cell.
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 
-from clustering.bins import binned
+from clustering.bins import of_pairs
 from clustering.errors import SamplesError
 from clustering.samples import Floats, Integers, Samples
 
@@ -35,12 +33,7 @@ def interaction(samples: Samples) -> Floats:
     outcome -= outcome.mean()
     if np.ptp(outcome) < 1e-12:
         raise SamplesError("all valid rewards are equal: take more samples or another objective")
-    categories = binned(samples)
-    matrix = np.eye(len(samples.names))
-    for i, j in combinations(np.flatnonzero(samples.varying), 2):
-        share = interaction_share(categories[:, i], categories[:, j], outcome)
-        matrix[i, j] = matrix[j, i] = np.sqrt(share)
-    return matrix
+    return of_pairs(samples, lambda i, j: float(np.sqrt(interaction_share(i, j, outcome))))
 
 
 def interaction_share(first: Integers, second: Integers, outcome: Floats) -> float:

@@ -17,7 +17,7 @@ from mappers.agents.grouping import GROUPINGS, group_parameters, read_groups, re
 from mappers.agents.heads import STARTS, Heads
 from mappers.agents.moves import explore, refine
 from mappers.agents.stateless import StatelessAgents
-from mappers.agents.team import Agents, Learning
+from mappers.agents.team import Agents
 from mappers.arrays import Floats, Integers
 from mappers.base import Mapper, SearchResult
 from mappers.settings import setting
@@ -81,15 +81,7 @@ class MarlMapper(Mapper[MarlConfig]):
         if config.groups:
             groups = self._read_groups(space)
         else:
-            groups = group_parameters(
-                evaluator,
-                rng,
-                agents=config.agents,
-                grouping=config.grouping,
-                warm_up=config.warm_up,
-                measure=config.measure,
-                linkage=config.linkage,
-            )
+            groups = group_parameters(config, evaluator, rng)
         agents = groups.indices([parameter.name for parameter in space.parameters])
         search = _Search(config, Heads(space, config.draw), agents, evaluator, rng)
         while search.spent < budget:
@@ -169,18 +161,15 @@ class _Search:
 
     def _start_team(self) -> None:
         config, heads, agents = self._config, self._heads, self._agents
-        learning = Learning(
-            config.epochs, config.rate, config.clip, config.entropy, config.imitation
-        )
         bias = self._first_bias()
         self._team: Agents
         if config.policy == "stateless":
-            self._team = StatelessAgents(heads, agents, learning, bias)
+            self._team = StatelessAgents(heads, agents, config, bias)
         else:
             # Imported here: agents without networks need no torch.
             from mappers.agents.networks import NetworkAgents
 
-            self._team = NetworkAgents(heads, agents, learning, self._rng, bias=bias)
+            self._team = NetworkAgents(heads, agents, config, bias, self._rng)
         self._elites = Elites(config.memory, len(agents))
         self._best = math.inf
         self._last_gain = self.spent

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import dendrogram, fcluster
 
 from clustering import LINKAGES, MEASURES, Clustering, Dependence, GroupingError, Samples, cluster
-from clustering.cut import cut_at, cut_to_agents
-from clustering.grouping import agglomerate
 from clustering.stability import stability
+from clustering.tree import agglomerate, cut_at, cut_to_agents
 
 PLANTED = {frozenset("aeg"), frozenset("bh"), frozenset("c"), frozenset("df")}
 

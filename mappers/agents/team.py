@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -12,25 +11,6 @@ from mappers.arrays import Floats, Integers
 
 MOST_CHANGE = 20.0
 """Largest logarithm of a ratio: ratios that PPO does not clip would overflow beyond it."""
-
-
-@dataclass(frozen=True)
-class Learning:
-    """How every agent learns.
-
-    Args:
-        epochs: gradient steps of an update.
-        rate: learning rate of Adam.
-        clip: PPO's bound on how far the probability ratio of an agent's action moves from 1.
-        entropy: weight of the entropy bonus.
-        imitation: weight of the pull towards the best samples.
-    """
-
-    epochs: int
-    rate: float
-    clip: float
-    entropy: float
-    imitation: float
 
 
 class Agents(Protocol):
