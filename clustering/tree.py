@@ -104,8 +104,8 @@ def cut_to_agents(tree: Tree, names: tuple[str, ...], agents: int) -> AgentGroup
         GroupingError: fewer than one agent, or more than parameters.
     """
     require_agents(agents, len(names))
-    varying = len(tree.leaves)
-    return _cut(tree, names, varying - min(agents, varying), max(0, agents - varying))
+    merged = min(agents, len(tree.leaves))
+    return _cut(tree, names, len(tree.leaves) - merged, agents - merged)
 
 
 def cut_at(tree: Tree, names: tuple[str, ...], threshold: float) -> AgentGroups:
