@@ -104,7 +104,8 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
     def _candidates(self) -> Points:
         config = self.config
         if self._space.size() <= config.candidates + config.local:
-            return _every_point(self._space)
+            every = np.unravel_index(np.arange(self._space.size()), self._space.sizes)
+            return np.stack(every, axis=1).astype(np.int32)
         random = self._draw(self._space, config.candidates, self._rng)
         fresh = self._draw(self._space, config.local, self._rng)
         valid = self._parents[np.isfinite(self._parent_logs)]
@@ -123,10 +124,6 @@ def expected_improvement(mean: Floats, std: Floats, best: float) -> Floats:
     z = below / np.where(sure, 1, std)
     density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
     return np.where(sure, np.maximum(below, 0), below * ndtr(z) + std * density)
-
-
-def _every_point(space: MapSpace) -> Points:
-    return np.stack(np.unravel_index(np.arange(space.size()), space.sizes), axis=1).astype(np.int32)
 
 
 def _finite(logs: Floats) -> Floats:

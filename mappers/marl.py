@@ -130,6 +130,7 @@ class PaperMarlMapper(MarlMapper):
     )
 
 
+@dataclass(eq=False)
 class _Search:
     """The state of one search.
 
@@ -139,28 +140,22 @@ class _Search:
     Stuetzle, 2003).
     """
 
-    def __init__(
-        self,
-        config: MarlConfig,
-        heads: Heads,
-        agents: Integers,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-    ) -> None:
-        self.spent = 0
-        self._config = config
-        self._heads = heads
-        self._agents = agents
-        self._evaluator = evaluator
-        self._rng = rng
-        self._reference: float | None = None
-        self._champion = Elites(1, len(agents))
-        problem = evaluator.problem
+    config: MarlConfig
+    heads: Heads
+    agents: Integers
+    evaluator: Evaluator
+    rng: np.random.Generator
+    spent: int = 0
+
+    def __post_init__(self) -> None:
+        problem = self.evaluator.problem
         self._seen = first_observation(problem.layer, problem.hardware)[np.newaxis]
+        self._reference: float | None = None
+        self._champion = Elites(1, len(self.agents))
         self._start_team()
 
     def _start_team(self) -> None:
-        config, heads, agents = self._config, self._heads, self._agents
+        config, heads, agents = self.config, self.heads, self.agents
         bias = self._first_bias()
         self._team: Agents
         if config.policy == "stateless":
@@ -169,27 +164,27 @@ class _Search:
             # Imported here: agents without networks need no torch.
             from mappers.agents.networks import NetworkAgents
 
-            self._team = NetworkAgents(heads, agents, config, bias, self._rng)
+            self._team = NetworkAgents(heads, agents, config, bias, self.rng)
         self._elites = Elites(config.memory, len(agents))
         self._best = math.inf
         self._last_gain = self.spent
 
     def _first_bias(self) -> Floats:
         if not len(self._champion.actions):
-            return self._heads.bias
-        kept = self._rng.random(self._agents.max() + 1) < self._config.keep
-        return self._heads.favouring(self._champion.actions[0], kept[self._agents])
+            return self.heads.bias
+        kept = self.rng.random(self.agents.max() + 1) < self.config.keep
+        return self.heads.favouring(self._champion.actions[0], kept[self.agents])
 
     def step(self, most: int) -> None:
         """Evaluate and learn from one batch of at most ``most`` samples."""
-        config = self._config
+        config = self.config
         if config.patience and self.spent - self._last_gain >= config.patience:
             self._start_team()
         n = min(config.batch, most)
         refined = int(n * config.refinement) if len(self._elites.actions) else 0
         drawn = self._draw(n - refined)
         actions = np.concatenate([drawn, self._refine(drawn, refined)])
-        values = self._evaluate(self._heads.points(actions), len(drawn))
+        values = self._evaluate(self.heads.points(actions), len(drawn))
         self.spent += n
         for memory in (self._elites, self._champion):
             memory.add(actions, values)
@@ -199,24 +194,24 @@ class _Search:
         self._team.learn(drawn, rewards, self._elites.actions)
 
     def _draw(self, n: int) -> Integers:
-        config, rng = self._config, self._rng
+        config, rng = self.config, self.rng
         seen = self._seen
         if len(seen) != n:
             # More samples than observations: repeat these.
             seen = np.resize(seen, (n, seen.shape[1]))
-        actions = self._team.draw(rng.random((n, len(self._agents))), seen)
-        return explore(actions, self._heads, config.exploration, config.local, rng)
+        actions = self._team.draw(rng.random((n, len(self.agents))), seen)
+        return explore(actions, self.heads, config.exploration, config.local, rng)
 
     def _refine(self, drawn: Integers, n: int) -> Integers:
-        rows = self._rng.integers(len(drawn), size=n)
-        best, pairs = self._elites.actions, self._config.pairs
-        return refine(best, drawn[rows], self._heads, pairs, self._rng) if n else drawn[:0]
+        rows = self.rng.integers(len(drawn), size=n)
+        best, pairs = self._elites.actions, self.config.pairs
+        return refine(best, drawn[rows], self.heads, pairs, self.rng) if n else drawn[:0]
 
     def _evaluate(self, points: Points, drawn: int) -> Floats:
-        if self._config.policy == "stateless":
-            return self._evaluator.evaluate(points).values
+        if self.config.policy == "stateless":
+            return self.evaluator.evaluate(points).values
         # Networks look at what became of the drawn ones.
-        batch, seen = self._evaluator.observe(points)
+        batch, seen = self.evaluator.observe(points)
         self._seen = seen[:drawn]
         return batch.values
 
@@ -227,4 +222,4 @@ class _Search:
             if not valid.any():
                 return np.zeros(len(values))
             self._reference = float(np.median(values[valid]))
-        return REWARDS[self._config.reward](self._reference / values)
+        return REWARDS[self.config.reward](self._reference / values)

@@ -41,13 +41,8 @@ def mutate(
 ) -> Points:
     """Change every parameter with chance ``rate``, and at least one of each point.
 
-    Args:
-        points: int32[N, D].
-        fresh: int32[N, D], independent draws: the new values of changed parameters.
-        space: of the points.
-        rate: chance of a change.
-        step_rate: chance that a changed size takes a small step instead of a fresh value.
-        rng: the random stream.
+    The new values are those of ``fresh``, which are independent draws. A changed size takes, with
+    chance ``step_rate``, a small step instead.
     """
     changes = rng.random(points.shape) < rate
     forced = rng.integers(0, points.shape[1], size=len(points))

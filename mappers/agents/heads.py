@@ -95,12 +95,7 @@ class Heads:
     def inverted(self, probabilities: Floats, uniform: Floats) -> Integers:
         """Return the actions at which every head's distribution function exceeds a uniform number.
 
-        Args:
-            probabilities: float64[L], of every choice within its head.
-            uniform: float64[N, D] in [0, 1).
-
-        Returns:
-            int64[N, D], indices of logits within their heads.
+        From probabilities float64[L] and uniform numbers float64[N, D] to actions int64[N, D].
         """
         cumulated = [probabilities[start:end].cumsum() for start, end in self._ranges]
         reached = uniform.T * np.array([[each[-1]] for each in cumulated])
@@ -116,11 +111,9 @@ class Heads:
         return np.bincount(taken, minlength=len(self.owner)) / len(actions)
 
     def favouring(self, actions: Integers, favoured: Booleans) -> Floats:
-        """Return the bias, raised so that some heads start with a choice at chance 0.7 or more.
+        """Return the bias, raised so that favoured heads start with their action of int64[D].
 
-        Args:
-            actions: int64[D], indices of logits within their heads.
-            favoured: bool[D], which heads are raised.
+        Its chance becomes 0.7 or more.
         """
         raised = self.bias.copy()
         for head in np.flatnonzero(favoured):
@@ -133,15 +126,10 @@ class Heads:
         return raised
 
     def scaled(self, actions: Integers, heads: Integers, octaves: Floats) -> Integers:
-        """Scale sizes to the nearest choice, at least one choice away.
+        """Scale sizes to the nearest choice of their heads, at least one choice away.
 
-        Args:
-            actions: int64[...], indices of logits within their heads.
-            heads: int64[...], the head of every action; without meaning if it is not a size.
-            octaves: float64[...], base-2 logarithms of the factors.
-
-        Returns:
-            int64[...], clipped to the first and last choice of the head.
+        The three arrays and the result have one shape. Octaves are base-2 logarithms of the
+        factors. The result has no meaning where a head is not of a size.
         """
         first, last = self.starts[heads], self._lasts[heads]
         now = first + actions

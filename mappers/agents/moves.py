@@ -18,16 +18,9 @@ _STEP_SHARE = 0.7
 def explore(
     actions: Integers, heads: Heads, chance: float, local: float, rng: np.random.Generator
 ) -> Integers:
-    """Replace some actions at random, each independently of all others.
+    """Replace each of int64[N, D] actions with a chance of its own, so that all stay reachable.
 
-    Every choice so stays reachable.
-
-    Args:
-        actions: int64[N, D], drawn from the policies.
-        heads: of the actions.
-        chance: that an action is replaced.
-        local: chance that a replaced size moves by a step; all other replacements are uniform.
-        rng: the only source of randomness.
+    With chance ``local`` a replaced size moves by a step; all other replacements are uniform.
     """
     shape = actions.shape
     replaced = rng.random(shape) < chance

@@ -107,9 +107,7 @@ class StatelessAgents:
     def _pull(self, change: Floats, advantages: Floats) -> Floats:
         """Return the clipped surrogate's gradient by every agent's log-probability, float64[N, B].
 
-        Args:
-            change: float64[N, B], logarithm of every agent's ratio.
-            advantages: float64[N, 1].
+        ``change`` is the logarithm of every agent's ratio, ``advantages`` is float64[N, 1].
         """
         clip = self._config.clip
         ratio = np.exp(np.minimum(change, MOST_CHANGE))
