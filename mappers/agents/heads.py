@@ -105,11 +105,6 @@ class Heads:
         clipped: Integers = np.minimum(found, self.counts - 1)
         return clipped
 
-    def frequencies(self, actions: Integers) -> Floats:
-        """Return how often each choice is among int64[E, D] actions, E > 0, float64[L]."""
-        taken = (actions + self.starts).ravel()
-        return np.bincount(taken, minlength=len(self.owner)) / len(actions)
-
     def favouring(self, actions: Integers, favoured: Booleans) -> Floats:
         """Return the bias, raised so that favoured heads start with their action of int64[D].
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +9,11 @@ import numpy as np
 from maestro_env.episode import Observations
 from maestro_env.errors import MissingExtraError
 from mappers.agents.heads import Heads
-from mappers.agents.team import MOST_CHANGE, normalised
+from mappers.agents.team import MOST_CHANGE, Agents, normalised
+from mappers.arrays import Floats, Integers
 
 if TYPE_CHECKING:
     from mappers.marl import MarlConfig
-from mappers.arrays import Floats, Integers
 
 try:
     import torch
@@ -29,18 +28,15 @@ _HIDDEN = 64
 _OUTPUT_SCALE = 0.01
 
 
-class NetworkAgents:
-    """Agents (``Agents``) that observe the last mapping's latency, power, energy and area.
+class NetworkAgents(Agents):
+    """Agents that observe the last mapping's latency, power, energy and area.
 
     Each has two hidden layers of 64 tanh units for its policy and two more for its critic; the
     advantage is the reward minus the critic's value. The logits of its heads are their fixed start
     plus the outputs of the policy network.
 
     Args:
-        heads: of all parameters.
-        agents: int64[D], the agent that owns each parameter, from 0 on.
-        config: how every agent learns.
-        bias: float64[L], the start of the logits.
+        heads, agents, config, bias: as of all agents.
         rng: draws the first weights.
         dtype: of weights and arithmetic.
     """
@@ -54,11 +50,9 @@ class NetworkAgents:
         rng: np.random.Generator,
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        self._agents = agents
-        self._config = config
-        self._heads = heads
+        super().__init__(heads, agents, config, bias)
         self._dtype = dtype
-        self._bias = self._split(bias)
+        self._starts = self._split(bias)
         number = int(agents.max()) + 1
         self._policy = _hidden_layers(number, rng, dtype)
         self._critic = _hidden_layers(number, rng, dtype)
@@ -79,8 +73,7 @@ class NetworkAgents:
     @one_thread()
     def learn(self, actions: Integers, rewards: Floats, best: Integers) -> None:
         clip, taken = self._config.clip, torch.as_tensor(actions)
-        imitates = len(best) and self._config.imitation
-        imitated = self._split(self._heads.frequencies(best)) if imitates else ()
+        imitated = self._imitated(best)
         returns = torch.as_tensor(rewards, dtype=self._dtype)
         policies, values = self._drawn_from, self._values()
         before = self._of_agents(_chosen(policies, taken)).detach()
@@ -108,7 +101,7 @@ class NetworkAgents:
     def _log_probabilities(self) -> list[Tensor]:
         """Return every head's policy for the observations seen last, D tensors [N, choices]."""
         hidden = _forward(self._policy, self._seen)
-        made = zip(self._agents, self._outputs, self._bias, strict=True)
+        made = zip(self._agents, self._outputs, self._starts, strict=True)
         return [torch.log_softmax(bias + hidden[i] @ out, dim=1) for i, out, bias in made]
 
     def _values(self) -> Tensor:
@@ -120,14 +113,14 @@ class NetworkAgents:
         sums = of_heads.new_zeros(len(of_heads), int(self._agents.max()) + 1)
         return sums.index_add(1, torch.as_tensor(self._agents), of_heads)
 
-    def _bonuses(self, policies: list[Tensor], imitated: Sequence[Tensor]) -> Tensor:
+    def _bonuses(self, policies: list[Tensor], imitated: Floats | None) -> Tensor:
         """Return the sum over heads of weighted entropy and, if any is imitated, imitation."""
         bonus = torch.zeros((), dtype=self._dtype)
         if self._config.entropy:
             entropies = [-(each.exp() * each).sum(dim=1).mean() for each in policies]
             bonus = self._config.entropy * torch.stack(entropies).sum()
-        if imitated:
-            for policy, frequencies in zip(policies, imitated, strict=True):
+        if imitated is not None:
+            for policy, frequencies in zip(policies, self._split(imitated), strict=True):
                 pull = (frequencies * policy.mean(dim=0)).sum()
                 bonus = bonus + self._config.imitation * pull
         return bonus

@@ -8,11 +8,11 @@ import numpy as np
 
 from maestro_env.episode import Observations
 from mappers.agents.heads import Heads
-from mappers.agents.team import MOST_CHANGE, normalised
+from mappers.agents.team import MOST_CHANGE, Agents, normalised
+from mappers.arrays import Floats, Integers
 
 if TYPE_CHECKING:
     from mappers.marl import MarlConfig
-from mappers.arrays import Floats, Integers
 
 
 class Adam:
@@ -44,24 +44,15 @@ class Adam:
         self.weights += step
 
 
-class StatelessAgents:
-    """Agents (``Agents``) without observations: the best mapping does not depend on the last one.
+class StatelessAgents(Agents):
+    """Agents without observations: the best mapping does not depend on the last one.
 
     The logit of a choice is the sum of a fixed start, its own weight, and the weights of the
     features it shares with other choices (``Heads.features``).
-
-    Args:
-        heads: of all parameters.
-        agents: int64[D], the agent that owns each parameter, from 0 on.
-        config: how every agent learns.
-        bias: float64[L], the start of the logits.
     """
 
     def __init__(self, heads: Heads, agents: Integers, config: MarlConfig, bias: Floats) -> None:
-        self._heads = heads
-        self._bias = bias
-        self._config = config
-        self._agents = agents
+        super().__init__(heads, agents, config, bias)
         # 1 where an agent owns a head, [D, B]: the product with it sums over the heads of an agent.
         self._owns = (agents[:, np.newaxis] == np.arange(agents.max() + 1)).astype(np.float64)
         self._optimiser = Adam(len(heads.bias) + heads.features.shape[1], config.rate)
@@ -74,8 +65,7 @@ class StatelessAgents:
     def learn(self, actions: Integers, rewards: Floats, best: Integers) -> None:
         advantages = normalised(rewards)[:, np.newaxis]
         logits = actions + self._heads.starts
-        imitates = len(best) and self._config.imitation
-        imitated = self._heads.frequencies(best) if imitates else None
+        imitated = self._imitated(best)
         log_probabilities = self._drawn_from
         before = log_probabilities[logits] @ self._owns
         for epoch in range(self._config.epochs):
