@@ -265,16 +265,12 @@ def test_planted_groups_are_stable() -> None:
     samples = planted().subset(np.arange(6000))
     found = stability(samples, np.random.default_rng(0), partial(cluster, agents=4), 10)
     assert found.with_whole == found.of_halves == 1
-    expected = [[any({x, y} <= group for group in PLANTED) for y in "abcdefgh"] for x in "abcdefgh"]
-    np.testing.assert_array_equal(found.together, np.array(expected, dtype=float))
 
 
 def test_groups_of_noise_are_not_stable() -> None:
     found = stability(noise(), np.random.default_rng(0), partial(cluster, agents=5), 30)
     assert found.with_whole < 0.3
     assert abs(found.of_halves) < 0.1
-    assert (np.diag(found.together) == 1).all()
-    np.testing.assert_array_equal(found.together, found.together.T)
 
 
 def test_halves_share_no_sample() -> None:
