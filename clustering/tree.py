@@ -50,21 +50,15 @@ class Tree:
     apart: float
 
 
-def _ward_rows(matrix: Floats) -> Floats:
-    merges: Floats = hierarchy.linkage(matrix, "ward")
-    return merges
-
-
 def _average(matrix: Floats) -> Floats:
-    distances = squareform(1 - np.abs(matrix), checks=False)
-    merges: Floats = hierarchy.linkage(distances, "average")
+    merges: Floats = hierarchy.average(squareform(1 - np.abs(matrix), checks=False))
     return merges
 
 
 LINKAGES: Mapping[str, Linkage] = MappingProxyType(
     {
         "ward_rows": Linkage(
-            _ward_rows, math.sqrt(2), "Ward on distances between rows of the matrix"
+            hierarchy.ward, math.sqrt(2), "Ward on distances between rows of the matrix"
         ),
         "average": Linkage(_average, 1.0, "mean of 1 - |dependence|"),
     }

@@ -83,8 +83,7 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         mean, std = self._surrogate.predict(features(self._space, candidates))
         gains = expected_improvement(mean, std, self._parent_logs[0])
         best_first = np.lexsort((mean, -gains))
-        chosen: Points = candidates[best_first[: min(n, config.batch)]]
-        return chosen
+        return candidates[best_first[: min(n, config.batch)]]
 
     def tell(self, points: Points, values: Floats) -> None:
         logs = np.log10(values)

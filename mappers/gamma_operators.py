@@ -63,8 +63,7 @@ def cross_tiles(
         of_dim[dim, columns[columns != FIXED]] = True
     crossed = of_dim[dims[:, 0]] & (rng.random((pairs, 1)) < rate)
     one, other = np.where(crossed, fathers, mothers), np.where(crossed, mothers, fathers)
-    children: Points = np.concatenate([one, other])[:n]
-    return children
+    return np.concatenate([one, other])[:n]
 
 
 def swap_orders(points: Points, genes: Genes, rate: float, rng: np.random.Generator) -> Points:

@@ -49,8 +49,7 @@ def mutate(
     changes[np.arange(len(points)), forced] = True
     are_sizes = np.array([parameter.is_size for parameter in space.parameters])
     steps = are_sizes & (rng.random(points.shape) < step_rate)
-    mutants: Points = np.where(changes, np.where(steps, step(points, space, rng), fresh), points)
-    return mutants
+    return np.where(changes, np.where(steps, step(points, space, rng), fresh), points)
 
 
 def step(points: Points, space: MapSpace, rng: np.random.Generator) -> Points:

@@ -135,8 +135,7 @@ class Heads:
         nearer_below = target - places[below] < places[above] - target
         nearest = np.where(nearer_below, below, above)
         reached = np.where(nearest == now, now + np.where(octaves > 0, 1, -1), nearest)
-        scaled: Integers = np.minimum(np.maximum(reached, first), last) - first
-        return scaled
+        return np.minimum(np.maximum(reached, first), last) - first
 
 
 def _offered(parameter: Parameter) -> Integers:
@@ -154,8 +153,7 @@ def _bias(parameter: Parameter, offered: Integers, start: str) -> Floats:
         return np.zeros(len(offered))
     # An offered choice also stands for the choices skipped after it.
     skipped = np.diff(offered, append=offered[-1] + 1)
-    bias: Floats = np.log(skipped / sizes_at(parameter, offered))
-    return bias
+    return np.log(skipped / sizes_at(parameter, offered))
 
 
 def _logs(parameter: Parameter, offered: Integers) -> Floats:

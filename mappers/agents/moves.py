@@ -78,8 +78,7 @@ def _two_sizes(heads: Heads, n: int, rng: np.random.Generator) -> tuple[Integers
 def _steps(shape: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
     """Draw steps of sizes in octaves, up or down, log-uniform in length."""
     lengths = np.exp2(rng.uniform(_LEAST_LOG, _MOST_LOG, size=shape))
-    drawn: Floats = lengths * _signs(shape, rng)
-    return drawn
+    return lengths * _signs(shape, rng)
 
 
 def _signs(shape: int | tuple[int, ...], rng: np.random.Generator) -> Integers:

@@ -102,8 +102,7 @@ class StatelessAgents(Agents):
         clip = self._config.clip
         ratio = np.exp(np.minimum(change, MOST_CHANGE))
         free = np.where(advantages >= 0, ratio < 1 + clip, ratio > 1 - clip)
-        pull: Floats = advantages * ratio * free / len(free)
-        return pull
+        return advantages * ratio * free / len(free)
 
     def _entropy(self, log_probabilities: Floats, probabilities: Floats) -> Floats:
         """Return the gradient of the entropy bonus with respect to the logits, float64[L]."""
