@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from threading import Thread
 
@@ -153,6 +154,8 @@ def _work(tasks: Sequence[Pending], again: str) -> None:
 @contextmanager
 def _ctrl_c_held_back() -> Iterator[None]:
     """Let Ctrl-C wait for a moment; processes started in it never see one, the parent does."""
+    # Started by the first process, it would let Ctrl-C through again.
+    resource_tracker.ensure_running()
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

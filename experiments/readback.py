@@ -12,15 +12,11 @@ import numpy as np
 from experiments.files import RecordError
 from experiments.goals import Goal
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import ALIASES
 
 BRIEF = reprlib.Repr()
 """Shows values of any length."""
 
 BRIEF.maxstring = 80
-
-# Where settings name hardware: older files may hold a preset's older name.
-_HARDWARE = {("config", "hardware"), ("hardware", "name")}
 
 
 def check_best(goal: Goal, point: list[int] | tuple[int, ...] | None, best: float | None) -> None:
@@ -54,8 +50,6 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
             raise RecordError(f"{path}: {section!r} is not a JSON object")
         for name, new in values.items():
             old = recorded.get(name)
-            if (section, name) in _HARDWARE and isinstance(old, str):
-                old = ALIASES.get(old, old)
             if old != new:
                 raise RecordError(
                     f"{path}: the run was begun with {section} {name} = {BRIEF.repr(old)}, "

@@ -24,9 +24,16 @@ class _TextTable(Table):
         super().add_row(*(Text(shown(str(cell))) for cell in cells), **style)
 
 
+class _Console(Console):
+    """Leaves it to the command what to do when its reader has gone."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def print_table(table: Table) -> None:
     """Print to stdout."""
-    console = Console(highlight=False)
+    console = _Console(highlight=False)
     if not console.is_terminal:
         console.width = _PIPE_COLUMNS
     console.print(table)

@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from maestro_env.map_space import Parameter
 from mappers.arrays import Integers
 
-Orders = Integers
-"""Permutations of 0..n-1, one a row, int64[N, n]."""
-
 
 def sizes_at(parameter: Parameter, choices: NDArray[np.integer]) -> Integers:
     """Return the sizes that choices of a tile or cluster size stand for, int64 of their shape."""
@@ -31,12 +28,12 @@ def count_up_to(parameter: Parameter, limits: NDArray[np.number]) -> Integers:
     return np.searchsorted(np.array(parameter.values), limits, side="right").astype(np.int64)
 
 
-def orders_of(ranks: NDArray[np.integer], n: int) -> Orders:
+def orders_of(ranks: NDArray[np.integer], n: int) -> Integers:
     """Return the permutations of 0..n-1 that have these lexicographic ranks, [N] to [N, n]."""
     return np.take(_all_orders(n), ranks, axis=0)
 
 
-def ranks_of(orders: Orders) -> Integers:
+def ranks_of(orders: Integers) -> Integers:
     """Return the lexicographic ranks of permutations, [N, n] to [N]."""
     n = orders.shape[1]
     ranks = np.zeros(len(orders), dtype=np.int64)
@@ -47,5 +44,5 @@ def ranks_of(orders: Orders) -> Integers:
 
 
 @cache
-def _all_orders(n: int) -> Orders:
+def _all_orders(n: int) -> Integers:
     return np.array(list(permutations(range(n))), dtype=np.int64)

@@ -3,63 +3,73 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
 from hypothesis import strategies as st
 from map_space_helpers import layers, machines
 
-from experiments.exhaustive.enumeration import Enumeration, Vectors
+from experiments.exhaustive.config import ExhaustiveConfig, Task
+from experiments.exhaustive.enumeration import Enumeration
+from experiments.exhaustive.loop_steps import frame_bound
 from experiments.exhaustive.restriction import Choices
+from experiments.goals import Goal
+from maestro_env.cost import Cost
 from maestro_env.map_space import TILES, MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.models import MODELS, find_model
-from maestro_env.objectives import OBJECTIVES, Objective
+from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
 
-MOST_VECTORS = 1200
-
-
-@dataclass(frozen=True)
-class Case:
-    """A restricted space, and what is minimised over it."""
-
-    problem: Problem
-    objective: Objective
-    choices: tuple[Choices, ...]
-
-    def enumeration(self) -> Enumeration:
-        still = find_model(self.problem.model).ignores_still_loops
-        return Enumeration(self.problem.space, self.choices, still)
+MOST_VECTORS = 400
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What evaluating every mapping, one at a time, says."""
+    """What evaluating every mapping, one at a time, says of an objective."""
 
     mappings: int
     valid: int
-    values: frozenset[float]
+    best: float
     optimal: frozenset[Mapping]
 
-    @property
-    def best(self) -> float:
-        return min(self.values, default=math.inf)
 
+@dataclass(frozen=True)
+class Case:
+    """A restricted space."""
 
-def restricted_to(
-    draw: st.DrawFn, space: MapSpace, most: int = MOST_VECTORS
-) -> tuple[Choices, ...]:
-    """Draw some choices of every parameter, few enough for brute force."""
-    left: dict[int, Choices] = {}
-    for column in draw(st.permutations(range(len(space.parameters)))):
-        choices = space.parameters[column].choices
-        room = min(most // math.prod(map(len, left.values())), choices, 12)
-        some = st.sets(st.integers(0, choices - 1), min_size=1, max_size=max(room, 1))
-        left[column] = sorted(draw(some))
-    return tuple(left[column] for column in range(len(space.parameters)))
+    problem: Problem
+    choices: tuple[Choices, ...]
+
+    def task(self, objective: str, prune: bool = False, threads: int = 1) -> Task:
+        found = OBJECTIVES[objective]
+        assert found.bound is not None
+        goal = Goal(self.problem, found, found.bound(self.problem.layer, self.problem.hardware))
+        still = find_model(self.problem.model).ignores_still_loops
+        enumeration = Enumeration(self.problem.space, self.choices, still)
+        bound = frame_bound(goal) if prune else None
+        return Task(ExhaustiveConfig(threads=threads), goal, enumeration, bound, 0)
+
+    @cached_property
+    def costs(self) -> dict[Mapping, Cost | None]:
+        """Costs of all mappings, None of invalid ones."""
+        space = self.problem.space
+        vectors = product(*self.choices)
+        mappings = {space.decode(np.array(vector, dtype=np.int32)) for vector in vectors}
+        found = {mapping: self.problem.evaluate_mapping(mapping) for mapping in mappings}
+        return {each: cost if status == "ok" else None for each, (cost, status) in found.items()}
+
+    def truth(self, objective: str) -> Truth:
+        values = {
+            mapping: OBJECTIVES[objective].of(cost.figures())
+            for mapping, cost in self.costs.items()
+            if cost is not None
+        }
+        best = min(values.values(), default=math.inf)
+        optimal = frozenset(mapping for mapping, value in values.items() if value == best)
+        return Truth(len(self.costs), len(values), best, optimal)
 
 
 @st.composite
@@ -70,25 +80,10 @@ def cases(draw: st.DrawFn) -> Case:
     space = MapSpace(layer, machine, schema, draw(st.sampled_from(TILES)))
     if space.cuts_windows and not find_model(model).cuts_windows:
         space = MapSpace(layer, machine, "legal13", space.tiles)
-    objective = OBJECTIVES[draw(st.sampled_from(list(OBJECTIVES)))]
-    return Case(Problem(space, model), objective, restricted_to(draw, space))
-
-
-def brute_force(case: Case) -> Truth:
-    space = case.problem.space
-    vectors = product(*case.choices)
-    mappings = {space.decode(np.array(vector, dtype=np.int32)) for vector in vectors}
-    values = {}
-    for mapping in mappings:
-        cost, status = case.problem.evaluate_mapping(mapping)
-        if status == "ok":
-            assert cost is not None
-            values[mapping] = case.objective.of(cost.figures())
-    best = min(values.values(), default=math.inf)
-    optimal = frozenset(mapping for mapping, value in values.items() if value == best)
-    return Truth(len(mappings), len(values), frozenset(values.values()), optimal)
-
-
-def batches(enumeration: Enumeration) -> Sequence[Vectors]:
-    units = (enumeration.unit(index) for index in range(enumeration.units))
-    return [batch for frames in units for batch in enumeration.batches(frames)]
+    left: dict[int, Choices] = {}
+    for column in draw(st.permutations(range(len(space.parameters)))):
+        choices = space.parameters[column].choices
+        room = min(MOST_VECTORS // math.prod(map(len, left.values())), choices, 12)
+        some = st.sets(st.integers(0, choices - 1), min_size=1, max_size=max(room, 1))
+        left[column] = sorted(draw(some))
+    return Case(Problem(space, model), tuple(left[column] for column in sorted(left)))

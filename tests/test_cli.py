@@ -41,7 +41,7 @@ BAD_INPUT = {
     "layer": (["--layer=mobilenetv2_l222"], "did you mean mobilenetv2_l2"),
     "objective": (["--objective=epd"], "allowed: area, edp, energy, latency"),
     "mapper": (["--mapper=random,gaa"], "did you mean ga or gamma?"),
-    "hardware": (["--hardware=papre"], "did you mean paper?"),
+    "hardware": (["--hardware=unlimted"], "did you mean unlimited?"),
     "model": (["--model=maestor"], "allowed: exact, maestro"),
     "schema": (["--schema=legal"], "allowed: full17, legal13, paper10"),
     "tiles": (["--tiles=primes"], "allowed: divisors, integers"),
@@ -61,7 +61,7 @@ BAD_INPUT = {
     "no directory": (["--out="], "argument --out: '' is empty; give a directory name"),
     "blank directory": (["--out= "], "argument --out: ' ' is empty"),
     "unknown flag": (["--sample=1"], "--sample=1"),
-    "line break": (["--objective=e\np"], "unknown objective 'e p'"),
+    "line break": (["--objective=e\np"], "unknown objective 'e\\np'"),
     "resume without directory": (["--resume"], "--out DIR"),
     "resume of nothing": (["--resume", "--out=nothing"], "there is no directory nothing"),
 }
@@ -207,8 +207,7 @@ def test_a_reader_that_goes_away_is_no_traceback(out: Path) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        # As head does: the table is there before the plot is, of which nobody reads any more.
-        process.stdout.readline()
+        # All files are written before the first line is printed.
         process.stdout.close()
         complaints = process.stderr.read()
     assert process.returncode == 141

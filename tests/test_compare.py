@@ -69,7 +69,7 @@ BAD_INPUT = {
     "no samples": (["--samples=0"], "integers from 1"),
     "no seeds": (["--seeds=0"], "integers from 1 to 10000"),
     "no jobs": (["--jobs=0"], "'0'; allowed: integers from 1 to 1024"),
-    "hardware": (["--hardware=papre"], "did you mean paper?"),
+    "hardware": (["--hardware=unlimted"], "did you mean unlimited?"),
     "model": (["--model=maestor"], "allowed: exact, maestro"),
     "energy": (["--energy=csv"], "allowed: --energy total or --model maestro"),
     "one layer twice": (

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from clustering_helpers import partition
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from odd_mappers import ODD
-from planted import LATENCY, PARTITION, planted
+from planted import LATENCY
 
 import mappers
-from clustering import Samples, cluster
+from clustering import Samples
 from experiments import machine
 from experiments.datasets import Collected, collect, default_cache, describe
 from experiments.files import RecordError
 from experiments.goals import Goal, ProblemConfig, make_goal
+from experiments.progress import Bar
 from experiments.searches import run_search
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import find_hardware
@@ -47,6 +47,21 @@ def same(first: Samples, second: Samples) -> bool:
     )
 
 
+class Shown(Bar):
+    """Notes what a bar is told."""
+
+    def __init__(self) -> None:
+        super().__init__("samples", SAMPLES)
+        self.done, self.entered = 0.0, 0
+
+    def __enter__(self) -> Bar:
+        self.entered += 1
+        return self
+
+    def show(self, done: float, note: str) -> None:
+        self.done = done
+
+
 def files(directory: Path) -> list[Path]:
     return sorted(directory.iterdir())
 
@@ -62,19 +77,15 @@ def test_samples_are_those_of_the_policys_search(policy: str, tmp_path: Path) ->
     np.testing.assert_array_equal(rescored.values, search.values)
 
 
-def test_planted_groups_are_found_in_collected_samples(tmp_path: Path) -> None:
-    found = collect(Goal(planted(), LATENCY, None), "random", 6000, 0, tmp_path)
-    assert partition(cluster(found.samples, len(PARTITION)).groups) == PARTITION
-
-
 def test_samples_are_paid_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = tmp_path / "new" / "cache"
-    seen: list[int] = []
-    first = collect(goal(), "random", SAMPLES, 0, cache, lambda each: seen.append(each.used))
-    assert (first.spent, first.complaint, seen[-1]) == (SAMPLES, None, SAMPLES)
+    bar = Shown()
+    first = collect(goal(), "random", SAMPLES, 0, cache, bar)
+    assert (first.spent, first.complaint, bar.done) == (SAMPLES, None, SAMPLES)
     assert files(cache) == [first.path]
     monkeypatch.setattr("experiments.datasets.run_search", None)
-    again = gather(cache)
+    again = collect(goal(), "random", SAMPLES, 0, cache, bar)
+    assert bar.entered == 1
     assert (again.spent, again.complaint, again.path) == (0, None, first.path)
     assert same(first.samples, again.samples)
 
@@ -171,6 +182,7 @@ def test_a_damaged_file_is_told_of_and_replaced(tmp_path: Path) -> None:
         assert gather(tmp_path).spent == 0
 
 
+@settings(max_examples=30)
 @given(data=st.data())
 def test_any_wrong_byte_is_noticed_or_without_effect(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -194,11 +206,12 @@ def test_a_cache_that_cannot_be_made_is_an_error_before_anything_is_spent(
 
 
 def test_nothing_is_left_of_an_interrupted_search(tmp_path: Path) -> None:
-    def press(_: Evaluator) -> None:
-        raise KeyboardInterrupt
+    class Pressed(Shown):
+        def show(self, done: float, note: str) -> None:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        collect(goal(), "random", SAMPLES, 0, tmp_path, press)
+        collect(goal(), "random", SAMPLES, 0, tmp_path, Pressed())
     assert files(tmp_path) == []
 
 

@@ -6,90 +6,84 @@ import math
 
 import numpy as np
 import pytest
-from exhaustive_helpers import Case, batches, brute_force, cases
-from hypothesis import assume, given, settings
+from exhaustive_helpers import Case, cases
+from hypothesis import given, settings
 from map_space_helpers import spaces_and_points, steady
 
+from experiments.exhaustive.config import Task
 from experiments.exhaustive.enumeration import Enumeration
-from experiments.exhaustive.frame_bounds import FrameBound
-from experiments.exhaustive.loop_steps import first_pe_macs, moving_loops
-from experiments.exhaustive.tally import Tally, count
-from experiments.goals import Goal
-from maestro_env.evaluator import Evaluator
+from experiments.exhaustive.job import scan
+from experiments.exhaustive.loop_steps import first_pe_macs, frame_bound, moving_loops
+from experiments.exhaustive.optimum_files import Found
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Mapping
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
 
-few = settings(steady, max_examples=60)
+few = settings(steady, max_examples=40)
 
 
-def counted(case: Case, threads: int = 1) -> Tally:
-    evaluator = Evaluator(case.problem, case.objective, threads=threads)
-    return count(evaluator, batches(case.enumeration()))
+def scanned(task: Task, limit: float = math.inf) -> Found:
+    units = map(task.enumeration.unit, range(task.enumeration.units))
+    return sum((scan(task, frames, limit) for frames in units), Found())
 
 
-def values(case: Case) -> set[float]:
-    evaluator = Evaluator(case.problem, case.objective)
-    scored = (evaluator.evaluate(batch.points).values for batch in batches(case.enumeration()))
-    return {value for each in scored for value in each.tolist() if math.isfinite(value)}
-
-
-def decoded(case: Case) -> list[Mapping]:
-    points = np.concatenate([batch.points for batch in batches(case.enumeration())])
-    return [case.problem.space.decode(point) for point in points]
+def listed(enumeration: Enumeration) -> tuple[np.ndarray, np.ndarray]:
+    """All vectors, and how many mappings each stands for."""
+    units = map(enumeration.unit, range(enumeration.units))
+    batches = [batch for frames in units for batch in enumeration.batches(frames)]
+    points, weights = zip(*batches, strict=True)
+    return np.concatenate(points), np.concatenate(weights)
 
 
 @few
 @given(cases())
-def test_the_optimum_and_the_counts_are_those_of_brute_force(case: Case) -> None:
-    truth, tally = brute_force(case), counted(case)
-    assert (tally.mappings, tally.valid) == (truth.mappings, truth.valid)
-    assert (tally.best, tally.optimal) == (truth.best, len(truth.optimal))
-    assert values(case) == truth.values
-    if tally.best_point is None:
-        assert not truth.optimal
-    else:
-        assert case.problem.space.decode(tally.best_point) in truth.optimal
+def test_optimum_and_counts_are_those_of_brute_force(case: Case) -> None:
+    for objective in OBJECTIVES:
+        truth, found = case.truth(objective), scanned(case.task(objective))
+        assert (found.mappings, found.valid, found.ruled_out) == (truth.mappings, truth.valid, 0)
+        assert (found.best, found.optimal) == (truth.best, len(truth.optimal))
+        if found.best_point is None:
+            assert not truth.optimal
+        else:
+            assert case.problem.space.decode(found.best_point) in truth.optimal
+    assert scanned(case.task(objective, threads=3)) == found
+    # Pruning loses no optimum.
+    for objective in ("latency", "edp"):
+        truth = case.truth(objective)
+        found = scanned(case.task(objective, prune=True), truth.best)
+        assert found.mappings + found.ruled_out == truth.mappings
+        assert (found.best, found.optimal) == (truth.best, len(truth.optimal))
 
 
 @few
 @given(cases())
 def test_no_mapping_is_listed_twice_and_what_is_listed_is_counted(case: Case) -> None:
-    enumeration, listed = case.enumeration(), decoded(case)
-    assert len(set(listed)) == len(listed)
-    frames = [enumeration.unit(index) for index in range(enumeration.units)]
-    assert sum(map(enumeration.count, frames)) == len(listed)
-    assert sum(map(len, frames)) == enumeration.frames
+    enumeration = case.task("edp").enumeration
+    points, weights = listed(enumeration)
+    assert len({case.problem.space.decode(point) for point in points}) == len(points)
+    assert enumeration.size() == len(points)
     assert enumeration.vectors == math.prod(map(len, case.choices))
-    weights = np.concatenate([batch.weights for batch in batches(enumeration)])
-    assert weights.sum() == enumeration.mappings == enumeration.mappings_before(enumeration.units)
-
-
-@few
-@given(cases())
-def test_threads_change_nothing(case: Case) -> None:
-    assert counted(case, threads=3) == counted(case)
+    assert weights.sum() == enumeration.mappings
+    assert enumeration.mappings == enumeration.frames * enumeration.mappings_of_frame
 
 
 ROOMY, TIGHT = Hardware(3), Hardware(3, l1_bytes=12, l2_bytes=14)
 
 
-@pytest.mark.parametrize("hardware", [ROOMY, TIGHT])
-@pytest.mark.parametrize("model", ["exact", "maestro"])
+@pytest.mark.parametrize(("model", "hardware"), [("exact", ROOMY), ("maestro", TIGHT)])
 def test_a_whole_space_with_all_its_orders(model: str, hardware: Hardware) -> None:
-    space = MapSpace(Layer("GEMM", {"M": 3, "N": 1, "K": 2}), hardware, tiles="divisors")
+    space = MapSpace(Layer("GEMM", {"M": 2, "N": 1, "K": 2}), hardware, tiles="divisors")
     choices = tuple(range(parameter.choices) for parameter in space.parameters)
-    case = Case(Problem(space, model), OBJECTIVES["edp"], choices)
-    truth, tally = brute_force(case), counted(case)
+    case = Case(Problem(space, model), choices)
+    truth, found = case.truth("edp"), scanned(case.task("edp"))
     assert truth.valid > 0
-    assert (truth.valid == truth.mappings) == (hardware is ROOMY and model == "exact")
-    assert (tally.mappings, tally.valid) == (truth.mappings, truth.valid)
-    assert (tally.best, tally.optimal) == (truth.best, len(truth.optimal))
+    assert (truth.valid == truth.mappings) == (hardware is ROOMY)
+    assert (found.mappings, found.valid) == (truth.mappings, truth.valid)
+    assert (found.best, found.optimal) == (truth.best, len(truth.optimal))
     # Of three loops no more than two are ever cut, so half of the orders or more are others again.
-    assert (tally.evaluated < tally.mappings / 4) == (model == "exact")
+    assert (found.evaluated < found.mappings / 4) == (model == "exact")
 
 
 def test_orders_of_loops_of_one_step_are_not_listed() -> None:
@@ -99,12 +93,12 @@ def test_orders_of_loops_of_one_step_are_not_listed() -> None:
     choices = [fixed.get(each.name, range(each.choices)) for each in space.parameters]
     merged = Enumeration(space, choices, ignores_still_loops=True)
     assert (merged.frames, merged.mappings) == (9, 9 * 36)
-    (batch,) = batches(merged)
+    points, weights = listed(merged)
     # L2 cuts M and N alone, in two orders; L1 cuts all, in six.
-    assert len(batch.points) == 9 * 2 * 6
-    assert set(batch.weights) == {3}
-    (every,) = batches(Enumeration(space, choices, ignores_still_loops=False))
-    assert len(every.points) == 9 * 36
+    assert len(points) == 9 * 2 * 6
+    assert set(weights) == {3}
+    points, _ = listed(Enumeration(space, choices, ignores_still_loops=False))
+    assert len(points) == 9 * 36
 
 
 # --- Bounds -------------------------------------------------------------------------------------
@@ -143,37 +137,20 @@ def test_steps_and_the_first_pes_share_are_those_of_dealing_out_chunks(
     assert first_pe_macs(space, points)[0] == macs
 
 
-@few
-@given(cases())
-def test_pruning_loses_no_optimum(case: Case) -> None:
-    objective = OBJECTIVES["latency" if case.objective.name == "area" else "edp"]
-    case = Case(case.problem, objective, case.choices)
-    problem, truth = case.problem, brute_force(case)
-    assume(truth.optimal)
-    bound = objective.bound(problem.layer, problem.hardware)
-    keeper = FrameBound(Goal(problem, objective, bound))
-    enumeration = case.enumeration()
-    evaluator = Evaluator(problem, objective)
-    total = Tally()
-    for index in range(enumeration.units):
-        kept = keeper.keep(enumeration.unit(index), truth.best)
-        total += count(evaluator, enumeration.batches(kept))
-    assert (total.best, total.optimal) == (truth.best, len(truth.optimal))
-
-
 def test_pruning_rules_most_out() -> None:
-    space = MapSpace(Layer("GEMM", {"M": 16, "N": 16, "K": 16}), Hardware(64), tiles="divisors")
-    choices = [range(parameter.choices) for parameter in space.parameters]
-    enumeration = Enumeration(space, choices, ignores_still_loops=True)
-    goal = Goal(Problem(space), OBJECTIVES["latency"], 64.0)
-    frames = np.concatenate([enumeration.unit(index) for index in range(enumeration.units)])
-    kept = FrameBound(goal).keep(frames, 100.0)
-    assert 0 < len(kept) < len(frames) / 10
-    # A frame whose bound is the limit may hold the optimum.
-    least = first_pe_macs(space, frames)
-    assert np.array_equal(kept, frames[least <= 100])
-    assert len(FrameBound(goal).keep(frames, least.min())) == np.sum(least == least.min())
-    assert np.array_equal(FrameBound(goal).keep(frames, math.inf), frames)
+    space = MapSpace(Layer("GEMM", {"M": 8, "N": 8, "K": 8}), Hardware(16), tiles="divisors")
+    choices = tuple(range(parameter.choices) for parameter in space.parameters)
+    task = Case(Problem(space), choices).task("latency", prune=True)
+    frames = task.enumeration.at(np.arange(task.enumeration.frames))
+    macs = first_pe_macs(space, frames)
+    assert np.array_equal(frame_bound(task.goal)(frames), macs)
+    of_frame = task.enumeration.mappings_of_frame
+    for limit in (macs.min(), 1.5 * macs.min()):
+        # A frame whose bound is the limit may hold the optimum.
+        kept = np.sum(macs <= limit)
+        assert 0 < kept < len(frames) / 10
+        assert scanned(task, limit).mappings == kept * of_frame
+    assert scanned(task).ruled_out == 0
 
 
 def test_the_size_of_many_frames_is_estimated() -> None:
@@ -181,7 +158,7 @@ def test_the_size_of_many_frames_is_estimated() -> None:
     space = MapSpace(layer, Hardware(12), tiles="divisors")
     choices = [range(parameter.choices) for parameter in space.parameters]
     enumeration = Enumeration(space, choices, ignores_still_loops=True)
-    units = (enumeration.unit(index) for index in range(enumeration.units))
-    counted = sum(map(enumeration.count, units))
+    units = map(enumeration.unit, range(enumeration.units))
+    counted = sum(len(points) for unit in units for points, _ in enumeration.batches(unit))
     assert enumeration.frames > 100_000
     assert abs(enumeration.size() / counted - 1) < 0.03

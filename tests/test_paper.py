@@ -138,7 +138,7 @@ def test_finished_searches_are_not_run_again_and_jobs_change_no_result(out: Path
     untimed = {"seconds": 0, "model_seconds": 0, "digest": ""}
     assert json.loads(after[lost]) | untimed == json.loads(before[lost]) | untimed
     again = tree(out / "results/table3")
-    assert {name for name in results if again[name] != results[name]} == {"about.json"}
+    assert {name for name in results if again[name] != results[name]} <= {"about.json"}
 
 
 @pytest.mark.usefixtures("few")

@@ -99,7 +99,7 @@ def test_best_mapping_scores_the_same_when_evaluated_from_its_files(finished: Pa
 
 def test_the_picture_shows_the_run(finished: Path) -> None:
     svg = (finished / "convergence.svg").read_text()
-    for text in ("lower bound", "random", "ga", "resnet18_l2 on paper: edp", "evaluations"):
+    for text in ("lower bound", "random", "ga", "resnet18_l2 on unlimited: edp", "evaluations"):
         assert f"<!-- {text} -->" in svg
 
 

@@ -1,37 +1,26 @@
-"""The clustering of one layer's parameters: collect samples, group, doubt, write and draw."""
+"""The clustering of one layer's parameters: collect samples, group them, write and draw."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from rich.table import Table
 
-from clustering import (
-    AGENTS,
-    LINKAGES,
-    MEASURES,
-    Clustering,
-    ClusteringError,
-    Samples,
-    cluster,
-)
+from clustering import AGENTS, LINKAGES, MEASURES, Clustering, ClusteringError, Samples, cluster
 from clustering.stability import stability
 from experiments import cli
 from experiments.cluster.plots import draw_clustering
-from experiments.datasets import Collected, collect, default_cache
+from experiments.datasets import collect, default_cache
 from experiments.files import RecordError, make_directory, safe_name, write_text
 from experiments.flags import UsageError, option
-from experiments.goals import Goal, ProblemConfig, find_mappers, make_goal, require_fit
-from experiments.progress import Bar, best_note
+from experiments.goals import Goal, ProblemConfig, make_goal, require_fit
+from experiments.progress import Bar
 from experiments.tables import new_table, print_table
 from maestro_env.errors import UnknownNameError
-from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import find_hardware
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.workloads import find_layer
@@ -82,9 +71,13 @@ class ClusterConfig(ProblemConfig, _Samples):
 def execute(config: ClusterConfig) -> int:
     """Collect, group, write, print, and return the exit status."""
     goal = _resolve(config)
-    if warning := goal.problem.stride_warning():
+    problem = goal.problem
+    if warning := problem.stride_warning():
         print(f"warning: {warning}", file=sys.stderr)
-    collected = _collect(config, goal)
+    cache = default_cache() if config.cache is None else Path(config.cache)
+    bar = Bar(config.policy, config.samples)
+    collected = collect(goal, config.policy, config.samples, config.seed, cache, bar)
+    samples = collected.samples
     if collected.complaint:
         print(f"warning: {collected.complaint}", file=sys.stderr)
     grouping = partial(
@@ -95,14 +88,25 @@ def execute(config: ClusterConfig) -> int:
         linkage=config.linkage,
         fraction=config.fraction,
     )
-    with refusing(f"no groups from {config.samples} samples of {goal.problem.layer}"):
-        found = grouping(collected.samples)
-    doubts = _stability(collected.samples, grouping, config.seed)
+    with refusing(f"no groups from {config.samples} samples of {problem.layer}"):
+        found = grouping(samples)
+    doubts = _stability(samples, grouping, config.seed)
+    title = f"{problem.layer} on {problem.hardware.name}"
     with cli.deferred():
-        path = _write(config, goal, found)
-    print_table(_table(found, f"{goal.problem.layer} on {goal.problem.hardware.name}"))
-    for line in (*_facts(config, found), doubts, _ledger(config, collected)):
-        print(line)
+        path = _path(config, goal)
+        draw_clustering(found, path.with_suffix(".png"), f"{title}: {goal.objective.name}")
+        # Last, so that groups that can be used are complete.
+        write_text(path, found.groups.to_json())
+    table = new_table(f"Agents of {title}", ("agent", "parameters"), ())
+    for agent, names in found.groups.items():
+        table.add_row(agent, ", ".join(names))
+    print_table(table)
+    search = f"policy {config.policy}, seed {config.seed}"
+    if collected.spent:
+        ledger = f"{collected.spent:,} spent ({search}), kept in {collected.path}"
+    else:
+        ledger = f"0 spent, {len(samples):,} from {collected.path} ({search})"
+    print(*_facts(config, found), f"stability: {doubts}", f"samples: {ledger}", sep="\n")
     print(f"groups: {path}\nplot: {path.with_suffix('.png')}")
     return 0
 
@@ -115,7 +119,7 @@ def _resolve(config: ClusterConfig) -> Goal:
     """
     hardware = find_hardware(config.hardware)
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
-    if find_mappers("--policy", config.policy) != (config.policy,):
+    if config.policy == "all" or "," in config.policy:
         raise UsageError(f"--policy {config.policy}: allowed: one of {', '.join(MAPPERS)}")
     require_fit([config.policy], [goal.problem.space])
     if config.agents is not None and config.threshold is not None:
@@ -143,56 +147,27 @@ def _require_free(path: Path) -> None:
             raise RecordError(f"{each} exists: give another --out")
 
 
-def _collect(config: ClusterConfig, goal: Goal) -> Collected:
-    # Samples that are there already have no bar.
-    with ExitStack() as shown:
-        bar: Bar | None = None
-
-        def follow(evaluator: Evaluator) -> None:
-            nonlocal bar
-            if bar is None:
-                bar = shown.enter_context(Bar(config.policy, config.samples))
-            bar.show(evaluator.used, best_note(evaluator))
-
-        cache = default_cache() if config.cache is None else Path(config.cache)
-        return collect(goal, config.policy, config.samples, config.seed, cache, follow)
-
-
-def _write(config: ClusterConfig, goal: Goal, found: Clustering) -> Path:
-    """Write the groups and their picture; return the path of the groups."""
-    layer, objective = goal.problem.layer, goal.objective.name
-    if config.out is None:
-        stem = f"{safe_name(layer.name)}-{objective}-groups"
-        path = make_directory(None, stem) / "groups.json"
-    else:
-        path = Path(config.out)
-    title = f"{layer} on {goal.problem.hardware.name}: {objective}"
-    draw_clustering(found, path.with_suffix(".png"), title)
-    # Last, so that groups that can be used are complete.
-    write_text(path, found.groups.to_json())
-    return path
-
-
-def _table(found: Clustering, title: str) -> Table:
-    table = new_table(f"Agents of {title}", ("agent", "parameters"), ())
-    for agent, names in found.groups.items():
-        table.add_row(agent, ", ".join(names))
-    return table
+def _path(config: ClusterConfig, goal: Goal) -> Path:
+    """Return the path of the groups; make the default one's directory."""
+    if config.out is not None:
+        return Path(config.out)
+    stem = f"{safe_name(goal.problem.layer.name)}-{goal.objective.name}-groups"
+    return make_directory(None, stem) / "groups.json"
 
 
 def _facts(config: ClusterConfig, found: Clustering) -> Iterator[str]:
     dependence, heights = found.dependence, found.tree.merges[:, 2]
+    names, matrix = dependence.names, dependence.matrix
     yield f"measure: {config.measure}: {MEASURES[config.measure].summary}"
     yield f"linkage: {config.linkage}: {LINKAGES[config.linkage].summary}"
-    strength = np.abs(np.triu(dependence.matrix, k=1))
+    strength = np.abs(np.triu(matrix, k=1))
     row, column = np.unravel_index(strength.argmax(), strength.shape)
-    yield (
-        f"strongest: {dependence.matrix[row, column]:.3f} between {dependence.names[row]} "
-        f"and {dependence.names[column]}"
-    )
+    yield f"strongest: {matrix[row, column]:.3f} between {names[row]} and {names[column]}"
     if len(heights):
         yield f"merges: at heights from {heights[0]:.3f} to {heights[-1]:.3f}"
-    if still := [n for n, v in zip(dependence.names, dependence.varying, strict=True) if not v]:
+    if still := [
+        name for name, varies in zip(names, dependence.varying, strict=True) if not varies
+    ]:
         yield f"without variance: {', '.join(still)}"
 
 
@@ -200,15 +175,8 @@ def _stability(samples: Samples, grouping: partial[Clustering], seed: int) -> st
     try:
         found = stability(samples, np.random.default_rng(seed), grouping)
     except ClusteringError as error:
-        return f"stability: unknown, as half the samples make no groups: {error}"
+        return f"unknown, as half the samples make no groups: {error}"
     return (
-        f"stability: groups of half the samples agree {found.with_whole:.2f} with these, "
+        f"groups of half the samples agree {found.with_whole:.2f} with these, "
         f"{found.of_halves:.2f} with those of the other half (1: the same, 0: by chance)"
     )
-
-
-def _ledger(config: ClusterConfig, collected: Collected) -> str:
-    search = f"policy {config.policy}, seed {config.seed}"
-    if collected.spent:
-        return f"samples: {collected.spent:,} spent ({search}), kept in {collected.path}"
-    return f"samples: 0 spent, {len(collected.samples):,} from {collected.path} ({search})"

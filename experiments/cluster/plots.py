@@ -48,19 +48,14 @@ def row_order(clustering: Clustering) -> list[str]:
     return names + [name for name in clustering.dependence.names if name not in names]
 
 
-def cut_height(clustering: Clustering) -> float:
-    """Return a height at which the tree falls into the agents' groups: halfway between merges."""
+def cut(clustering: Clustering) -> tuple[int, float]:
+    """Return how many merges the agents' groups need, and a height halfway to the next merge."""
     tree, heights = clustering.tree, clustering.tree.merges[:, 2]
-    merged = _merged(clustering)
+    leaves = set(tree.leaves)
+    merged = len(leaves) - sum(not leaves.isdisjoint(group) for group in clustering.groups.values())
     below = heights[merged - 1] if merged else 0.0
     above = heights[merged] if merged < len(heights) else max(_HEADROOM * below, tree.apart)
-    return float(below + above) / 2
-
-
-def _merged(clustering: Clustering) -> int:
-    """Return how many merges the cut has left."""
-    leaves = set(clustering.tree.leaves)
-    return len(leaves) - sum(not leaves.isdisjoint(group) for group in clustering.groups.values())
+    return merged, float(below + above) / 2
 
 
 def _draw_matrix(axes: Axes, clustering: Clustering, order: list[str]) -> None:
@@ -81,7 +76,7 @@ def _draw_matrix(axes: Axes, clustering: Clustering, order: list[str]) -> None:
 def _draw_tree(axes: Axes, clustering: Clustering, order: list[str]) -> None:
     """Draw every merge as three lines: two branches, and what joins them."""
     merges, leaves = clustering.tree.merges, clustering.tree.leaves
-    merged, height = _merged(clustering), cut_height(clustering)
+    merged, height = cut(clustering)
     colours = _colours(clustering, order)
     # Of every node so far: its row, its height, and the colour of its first leaf's agent.
     nodes = [(float(order.index(name)), 0.0, colours[name]) for name in leaves]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.compare.tables import LEDGER, ledger
 from experiments.csv_files import csv_text
 from experiments.standings import Checkpoints, Contest, Standing, checkpoints, standings
 from experiments.study import Study
+from experiments.study_tables import LEDGER, ledger
 from experiments.texts import printable
 
 _COLUMNS = (

@@ -8,10 +8,10 @@ from pathlib import Path
 from experiments.cells import Cell, Finished
 from experiments.compare.config import CompareConfig, resolve
 from experiments.compare.csv_tables import ledger_csv, seconds_csv, table_csv
-from experiments.compare.plots import draw
-from experiments.compare.tables import LEGEND, markdown, seconds_sheet, sheets
 from experiments.files import write_text
 from experiments.study import Study, conduct
+from experiments.study_plots import draw
+from experiments.study_tables import LEGEND, markdown, seconds_sheet, sheets
 from experiments.tables import print_table
 
 

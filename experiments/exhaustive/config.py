@@ -1,4 +1,4 @@
-"""What an enumeration is asked to do: its flags, and the objects they stand for."""
+"""The flags of an enumeration, and the objects they name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from experiments.exhaustive.enumeration import Enumeration
-from experiments.exhaustive.frame_bounds import FrameBound
+from experiments.exhaustive.loop_steps import Bound, frame_bound
 from experiments.exhaustive.restriction import restrict
 from experiments.flags import UsageError, option
 from experiments.goals import Goal, ProblemConfig, make_goal
@@ -17,6 +17,7 @@ from maestro_env.objectives import OBJECTIVES
 from maestro_env.workloads import find_layer
 
 _WITHOUT_EFFECT = ("threads", "most", "out", "resume")
+_COUNTS = ("vectors", "mappings", "units")
 
 
 @dataclass(frozen=True)
@@ -62,51 +63,39 @@ class Task:
         goal: of the enumeration.
         enumeration: of the mappings that are left.
         bound: to prune them by; None for all of them.
-        size: vectors to evaluate, more or less; frames, if they are pruned.
+        size: about how many vectors are evaluated, or frames bounded if they are pruned.
     """
 
     config: ExhaustiveConfig
     goal: Goal
     enumeration: Enumeration
-    bound: FrameBound | None
+    bound: Bound | None
     size: int
 
     def describe(self) -> dict[str, Any]:
         """Return everything that decides the result, as JSON holds it."""
         flags = asdict(self.config)
-        for name in _WITHOUT_EFFECT:
-            del flags[name]
-        counts = {
-            "vectors": self.enumeration.vectors,
-            "mappings": self.enumeration.mappings,
-            "units": self.enumeration.units,
+        return {
+            "config": {name: flags[name] for name in flags if name not in _WITHOUT_EFFECT},
+            **self.goal.describe(),
+            "enumeration": {name: getattr(self.enumeration, name) for name in _COUNTS},
         }
-        return {"config": flags, **self.goal.describe(), "enumeration": counts}
 
 
 def resolve(config: ExhaustiveConfig) -> Task:
     """Look up everything a config names, and count its mappings.
 
     Raises:
-        MaestroEnvError: a name that does not exist, names that do not go together, or more mappings
-            than ``--most``.
+        MaestroEnvError: an unknown name, names that do not go together, or more mappings than
+            ``--most``.
     """
     hardware = find_hardware(config.hardware)
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
     space = goal.problem.space
     still = find_model(goal.problem.model).ignores_still_loops
     enumeration = Enumeration(space, restrict(space, config.fix), still)
-    bound = FrameBound(goal) if config.prune else None
-    return Task(config, goal, enumeration, bound, _size(enumeration, config))
-
-
-def _size(enumeration: Enumeration, config: ExhaustiveConfig) -> int:
-    """Count what is to be done, more or less.
-
-    Raises:
-        UsageError: it is more than ``--most``.
-    """
-    # A frame is at least one vector, and of too many none can be drawn.
+    bound = frame_bound(goal) if config.prune else None
+    # Every frame has a vector or more; if there are too many, no sample of them can be drawn.
     size = enumeration.frames
     if size <= config.most and not config.prune:
         size = enumeration.size()
@@ -115,4 +104,4 @@ def _size(enumeration: Enumeration, config: ExhaustiveConfig) -> int:
             f"{enumeration.mappings:,} mappings, of which {size:,} or more are to be looked at; "
             f"--most allows {config.most:,}: --fix more parameters or raise it"
         )
-    return size
+    return Task(config, goal, enumeration, bound, size)

@@ -1,22 +1,20 @@
 """All different mappings of a restricted map space, as vectors.
 
-Vectors that decode to the same mapping are listed once: inner tiles larger than the outer one are
-clipped to it, so one of them stands for all. Where the model ignores loops of one step, so does one
-mapping for those that differ from it in the place of such loops alone. A *frame* is a vector whose
-orders are chosen last, by the loops that take more than one step.
+Vectors that decode to the same mapping are listed once: an inner tile larger than the outer one is
+clipped to it. If the model ignores loops of one step, one mapping stands for all that differ from
+it in the place of such loops alone. A *frame* is a vector whose orders are left to be chosen, by
+the loops that take more than one step; under other models a frame is simply a vector.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from experiments.exhaustive.loop_steps import moving_loops
-from experiments.exhaustive.order_classes import OrderClasses
+from experiments.exhaustive.loop_steps import Integers, moving_loops
+from experiments.exhaustive.order_classes import OrderClasses, spread
 from experiments.exhaustive.restriction import Choices
 from experiments.flags import UsageError
 from maestro_env.map_space import MapSpace, Points
@@ -27,170 +25,113 @@ _SAMPLE = 2**15
 _MOST_ENTRIES = 2**22
 
 
-@dataclass(frozen=True, eq=False)
-class Vectors:
-    """Vectors of different mappings.
-
-    Args:
-        points: int32[N, D].
-        weights: int64[N], how many mappings each stands for, itself included.
-    """
-
-    points: Points
-    weights: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class _Digit:
-    """Entries of a vector that are chosen together.
-
-    Args:
-        columns: where they stand.
-        entries: int32[columns, n], what they can be.
-    """
-
-    columns: tuple[int, ...]
-    entries: Points
-
-
 class Enumeration:
-    """The different mappings of a space, by frames that are numbered as odometers count.
+    """The different mappings of a space, by numbered frames.
 
     Args:
-        space: whose mappings they are.
+        space: of the mappings.
         choices: left to every parameter.
         ignores_still_loops: whether the place of loops of one step makes no difference.
 
     Raises:
-        UsageError: a parameter with more choices than can be listed.
+        UsageError: a parameter has more choices than can be listed.
 
     Attributes:
-        vectors: of the space.
-        mappings: different ones they decode to.
-        frames: of these mappings.
+        vectors: number of vectors in the space.
+        mappings: number of different mappings they decode to.
+        frames: number of frames of these mappings.
+        mappings_of_frame: number of mappings of each.
+        units: number of units of work, of about a second or less each.
     """
 
     def __init__(
         self, space: MapSpace, choices: Sequence[Choices], ignores_still_loops: bool
     ) -> None:
         self._space = space
-        names = [parameter.name for parameter in space.parameters]
-        self._orders = [names.index(name) for name in ("l2_order", "l1_order")]
-        self._classes: list[OrderClasses] = []
-        left = list(choices)
-        if ignores_still_loops and any(len(left[column]) > 1 for column in self._orders):
-            self._classes = [OrderClasses.of(space, left[column]) for column in self._orders]
-            for column in self._orders:
-                left[column] = left[column][:1]
-        self._digits = [_digit(space, left, columns) for columns in _joint(space)]
+        # Columns of the orders that are chosen after the frame, L2 and L1, and their classes.
+        self._orders = {
+            column: OrderClasses(space, choices[column])
+            for column, parameter in enumerate(space.parameters)
+            if ignores_still_loops and parameter.kind == "order"
+        }
+        left = [each[:1] if i in self._orders else each for i, each in enumerate(choices)]
+        self._digits = list(_digits(space, left))
+        self._shape = [len(entries) for _, entries in self._digits]
         self.vectors = math.prod(map(len, choices))
-        self.frames: int = math.prod(each.entries.shape[1] for each in self._digits)
-        merged = (len(choices[column]) // len(left[column]) for column in self._orders)
-        self._mappings_of_frame = math.prod(merged)
-        self.mappings = self.frames * self._mappings_of_frame
-        orders = math.prod(int(each.counts.max()) for each in self._classes)
-        self._step = min(_BATCH, max(_MOST_IN_UNIT // orders, 1))
-
-    @property
-    def units(self) -> int:
-        """Number of units of work, which take a second or less."""
-        return -(-self.frames // self._step)
+        self.frames = math.prod(self._shape)
+        self.mappings_of_frame = math.prod(len(choices[column]) for column in self._orders)
+        self.mappings = self.frames * self.mappings_of_frame
+        most_orders = math.prod(int(each.counts.max()) for each in self._orders.values())
+        self._step = min(_BATCH, max(_MOST_IN_UNIT // most_orders, 1))
+        self.units = -(-self.frames // self._step)
 
     def unit(self, index: int) -> Points:
         """Return the frames of a unit."""
         start = index * self._step
         return self.at(np.arange(start, min(start + self._step, self.frames)))
 
-    def mappings_before(self, unit: int) -> int:
-        """Return how many mappings the units before one have."""
-        return min(unit * self._step, self.frames) * self._mappings_of_frame
-
-    def at(self, numbers: NDArray[np.int64]) -> Points:
-        """Return the frames of these numbers."""
+    def at(self, numbers: Integers) -> Points:
+        """Return the frames with these numbers."""
         frames = np.empty((len(numbers), len(self._space.parameters)), dtype=np.int32)
-        for digit in reversed(self._digits):
-            rest = numbers // digit.entries.shape[1]
-            chosen = numbers - rest * digit.entries.shape[1]
-            for column, entries in zip(digit.columns, digit.entries, strict=True):
-                frames[:, column] = entries[chosen]
-            numbers = rest
+        places = np.unravel_index(numbers, self._shape)
+        for (columns, entries), place in zip(self._digits, places, strict=True):
+            frames[:, columns] = entries[place]
         return frames
 
-    def count(self, frames: Points) -> int:
-        """Return how many vectors the batches of frames have."""
-        if not self._classes:
-            return len(frames)
-        masks = moving_loops(self._space, frames)
-        outer, inner = (each.counts[mask] for each, mask in zip(self._classes, masks, strict=True))
-        return int(np.dot(outer, inner))
-
     def size(self) -> int:
-        """Return how many vectors there are; of many frames, by a sample of them."""
+        """Return how many vectors the batches have; of many frames, estimate it by a sample."""
         numbers = np.arange(min(self.frames, _SAMPLE))
         if self.frames > _SAMPLE:
             numbers = np.random.default_rng(0).integers(self.frames, size=_SAMPLE)
-        return self.count(self.at(numbers)) * self.frames // len(numbers)
+        _, counts = self._moving(self.at(numbers))
+        return int(counts.sum()) * self.frames // len(numbers)
 
-    def batches(self, frames: Points) -> Iterator[Vectors]:
-        """Yield the vectors of frames."""
-        if self._classes and len(frames):
-            yield from self._ordered(frames)
-        elif len(frames):
-            yield Vectors(frames, np.ones(len(frames), dtype=np.int64))
+    def batches(self, frames: Points) -> Iterator[tuple[Points, Integers]]:
+        """Yield vectors of frames, and how many mappings each one stands for, itself included.
 
-    def _ordered(self, frames: Points) -> Iterator[Vectors]:
-        """Yield frames with every order of their moving loops."""
-        outer, inner = self._classes
-        outer_moving, inner_moving = moving_loops(self._space, frames)
-        owners, ranks, weights = outer.pick(outer_moving)
-        points, inner_moving = frames[owners], inner_moving[owners]
-        points[:, self._orders[0]] = ranks
-        batch = (np.cumsum(inner.counts[inner_moving]) - 1) // _BATCH
-        for part in np.split(np.arange(len(points)), np.flatnonzero(np.diff(batch)) + 1):
-            owners, ranks, inner_weights = inner.pick(inner_moving[part])
-            rows = points[part][owners]
-            rows[:, self._orders[1]] = ranks
-            yield Vectors(rows, weights[part][owners] * inner_weights)
+        Args:
+            frames: int32[N, D]; every order that the model tells apart is listed for each.
+        """
+        moving, counts = self._moving(frames)
+        batch = (np.cumsum(counts) - counts) // _BATCH
+        for part in np.split(np.arange(len(frames)), np.flatnonzero(np.diff(batch)) + 1):
+            owners, points, weights = part, frames[part], np.ones(len(part), dtype=np.int64)
+            for column, classes in self._orders.items():
+                places, ranks, sizes = classes.pick(moving[column][owners])
+                owners, points, weights = owners[places], points[places], weights[places] * sizes
+                points[:, column] = ranks
+            yield points, weights
 
-
-def _joint(space: MapSpace) -> Iterator[tuple[int, ...]]:
-    """Yield the columns that are chosen together: an inner tile with its outer one."""
-    inner = {outer: inner for inner, outer in space.clipped_columns}
-    for column in range(len(space.parameters)):
-        if column in inner:
-            yield column, inner[column]
-        elif column not in inner.values():
-            yield (column,)
+    def _moving(self, frames: Points) -> tuple[dict[int, Integers], Integers]:
+        """Return the masks of moving loops by column of the order, and the vectors per frame."""
+        counts = np.ones(len(frames), dtype=np.int64)
+        masks = moving_loops(self._space, frames) if self._orders else ()
+        for classes, moving in zip(self._orders.values(), masks, strict=True):
+            counts *= classes.counts[moving]
+        return dict(zip(self._orders, masks, strict=True)), counts
 
 
-def _digit(space: MapSpace, left: Sequence[Choices], columns: tuple[int, ...]) -> _Digit:
-    """Make the digit of columns that are chosen together.
+def _digits(space: MapSpace, left: Sequence[Choices]) -> Iterator[tuple[list[int], Points]]:
+    """Yield columns that are filled together, and all their entries, int32[n, columns].
 
-    Raises:
-        UsageError: it has more entries than can be listed.
+    These are an outer tile and an inner one clipped to it, or any other parameter alone.
     """
-    names = [space.parameters[column].name for column in columns]
-    for name, column in zip(names, columns, strict=True):
-        _require_few(name, len(left[column]))
-    outer, *inner = (np.array(left[column], dtype=np.int32) for column in columns)
-    entries = _clipped(outer, inner[0], " with ".join(names)) if inner else outer[np.newaxis]
-    return _Digit(columns, entries)
-
-
-def _clipped(outer: Points, inner: Points, names: str) -> Points:
-    """Return the different pairs of an outer choice and an inner one clipped to it, int32[2, n].
-
-    Raises:
-        UsageError: there are more than can be listed.
-    """
-    smaller = np.searchsorted(inner, outer)
-    counts = smaller + (smaller < len(inner))
-    _require_few(names, int(counts.sum()))
-    owners = np.repeat(np.arange(len(outer)), counts)
-    place = np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
-    # What is not smaller is equal or clipped, the same either way.
-    chosen = np.append(inner, 0)[place]
-    return np.stack([outer[owners], np.where(place < smaller[owners], chosen, outer[owners])])
+    names = [parameter.name for parameter in space.parameters]
+    for name, choices in zip(names, left, strict=True):
+        _require_few(name, len(choices))
+    entries = [np.array(choices, dtype=np.int32) for choices in left]
+    pairs = {outer: inner for inner, outer in space.clipped_columns}
+    for column, outer in enumerate(entries):
+        if column in pairs:
+            inner = entries[pairs[column]]
+            # All inner tiles below the outer one, and one that is equal to it or clipped.
+            counts = np.minimum(np.searchsorted(inner, outer) + 1, len(inner))
+            _require_few(f"{names[column]} with {names[pairs[column]]}", int(counts.sum()))
+            owners, places = spread(counts)
+            joined = np.stack([outer[owners], np.minimum(inner[places], outer[owners])], axis=1)
+            yield [column, pairs[column]], joined
+        elif column not in pairs.values():
+            yield [column], outer[:, np.newaxis]
 
 
 def _require_few(what: str, choices: int) -> None:

@@ -1,88 +1,102 @@
-"""How the loops of many mappings deal out their work: which take steps, what one PE gets."""
+"""How the loops of mappings share out their work: which take steps, and what one PE gets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.flags import UsageError
+from experiments.goals import Goal
 from maestro_env.map_space import MapSpace, Parameter, Points
+from maestro_env.objectives import OBJECTIVES, latency_bound
 
 Integers = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """How a level of N mappings cuts a dimension.
-
-    Args:
-        tile: int64[N], indices a unit gets at a time.
-        units: int64[N], units that get tiles at a time; 1 where the loop is not parallel.
-    """
-
-    tile: Integers
-    units: Integers
-
-    def steps(self, extent: Integers) -> Integers:
-        """Return the steps of the loop over an extent."""
-        return -(-extent // (self.tile * self.units))
-
-    def last(self, extent: Integers) -> Integers:
-        """Return what the first unit gets in the last step."""
-        left = extent - (self.steps(extent) - 1) * self.tile * self.units
-        return np.minimum(self.tile, left)
+Bound = Callable[[Points], NDArray[np.float64]]
+_Cut = tuple[Integers, Integers]
 
 
 def moving_loops(space: MapSpace, points: Points) -> tuple[Integers, Integers]:
-    """Return which loops of L2 and of L1 take more than one step, of int32[N, D] vectors.
+    """Return which loops of L2 and of L1 take more than one step, as masks, int64[N] each.
 
-    A dimension is the bit that is its place among the space's extents.
+    Bit i stands for the i-th of the space's extents.
     """
     outer_moving, inner_moving = np.zeros((2, len(points)), dtype=np.int64)
-    for bit, (extent, outer, inner) in enumerate(_cuts(space, points)):
-        outer_moving |= (outer.tile * outer.units < extent).astype(np.int64) << bit
-        inner_moving |= (inner.tile * inner.units < outer.tile).astype(np.int64) << bit
+    for bit, (extent, (tile, stride), (_, inner_stride)) in enumerate(_cuts(space, points)):
+        outer_moving |= (stride < extent).astype(np.int64) << bit
+        inner_moving |= (inner_stride < tile).astype(np.int64) << bit
     return outer_moving, inner_moving
 
 
-def first_pe_macs(space: MapSpace, points: Points) -> NDArray[np.float64]:
-    """Return the MACs of the first PE, float64[N], of int32[N, D] vectors.
+def frame_bound(goal: Goal) -> Bound:
+    """Return the function that bounds frames, int32[N, D] to float64[N], whatever their orders.
 
-    It is busy whenever another is, so no mapping takes fewer cycles than it needs for them.
+    Raises:
+        UsageError: an objective without such a bound, or figures that may be unphysical.
+    """
+    if not goal.objective.of_latency:
+        allowed = ", ".join(each.name for each in OBJECTIVES.values() if each.of_latency)
+        raise UsageError(
+            f"--prune: the bound of {goal.objective.name} rules nothing out; allowed: {allowed}"
+        )
+    if goal.lower_bound is None:
+        raise UsageError(
+            "--prune: figures without the guard, and csv energy, have no lower bound: "
+            "leave out --no-guard and --energy"
+        )
+    space, layer, hardware = goal.problem.space, goal.problem.layer, goal.problem.hardware
+    per_cycle = goal.lower_bound / latency_bound(layer, hardware)
+    return lambda frames: first_pe_macs(space, frames) / hardware.simd_lanes * per_cycle
+
+
+def first_pe_macs(space: MapSpace, points: Points) -> NDArray[np.float64]:
+    """Return the MACs of the first PE, float64[N].
+
+    This PE is busy whenever another one is, so no mapping is faster than its MACs.
     """
     macs = np.ones(len(points))
-    for extent, outer, inner in _cuts(space, points):
-
-        def share(tile: Integers, inner: Cut = inner) -> Integers:
-            return (inner.steps(tile) - 1) * inner.tile + inner.last(tile)
-
-        macs *= (outer.steps(extent) - 1) * share(outer.tile) + share(outer.last(extent))
+    for extent, (tile, stride), inner in _cuts(space, points):
+        full_steps, rest = np.divmod(extent, stride)
+        last_tile = np.minimum(rest, tile)
+        macs *= full_steps * _first_share(tile, inner) + _first_share(last_tile, inner)
     return macs
 
 
-def _cuts(space: MapSpace, points: Points) -> Iterator[tuple[Integers, Cut, Cut]]:
-    """Yield the extent of every dimension, and how L2 and L1 cut it."""
-    columns = {parameter.name: index for index, parameter in enumerate(space.parameters)}
+def _first_share(extent: Integers, cut: _Cut) -> Integers:
+    """Return how many indices of an extent the first unit gets."""
+    tile, stride = cut
+    full_steps, rest = np.divmod(extent, stride)
+    return full_steps * tile + np.minimum(rest, tile)
+
+
+def _cuts(space: MapSpace, points: Points) -> Iterator[tuple[int, _Cut, _Cut]]:
+    """Yield every dimension's extent, and how L2 and L1 cut it.
+
+    A cut is the tile of one unit and the stride of one step, which is the tiles of all units.
+    """
+    chosen = {
+        parameter.name: points[:, column].astype(np.int64)
+        for column, parameter in enumerate(space.parameters)
+    }
 
     def sizes(size: Parameter | int) -> Integers:
         if isinstance(size, int):
-            return np.full(len(points), size, dtype=np.int64)
-        chosen = points[:, columns[size.name]].astype(np.int64)
-        return chosen + 1 if isinstance(size.values, range) else np.array(size.values)[chosen]
+            return np.full(len(points), size)
+        if isinstance(size.values, range):
+            return chosen[size.name] + 1
+        return np.array(size.values, dtype=np.int64)[chosen[size.name]]
 
     cluster = sizes(space.cluster)
     units = {"l2": space.hardware.num_pes // cluster, "l1": cluster}
 
-    def cut(level: str, dim: str, most: Integers) -> Cut:
-        tile = np.minimum(sizes(space.tile(level, dim)), most)
+    def cut(level: str, dim: str, extent: Integers | int) -> _Cut:
+        tile = np.minimum(sizes(space.tile(level, dim)), extent)
         if dim not in space.parallel_dims:
-            return Cut(tile, np.ones_like(tile))
-        parallel = points[:, columns[f"{level}_parallel"]] == space.parallel_dims.index(dim)
-        return Cut(tile, np.where(parallel, units[level], 1))
+            return tile, tile
+        parallel = chosen[f"{level}_parallel"] == space.parallel_dims.index(dim)
+        return tile, np.where(parallel, tile * units[level], tile)
 
-    for dim, size in space.extents.items():
-        extent = np.full(len(points), size, dtype=np.int64)
+    for dim, extent in space.extents.items():
         outer = cut("l2", dim, extent)
-        yield extent, outer, cut("l1", dim, outer.tile)
+        yield extent, outer, cut("l1", dim, outer[0])

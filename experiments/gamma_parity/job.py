@@ -1,12 +1,10 @@
-"""Searches on the layers GAMMA's own program was measured on, beside what it found."""
+"""Searches on the layers that GAMMA's own program was measured on, beside its results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from rich.table import Table
 
 from experiments.flags import option
 from experiments.goals import require_fit
@@ -22,43 +20,22 @@ from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 
 HARDWARE, MODEL, ENERGY = "unlimited", "maestro", "csv"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What GAMMA's program found on one layer for one objective.
-
-    Args:
-        layer: text of the layer.
-        objective: what it minimised, with the energy of MAESTRO's CSV.
-        found: samples to the best value after that many, of each of three seeds.
-    """
-
-    layer: str
-    objective: str
-    found: dict[int, tuple[float, float, float]]
-
-
 _SMALL = "conv:K=16,C=32,Y=112,X=112,R=1,S=1"
 _LARGE = "conv:K=64,C=64,Y=224,X=224,R=3,S=3"
 
+# The best value after so many samples, of each of three seeds, by layer and objective.
 # GAMMA 3d6caf8 calling the MAESTRO binary 4eb08d1: 1024 PEs, buffers and bandwidth unlimited, two
 # levels, tiles of R and S full, population 100, 200 generations, ties broken by energy, other
 # arguments as by default. Its samples count the elites it evaluates again.
-ORIGINAL = (
-    Measured(_SMALL, "latency", {2_000: (3529, 3865, 2897), 20_000: (2689, 2365, 2273)}),
-    Measured(
-        _SMALL, "edp", {2_000: (1.994e7, 1.768e7, 2.515e7), 20_000: (1.014e7, 1.038e7, 1.138e7)}
-    ),
-    Measured(
-        _LARGE, "latency", {2_000: (944801, 892825, 864009), 20_000: (578349, 572837, 563049)}
-    ),
-    Measured(
-        _LARGE,
-        "edp",
-        {2_000: (4.903e10, 6.621e10, 3.985e10), 20_000: (2.997e10, 3.333e10, 3.379e10)},
-    ),
-)
+ORIGINAL: dict[tuple[str, str], dict[int, tuple[float, float, float]]] = {
+    (_SMALL, "latency"): {2_000: (3529, 3865, 2897), 20_000: (2689, 2365, 2273)},
+    (_SMALL, "edp"): {2_000: (1.994e7, 1.768e7, 2.515e7), 20_000: (1.014e7, 1.038e7, 1.138e7)},
+    (_LARGE, "latency"): {2_000: (944801, 892825, 864009), 20_000: (578349, 572837, 563049)},
+    (_LARGE, "edp"): {
+        2_000: (4.903e10, 6.621e10, 3.985e10),
+        20_000: (2.997e10, 3.333e10, 3.379e10),
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -70,98 +47,59 @@ class ParityConfig:
     seed: int = option(0, "the first seed; the others count up from it")
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The best of several seeds after some samples against those of the original.
-
-    Args:
-        original: float64[3].
-        ours: float64[S], infinite where nothing valid was found.
-    """
-
-    original: Floats
-    ours: Floats
-
-    @property
-    def median_holds(self) -> bool:
-        """Whether our median is no worse than their worst."""
-        return bool(np.median(self.ours) <= self.original.max())
-
-    @property
-    def best_holds(self) -> bool:
-        """Whether our best is no worse than their median."""
-        return bool(self.ours.min() <= np.median(self.original))
-
-
 def execute(config: ParityConfig) -> int:
     """Search, print, and return the exit status."""
-    require_fit([config.mapper], map(_space, ORIGINAL))
-    rows = []
-    for measured in ORIGINAL:
-        name = f"{measured.layer} {measured.objective}"
-        with Bar(name, max(measured.found) * config.seeds) as bar:
-            rows += [(measured, *each) for each in _compare(measured, config, bar)]
-    print_table(_table(rows, config))
-    return 0 if all(each.median_holds and each.best_holds for _, _, each in rows) else 1
-
-
-def _compare(measured: Measured, config: ParityConfig, bar: Bar) -> Iterator[tuple[int, Verdict]]:
-    seeds = range(config.seed, config.seed + config.seeds)
-    searches = (_search(measured, config.mapper, seed, bar, seed - seeds[0]) for seed in seeds)
-    bests = np.stack(list(searches))
-    for samples, found in measured.found.items():
-        yield samples, Verdict(np.array(found), bests[:, samples - 1])
-
-
-def _search(measured: Measured, mapper: str, seed: int, bar: Bar, before: int) -> Floats:
-    """Return the best so far after every sample of one search, which some came before."""
-    samples = max(measured.found)
-
-    def follow(evaluator: Evaluator) -> None:
-        bar.show(before * samples + evaluator.used, best_note(evaluator))
-
-    problem = Problem(_space(measured), MODEL, guard=False)
-    objective = find_objective(measured.objective, ENERGY)
-    evaluator = Evaluator(problem, objective, samples, on_batch=follow)
-    return best_so_far(run_search(evaluator, mapper, seed).values)
-
-
-def _space(measured: Measured) -> MapSpace:
-    return MapSpace(find_layer(measured.layer), find_hardware(HARDWARE))
-
-
-def _table(rows: list[tuple[Measured, int, Verdict]], config: ParityConfig) -> Table:
-    last = config.seed + config.seeds - 1
+    require_fit([config.mapper], (_space(layer) for layer, _ in ORIGINAL))
     table = new_table(
-        f"{config.mapper}, seeds {config.seed} to {last}, against three seeds of GAMMA's program: "
-        f"hardware {HARDWARE}, {MODEL} without guard, energy {ENERGY}",
+        f"{config.mapper}, seeds {config.seed} to {config.seed + config.seeds - 1}, against three "
+        f"seeds of GAMMA's program: hardware {HARDWARE}, {MODEL} without guard, energy {ENERGY}",
         ("layer", "objective"),
         (
-            "samples",
-            *("GAMMA", "", ""),
-            "our median",
-            "against\ntheir worst",
-            "our best",
-            "against\ntheir median",
+            *("samples", "GAMMA", "", ""),
+            *("our median", "against\ntheir worst", "our best", "against\ntheir median"),
         ),
     )
-    for measured, samples, each in rows:
-        table.add_row(
-            measured.layer.removeprefix("conv:"),
-            measured.objective,
-            f"{samples:,}",
-            *(_figure(value) for value in each.original),
-            _figure(float(np.median(each.ours))),
-            _verdict(each.median_holds),
-            _figure(each.ours.min()),
-            _verdict(each.best_holds),
-        )
-    return table
+    status = 0
+    for (layer, objective), found in ORIGINAL.items():
+        bests = _search(layer, objective, max(found), config)
+        for samples, theirs in found.items():
+            ours = bests[:, samples - 1]
+            median_holds, best_holds = holds(ours, np.array(theirs))
+            table.add_row(
+                *(layer.removeprefix("conv:"), objective, f"{samples:,}", *map(_figure, theirs)),
+                *(_figure(float(np.median(ours))), "as good" if median_holds else "worse"),
+                *(_figure(ours.min()), "as good" if best_holds else "worse"),
+            )
+            status |= not (median_holds and best_holds)
+    print_table(table)
+    return status
+
+
+def holds(ours: Floats, theirs: Floats) -> tuple[bool, bool]:
+    """Say whether our median is no worse than their worst, and our best than their median."""
+    median = bool(np.median(ours) <= theirs.max())
+    return median, bool(ours.min() <= np.median(theirs))
+
+
+def _search(layer: str, objective: str, samples: int, config: ParityConfig) -> Floats:
+    """Return the best so far after every sample of each seed's search, float64[seeds, samples]."""
+    problem = Problem(_space(layer), MODEL, guard=False)
+    curves: list[Floats] = []
+    with Bar(f"{layer} {objective}", samples * config.seeds) as bar:
+
+        def follow(evaluator: Evaluator) -> None:
+            bar.show(len(curves) * samples + evaluator.used, best_note(evaluator))
+
+        for seed in range(config.seed, config.seed + config.seeds):
+            minimised = find_objective(objective, ENERGY)
+            evaluator = Evaluator(problem, minimised, samples, on_batch=follow)
+            curves.append(best_so_far(run_search(evaluator, config.mapper, seed).values))
+    return np.stack(curves)
+
+
+def _space(layer: str) -> MapSpace:
+    return MapSpace(find_layer(layer), find_hardware(HARDWARE))
 
 
 def _figure(value: float) -> str:
     return f"{value:,.0f}" if value < 10**6 else f"{value:.3e}"
-
-
-def _verdict(holds: bool) -> str:
-    return "as good" if holds else "worse"

@@ -14,8 +14,9 @@ from clustering import Samples
 from experiments.cell_pool import run_cells
 from experiments.cells import Cell, Versions, Work, read_cell
 from experiments.cells import Finished as Finished
+from experiments.claims import claimed, remove_abandoned
 from experiments.datasets import collect
-from experiments.files import distinct_name, ensure_directory, read_json, write_json
+from experiments.files import distinct_name, read_json, write_json
 from experiments.goal_files import check_goal, write_goal
 from experiments.goals import Goal, ProblemConfig, make_goal
 from experiments.readback import check_same
@@ -88,14 +89,15 @@ def open_directory(out: Path, runs: Sequence[Run]) -> None:
     }
     goals = {(out / run.setting, run.layer, run.objective): goal(run) for run in runs}
     path = out / _MAPPERS
-    begun = read_json(path) if path.exists() else {}
-    check_same(path, begun, {name: mappers[name] for name in mappers if name in begun})
-    for place, found in goals.items():
-        check_goal(*place, found)
-    ensure_directory(out)
-    write_json(path, begun | mappers)
-    for place, found in goals.items():
-        write_goal(*place, found)
+    remove_abandoned(out)
+    with claimed(path):
+        begun = read_json(path) if path.exists() else {}
+        check_same(path, begun, {name: mappers[name] for name in mappers if name in begun})
+        for place, found in goals.items():
+            check_goal(*place, found)
+        write_json(path, begun | mappers)
+        for place, found in goals.items():
+            write_goal(*place, found)
 
 
 def read(out: Path, runs: Iterable[Run]) -> dict[Run, Finished]:

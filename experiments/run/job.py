@@ -12,8 +12,6 @@ import numpy as np
 
 from experiments import cli
 from experiments.cells import Cell, Finished, trace_path
-from experiments.compare.plots import draw_convergence
-from experiments.compare.tables import ledger_sheet, problem_sheet, seconds_sheet
 from experiments.files import read_json, safe_name, write_json
 from experiments.flags import option
 from experiments.goals import MAPPERS_HELP, Goal
@@ -22,6 +20,8 @@ from experiments.readback import check_same
 from experiments.standings import Contest
 from experiments.stats import iqm
 from experiments.study import Study, StudyConfig, conduct, make_study
+from experiments.study_plots import draw_convergence
+from experiments.study_tables import ledger_sheet, problem_sheet, seconds_sheet
 from experiments.tables import layers_table, print_table
 from experiments.traces import join_traces
 from maestro_env.objectives import OBJECTIVES

@@ -15,6 +15,9 @@ void Box::open(const Partition& partition, int level, const TiledLevel& tiled, c
   list_loops(partition, level, key);
   list_movers(tiled);
   measure_tiles();
+}
+
+void Box::measure_kept() {
   for (int m = movers_; m-- > 0;) {
     Mover& mover = mover_[m];
     if ((mover.changed & set_of(kInputSingles)) != 0) break;

@@ -70,6 +70,8 @@ class Box {
   explicit Box(const LoopNest& nest);
 
   void open(const Partition& partition, int level, const TiledLevel& tiled, const BoxKey& key);
+  // For `fetched`.
+  void measure_kept();
 
   // Outermost first.
   int movers() const { return movers_; }

@@ -30,6 +30,7 @@ using Cut = BasicCut<Count>;
 // Extents fit 32 bits, whose divisions are cheaper.
 GYM_INLINE Count chunks_of(Count whole, Count part) {
   if (part >= whole) return 1;
+  if (part == 1) return whole;
   return (static_cast<std::uint32_t>(whole) - 1) / static_cast<std::uint32_t>(part) + 1;
 }
 GYM_INLINE Wide chunks_of(Wide whole, Wide part) { return ceil_div(whole, part); }

@@ -1,6 +1,8 @@
 #include "timer.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "../integers.hpp"
 
@@ -154,12 +156,30 @@ std::int64_t Timer::run(const Tiling& tiling, Detail detail, Profile& profile) {
   pes_never_wait_ = tiling.levels > 1 && pes_never_wait();
   if (detail == Detail::rows) return evaluate<true>(0, BoxKey{}, profile);
   if (pes_never_wait_ && never_queues_ && tiling.levels == 2) return compute_all(profile);
-  const std::int64_t cycles = evaluate<false>(0, BoxKey{}, profile);
-  const Box& box = frame_[0].box;
+  return cost(profile);
+}
+
+// Cycles and ends of the profile. If words come as fast as the fastest step, none need be counted.
+std::int64_t Timer::cost(Profile& profile) {
+  auto& [box, tables] = frame_[0];
+  box.open(partition_, 0, tiling_->level[0], BoxKey{});
+  time_units(0);
   profile.array_tile = box.words(0);
   profile.first_in = profile.array_tile.fetched();
   profile.last_out = box.output(box.last());
-  return cycles;
+  const std::int64_t fill = network_.cycles(profile.first_in);
+  const std::int64_t longest = std::max(fill, network_.cycles(profile.array_tile.output));
+  const std::span<const std::int64_t> compute(tables.compute.data(), box.states());
+  if (longest > *std::min_element(compute.begin(), compute.end())) {
+    box.measure_kept();
+    return Walk<false>(network_, box, tables).run(profile);
+  }
+  box.fill(tables.times, [&box = box](LoopId id) -> std::array<std::int64_t, 2> {
+    const std::int64_t steps = box.loop(id).cut.steps;
+    return {steps - 1, box.at_last(0, id) ? steps : 1};
+  });
+  const std::int64_t ends = fill + network_.cycles(profile.last_out);
+  return std::inner_product(compute.begin(), compute.end(), tables.times.begin(), ends);
 }
 
 // Where no step waits for words, the steps of a cluster and those of all are sums along each loop.
@@ -186,6 +206,7 @@ template <bool top>
 std::int64_t Timer::evaluate(int j, const BoxKey& key, Profile& profile) {
   Frame& frame = frame_[j];
   frame.box.open(partition_, j, tiling_->level[j], key);
+  frame.box.measure_kept();
   time_units(j);
   return Walk<top>(network_, frame.box, frame.tables).run(profile);
 }

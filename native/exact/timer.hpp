@@ -62,6 +62,7 @@ class Timer {
   bool innermost(int j) const { return j + 1 == tiling_->levels; }
   bool pes_never_wait() const;
   std::int64_t compute_all(Profile& profile) const;
+  std::int64_t cost(Profile& profile);
   void time_units(int j);
   void time_pes(const TiledLevel& level, Frame& frame) const;
   void time_clusters_that_never_wait(int j);

@@ -35,9 +35,7 @@ GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling, D
   size_buffers(problem, tiling, findings);
   const Movers movers(problem, partition);
   const bool costs = detail == Detail::costs;
-  if (costs && problem.never_queues) {
-    findings.onchip_cycles = compute_all(problem, movers, findings.profile);
-  } else {
+  if (!costs || any(right & ~compute_all(problem, movers, findings))) {
     Walk(problem, movers, !costs).run(findings.onchip_cycles, findings.profile);
   }
   BasicReport<Wide> report;

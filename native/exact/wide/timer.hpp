@@ -85,25 +85,36 @@ class Movers {
   std::array<Mover, kMaxLoops> mover_;
 };
 
-// Cycles and ends of the profile where networks never queue: see Timer::compute_all.
-GYM_INLINE Wide compute_all(const Problem& problem, const Movers& movers,
-                            BasicProfile<Wide>& profile) {
+GYM_INLINE Wide cycles_of(const Problem& problem, Wide words) {
+  const Wide latency = number<Wide>(problem.hardware.noc_latency);
+  if (problem.never_queues) return latency;
+  return latency + floor_div(words - 1, number<Wide>(problem.hardware.noc_bw));
+}
+
+// Cycles and ends of the profile, right where words come as fast as the fastest step: see
+// Timer::cost.
+GYM_INLINE WideFlag compute_all(const Problem& problem, const Movers& movers,
+                                BasicFindings<Wide>& findings) {
   const Wide one = number<Wide>(1);
   BasicTileWords<Wide> first = whole_words(problem);
-  Wide cycles = number<Wide>(problem.window), steps = one, last = one;
+  Wide cycles = number<Wide>(problem.window), fewest = cycles, steps = one, last = one;
   for (int m = 0; m < movers.count(); ++m) {
     const Mover& mover = movers[m];
     cycles *= (mover.steps - 1) * mover.compute[0] + mover.compute[1];
+    fewest *= least(mover.compute[0], mover.compute[1]);
     steps *= mover.steps;
     first.input *= mover.words[0].input;
     first.filter *= mover.words[0].filter;
     first.output *= mover.words[0].output;
     last *= mover.words[1].output;
   }
-  profile.array_tile = first;
-  profile.first_in = first.fetched();
-  profile.last_out = last;
-  return cycles + 2 * static_cast<double>(problem.hardware.noc_latency) * (steps + 1);
+  findings.profile.array_tile = first;
+  findings.profile.first_in = first.fetched();
+  findings.profile.last_out = last;
+  const Wide passing = number<Wide>(2 * problem.hardware.noc_latency);
+  const Wide fill = cycles_of(problem, first.fetched());
+  findings.onchip_cycles = fill + cycles + passing * steps + cycles_of(problem, last);
+  return most(fill, cycles_of(problem, first.output)) <= fewest + passing;
 }
 
 // Goes through every kind of step of the top level, with how often it occurs (E4.5). Every loop has
