@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from clustering import AGENTS, Clustering, Dependence, cluster
-from clustering.cut import cut_at, cut_to_agents
-from clustering.grouping import agglomerate
 from clustering.stability import stability
+from clustering.tree import agglomerate, cut_at, cut_to_agents
 from experiments.cluster.plots import draw_clustering
 from experiments.paper.frame import Item, Places, Row, Rows, Scale
 from experiments.paper.ledger import Finished, Run, samples_of
