@@ -16,8 +16,9 @@ from clustering.cut import cut_at, cut_to_agents
 from clustering.grouping import agglomerate
 from clustering.stability import stability
 from experiments.cluster.plots import draw_clustering
-from experiments.paper.frame import Item, Places, Row, Rows, Scale
+from experiments.paper.frame import Item, Places, Scale
 from experiments.paper.ledger import Finished, Run, samples_of
+from experiments.paper.rows import Row, Rows
 
 _PAIRS, _GROUPINGS = "pairs.csv", "groupings.csv"
 _RUN = Run("mobilenetv2_l2", "latency", "random", seed=0, samples=0)

@@ -11,7 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
 from experiments.files import RecordError, ensure_directory, read_json, write_text
 from experiments.paper.config import ITEMS, Plan
-from experiments.paper.frame import Item, Verdict, everywhere
+from experiments.paper.frame import Item
+from experiments.paper.verdicts import Verdict, everywhere
 
 ABOUT = "about.json"
 """Beside an item's result files: where they come from."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.paper.frame import Item, Places, Row, Scale
+from experiments.paper.frame import Item, Places, Scale
 from experiments.paper.ledger import Finished, Run
+from experiments.paper.rows import Row
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace, equation_1
 from maestro_env.workloads import find_layer
