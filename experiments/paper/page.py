@@ -20,8 +20,6 @@ ABOUT = "about.json"
 _TEMPLATE = "results.md.j2"
 _HOUR = 3600
 _VERDICTS = {True: "Holds", False: "Does not hold", None: "Not decided"}
-_NUMBERS = ("asked", "finished", "evaluations", "warm_up", "seconds", "own_seconds")
-_TALLIES = ("missing", "commit", "processor", "date")
 
 
 def write_page(plan: Plan) -> None:
@@ -56,7 +54,7 @@ def _shown(plan: Plan, item: Item) -> dict[str, Any] | None:
     Raises:
         RecordError: its results cannot be read.
     """
-    about = read_about(item.file(plan.results, ABOUT))
+    about = _read_about(item.file(plan.results, ABOUT))
     if about is None:
         return None
     places = plan.places(item)
@@ -77,7 +75,7 @@ def _shown(plan: Plan, item: Item) -> dict[str, Any] | None:
     return {**shown, "about": about}
 
 
-def read_about(path: Path) -> dict[str, Any] | None:
+def _read_about(path: Path) -> dict[str, Any] | None:
     """Return where an item's results come from; None if there are none.
 
     Raises:
@@ -86,11 +84,14 @@ def read_about(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     about = read_json(path)
-    wrong = [name for name in _NUMBERS if type(about.get(name)) not in (int, float)]
-    wrong += [name for name in _TALLIES if not isinstance(about.get(name), dict)]
-    wrong += [name for name in ("seeds", "budgets") if not isinstance(about.get(name), list)]
-    if not isinstance(about.get("command"), str):
-        wrong.append("command")
+    kinds = {
+        **dict.fromkeys(("asked", "finished", "evaluations", "warm_up"), int),
+        **dict.fromkeys(("seconds", "own_seconds"), (int, float)),
+        **dict.fromkeys(("missing", "commit", "processor", "date"), dict),
+        **dict.fromkeys(("seeds", "budgets"), list),
+        "command": str,
+    }
+    wrong = [name for name, kind in kinds.items() if not isinstance(about.get(name), kind)]
     if wrong:
         raise RecordError(
             f"cannot read {path}: no valid {', '.join(wrong)}; the command that made it writes it"

@@ -70,9 +70,6 @@ def draw_costs(
     styles = [(colour, f"{marker}-") for colour, marker in zip(_COLOURS, _MARKERS, strict=False)]
     looks = [*zip(groupings, groupings, shifts, styles, strict=False)]
     looks.append(("", "no grouping", 0, ("black", "*")))
-        *zip(groupings, groupings, shifts, styles, strict=False),
-        ("", "no grouping", 0, ("black", "*")),
-    ]
     figure, panels = _panels((13, 4.6), len(shown))
     for axes, samples in zip(panels, shown, strict=False):
         axes.axhline(1, color=GREY, linewidth=1)
@@ -139,11 +136,11 @@ def _panels(
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure of some axes, at least one."""
     figure = Figure(figsize=size, layout="constrained")
-    rows = max(1, -(-count // columns))
-    panels = list(figure.subplots(rows, columns, squeeze=False, **shared).flat)
-    for unused in panels[max(1, count) :]:
+    count = max(1, count)
+    panels = list(figure.subplots(-(-count // columns), columns, squeeze=False, **shared).flat)
+    for unused in panels[count:]:
         unused.set_visible(False)
-    return figure, panels
+    return figure, panels[:count]
 
 
 def _draw_band(
