@@ -34,7 +34,7 @@ _STEPS = {
     "marl": "`marl`: the final learner",
 }
 _BESIDE = {"ppo:episode_length=100": "`ppo:episode_length=100`"}
-Samples = Mapping[tuple[str, str], Mapping[str, Reach]]
+Samples = Mapping[tuple[str, ...], Mapping[str, Reach]]
 """What each mapper needed, by problem."""
 
 

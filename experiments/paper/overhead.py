@@ -75,8 +75,8 @@ class Overhead(Item):
     def view(self, results: Path) -> dict[str, Any]:
         rows = self.rows(results, _SAMPLES)
         found: dict[str, dict[str, list[Reach]]] = {}
-        for (objective, groups), own in grouped(rows, "objective", "groups").items():
-            found.setdefault(objective, {})[groups] = list(map(Reach.of, own))
+        for (objective, groups), here in grouped(rows, "objective", "groups").items():
+            found.setdefault(objective, {})[groups] = list(map(Reach.of, here))
         warm_up = max((int(row["warm_up"]) for row in rows), default=0)
         ratios = self.rows(results, _RATIOS)
         own, chance = (

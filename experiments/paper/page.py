@@ -84,7 +84,7 @@ def _read_about(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     about = read_json(path)
-    kinds = {
+    kinds: dict[str, Any] = {
         **dict.fromkeys(("asked", "finished", "evaluations", "warm_up"), int),
         **dict.fromkeys(("seconds", "own_seconds"), (int, float)),
         **dict.fromkeys(("missing", "commit", "processor", "date"), dict),

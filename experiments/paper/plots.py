@@ -87,13 +87,12 @@ def draw_costs(
     _save(figure, path)
 
 
-def _draw_costs(axes: Axes, line: Mapping[float, Ratio], **style: str) -> None:
+def _draw_costs(axes: Axes, line: Mapping[float, Ratio], **style: Any) -> None:
     figures = [(each.ratio, each.low, each.high) for each in line.values()]
     ratio, low, high = np.array(figures, dtype=np.float64).reshape(-1, 3).T
     # A percentile interval may be beside its figure.
     bars = np.maximum([ratio - low, high - ratio], 0)
-    sizes = {"linewidth": 0.7, "elinewidth": 1.3, "markersize": 4.5}
-    axes.errorbar(list(line), ratio, bars, **style, **sizes)
+    axes.errorbar(list(line), ratio, bars, linewidth=0.7, elinewidth=1.3, markersize=4.5, **style)
 
 
 def draw_shares(curves: Mapping[int, Rows], path: Path) -> None:
@@ -132,7 +131,7 @@ def _columns(rows: Rows, *keys: str) -> list[Floats]:
 
 
 def _panels(
-    size: tuple[float, float], count: int, columns: int = 3, **shared: bool
+    size: tuple[float, float], count: int, columns: int = 3, **shared: Any
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure of some axes, at least one."""
     figure = Figure(figsize=size, layout="constrained")

@@ -71,7 +71,7 @@ class Table3(Item):
             for (name, others), samples in product(against.items(), scale.checkpoints)
         ]
         self.put(places, "leads.csv", LEADS, leads)
-        header: RowOf = (*ARENA_COLUMNS, "single_agent", "times", "found_after")
+        header: tuple[str, ...] = (*ARENA_COLUMNS, "single_agent", "times", "found_after")
         self.put(places, "fewer.csv", header, _fewer(exact))
         header = ("group", "mapper", "percent", "searches", "median", "share")
         self.put(places, "arrivals.csv", header, _arrivals(arenas, shown))
@@ -91,7 +91,7 @@ def write_costs(
     figures = (f"{kind}_{each}" for each in checkpoints for kind in ("iqm", "low", "high"))
     kinds = ("median_to", "arrived_at", "expected_to")
     near = (f"{kind}_{percent}" for percent in PERCENTS for kind in kinds)
-    header: RowOf = (*ARENA_COLUMNS, "mapper", "seeds", "best_known", *figures, *near)
+    header: tuple[str, ...] = (*ARENA_COLUMNS, "mapper", "seeds", "best_known", *figures, *near)
     item.put(places, "cells.csv", header, _cells(arenas, mappers, checkpoints))
     header = ("model", "network", "objective", "mapper", "layer", *_RATIO, "printed", "recomputed")
     item.put(places, "networks.csv", header, _networks(arenas, mappers))
@@ -205,7 +205,7 @@ def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf
         found = [_to_within(arena, mapper, percent) for arena in group if arena.has(mapper)]
         if found:
             pooled = np.concatenate(found)
-            figures = map(_number, (np.median(pooled), np.mean(np.isfinite(pooled))))
+            figures = map(_number, (float(np.median(pooled)), float(np.mean(np.isfinite(pooled)))))
             yield [name, mapper, percent, len(pooled), *figures]
 
 
