@@ -166,12 +166,7 @@ def _ends(mapper: str, arena: Arena) -> list[object]:
 
 
 def _factor(rows: Rows, charged: bool = False) -> Factor:
-    """Return how many times fewer samples MARL needs, geometric mean over rows of one target.
-
-    Args:
-        rows: of the file.
-        charged: whether the warm-up counts.
-    """
+    """Return how many times fewer samples MARL needs, with its warm-up or not, to one target."""
     if not rows:
         return Factor(1, "?", 0, np.inf)
     pairs = [

@@ -57,7 +57,7 @@ class Variant:
 
     @property
     def mapper(self) -> str:
-        """Its name and settings, the shortest ones, as other items have them too."""
+        """Its name and settings, the shortest ones: other items have the same."""
         if not self.grouping:
             return f"marl:agents={self.agents}" if self.agents else "marl"
         changes = {"agents": str(self.agents), "grouping": self.grouping, "measure": self.measure}

@@ -140,17 +140,14 @@ class Item(ABC):
         """Draw its pictures, from result files alone."""
 
     def file(self, results: Path, name: str) -> Path:
-        """Return the place of one of its result files."""
         return results / self.name / name
 
     def put(
         self, places: Places, name: str, header: Iterable[str], rows: Iterable[Iterable[object]]
     ) -> None:
-        """Write one of its result files."""
         write_csv(self.file(places.results, name), header, rows)
 
     def rows(self, results: Path, name: str) -> list[dict[str, str]]:
-        """Return the rows of one of its result files."""
         return read_rows(self.file(results, name))
 
 

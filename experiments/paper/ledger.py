@@ -28,10 +28,10 @@ from maestro_env.hardware import find_hardware
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
 
-WARMED = "marl_clustered, warm-up charged"
-"""The searches of ``marl_clustered`` again, their warm-up counted as samples."""
-
 _CHARGED = "marl_clustered"
+WARMED = f"{_CHARGED}, warm-up charged"
+"""Its searches again, their warm-up counted as samples."""
+
 _AGAIN = "the same command"
 _MAPPERS = "mappers.json"
 _GROUPS = ":groups="
@@ -56,7 +56,6 @@ class Run:
 
     @property
     def cell(self) -> Cell:
-        """The same as a cell of a comparison."""
         return Cell(self.layer, self.objective, self.mapper, self.seed)
 
     @property
@@ -79,9 +78,8 @@ def open_directory(out: Path, runs: Sequence[Run]) -> None:
         MaestroEnvError: a run has an unknown name.
     """
     # Everything is looked up and checked before anything is written.
-    mappers = {
-        name: asdict(make_mapper(name).config) for name in sorted({run.mapper for run in runs})
-    }
+    names = sorted({run.mapper for run in runs})
+    mappers = {name: asdict(make_mapper(name).config) for name in names}
     goals = {(out / run.setting, run.layer, run.objective): goal(run) for run in runs}
     path = out / _MAPPERS
     remove_abandoned(out)
@@ -132,7 +130,7 @@ def run_rest(
 
 
 def samples_of(run: Run, cache_directory: Path) -> Samples:
-    """Return every sample of a run, as clustering takes them; they are kept in a cache."""
+    """Return every sample of a run, from a cache if they are there."""
     return collect(goal(run), run.mapper, run.samples, run.seed, cache_directory).samples
 
 
@@ -165,7 +163,6 @@ class Arena:
 
     @property
     def problem(self) -> tuple[str, str]:
-        """Layer and objective."""
         return self.contest.layer, self.contest.objective
 
     @property
@@ -174,7 +171,6 @@ class Arena:
         return self.model, self.hardware, *self.problem
 
     def searches(self, mapper: str) -> Sequence[Finished]:
-        """Return a mapper's finished searches."""
         return self.contest.searches.get(mapper, ())
 
     def bests(self, mapper: str, samples: int) -> Floats:

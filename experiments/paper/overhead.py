@@ -28,15 +28,8 @@ _PAIRS = ((_REUSED, _OWN), (_REUSED, _RANDOM), (_OWN, _RANDOM), (_REUSED, _NONE)
 _LAYERS = (1, 2, 4, 8)
 _NEGLIGIBLE = 0.1
 _NEVER, _ONCE, _ALWAYS = "never", "once", "every time"
-_LINES = (
-    (_OWN, _ALWAYS, f"{_OWN}, warm-up {_ALWAYS}"),
-    (_OWN, _NEVER, f"{_OWN}, warm-up {_NEVER}"),
-    (_REUSED, _ONCE, f"{_REUSED}, warm-up {_ONCE}"),
-    (_REUSED, _NEVER, f"{_REUSED}, warm-up {_NEVER}"),
-    (_RANDOM, _NEVER, _RANDOM),
-    (_NONE, _NEVER, _NONE),
-)
-"""Groups, how often their warm-up counts, and what a line of the table is called."""
+_COUNTED = {_OWN: (_ALWAYS, _NEVER), _REUSED: (_ONCE, _NEVER), _RANDOM: ("",), _NONE: ("",)}
+"""How often the warm-up of groups counts, a line of the table each; empty without warm-up."""
 
 Found = Mapping[str, Sequence[Reach]]
 """What searches needed on every layer, by groups."""
@@ -155,12 +148,12 @@ def total(reaches: Sequence[Reach], layers: int, warm_up: int, counted: str) -> 
         reaches: what the searches of each layer needed.
         layers: how many there are.
         warm_up: samples that groups are learnt from.
-        counted: ``never``, ``once`` or ``every time``.
+        counted: how often: ``never`` (or empty), ``once`` or ``every time``.
 
     Returns:
         Them, and as a text: with ``>`` if on some layer the median search never arrived.
     """
-    times = {_NEVER: 0, _ONCE: 1, _ALWAYS: layers}[counted]
+    times = {_ONCE: 1, _ALWAYS: layers}.get(counted, 0)
     mean = float(np.mean([each.least for each in reaches]))
     samples = layers * mean + times * warm_up
     return samples, f"{'>' if any(each.censored for each in reaches) else ''}{samples:,.0f}"
@@ -185,11 +178,12 @@ def mean_interval(reaches: Sequence[Reach]) -> tuple[float, float]:
 
 
 def _lines(objective: str, groups: Found, warm_up: int) -> Iterator[list[str]]:
-    for name, counted, label in _LINES:
-        if name in groups:
-            totals = (total(groups[name], number, warm_up, counted)[1] for number in _LAYERS)
-            arrived = sum(not each.censored for each in groups[name])
-            yield [f"{objective}: {label}", *totals, f"{arrived}/{len(groups[name])}"]
+    for name, reaches in groups.items():
+        arrived = f"{sum(not each.censored for each in reaches)}/{len(reaches)}"
+        for counted in _COUNTED[name]:
+            label = f"{objective}: {name}, warm-up {counted}" if counted else f"{objective}: {name}"
+            totals = (total(reaches, number, warm_up, counted)[1] for number in _LAYERS)
+            yield [label, *totals, arrived]
 
 
 def amortisation(groups: Found, warm_up: int) -> tuple[dict[str, str], bool | None]:

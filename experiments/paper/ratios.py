@@ -62,7 +62,6 @@ class Ratio:
 
     @property
     def worse(self) -> bool | None:
-        """Whether it costs more for certain."""
         return None if self.better is None else not self.better
 
     def __str__(self) -> str:

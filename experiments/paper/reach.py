@@ -33,7 +33,6 @@ class Reach:
     window: int = 1
 
     def row(self) -> tuple[object, ...]:
-        """Return its columns of a file."""
         return " ".join(f"{each:g}" for each in self.samples), self.budget, self.window
 
     @classmethod
@@ -44,7 +43,7 @@ class Reach:
 
     @property
     def median(self) -> float:
-        """The median over searches, infinite if too few of them arrived."""
+        """Infinite if too few searches arrived."""
         return float(middle(np.array(self.samples)))
 
     @property

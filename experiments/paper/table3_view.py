@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments.paper.frame import Item
+from experiments.paper.ledger import ARENA_COLUMNS
 from experiments.paper.printed import MARL, PAPERS
 from experiments.paper.ratios import Ratio
 from experiments.paper.reach import interval
@@ -22,27 +23,19 @@ OWN = "marl_paper"
 _MISPRINT = 0.01
 _LEVEL = 0.01
 _FEWER = 30
-_RESNET18_TWIN = {
-    "model": "exact",
-    "hardware": "paper",
-    "layer": "resnet50_l2",
-    "objective": "latency",
-}
+_RESNET18_TWIN = dict(zip(ARENA_COLUMNS, ("exact", "paper", "resnet50_l2", "latency"), strict=True))
 """The reporting cell with the shape of resnet18_l2."""
 _RESNET18_LOWER = 1.5
 
 
 def view(item: Item, results: Path) -> dict[str, Any]:
-    """Return what the template shows.
-
-    Raises:
-        RecordError: a file cannot be read.
-    """
+    """Return what the template shows."""
     files = {name: item.rows(results, f"{name}.csv") for name in _FILES}
     for name in _SHARED:
         if (path := results / OWN / f"{name}.csv").exists():
+            rows = read_rows(path)
             files[name] += [
-                r for r in read_rows(path) if OWN in (r.get("mapper"), r.get("against"))
+                each for each in rows if OWN in (each.get("mapper"), each.get("against"))
             ]
     networks, ratios, arrivals, leads, cells, fewer = files.values()
     label = _labels(cells)
@@ -74,9 +67,7 @@ def view(item: Item, results: Path) -> dict[str, Any]:
         "misprints": [row for row in printed if _is_misprint(row)],
         "sums": len(sums),
         "ahead": ahead.count(True),
-        "not_ahead": sorted(
-            {r["mapper"] for r, is_so in zip(sums, ahead, strict=True) if not is_so}
-        ),
+        "not_ahead": sorted({row["mapper"] for row in sums if not Ratio.of(row).worse}),
         "level": sum(abs(math.log(float(row["ratio"]))) <= _LEVEL for row in sums),
         "reached": margins.count(True),
         "largest": max((float(row["ratio"]) for row in sums), default=None),
