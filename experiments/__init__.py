@@ -1,1 +1,5 @@
-"""Commands, a folder each, and what they share: search, measure, draw what a run recorded."""
+"""The commands: they search, compare, check and measure.
+
+What is wrong with flags or files is a ``MaestroEnvError``, which a command shows in one line;
+docstrings name only exceptions of other kinds.
+"""

@@ -35,16 +35,9 @@ Show = Callable[[float, str], None]
 
 
 def run_cells(works: Sequence[Work], finished: int, jobs: int, again: str) -> int:
-    """Run cells, each once among all processes; return the exit status of that.
+    """Run cells in this order, each once among all processes; return the exit status.
 
-    Args:
-        works: cells to run, in this order.
-        finished: cells that are there already.
-        jobs: how many are under way at a time.
-        again: what runs those again that fail, for the messages.
-
-    Raises:
-        RecordError: a file cannot be written.
+    So many are finished already; ``again`` is what runs those again that fail, for the messages.
     """
     tasks = [(work, _error_stamp(work)) for work in works]
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,22 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.failures import record_failure
-from experiments.files import (
-    RecordError,
-    distinct_name,
-    ensure_directory,
-    file_digest,
-    read_record,
-    write_record,
-)
+from experiments import files
+from experiments.files import RecordError, distinct_name
 from experiments.goal_files import goal_directory
 from experiments.goals import Goal
 from experiments.readback import BRIEF, check_best
-from experiments.searches import Search, run_search
+from experiments.recorder import Recorder
+from experiments.searches import run_search
 from experiments.stats import Floats, best_so_far
+from experiments.texts import printable
 from experiments.traces import write_trace
-from experiments.windows import WatchedEvaluator, Windows, from_entry, to_entry
+from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.evaluator import Evaluator
 
 Versions = dict[str, str | None]
@@ -33,14 +29,7 @@ Versions = dict[str, str | None]
 
 @dataclass(frozen=True)
 class Cell:
-    """Which search.
-
-    Args:
-        layer: as it was called.
-        objective: name of what is minimised.
-        mapper: its name, and changes of its settings if need be.
-        seed: the search begins with.
-    """
+    """Which search: layer and mapper as they were called, objective, seed."""
 
     layer: str
     objective: str
@@ -151,48 +140,43 @@ def trace_path(record: Path) -> Path:
 
 
 def run_cell(work: Work) -> str | None:
-    """Run a cell and write its record; return the line that tells of its failure, if it failed.
-
-    Raises:
-        RecordError: the record cannot be written.
-    """
+    """Run a cell and write its record; return the line that tells of its failure, if it failed."""
     cell, path = work.cell, work.path
-    ensure_directory(path.parent)
-    evaluator = _evaluator(work)
+    files.ensure_directory(path.parent)
+    goal = work.goal
+    evaluator = (
+        Recorder(goal.problem, goal.objective, work.samples)
+        if work.watched
+        else Evaluator(goal.problem, goal.objective, work.samples, work.threads, work.on_batch)
+    )
     try:
-        search = run_search(evaluator, cell.mapper, cell.seed, work.made)
+        seconds = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-        return record_failure(work.error_path, str(cell), error)
-    entry = _entry(cell, search, work.versions)
-    if isinstance(evaluator, WatchedEvaluator):
-        entry["windows"] = to_entry(evaluator.windows(), work.goal)
+        files.write_text(work.error_path, "".join(traceback.format_exception(error)))
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return printable(f"failed: {cell}: {reason}; traceback in {work.error_path}")
+    entry = _entry(cell, evaluator, seconds, work.versions)
+    if isinstance(evaluator, Recorder):
+        entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
     if work.traced:
-        write_trace(trace_path(path), search)
-        entry["trace"] = file_digest(trace_path(path))
+        write_trace(trace_path(path), cell.mapper, cell.seed, evaluator)
+        entry["trace"] = files.file_digest(trace_path(path))
     # Last, so that a search with a record is complete.
-    write_record(path, entry)
+    files.write_record(path, entry)
     work.error_path.unlink(missing_ok=True)
     return None
 
 
 def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str) -> Finished | None:
-    """Read the record of a cell; None if its search has not ended yet.
+    """Read the record of a cell, which has to fit its goal and samples; None if it has not ended.
 
-    Args:
-        directory: that keeps it.
-        cell: which.
-        goal: that its layer and objective stand for.
-        samples: it must have spent.
-        again: what runs the search again once its file is gone, for the message.
-
-    Raises:
-        RecordError: the record is damaged or changed, or belongs to another search.
+    ``again`` is what runs the search again once its file is gone, for the message.
     """
     path = cell.path(directory)
     if not path.exists():
         return None
     way_out = f"delete it, and {again} runs it again"
-    entry = read_record(path, way_out)
+    entry = files.read_record(path, way_out)
     try:
         finished = _finished(cell, entry, samples)
         check_best(goal, finished.best_point, finished.best)
@@ -200,7 +184,7 @@ def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str)
             finished = replace(finished, windows=from_entry(entry["windows"], goal, samples))
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         raise RecordError(f"{path} is no finished search: {error}; {way_out}") from None
-    if finished.trace is not None and file_digest(trace_path(path)) != finished.trace:
+    if finished.trace is not None and files.file_digest(trace_path(path)) != finished.trace:
         raise RecordError(
             f"{trace_path(path)} does not fit {path.name} beside it: it was changed; "
             f"delete {path}, and {again} runs it again"
@@ -208,26 +192,20 @@ def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str)
     return finished
 
 
-def _evaluator(work: Work) -> Evaluator:
-    goal = work.goal
-    if work.watched:
-        return WatchedEvaluator(goal, work.samples)
-    return Evaluator(goal.problem, goal.objective, work.samples, work.threads, work.on_batch)
-
-
-def _entry(cell: Cell, search: Search, versions: Versions) -> dict[str, Any]:
-    bests = best_so_far(search.values)
+def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions) -> dict[str, Any]:
+    values, best = evaluator.trace[0], evaluator.best
+    bests = best_so_far(values)
     improved = np.flatnonzero(bests < np.append(np.inf, bests[:-1]))
     return {
         **asdict(cell),
-        "evaluations": len(search.values),
-        "invalid": search.invalid,
-        "unique": search.unique,
-        "warm_up": search.warm_up,
+        "evaluations": evaluator.used,
+        "invalid": evaluator.used - evaluator.valid,
+        "unique": evaluator.unique,
+        "warm_up": evaluator.warmed_up,
         "improvements": [[index + 1, float(bests[index])] for index in improved.tolist()],
-        "best_point": search.best_point,
-        "seconds": search.seconds,
-        "model_seconds": search.model_seconds,
+        "best_point": best.point.tolist() if best else None,
+        "seconds": seconds,
+        "model_seconds": evaluator.model_seconds,
         "versions": versions,
     }
 

@@ -23,14 +23,7 @@ _SECONDS_BETWEEN_LOOKS = 0.05
 
 
 class Claim:
-    """The right to write a file, which one process has at a time.
-
-    Args:
-        path: of the file; its directory is made.
-
-    Raises:
-        RecordError: the directory cannot be made.
-    """
+    """The right to write a file, which one process has at a time; its directory is made."""
 
     def __init__(self, path: Path) -> None:
         ensure_directory(path.parent)
@@ -40,11 +33,7 @@ class Claim:
         self._unsigned: tuple[tuple[int, int], float] | None = None
 
     def take(self) -> bool:
-        """Take the claim and return whether this succeeded.
-
-        Raises:
-            RecordError: the claim's file cannot be written.
-        """
+        """Take the claim and return whether this succeeded."""
         try:
             self._lease.acquire(timeout=0)
         except Timeout:
@@ -80,11 +69,7 @@ class Claim:
 
 @contextmanager
 def claimed(path: Path) -> Iterator[None]:
-    """Hold the claim of a file for the block, once others have given it back.
-
-    Raises:
-        RecordError: the claim's file cannot be written.
-    """
+    """Hold the claim of a file for the block, once others have given it back."""
     claim = Claim(path)
     while not claim.take():
         time.sleep(_SECONDS_BETWEEN_LOOKS)

@@ -29,8 +29,7 @@ Main = Callable[..., int]
 def command(package: str) -> Main:
     """Return the ``main`` of a command, which takes its flags or else those of the process.
 
-    Args:
-        package: what ``python -m`` starts; its ``job.execute`` takes the dataclass of the flags.
+    ``execute`` in the package's ``job`` takes the dataclass of the flags.
     """
 
     def main(argv: list[str] | None = None) -> int:

@@ -10,30 +10,17 @@ from pathlib import Path
 from experiments.files import cannot_read, write_text
 
 
-def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a CSV file as a text."""
+def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Write a CSV file, or replace it."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
-    return buffer.getvalue()
-
-
-def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Write a CSV file, or replace it.
-
-    Raises:
-        RecordError: it cannot be written.
-    """
-    write_text(path, csv_text(header, rows))
+    write_text(path, buffer.getvalue())
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Read a CSV file: its rows by the names of its header.
-
-    Raises:
-        RecordError: it cannot be read.
-    """
+    """Read a CSV file: its rows by the names of its header."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file, strict=True))

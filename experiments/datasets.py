@@ -15,10 +15,10 @@ from clustering import Samples
 from experiments.files import RecordError, ensure_directory, replacing
 from experiments.goals import Goal
 from experiments.machine import code_digest
-from experiments.progress import Bar, best_note
+from experiments.progress import Bar
+from experiments.recorder import Recorder
 from experiments.searches import run_search
 from experiments.stats import Floats
-from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import Points
 from mappers.agents.grouping import refusing, samples_of
 
@@ -43,19 +43,11 @@ class Collected:
 def collect(
     goal: Goal, policy: str, samples: int, seed: int, cache: Path, bar: Bar | None = None
 ) -> Collected:
-    """Return what a policy's search evaluates, from the cache if it is there.
+    """Return what a policy's search evaluates, from a directory of samples if it is there.
 
-    Args:
-        goal: of the search.
-        policy: a mapper, with changes of its settings if need be.
-        samples: budget of the search.
-        seed: of the search.
-        cache: directory of the cache; made if it is not there.
-        bar: shown if samples have to be collected.
+    The bar is shown if samples have to be collected.
 
     Raises:
-        RecordError: the cache cannot be written.
-        AgentsError: values that are no rewards.
         Exception: whatever the policy raises.
     """
     facts = describe(goal, policy, samples, seed)
@@ -68,8 +60,8 @@ def collect(
             damage = RecordError(f"cannot read samples {path}: {error}")
             complaint = f"{damage}; its samples were collected again"
     ensure_directory(cache)
+    recorder = Recorder(goal.problem, goal.objective, samples, bar.follow if bar else None)
     with bar or nullcontext():
-        recorder = _Recorder(goal, samples, bar)
         run_search(recorder, policy, seed)
     points, values = recorder.points, recorder.trace[0]
     with refusing(f"{policy} on {goal.problem.layer}"):
@@ -103,21 +95,6 @@ def describe(goal: Goal, policy: str, samples: int, seed: int) -> str:
         "code": code_digest(),
     }
     return json.dumps(facts, sort_keys=True)
-
-
-class _Recorder(Evaluator):
-    """Keeps the points it evaluates, and shows how many there are."""
-
-    def __init__(self, goal: Goal, budget: int, bar: Bar | None) -> None:
-        super().__init__(goal.problem, goal.objective, budget)
-        self.points = np.empty((budget, len(self.space.parameters)), dtype=np.int32)
-        self._bar = bar
-
-    def record(self, points: Points, batch: Batch) -> None:
-        self.points[self.used : self.used + len(points)] = points
-        super().record(points, batch)
-        if self._bar:
-            self._bar.show(self.used, best_note(self))
 
 
 def _read(path: Path, facts: str, goal: Goal, samples: int) -> Samples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -27,11 +28,7 @@ class RecordError(MaestroEnvError, ValueError):
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path, and rename it to ``path`` once the block has succeeded.
-
-    Raises:
-        RecordError: it cannot be written.
-    """
+    """Give a temporary path, and rename it to ``path`` once the block has succeeded."""
     # Another process may be writing the same file, on another machine too.
     temporary = path.parent / f".{path.name}.{os.getpid()}@{_host()}.tmp"
     try:
@@ -70,11 +67,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises:
-        RecordError: there is none.
-    """
+    """Read a JSON object."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -90,15 +83,7 @@ def write_record(path: Path, entry: dict[str, Any]) -> None:
 
 
 def read_record(path: Path, way_out: str) -> dict[str, Any]:
-    """Read what ``write_record`` wrote.
-
-    Args:
-        path: of the file.
-        way_out: what to do if it cannot be used, for the message.
-
-    Raises:
-        RecordError: it cannot be read, or is not as it was written.
-    """
+    """Read what ``write_record`` wrote; an error names the way out of it."""
     entry = read_json(path)
     recorded = entry.pop(_DIGEST, None)
     if recorded is None:
@@ -109,11 +94,7 @@ def read_record(path: Path, way_out: str) -> dict[str, Any]:
 
 
 def file_digest(path: Path) -> str:
-    """Return the digest of a file's bytes.
-
-    Raises:
-        RecordError: it cannot be read.
-    """
+    """Return the digest of a file's bytes."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
@@ -133,15 +114,9 @@ def distinct_name(text: str) -> str:
 
 
 def make_directory(out: str | None, stem: str) -> Path:
-    """Make the directory of a new run.
+    """Make the directory of a new run; it may exist if nothing was finished in it.
 
-    Args:
-        out: where; it may exist if nothing was finished in it. None for the first free
-            ``runs/<stem>-<n>``.
-        stem: part of a file name.
-
-    Raises:
-        RecordError: it exists, or cannot be made.
+    Without ``out`` it is the first free ``runs/<stem>-<n>``.
     """
     if out is None:
         return next(path for n in count(1) if _make(path := Path("runs") / f"{stem}-{n}"))
@@ -152,11 +127,7 @@ def make_directory(out: str | None, stem: str) -> Path:
 
 
 def run_directory(out: str | None, resume: bool, stem: str) -> Path:
-    """Return the directory of a run: a new one, or the one to resume.
-
-    Raises:
-        RecordError: it exists and should not, or the other way round, or cannot be made.
-    """
+    """Return the directory of a run: a new one, or the one to resume."""
     if not resume:
         return make_directory(out, stem)
     if out is None:
@@ -167,15 +138,9 @@ def run_directory(out: str | None, resume: bool, stem: str) -> Path:
 
 
 def ensure_directory(directory: Path) -> None:
-    """Make a directory unless it is there.
-
-    Raises:
-        RecordError: it cannot be made.
-    """
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecordError(f"cannot make directory {directory}: {error.strerror}") from None
+    """Make a directory unless it is there."""
+    if not _make(directory) and not directory.is_dir():
+        raise RecordError(f"cannot make directory {directory}: {os.strerror(errno.EEXIST)}")
 
 
 def is_empty(directory: Path) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from experiments.texts import printable
@@ -60,13 +62,9 @@ def run(
     module: str,
     argv: list[str] | None,
 ) -> int:
-    """Parse flags into a config, execute it and return the exit status.
+    """Parse flags, or those of the process, into a config, execute it and return the exit status.
 
-    Args:
-        config_class: a dataclass of ``option`` fields; its docstring describes the command.
-        execute: does the work and returns the exit status.
-        module: what ``python -m`` starts.
-        argv: the flags; None for those of the process.
+    The config is a dataclass of ``option`` fields; its docstring describes the command.
     """
     try:
         return execute(_parse(config_class, module, argv))
@@ -85,12 +83,18 @@ def to_flags(config: DataclassInstance) -> list[str]:
     return flags
 
 
-def argument(text: str) -> Any:
-    """Declare a field of a config, which the command needs and takes without a flag.
+def tell_interrupted(what: str, config: DataclassInstance, module: str, directory: Path) -> None:
+    """Say on stderr where the results of a command are and how it is continued."""
+    resuming = to_flags(dataclasses.replace(config, out=str(directory), resume=True))
+    print(
+        f"interrupted: what is {what} is in {directory}; "
+        f"continue with: python -m {module} {shlex.join(resuming)}",
+        file=sys.stderr,
+    )
 
-    Args:
-        text: what ``--help`` says.
-    """
+
+def argument(text: str) -> Any:
+    """Declare a field of a config, which the command needs and takes without a flag."""
     return dataclasses.field(metadata={"text": text})
 
 

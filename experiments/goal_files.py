@@ -19,22 +19,14 @@ def goal_directory(directory: Path, layer: str, objective: str) -> Path:
 
 
 def check_goal(directory: Path, layer: str, objective: str, goal: Goal) -> None:
-    """Check that the searches kept there, if any, have this goal.
-
-    Raises:
-        RecordError: they have another one.
-    """
+    """Check that the searches kept there, if any, have this goal."""
     path = goal_directory(directory, layer, objective) / GOAL
     if path.exists():
         check_same(path, read_record(path, ANEW), _facts(goal))
 
 
 def write_goal(directory: Path, layer: str, objective: str, goal: Goal) -> None:
-    """Write the goal of the searches that will be kept there.
-
-    Raises:
-        RecordError: the file cannot be written.
-    """
+    """Write the goal of the searches that will be kept there."""
     path = goal_directory(directory, layer, objective)
     ensure_directory(path)
     write_record(path / GOAL, _facts(goal))

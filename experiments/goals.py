@@ -82,11 +82,7 @@ class Goal:
 
 
 def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective: str) -> Goal:
-    """Make the goal of a config whose layer and hardware are known.
-
-    Raises:
-        MaestroEnvError: a name that does not exist, or names that do not go together.
-    """
+    """Make the goal of a config whose layer and hardware are known."""
     space = MapSpace(layer, hardware, config.schema, config.tiles)
     problem = Problem(space, config.model, config.guard)
     found = find_objective(objective, config.energy)
@@ -122,11 +118,7 @@ def recorded_goal(config: dict[str, Any], facts: dict[str, Any]) -> Goal:
 
 
 def find_mappers(flag: str, text: str) -> tuple[str, ...]:
-    """Return the mappers a flag names: ``all``, or some with commas between.
-
-    Raises:
-        MaestroEnvError: a name or setting that does not exist, or ``all`` in company.
-    """
+    """Return the mappers a flag names: ``all``, or some with commas between."""
     names = unique(text.split(","))
     if names == ("all",):
         names = tuple(MAPPERS)
@@ -145,15 +137,7 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
 
 
 def require_fit(mappers: Iterable[str], spaces: Iterable[MapSpace]) -> None:
-    """Refuse mappers whose settings do not fit a space they are to search.
-
-    Args:
-        mappers: names, with changes of their settings if need be.
-        spaces: every mapper is to search every one.
-
-    Raises:
-        MaestroEnvError: a setting that a space does not allow.
-    """
+    """Refuse mappers whose settings do not fit one of the spaces they are to search."""
     for name, space in product(mappers, spaces):
         make_mapper(name).require_fit(space)
 

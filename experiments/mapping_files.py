@@ -11,11 +11,7 @@ from maestro_env.mapping import Mapping
 
 
 def write_mapping(directory: Path, goal: Goal, mapping: Mapping) -> dict[str, Any]:
-    """Write a valid mapping and return its cost.
-
-    Raises:
-        RecordError: a file cannot be written.
-    """
+    """Write a valid mapping and return its cost."""
     cost, _ = goal.problem.evaluate_mapping(mapping)
     assert cost is not None
     write_text(directory / "best_mapping.json", mapping.to_json())

@@ -20,13 +20,7 @@ _COUNTABLE = 10**6
 
 
 class Bar:
-    """A bar, shown within its ``with`` block where stderr is a terminal.
-
-    Args:
-        what: is counted.
-        total: of it.
-        done: of it, before it starts.
-    """
+    """What is done of a total, shown within the ``with`` block where stderr is a terminal."""
 
     def __init__(self, what: str, total: int, done: int = 0) -> None:
         console = Console(stderr=True)
@@ -51,6 +45,10 @@ class Bar:
     def show(self, done: float, note: str) -> None:
         """Show how much is done, and a note."""
         self._progress.update(self._task, completed=done, description=shown(note))
+
+    def follow(self, evaluator: Evaluator) -> None:
+        """Show how far a search is."""
+        self.show(evaluator.used, best_note(evaluator))
 
 
 def best_note(evaluator: Evaluator) -> str:

@@ -34,15 +34,9 @@ def check_best(goal: Goal, point: list[int] | tuple[int, ...] | None, best: floa
 
 
 def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None:
-    """Check that a file holds the settings asked for.
+    """Check that a file has the settings asked for, and perhaps more: JSON objects by section.
 
-    Args:
-        path: of the file.
-        begun: what it holds: JSON objects by section.
-        asked: what it should hold, as JSON would hold it; the file may hold more.
-
-    Raises:
-        RecordError: it holds something else.
+    ``begun`` is what it holds.
     """
     for section, values in json.loads(json.dumps(asked)).items():
         recorded = begun.get(section)

@@ -4,70 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import PRESETS
-from maestro_env.problem import OK
 from mappers import make_mapper
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """One mapper's search from one seed, finished or not.
-
-    Args:
-        mapper: its name.
-        seed: it began with.
-        values: float64[N], objective of every evaluation; infinite if invalid.
-        status: uint8[N], indices into ``STATUSES``.
-        best_point: the vector of the best mapping; None if no mapping was valid.
-        unique: different mappings among the evaluated.
-        warm_up: samples spent beside the budget.
-        seconds: it took.
-        model_seconds: of these, in the cost model.
-    """
-
-    mapper: str
-    seed: int
-    values: NDArray[np.float64]
-    status: NDArray[np.uint8]
-    best_point: tuple[int, ...] | None
-    unique: int
-    warm_up: int
-    seconds: float
-    model_seconds: float
-
-    @classmethod
-    def of(cls, evaluator: Evaluator, mapper: str, seed: int, seconds: float) -> Search:
-        """Return the search an evaluator has seen."""
-        best = evaluator.best
-        return cls(
-            mapper,
-            seed,
-            *evaluator.trace,
-            best_point=tuple(best.point.tolist()) if best else None,
-            unique=evaluator.unique,
-            warm_up=evaluator.warmed_up,
-            seconds=seconds,
-            model_seconds=evaluator.model_seconds,
-        )
-
-    @property
-    def invalid(self) -> int:
-        return int(np.count_nonzero(self.status != OK))
 
 
 class UnspentError(RuntimeError):
     """A mapper ended its search before its budget was spent."""
 
 
-def run_search(evaluator: Evaluator, mapper: str, seed: int, made: str | None = None) -> Search:
-    """Let a mapper spend all the budget of a new evaluator.
+def run_search(evaluator: Evaluator, mapper: str, seed: int, made: str | None = None) -> float:
+    """Let a mapper spend all the budget of a new evaluator; return the seconds it took.
 
     Args:
         evaluator: knows what is searched, and the budget.
@@ -88,7 +40,7 @@ def run_search(evaluator: Evaluator, mapper: str, seed: int, made: str | None = 
         raise UnspentError(
             f"{mapper} ended its search after {evaluator.used} of {evaluator.budget} evaluations"
         )
-    return Search.of(evaluator, mapper, seed, time.perf_counter() - began)
+    return time.perf_counter() - began
 
 
 def _stream(evaluator: Evaluator, mapper: str, seed: int) -> np.random.Generator:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from experiments.tables import new_table
 from experiments.texts import printable, shown
+
+# Rows are for people and for grep: a pipe has no width to fold them to.
+_PIPE_COLUMNS = 300
+
+
+class _Console(Console):
+    """Leaves it to the command what to do when its reader has gone."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 @dataclass(frozen=True)
@@ -18,42 +30,53 @@ class Sheet:
 
     Args:
         title: above it.
-        note: below it; may be empty.
-        left: header of the first column, which holds names.
+        left: headers of the first columns, which hold text.
         right: headers of the others, which hold numbers.
         rows: of all columns.
+        note: below it; may be empty.
     """
 
     title: str
-    note: str
-    left: str
+    left: Sequence[str]
     right: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Iterable[Sequence[object]]
+    note: str = ""
 
-    def table(self) -> Table:
-        """Return it for the terminal."""
-        table = new_table(self.title, (self.left,), self.right)
+    def print(self) -> None:
+        """Print it to stdout: text as it is, no markup, and nothing a terminal would obey."""
+        table = Table(title=Text(shown(self.title)), title_justify="left", box=box.SIMPLE_HEAD)
         table.caption, table.caption_justify = Text(self.note) if self.note else None, "left"
+        for header in self.left:
+            table.add_column(_header(header), no_wrap=True)
+        for header in self.right:
+            table.add_column(_header(header), justify="right")
         for row in self.rows:
-            table.add_row(*row)
-        return table
+            table.add_row(*(Text(shown(str(cell))) for cell in row))
+        console = _Console(highlight=False)
+        if not console.is_terminal:
+            console.width = _PIPE_COLUMNS
+        console.print(table)
 
     def markdown(self, level: int = 2) -> str:
         """Return it as a section of a Markdown file, its heading of the given level."""
-        rules = ["---", *("---:" for _ in self.right)]
-        lines = [(self.left, *self.right), rules, *self.rows]
+        rules = [*("---" for _ in self.left), *("---:" for _ in self.right)]
+        lines = [(*self.left, *self.right), rules, *self.rows]
         table = "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
         parts = (f"{'#' * level} {shown(self.title)}", table, self.note)
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _escaped(cell: str) -> str:
-    return printable(cell).replace("|", r"\|")
+def _header(text: str) -> Text:
+    return Text("\n".join(map(shown, text.split("\n"))))
+
+
+def _escaped(cell: object) -> str:
+    return printable(str(cell)).replace("|", r"\|")
 
 
 def significant(value: float, digits: int = 4) -> str:
-    """Return a positive number with as many significant digits, or a dash if it is infinite."""
-    if value == float("inf"):
+    """Return a positive number with so many significant digits; a dash if it is not finite."""
+    if not math.isfinite(value):
         return "-"
     mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
     decimals = digits - 1 - int(exponent)

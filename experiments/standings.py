@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments import stats
 from experiments.cells import Finished
 from experiments.goals import Goal
-from experiments.stats import (
-    Floats,
-    bootstrap_interval,
-    geometric_mean,
-    iqm,
-    performance_profile,
-    probability_of_improvement,
-    stratified_interval,
-)
+from experiments.stats import Floats, iqm, stratified_interval
 
 Checkpoints = NDArray[np.int64]
+Interval = tuple[Floats, Floats]
 
 WITHIN = 1.05
 """A search has arrived once it is within this multiple of the best known."""
@@ -69,17 +63,17 @@ class Contest:
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """A mapper in a contest, at each of C checkpoints.
+    """A mapper in a contest, at each of C checkpoints; NaN where there is no figure.
 
     Args:
         seeds: searches it finished.
         valid: int64[C], of these, with a valid mapping.
         best: float64[C], interquartile mean of the best over seeds; infinite if too few are valid.
-        interval: of it, float64[C] each; None with less than two seeds.
+        interval: of it, float64[C] each; none with less than two seeds.
         to_best_mapper: float64[C], ratio of ``best`` to the least of all mappers.
-        times_bound: float64[C], ratio of ``best`` to the lower bound; None without bound.
+        times_bound: float64[C], ratio of ``best`` to the lower bound, if there is one.
         improvement: float64[C], chance that one of its searches is better than one of another
-            mapper, mean over the others; None if there are none.
+            mapper, mean over the others, if there are any.
         samples_to: float64[S], evaluations until within ``WITHIN`` of the best known; infinite for
             never.
     """
@@ -87,30 +81,30 @@ class Standing:
     seeds: int
     valid: NDArray[np.int64]
     best: Floats
-    interval: tuple[Floats, Floats] | None
+    interval: Interval
     to_best_mapper: Floats
-    times_bound: Floats | None
-    improvement: Floats | None
+    times_bound: Floats
+    improvement: Floats
     samples_to: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Overall:
-    """A mapper over all contests.
+    """A mapper over all contests; NaN where there is no figure.
 
     Args:
         ratio: float64[C], geometric mean over contests of the interquartile mean of the ratio to
             the best known.
-        ratio_interval: of it, float64[C] each; None with less than two seeds.
+        ratio_interval: of it, float64[C] each; none with less than two seeds.
         improvement: chance that one of its searches ends better than one of another mapper, mean
-            over contests and the others; None if there are none.
-        improvement_interval: of it; None with less than two seeds.
+            over contests and the others, if there are any.
+        improvement_interval: of it; none with less than two seeds.
     """
 
     ratio: Floats
-    ratio_interval: tuple[Floats, Floats] | None
-    improvement: float | None
-    improvement_interval: tuple[float, float] | None
+    ratio_interval: Interval
+    improvement: float
+    improvement_interval: tuple[float, float]
 
 
 def ratio(values: Floats, base: float | Floats) -> Floats:
@@ -130,19 +124,14 @@ def standings(contest: Contest, at: Checkpoints) -> dict[str, Standing]:
     made = {}
     for mapper, found in bests.items():
         best = iqm(found)
-        rivals = [
-            probability_of_improvement(found, other)
-            for name, other in bests.items()
-            if name != mapper
-        ]
         made[mapper] = Standing(
             seeds=len(found),
             valid=np.count_nonzero(np.isfinite(found), axis=0),
             best=best,
-            interval=bootstrap_interval(found) if len(found) > 1 else None,
+            interval=_interval([found], lambda strata: iqm(strata[0]), len(found)),
             to_best_mapper=ratio(best, leader),
-            times_bound=None if bound is None else ratio(best, bound),
-            improvement=np.mean(rivals, axis=0) if rivals else None,
+            times_bound=np.full_like(best, np.nan) if bound is None else ratio(best, bound),
+            improvement=_mean_chance([found], [[each] for each in bests.values()]),
             samples_to=np.array([each.samples_to(arrived) for each in contest.searches[mapper]]),
         )
     return made
@@ -153,22 +142,25 @@ def overall(contests: Sequence[Contest], at: Checkpoints) -> dict[str, Overall]:
     scores = _scores(contests, at)
     if not scores:
         return {}
-    several = all(len(task) > 1 for tasks in scores.values() for task in tasks)
+    seeds = min(len(task) for tasks in scores.values() for task in tasks)
     ends = [task[:, -1] for tasks in scores.values() for task in tasks]
-    chances = _improvements(ends, len(contests))
-    low, high = (
-        stratified_interval(ends, lambda drawn: _improvements(drawn, len(contests)))
-        if several
-        else (chances, chances)
-    )
+
+    def chances(drawn: Sequence[Floats]) -> Floats:
+        """Return every mapper's mean chance, float64[..., M], of all tasks of all of them."""
+        count = len(contests)
+        mappers = [drawn[start : start + count] for start in range(0, len(drawn), count)]
+        return np.stack([_mean_chance(own, mappers) for own in mappers], axis=-1)
+
+    low, high = _interval(ends, chances, seeds)
+    improvements = zip(chances(ends).tolist(), low.tolist(), high.tolist(), strict=True)
     return {
         mapper: Overall(
-            ratio=geometric_mean(tasks),
-            ratio_interval=stratified_interval(tasks, geometric_mean) if several else None,
-            improvement=float(chances[index]) if len(scores) > 1 else None,
-            improvement_interval=(float(low[index]), float(high[index])) if several else None,
+            ratio=stats.geometric_mean(tasks),
+            ratio_interval=_interval(tasks, stats.geometric_mean, seeds),
+            improvement=chance,
+            improvement_interval=(least, most),
         )
-        for index, (mapper, tasks) in enumerate(scores.items())
+        for (mapper, tasks), (chance, least, most) in zip(scores.items(), improvements, strict=True)
     }
 
 
@@ -185,24 +177,19 @@ def duels(contests: Sequence[Contest], samples: int) -> dict[tuple[str, str], fl
 
 def profiles(
     contests: Sequence[Contest], samples: int, limits: Floats
-) -> dict[str, tuple[Floats, tuple[Floats, Floats] | None]]:
-    """Return every mapper's performance profile, float64[L], and its interval.
+) -> dict[str, tuple[Floats, Interval]]:
+    """Return every mapper's performance profile and its interval, float64[L] each.
 
-    Args:
-        contests: all of them.
-        samples: of a search.
-        limits: float64[L], multiples of the best known.
+    The limits, float64[L], are multiples of the best known.
     """
+
+    def share(tasks: Sequence[Floats]) -> Floats:
+        return stats.performance_profile(tasks, limits)
+
     made = {}
     for mapper, tasks in _scores(contests, np.array([samples])).items():
         ends = [task[:, 0] for task in tasks]
-        several = all(len(task) > 1 for task in ends)
-        made[mapper] = (
-            performance_profile(ends, limits),
-            stratified_interval(ends, lambda drawn: performance_profile(drawn, limits))
-            if several
-            else None,
-        )
+        made[mapper] = share(ends), _interval(ends, share, min(map(len, ends)))
     return made
 
 
@@ -212,27 +199,24 @@ def _scores(contests: Sequence[Contest], at: Checkpoints) -> dict[str, list[Floa
     return {name: [contest.ratios(name, at) for contest in contests] for name in mappers}
 
 
-def _improvements(scores: Sequence[Floats], tasks: int) -> Floats:
-    """Return every mapper's mean chance against the others.
+def _interval(
+    strata: Sequence[Floats], figure: Callable[[Sequence[Floats]], Floats], seeds: int
+) -> Interval:
+    """Return the bootstrap interval of a figure; NaN if a mapper has a single seed."""
+    if seeds > 1:
+        return stratified_interval(strata, figure)
+    nothing = np.full_like(figure(strata), np.nan)
+    return nothing, nothing
 
-    Args:
-        scores: float64[S, ...] each: all tasks of the first mapper, of the second one, ...
-        tasks: how many each mapper has.
 
-    Returns:
-        float64[..., M]; NaN if there is one mapper.
-    """
-    mappers = [scores[start : start + tasks] for start in range(0, len(scores), tasks)]
-    means = [
-        np.mean([_chance(own, other) for other in mappers if other is not own], axis=0)
-        if len(mappers) > 1
-        else np.full(own[0].shape[1:], np.nan)
-        for own in mappers
-    ]
-    return np.stack(means, axis=-1)
+def _mean_chance(own: Sequence[Floats], mappers: Sequence[Sequence[Floats]]) -> Floats:
+    """Return a mapper's mean chance against the others of all mappers; NaN if it is alone."""
+    chances = [_chance(own, other) for other in mappers if other[0] is not own[0]]
+    mean: Floats = np.mean(chances, axis=0) if chances else np.full(own[0].shape[1:], np.nan)
+    return mean
 
 
 def _chance(tasks: Sequence[Floats], others: Sequence[Floats]) -> Floats:
-    chances = [probability_of_improvement(x, y) for x, y in zip(tasks, others, strict=True)]
+    chances = [stats.probability_of_improvement(x, y) for x, y in zip(tasks, others, strict=True)]
     mean: Floats = np.mean(chances, axis=0)
     return mean

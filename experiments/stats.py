@@ -38,12 +38,7 @@ def iqm(values: Floats, axis: int = 0) -> Floats:
 def bootstrap_interval(values: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Return the percentile bootstrap interval of the interquartile mean over seeds.
 
-    Args:
-        values: float64[S, ...], S seeds.
-        confidence: of the interval.
-
-    Returns:
-        Lower and upper ends, float64[...] each; always the same for the same values.
+    Both ends are float64[...] of values float64[S, ...], the same ones for the same values.
     """
     return stratified_interval([values], lambda strata: iqm(strata[0]), confidence)
 
@@ -78,14 +73,7 @@ def stratified_interval(
 
 
 def geometric_mean(tasks: Sequence[Floats]) -> Floats:
-    """Return the geometric mean over tasks of the interquartile mean over seeds.
-
-    Args:
-        tasks: float64[S, ...] each, positive.
-
-    Returns:
-        float64[...].
-    """
+    """Return the geometric mean over tasks, float64[S, ...] each, of the interquartile mean."""
     mean: Floats = np.exp(np.mean([np.log(iqm(task)) for task in tasks], axis=0))
     return mean
 
@@ -93,12 +81,7 @@ def geometric_mean(tasks: Sequence[Floats]) -> Floats:
 def probability_of_improvement(x: Floats, y: Floats) -> Floats:
     """Return the chance that a value of x is less than one of y; half of it if they are equal.
 
-    Args:
-        x: float64[S, ...].
-        y: float64[U, ...].
-
-    Returns:
-        float64[...]: the Mann-Whitney statistic over S times U.
+    Of float64[S, ...] and float64[U, ...] it is the Mann-Whitney statistic over S times U.
     """
     left, right = x[:, np.newaxis], y[np.newaxis]
     wins = np.count_nonzero(left < right, axis=(0, 1))
@@ -108,14 +91,9 @@ def probability_of_improvement(x: Floats, y: Floats) -> Floats:
 
 
 def performance_profile(tasks: Sequence[Floats], limits: Floats) -> Floats:
-    """Return the share of values within each limit, as the mean over tasks.
+    """Return the share of values within each limit, float64[..., L], as the mean over tasks.
 
-    Args:
-        tasks: float64[S, ...] each, such as ratios to the best known.
-        limits: float64[L].
-
-    Returns:
-        float64[..., L].
+    Tasks are float64[S, ...] each, such as ratios to the best known; limits are float64[L].
     """
     shares = [np.mean(task[..., np.newaxis] <= limits, axis=0) for task in tasks]
     profile: Floats = np.mean(shares, axis=0)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -108,18 +107,15 @@ class Study:
 
     def contests(self, finished: Mapping[Cell, Finished]) -> list[Contest]:
         """Return what was found for every goal."""
-        made = []
-        for (layer, objective), goal in self.goals.items():
-            searches = {
-                mapper: [
-                    finished[cell]
-                    for seed in self.seeds
-                    if (cell := Cell(layer, objective, mapper, seed)) in finished
-                ]
-                for mapper in self.mappers
-            }
-            made.append(Contest(layer, objective, goal, searches))
-        return made
+
+        def searches(layer: str, objective: str, mapper: str) -> list[Finished]:
+            cells = (Cell(layer, objective, mapper, seed) for seed in self.seeds)
+            return [finished[cell] for cell in cells if cell in finished]
+
+        return [
+            Contest(*place, goal, {mapper: searches(*place, mapper) for mapper in self.mappers})
+            for place, goal in self.goals.items()
+        ]
 
 
 def make_study(
@@ -128,17 +124,7 @@ def make_study(
     objectives: Sequence[str],
     mappers: tuple[str, str],
 ) -> Study:
-    """Look up everything a config names.
-
-    Args:
-        config: what was asked for.
-        layers: to search.
-        objectives: to minimise.
-        mappers: the flag that names them, and what it says.
-
-    Raises:
-        MaestroEnvError: a name that does not exist, or names that do not go together.
-    """
+    """Look up everything a config names, mappers by their flag and what it says."""
     hardware = find_hardware(config.hardware)
     goals = {
         (name, objective): make_goal(config, layer, hardware, objective)
@@ -151,11 +137,7 @@ def make_study(
 
 
 def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
-    """Return every problem of a directory and the searches finished for it.
-
-    Raises:
-        RecordError: a file is missing, damaged or changed.
-    """
+    """Return every problem of a directory and the searches finished for it."""
     config = read_record(directory / CONFIG, ANEW).get("config", {})
     found = []
     for path in sorted(directory.glob(f"cells/*/*/{GOAL}")):
@@ -190,14 +172,7 @@ Report = Callable[[Study, Path, Mapping[Cell, Finished], bool], None]
 def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     """Run the searches that are not there yet, report them all, and return the exit status.
 
-    Args:
-        study: what is run.
-        module: what ``python -m`` starts, for the message after Ctrl-C.
-        stem: of the name of a new directory.
-        report: called if any search is finished.
-
-    Raises:
-        RecordError: a file cannot be read or written, or is of another study.
+    The module is what ``python -m`` starts; the stem is that of a new directory's name.
     """
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
@@ -208,16 +183,9 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
         if warning:
             print(f"warning: {warning}", file=sys.stderr)
     config = study.config
+    samples, kept, threads = config.samples, study.traced, config.threads
     works = [
-        Work(
-            cell,
-            study.goal(cell),
-            config.samples,
-            directory,
-            here,
-            traced=study.traced,
-            threads=config.threads,
-        )
+        Work(cell, study.goal(cell), samples, directory, here, traced=kept, threads=threads)
         for cell in study.cells()
         if cell not in finished
     ]
@@ -228,13 +196,8 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status == cli.INTERRUPTED:
-        resuming = flags.to_flags(replace(config, out=str(directory), resume=True))
         with cli.undisturbed():
-            print(
-                f"interrupted: what is finished is in {directory}; "
-                f"continue with: python -m {module} {shlex.join(resuming)}",
-                file=sys.stderr,
-            )
+            flags.tell_interrupted("finished", config, module, directory)
     return status
 
 
@@ -282,33 +245,32 @@ def _check_none_is_lost(study: Study, directory: Path) -> None:
 def _read(study: Study, directory: Path) -> dict[Cell, Finished]:
     """Return the finished cells among those asked for."""
     samples = study.config.samples
-    read = {
-        cell: read_cell(directory, cell, study.goal(cell), samples, _AGAIN)
+    return {
+        cell: found
         for cell in study.cells()
+        if (found := read_cell(directory, cell, study.goal(cell), samples, _AGAIN))
     }
-    return {cell: each for cell, each in read.items() if each is not None}
 
 
 def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:
     """Say how many searches other versions made, as their results may differ."""
-    made = Counter(_differences(each.versions, here) for each in finished)
+    names = [name for name in here if name != "processor"]
+    made = Counter(
+        ", ".join(
+            f"{name} {each.versions.get(name)}"
+            for name in names
+            if each.versions.get(name) != here[name]
+        )
+        for each in finished
+    )
     for other, count in made.items():
         if other:
             now = here["commit"]
             print(f"note: {count} of the searches: {other}; now: commit {now}", file=sys.stderr)
 
 
-def _differences(versions: Versions, here: Versions) -> str:
-    names = (name for name in here if name != "processor" and versions.get(name) != here[name])
-    return ", ".join(f"{name} {versions.get(name)}" for name in names)
-
-
 def _find_layers(names: Sequence[str]) -> dict[str, Layer]:
-    """Return layers by the names they are called; one called twice would count twice.
-
-    Raises:
-        MaestroEnvError: a layer that does not exist, or one under two names.
-    """
+    """Return layers by the names they are called; one called twice would count twice."""
     layers = {name: find_layer(name) for name in names}
     called: dict[tuple[object, ...], str] = {}
     for name, layer in layers.items():

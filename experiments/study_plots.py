@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
+from textwrap import wrap
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from experiments import cli
 from experiments.files import distinct_name
-from experiments.plots import STYLES, add_legend, draw_bound, draw_curves, save, set_title, tidy
+from experiments.plots import GREY, STYLES, save, tidy
 from experiments.standings import Contest, profiles
+from experiments.stats import Floats, bootstrap_interval, iqm
 from experiments.study import Study
 from experiments.texts import in_picture
 
@@ -21,6 +26,7 @@ _FEW_SEARCHES = 20
 _GRID = 100
 _PROFILE_TO = 10.0
 _PROFILE_POINTS = 200
+_LABEL_WIDTH = 28
 
 
 def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator[Path]:
@@ -33,28 +39,29 @@ def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator
             yield directory / name
     path = directory / "profile.png"
     with cli.deferred():
-        save(_profile(study, contests), path)
+        _draw_profile(study, contests, path)
     yield path
 
 
 def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
-    """Draw the best so far of every mapper on a problem, to a PNG file and an SVG file beside it.
-
-    Raises:
-        RecordError: the files cannot be written.
-    """
+    """Draw the best so far of every mapper on a problem, to a PNG file and an SVG file."""
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     samples, goal = study.config.samples, contest.goal
     grid = np.unique(np.geomspace(1, samples, _GRID).astype(int))
     few = sum(map(len, contest.searches.values())) <= _FEW_SEARCHES
-    for (mapper, found), style in zip(contest.searches.items(), cycle(STYLES)):
+    for (mapper, found), (colour, line) in zip(contest.searches.items(), cycle(STYLES)):
+        style = {"color": colour, "linestyle": line}
         if found:
-            draw_curves(axes, mapper, grid, contest.bests(mapper, grid), *style, each=few)
-    draw_bound(axes, goal.lower_bound)
+            _draw_curves(axes, mapper, grid, contest.bests(mapper, grid), style, each=few)
+    if goal.lower_bound is not None:
+        broken: Any = (0, (4, 3))
+        axes.axhline(
+            goal.lower_bound, color=GREY, linestyle=broken, linewidth=1.2, label="lower bound"
+        )
     layer = goal.problem.layer
     title = f"{contest.layer} on {goal.problem.hardware.name}: {contest.objective}"
-    set_title(axes, title, f"{layer.operator} {layer.dimensions}, {_facts(study)}")
+    _set_title(axes, title, f"{layer.operator} {layer.dimensions}, {_facts(study)}")
     axes.set(
         xscale="log",
         yscale="log",
@@ -67,11 +74,11 @@ def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
         # Without a number there is no logarithmic scale.
         axes.set_yscale("linear" if goal.lower_bound is None else "log")
     tidy(axes)
-    add_legend(axes)
+    _add_legend(axes)
     save(figure, png)
 
 
-def _profile(study: Study, contests: Sequence[Contest]) -> Figure:
+def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     limits = np.geomspace(1, _PROFILE_TO, _PROFILE_POINTS)
@@ -80,18 +87,11 @@ def _profile(study: Study, contests: Sequence[Contest]) -> Figure:
         if mapper not in made:
             continue
         share, interval = made[mapper]
-        axes.plot(
-            limits,
-            share,
-            drawstyle="steps-post",
-            color=colour,
-            linestyle=line,
-            linewidth=2,
-            label=in_picture(mapper),
-        )
-        if interval is not None:
+        style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
+        axes.plot(limits, share, linewidth=2, label=in_picture(mapper), **style)
+        if not np.isnan(interval).any():
             axes.fill_between(limits, *interval, step="post", color=colour, alpha=0.15, linewidth=0)
-    set_title(axes, f"Performance profile over {len(contests)} problems", _facts(study))
+    _set_title(axes, f"Performance profile over {len(contests)} problems", _facts(study))
     axes.set(
         xscale="log",
         xlabel="multiple of the best known",
@@ -100,8 +100,65 @@ def _profile(study: Study, contests: Sequence[Contest]) -> Figure:
     axes.set_xlim(1, _PROFILE_TO)
     axes.set_ylim(0, 1)
     tidy(axes)
-    add_legend(axes)
-    return figure
+    _add_legend(axes)
+    save(figure, png)
+
+
+def _draw_curves(
+    axes: Axes,
+    mapper: str,
+    grid: NDArray[np.int64],
+    curves: Floats,
+    style: dict[str, Any],
+    each: bool,
+) -> None:
+    """Draw a mapper's best so far, float64[S, N]: interquartile mean and interval, or all curves.
+
+    Values are infinite before the first valid mapping.
+    """
+    style = {**style, "drawstyle": "steps-post"}
+    axes.plot(grid, _finite(iqm(curves)), label=in_picture(mapper), linewidth=2, **style)
+    if each and len(curves) > 1:
+        axes.plot(grid, _finite(curves).T, linewidth=0.6, alpha=0.5, **style)
+    found = np.isfinite(curves).all(axis=0)
+    if len(curves) > 1 and found.any():
+        low, high = bootstrap_interval(curves[:, found])
+        shade = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
+        axes.fill_between(grid[found], low, high, step="post", **shade)
+
+
+def _set_title(axes: Axes, title: str, facts: str) -> None:
+    """Put a title above axes, and a line of facts between them."""
+    axes.set_title(in_picture(title), loc="left", fontweight="bold", pad=22)
+    axes.annotate(
+        in_picture(facts),
+        (0, 1),
+        xytext=(0, 8),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        color=GREY,
+        fontsize=9,
+    )
+
+
+def _add_legend(axes: Axes) -> None:
+    """Put the legend beside the axes, where it hides nothing however many mappers there are."""
+    if axes.lines:
+        handles, names = axes.get_legend_handles_labels()
+        # Settings make names long, which would leave the axes no room.
+        labels = ["\n".join(wrap(name, _LABEL_WIDTH)) for name in names]
+        axes.legend(
+            handles,
+            labels,
+            frameon=False,
+            loc="upper left",
+            bbox_to_anchor=(1, 1),
+            labelcolor=GREY,
+        )
+
+
+def _finite(values: Floats) -> Floats:
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _facts(study: Study) -> str:

@@ -68,26 +68,29 @@ def seconds_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
         share = f"{model / total:.0%}" if total else _MISSING
         rows.append((mapper, f"{total:,.1f}", mean, share))
     headers = ("seconds", "seconds a search", "in the model")
-    return Sheet("Time", "Of all searches of a mapper together.", "mapper", headers, rows)
+    return Sheet("Time", ("mapper",), headers, rows, "Of all searches of a mapper together.")
 
 
 def problem_sheet(study: Study, contest: Contest) -> Sheet:
     """Return the table of a problem."""
     at = checkpoints(study.config.samples)
-    unit = contest.goal.objective.unit
     standing = standings(contest, at)
     scale, prefix = _scale(standing)
-    headers = [f"{each:,}" for each in at.tolist()]
-    return Sheet(
-        f"{contest.layer}, {contest.objective} ({prefix}{unit})",
-        "",
-        "mapper",
-        (*headers, "vs best mapper", "times lower bound", _ARRIVED, "P(improvement)"),
-        [
-            _problem_row(study, mapper, standing.get(mapper), scale, len(headers))
-            for mapper in study.mappers
-        ],
-    )
+    headers = (*_headers(at), "vs best mapper", "times lower bound", _ARRIVED, "P(improvement)")
+    asked = len(study.seeds)
+    rows = []
+    for mapper in study.mappers:
+        seeds, row = 0, [_MISSING] * len(headers)
+        if found := standing.get(mapper):
+            seeds, row = found.seeds, _problem_row(found, scale, study.config.samples)
+        label = mapper if seeds == asked else f"{mapper} ({seeds} of {asked} seeds)"
+        rows.append([label, *row])
+    title = f"{contest.layer}, {contest.objective} ({prefix}{contest.goal.objective.unit})"
+    return Sheet(title, ("mapper",), headers, rows)
+
+
+def _headers(at: Checkpoints) -> list[str]:
+    return [f"{each:,}" for each in at.tolist()]
 
 
 def _scale(standing: Mapping[str, Standing]) -> tuple[float, str]:
@@ -99,36 +102,33 @@ def _scale(standing: Mapping[str, Standing]) -> tuple[float, str]:
     return 10.0**power, f"1e{power} "
 
 
-def _problem_row(
-    study: Study, mapper: str, standing: Standing | None, scale: float, columns: int
-) -> list[str]:
-    if standing is None:
-        return [_label(study, mapper, 0), *[_MISSING] * (columns + 4)]
-    bests = [_best(standing, column, scale) for column in range(columns)]
-    improvement, bound = standing.improvement, standing.times_bound
+def _problem_row(standing: Standing, scale: float, samples: int) -> list[str]:
+    columns = zip(standing.valid, standing.best, *standing.interval, strict=True)
+    bests = [
+        f"valid in {valid} of {standing.seeds}"
+        if valid and not np.isfinite(best)
+        else _figure(best / scale, low / scale, high / scale)
+        for valid, best, low, high in columns
+    ]
     return [
-        _label(study, mapper, standing.seeds),
         *bests,
         significant(standing.to_best_mapper[-1]),
-        _MISSING if bound is None else significant(bound[-1]),
-        _samples_to(standing.samples_to, study.config.samples),
-        _MISSING if improvement is None else f"{improvement[-1]:.2f}",
+        significant(standing.times_bound[-1]),
+        _samples_to(standing.samples_to, samples),
+        _chance(standing.improvement[-1]),
     ]
 
 
-def _label(study: Study, mapper: str, seeds: int) -> str:
-    asked = len(study.seeds)
-    return mapper if seeds == asked else f"{mapper} ({seeds} of {asked} seeds)"
+def _figure(figure: float, low: float, high: float) -> str:
+    """Return a figure and its interval, if there are any."""
+    interval = None if np.isnan(low) or not np.isfinite(figure) else (low, high)
+    return bracketed(significant(figure), interval)
 
 
-def _best(standing: Standing, column: int, scale: float) -> str:
-    best, valid = standing.best[column], standing.valid[column]
-    if not np.isfinite(best):
-        return f"valid in {valid} of {standing.seeds}" if valid else _MISSING
-    if standing.interval is None:
-        return significant(best / scale)
-    low, high = standing.interval
-    return bracketed(significant(best / scale), (low[column] / scale, high[column] / scale))
+def _chance(figure: float, low: float = np.nan, high: float = np.nan) -> str:
+    if np.isnan(figure):
+        return _MISSING
+    return f"{figure:.2f}" if np.isnan(low) else f"{figure:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def _samples_to(samples_to: Floats, samples: int) -> str:
@@ -143,20 +143,14 @@ def _samples_to(samples_to: Floats, samples: int) -> str:
 
 def _overall(study: Study, contests: Sequence[Contest], at: Checkpoints) -> Sheet:
     found = overall(contests, at)
-    headers = [f"{each:,}" for each in at.tolist()]
+    headers = (*_headers(at), "P(improvement)")
     rows = []
     for mapper in study.mappers:
-        entry = found.get(mapper)
-        if entry is None:
-            rows.append([mapper, *[_MISSING] * (len(headers) + 1)])
-            continue
-        ratios = []
-        for column, figure in enumerate(entry.ratio.tolist()):
-            ends = entry.ratio_interval
-            interval = None if ends is None else (float(ends[0][column]), float(ends[1][column]))
-            shown = significant(figure)
-            ratios.append(shown if shown == _MISSING else bracketed(shown, interval))
-        rows.append([mapper, *ratios, _chance(entry.improvement, entry.improvement_interval)])
+        row = [_MISSING] * len(headers)
+        if entry := found.get(mapper):
+            row = [_figure(*each) for each in zip(entry.ratio, *entry.ratio_interval, strict=True)]
+            row.append(_chance(entry.improvement, *entry.improvement_interval))
+        rows.append([mapper, *row])
     note = (
         "Best so far in multiples of the best known: interquartile mean over seeds, geometric mean "
         "over problems [95 % bootstrap interval, seeds drawn within each problem]. P(improvement): "
@@ -164,32 +158,20 @@ def _overall(study: Study, contests: Sequence[Contest], at: Checkpoints) -> Shee
         "the other mappers. Of mappers that finished a search on every problem."
     )
     title = f"All {len(contests)} problems" if len(contests) > 1 else "Overall"
-    return Sheet(title, note, "mapper", (*headers, "P(improvement)"), rows)
-
-
-def _chance(figure: float | None, interval: tuple[float, float] | None) -> str:
-    if figure is None:
-        return _MISSING
-    return f"{figure:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
+    return Sheet(title, ("mapper",), headers, rows, note)
 
 
 def _duels(study: Study, contests: Sequence[Contest]) -> Sheet:
     chances = duels(contests, study.config.samples)
     rows = [
-        [
-            mapper,
-            *(
-                f"{chances[mapper, other]:.2f}" if (mapper, other) in chances else _MISSING
-                for other in study.mappers
-            ),
-        ]
-        for mapper in study.mappers
+        [own, *(_chance(chances.get((own, other), np.nan)) for other in study.mappers)]
+        for own in study.mappers
     ]
     note = (
         "Chance that a search of the row's mapper ends better than one of the column's, mean over "
         "problems."
     )
-    return Sheet("Probability of improvement", note, "mapper", study.mappers, rows)
+    return Sheet("Probability of improvement", ("mapper",), study.mappers, rows, note)
 
 
 def ledger_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
@@ -202,7 +184,7 @@ def ledger_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
         "Calls of the cost model: samples of the budget, and warm-up samples beside it. Unique: "
         "different mappings among the samples of a search. Sums over all searches."
     )
-    return Sheet("Ledger", note, "mapper", LEDGER, rows)
+    return Sheet("Ledger", ("mapper",), LEDGER, rows, note)
 
 
 LEDGER = ("searches", "calls", "samples", "unique", "invalid", "warm-up")
@@ -214,12 +196,7 @@ def ledger(contests: Sequence[Contest], mapper: str) -> dict[str, int]:
     found = [search for contest in contests for search in contest.searches[mapper]]
     samples = sum(search.evaluations for search in found)
     warm_up = sum(search.warm_up for search in found)
-    figures = (
-        len(found),
-        samples + warm_up,
-        samples,
-        sum(search.unique for search in found),
-        sum(search.invalid for search in found),
-        warm_up,
-    )
+    unique = sum(search.unique for search in found)
+    invalid = sum(search.invalid for search in found)
+    figures = (len(found), samples + warm_up, samples, unique, invalid, warm_up)
     return dict(zip(LEDGER, figures, strict=True))

@@ -12,21 +12,21 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from experiments.files import cannot_read, replacing
-from experiments.searches import Search
 from experiments.stats import best_so_far
 from experiments.texts import printable
+from maestro_env.evaluator import Evaluator
 from maestro_env.problem import STATUSES
 
 _HEADER = ("mapper", "seed", "evaluation", "objective", "best", "status")
 
 
-def write_trace(path: Path, search: Search) -> None:
-    """Write the samples of a search, replacing any other."""
-    mapper = printable(search.mapper)
-    columns = (search.values, best_so_far(search.values), search.status)
+def write_trace(path: Path, mapper: str, seed: int, evaluator: Evaluator) -> None:
+    """Write the samples that an evaluator has seen, replacing any other."""
+    values, status = evaluator.trace
+    columns = (values, best_so_far(values), status)
     samples = zip(*(column.tolist() for column in columns), strict=True)
     rows = (
-        (mapper, search.seed, index, value, best, STATUSES[code])
+        (printable(mapper), seed, index, value, best, STATUSES[code])
         for index, (value, best, code) in enumerate(samples, 1)
     )
     with replacing(path) as temporary:
@@ -34,11 +34,7 @@ def write_trace(path: Path, search: Search) -> None:
 
 
 def join_traces(path: Path, traces: Iterable[Path]) -> None:
-    """Write one file of the samples of several searches, with a header.
-
-    Raises:
-        RecordError: a file cannot be read or written.
-    """
+    """Write one file of the samples of several searches, with a header."""
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.write(_member([_HEADER]))
         for trace in traces:

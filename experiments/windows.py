@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.goals import Goal
+from experiments.recorder import Recorder
 from experiments.stats import Floats
-from maestro_env.evaluator import Batch, Evaluator
-from maestro_env.map_space import Points
 
 _WINDOWS = 100
 _DIGITS = 5
@@ -36,29 +35,15 @@ class Windows:
     spreads: Floats
 
 
-class WatchedEvaluator(Evaluator):
-    """An evaluator that keeps the points of its samples too."""
-
-    def __init__(self, goal: Goal, budget: int) -> None:
-        super().__init__(goal.problem, goal.objective, budget)
-        self._goal = goal
-        self._points = np.empty((budget, len(self.space.sizes)), dtype=np.int32)
-
-    def record(self, points: Points, batch: Batch) -> None:
-        began = self.used
-        super().record(points, batch)
-        self._points[began : self.used] = points
-
-    def windows(self) -> Windows:
-        """Return what the search did so far, which must have begun."""
-        rewards = reference(self._goal) / self.trace[0]
-        last = np.maximum(self.space.sizes - 1, 1)
-        choices = self._points[: self.used] / last
-        ends = window_ends(self.used)
-        means = window_means(choices, ends)
-        variances = window_means(choices**2, ends) - means**2
-        spreads = np.sqrt(np.maximum(variances, 0.0))
-        return Windows(ends, window_means(rewards, ends), means, spreads)
+def windows_of(recorder: Recorder, goal: Goal) -> Windows:
+    """Return what a search did so far, which must have begun."""
+    rewards = reference(goal) / recorder.trace[0]
+    choices = recorder.points / np.maximum(recorder.space.sizes - 1, 1)
+    ends = window_ends(recorder.used)
+    means = window_means(choices, ends)
+    variances = window_means(choices**2, ends) - means**2
+    spreads = np.sqrt(np.maximum(variances, 0.0))
+    return Windows(ends, window_means(rewards, ends), means, spreads)
 
 
 def reference(goal: Goal) -> float:

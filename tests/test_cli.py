@@ -16,7 +16,7 @@ from run_helpers import contents, interrupt_after_import, run
 from experiments import cli, flags
 from experiments.bench.job import BenchConfig
 from experiments.cluster.job import ClusterConfig
-from experiments.compare.config import CompareConfig
+from experiments.compare.job import CompareConfig
 from experiments.exhaustive.config import ExhaustiveConfig
 from experiments.run.__main__ import main
 from experiments.run.job import RunConfig

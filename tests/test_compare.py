@@ -15,7 +15,7 @@ from run_helpers import run as run_one
 
 import mappers
 from experiments.compare.__main__ import main
-from experiments.compare.config import CompareConfig, split_layers
+from experiments.compare.job import CompareConfig, split_layers
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

@@ -253,7 +253,7 @@ def test_file_names_of_any_bytes_leave_readable_files(
 
 
 def load_parameters() -> list[str]:
-    from experiments.compare.config import CompareConfig, resolve
+    from experiments.compare.job import CompareConfig, resolve
 
     (goal,) = resolve(CompareConfig(layers=LAYER, objectives="latency")).goals.values()
     return [parameter.name for parameter in goal.problem.space.parameters]

@@ -247,7 +247,7 @@ def test_an_interruption_before_any_search_has_ended(
     assert len(trace_rows(out)) == 2
 
 
-@pytest.mark.parametrize("work", ["join_traces", "draw_convergence", "print_table"])
+@pytest.mark.parametrize("work", ["join_traces", "draw_convergence", "problem_sheet"])
 def test_an_interruption_while_results_are_written(
     out: Path, work: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

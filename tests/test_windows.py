@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from experiments.goals import Goal, ProblemConfig, make_goal
-from experiments.windows import WatchedEvaluator, from_entry, to_entry, window_ends, window_means
+from experiments.recorder import Recorder
+from experiments.windows import from_entry, to_entry, window_ends, window_means, windows_of
 from maestro_env import MaestroEnv
 from maestro_env.hardware import PRESETS
 from maestro_env.workloads import find_layer
@@ -16,6 +17,10 @@ LAYER = "mobilenetv2_l2"
 
 def goal() -> Goal:
     return make_goal(ProblemConfig(), find_layer(LAYER), PRESETS["edge"], "edp")
+
+
+def recorder(budget: int) -> Recorder:
+    return Recorder(goal().problem, goal().objective, budget)
 
 
 @pytest.mark.parametrize(
@@ -35,13 +40,13 @@ def test_a_mean_is_that_of_its_window() -> None:
 
 
 def test_returns_and_choices_are_those_of_the_environment() -> None:
-    watched = WatchedEvaluator(goal(), 250)
+    watched = recorder(250)
     # Odd batches, so that their ends are no ends of windows.
     points = watched.space.sample(250, np.random.default_rng(0))
     points[:, 3] = np.sort(points[:, 3])
     for start in range(0, 250, 50 + 7):
         watched.evaluate(points[start : start + 57])
-    windows = watched.windows()
+    windows = windows_of(watched, goal())
     env = MaestroEnv(LAYER, objective="edp", hardware="edge")
     env.reset()
     rewards = [env.step(point)[1] for point in points]
@@ -56,9 +61,9 @@ def test_returns_and_choices_are_those_of_the_environment() -> None:
 
 
 def test_windows_survive_their_file_within_its_digits() -> None:
-    watched = WatchedEvaluator(goal(), 150)
+    watched = recorder(150)
     watched.evaluate(watched.space.sample(150, np.random.default_rng(1)))
-    windows = watched.windows()
+    windows = windows_of(watched, goal())
     entry = to_entry(windows, goal())
     again = from_entry(entry, goal(), 150)
     assert again.ends.tolist() == windows.ends.tolist()
@@ -69,8 +74,8 @@ def test_windows_survive_their_file_within_its_digits() -> None:
 
 @pytest.mark.parametrize("text", ["1 2 3", "nan " * 150, "x " * 100, 5])
 def test_damaged_windows_are_refused(text: object) -> None:
-    watched = WatchedEvaluator(goal(), 150)
+    watched = recorder(150)
     watched.evaluate(watched.space.sample(150, np.random.default_rng(1)))
-    entry = to_entry(watched.windows(), goal())
+    entry = to_entry(windows_of(watched, goal()), goal())
     with pytest.raises((TypeError, ValueError)):
         from_entry({**entry, "returns": text}, goal(), 150)

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.table import Table
 
 from experiments.cells import Finished
 from experiments.flags import argument
 from experiments.goals import Goal
+from experiments.sheets import Sheet
 from experiments.study import read_all
-from experiments.tables import new_table, print_table
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.objectives import latency_bound
@@ -33,70 +32,64 @@ class AuditConfig:
     rundir: str = argument("a directory of experiments.run or experiments.compare")
 
 
-@dataclass(frozen=True)
-class Score:
-    """A mapping under one model; NaN where the model has no figure.
-
-    Args:
-        value: of the goal's objective.
-        cycles: of the layer.
-        status: a name of ``STATUSES``.
-    """
-
-    value: float
-    cycles: float
-    status: str
-
-
 class Auditor:
-    """Scores mappings of a goal's layer on its hardware.
-
-    Args:
-        goal: of the searches.
-
-    Attributes:
-        roofline: cycles that no mapping can go below.
-        warning: of a layer that maestro miscounts; None for others.
-    """
+    """Scores mappings that searches for a goal ended with."""
 
     def __init__(self, goal: Goal) -> None:
         layer, hardware = goal.problem.layer, goal.problem.hardware
         # Not the goal's space, which may tile R and S: maestro refuses it, but not all its
         # mappings.
         space = MapSpace(layer, hardware)
-        self._objective = goal.objective
-        self._maestro = Problem(space, "maestro", guard=False)
+        self._goal = goal
+        self._models = Problem(space, "maestro", guard=False), Problem(space, "exact")
         self._guarded = Problem(space, "maestro")
-        self._exact = Problem(space, "exact")
-        self.roofline = latency_bound(layer, hardware)
-        self.warning = self._maestro.stride_warning()
+        self._roofline = latency_bound(layer, hardware)
+        self.warning = self._models[0].stride_warning()
 
-    def figures(self, mapping: Mapping) -> Iterator[str]:
+    def sheet(self, searches: Sequence[Finished]) -> Sheet:
+        """Return the table of the best mappings of searches."""
+        problem, objective = self._goal.problem, self._goal.objective
+        layer = problem.layer
+        figures = dict.fromkeys((objective.name, "latency"))
+        headers = [f"{figure}\n{each}" for figure in figures for each in _COMPARED]
+        headers += [f"{model} /\nroofline" for model in ("maestro", "exact")]
+        rows = []
+        for search in searches:
+            columns = ["no valid mapping"]
+            if search.best_point is not None:
+                point = np.array(search.best_point, dtype=np.int32)
+                columns = list(self._figures(problem.space.decode(point)))
+            rows.append((search.cell.mapper, search.cell.seed, *columns))
+        title = (
+            f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name}, searched "
+            f"for {objective.name} ({objective.unit}) under {problem.model}; "
+            f"roofline {self._roofline:,} cycles"
+        )
+        return Sheet(title, ("mapper", "seed", "verdict on maestro"), headers, rows)
+
+    def _figures(self, mapping: Mapping) -> Iterator[str]:
         """Yield the columns of a mapping: the verdict, and figures of both models."""
-        maestro, exact = self._score(self._maestro, mapping), self._score(self._exact, mapping)
+        maestro, exact = (problem.evaluate_mapping(mapping) for problem in self._models)
         guard = self._guarded.evaluate_mapping(mapping)[1]
         scores = {"maestro": maestro, "exact": exact}
-        odd = [f"{model}: {each.status}" for model, each in scores.items() if each.status != _OK]
-        yield "; ".join([self._claim(maestro.cycles, guard), *odd])
-        if self._objective.name != "latency":
-            yield from _compared(maestro.value, exact.value, "{:.4g}")
-        yield from _compared(maestro.cycles, exact.cycles, "{:,.0f}")
-        for each in scores.values():
-            yield _number(each.cycles / self.roofline, "{:.2f}")
+        odd = [f"{model}: {status}" for model, (_, status) in scores.items() if status != _OK]
+        cycles = [cost.latency_cycles if cost else math.nan for cost, _ in scores.values()]
+        yield "; ".join([self._claim(cycles[0], guard), *odd])
+        if self._goal.objective.name != "latency":
+            value = self._goal.objective.of
+            values = (value(cost.figures()) if cost else math.nan for cost, _ in scores.values())
+            yield from _compared("{:.4g}", *values)
+        yield from _compared("{:,.0f}", *cycles)
+        for each in cycles:
+            yield _number(each / self._roofline, "{:.2f}")
 
     def _claim(self, cycles: float, guard: str) -> str:
         """Say whether the machine could achieve what MAESTRO says."""
         if math.isnan(cycles):
             return "no figures"
-        if cycles < self.roofline:
-            return f"impossible: {cycles / self.roofline:.2f} of the roofline"
+        if cycles < self._roofline:
+            return f"impossible: {cycles / self._roofline:.2f} of the roofline"
         return "possible" if guard in _REAL else f"impossible: {guard}"
-
-    def _score(self, problem: Problem, mapping: Mapping) -> Score:
-        cost, status = problem.evaluate_mapping(mapping)
-        if cost is None:
-            return Score(math.nan, math.nan, status)
-        return Score(self._objective.of(cost.figures()), cost.latency_cycles, status)
 
 
 def execute(config: AuditConfig) -> int:
@@ -105,35 +98,11 @@ def execute(config: AuditConfig) -> int:
         auditor = Auditor(goal)
         if auditor.warning:
             print(f"warning: {auditor.warning}", file=sys.stderr)
-        print_table(_table(goal, auditor, searches))
+        auditor.sheet(searches).print()
     return 0
 
 
-def _table(goal: Goal, auditor: Auditor, searches: Sequence[Finished]) -> Table:
-    problem, objective = goal.problem, goal.objective
-    layer = problem.layer
-    figures = tuple(dict.fromkeys((objective.name, "latency")))
-    table = new_table(
-        f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name}, searched for "
-        f"{objective.name} ({objective.unit}) under {problem.model}; "
-        f"roofline {auditor.roofline:,} cycles",
-        ("mapper", "seed", "verdict on maestro"),
-        (
-            *(f"{figure}\n{each}" for figure in figures for each in _COMPARED),
-            "maestro /\nroofline",
-            "exact /\nroofline",
-        ),
-    )
-    for search in searches:
-        columns = ["no valid mapping"]
-        if search.best_point is not None:
-            point = np.array(search.best_point, dtype=np.int32)
-            columns = list(auditor.figures(problem.space.decode(point)))
-        table.add_row(search.cell.mapper, str(search.cell.seed), *columns)
-    return table
-
-
-def _compared(maestro: float, exact: float, form: str) -> Iterator[str]:
+def _compared(form: str, maestro: float, exact: float) -> Iterator[str]:
     yield from (_number(each, form) for each in (maestro, exact))
     yield _number(exact / maestro, "{:.2f}")
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain, product
+from typing import Any
 
 import numpy as np
 
 from experiments.bench.sections import Row, Section, interleaved
-from maestro_env.evaluator import Batch, Evaluator
+from experiments.recorder import Recorder
 from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.models import MODELS
-from maestro_env.objectives import OBJECTIVES, Objective
+from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
 from maestro_env.threads import processors
 from maestro_env.workloads import find_layer
@@ -28,10 +29,11 @@ BATCH_SIZES = tuple(10**exponent for exponent in range(7))
 # Of small batches several are evaluated on the clock.
 _LEAST_TIMED = 10_000
 _LARGE_REPEATS = 3
-_FIGURES = {
-    "evaluations_per_s": ("evaluations/s", "{:,.0f}"),
-    "times_one_thread": ("times one thread", "{:.2f}"),
-}
+_RATE = {"evaluations_per_s": ("evaluations/s", "{:,.0f}")}
+_RATES = {**_RATE, "times_one_thread": ("times one thread", "{:.2f}")}
+
+Works = Mapping[Any, Callable[[], object]]
+"""What is timed, by the entries that tell its row from the others, a tuple."""
 
 
 def space_of(layer: str, schema: str = "legal13", hardware: str = "unlimited") -> MapSpace:
@@ -41,139 +43,98 @@ def space_of(layer: str, schema: str = "legal13", hardware: str = "unlimited") -
 
 def rates() -> Section:
     """Measure batches of all kinds."""
-    return Section(
-        "batches",
-        f"{MAPPINGS:,} random mappings a batch",
-        ("layer", "schema", "model", "threads"),
-        _FIGURES,
-        list(chain.from_iterable(_rates(layer) for layer in LAYERS)),
-    )
+    keys = ("layer", "schema", "model", "threads")
+    rows = chain.from_iterable(_timed(keys, _batches(layer), MAPPINGS) for layer in LAYERS)
+    return Section("batches", f"{MAPPINGS:,} random mappings a batch", keys, _RATES, list(rows))
 
 
 def batch_sizes() -> Section:
     """Measure batches of other sizes."""
+    keys = ("model", "batch", "threads")
+    title = f"Batches of other sizes: random legal13 mappings of {LAYERS[0]}"
     space = space_of(LAYERS[0])
     points = space.sample(BATCH_SIZES[-1], np.random.default_rng(0))
-    return Section(
-        "batch_sizes",
-        f"Batches of other sizes: random legal13 mappings of {LAYERS[0]}",
-        ("model", "batch", "threads"),
-        _FIGURES,
-        [row for model in MODELS for row in _sizes(Problem(space, model), points)],
-    )
+    rows: list[Row] = []
+    for model, size in product(MODELS, BATCH_SIZES):
+        batches = max(1, _LEAST_TIMED // size)
+        works = {
+            (model, size, threads): partial(
+                _evaluate, Problem(space, model), points, size, batches, threads
+            )
+            for threads in _numbers_of_threads()
+        }
+        repeats = REPEATS if size < MAPPINGS else _LARGE_REPEATS
+        rows += _timed(keys, works, size * batches, repeats)
+    return Section("batch_sizes", title, keys, _RATES, rows)
 
 
 def accelerators() -> Section:
     """Measure batches for every preset: on some of them PEs wait, and that takes longer."""
-    layer = LAYERS[1]
-    return Section(
-        "accelerators",
-        f"{MAPPINGS:,} random legal13 mappings of {layer}, one thread",
-        ("hardware", "model"),
-        {"evaluations_per_s": ("evaluations/s", "{:,.0f}")},
-        list(_accelerators(layer)),
-    )
-
-
-def searches() -> Section:
-    """Measure values alone of the mappings that searches draw, most of which fit the buffers."""
-    layer = LAYERS[1]
-    return Section(
-        "searches",
-        f"EDP of the mappings of {layer} that searches draw, {SAMPLES:,} of each of "
-        f"{', '.join(SEARCHERS)}, one thread",
-        ("hardware", "schema", "model"),
-        {"evaluations_per_s": ("evaluations/s", "{:,.0f}")},
-        list(_searches(layer)),
-    )
-
-
-class _Recorder(Evaluator):
-    """Keeps the points of its samples."""
-
-    def __init__(self, problem: Problem, objective: Objective, budget: int) -> None:
-        super().__init__(problem, objective, budget)
-        self.points: list[Points] = []
-
-    def record(self, points: Points, batch: Batch) -> None:
-        super().record(points, batch)
-        self.points.append(points.copy())
-
-
-def _searches(layer: str) -> Iterator[Row]:
-    works = {}
-    edp = OBJECTIVES["edp"]
-    for hardware, schema, model in product(PRESETS, SCHEMAS, MODELS):
-        space = space_of(layer, schema, hardware)
-        if space.cuts_windows and not MODELS[model].cuts_windows:
-            continue
-        problem = Problem(space, model)
-        points = []
-        for mapper in SEARCHERS:
-            recorder = _Recorder(problem, edp, SAMPLES)
-            make_mapper(mapper).search(recorder, SAMPLES, np.random.default_rng(0))
-            points += recorder.points
-        works[hardware, schema, model] = partial(problem.score, np.concatenate(points), edp)
-    for (hardware, schema, model), each in interleaved(works, REPEATS).items():
-        rate = len(SEARCHERS) * SAMPLES / each
-        yield {"hardware": hardware, "schema": schema, "model": model, "evaluations_per_s": rate}
-
-
-def _accelerators(layer: str) -> Iterator[Row]:
+    keys, layer = ("hardware", "model"), LAYERS[1]
+    title = f"{MAPPINGS:,} random legal13 mappings of {layer}, one thread"
     works = {}
     for hardware, model in product(PRESETS, MODELS):
         space = space_of(layer, hardware=hardware)
         points = space.sample(MAPPINGS, np.random.default_rng(0))
         works[hardware, model] = partial(Problem(space, model).evaluate, points)
-    for (hardware, model), each in interleaved(works, REPEATS).items():
-        yield {"hardware": hardware, "model": model, "evaluations_per_s": MAPPINGS / each}
+    return Section("accelerators", title, keys, _RATE, list(_timed(keys, works, MAPPINGS)))
 
 
-def _rates(layer: str) -> Iterator[Row]:
+def searches() -> Section:
+    """Measure values alone of the mappings that searches draw, most of which fit the buffers."""
+    keys, layer = ("hardware", "schema", "model"), LAYERS[1]
+    title = (
+        f"EDP of the mappings of {layer} that searches draw, {SAMPLES:,} of each of "
+        f"{', '.join(SEARCHERS)}, one thread"
+    )
+    works = {}
+    edp = OBJECTIVES["edp"]
+    for hardware, schema, model in product(PRESETS, SCHEMAS, MODELS):
+        space = space_of(layer, schema, hardware)
+        if not _fits(space, model):
+            continue
+        problem = Problem(space, model)
+        points = []
+        for mapper in SEARCHERS:
+            recorder = Recorder(problem, edp, SAMPLES)
+            make_mapper(mapper).search(recorder, SAMPLES, np.random.default_rng(0))
+            points.append(recorder.points)
+        works[hardware, schema, model] = partial(problem.score, np.concatenate(points), edp)
+    rows = _timed(keys, works, len(SEARCHERS) * SAMPLES)
+    return Section("searches", title, keys, _RATE, list(rows))
+
+
+def _timed(
+    keys: tuple[str, ...], works: Works, mappings: int, repeats: int | None = None
+) -> Iterator[Row]:
+    """Yield a row for each work, all of which evaluate so many mappings."""
+    seconds = interleaved(works, repeats or REPEATS)
+    for key, each in seconds.items():
+        row = {**dict(zip(keys, key, strict=True)), "evaluations_per_s": mappings / each}
+        if keys[-1] == "threads":
+            row["times_one_thread"] = seconds[*key[:-1], 1] / each
+        yield row
+
+
+def _batches(layer: str) -> Works:
     works = {}
     for schema in SCHEMAS:
         space = space_of(layer, schema)
         points = space.sample(MAPPINGS, np.random.default_rng(0))
-        for model in MODELS:
-            if space.cuts_windows and not MODELS[model].cuts_windows:
-                continue
-            problem = Problem(space, model)
-            for threads in _numbers_of_threads():
-                works[schema, model, threads] = partial(problem.evaluate, points, threads)
-    seconds = interleaved(works, REPEATS)
-    for (schema, model, threads), each in seconds.items():
-        yield {
-            "layer": layer,
-            "schema": schema,
-            "model": model,
-            "threads": threads,
-            "evaluations_per_s": MAPPINGS / each,
-            "times_one_thread": seconds[schema, model, 1] / each,
-        }
+        for model, threads in product(MODELS, _numbers_of_threads()):
+            if _fits(space, model):
+                evaluate = Problem(space, model).evaluate
+                works[layer, schema, model, threads] = partial(evaluate, points, threads)
+    return works
+
+
+def _fits(space: MapSpace, model: str) -> bool:
+    return MODELS[model].cuts_windows or not space.cuts_windows
 
 
 def _numbers_of_threads() -> list[int]:
     """Powers of two up to the processors there are."""
     return [2**exponent for exponent in range(processors().bit_length())]
-
-
-def _sizes(problem: Problem, points: Points) -> Iterator[Row]:
-    for size in BATCH_SIZES:
-        batches = max(1, _LEAST_TIMED // size)
-        works = {
-            threads: partial(_evaluate, problem, points, size, batches, threads)
-            for threads in _numbers_of_threads()
-        }
-        repeats = REPEATS if size < MAPPINGS else _LARGE_REPEATS
-        seconds = interleaved(works, repeats)
-        for threads, each in seconds.items():
-            yield {
-                "model": problem.model,
-                "batch": size,
-                "threads": threads,
-                "evaluations_per_s": size * batches / each,
-                "times_one_thread": seconds[1] / each,
-            }
 
 
 def _evaluate(problem: Problem, points: Points, size: int, batches: int, threads: int) -> None:

@@ -15,7 +15,6 @@ from experiments.bench.speedups import against_binary
 from experiments.files import ensure_directory, write_json
 from experiments.flags import option
 from experiments.machine import processor, versions
-from experiments.tables import print_table
 from maestro_env.threads import processors
 
 
@@ -43,7 +42,7 @@ def execute(config: BenchConfig) -> int:
         flush=True,
     )
     for section in _sections(config):
-        print_table(section.table())
+        section.sheet().print()
         report[section.name] = section.rows
     if config.json is not None:
         write_json(Path(config.json), report)

@@ -18,16 +18,7 @@ class BinaryError(MaestroEnvError, ValueError):
 
 
 class MaestroBinary:
-    """A binary, the accelerator it is told of, and a directory for its files.
-
-    Args:
-        path: of the binary.
-        hardware: of every call.
-        directory: where it reads and writes.
-
-    Raises:
-        BinaryError: no executable file.
-    """
+    """A binary, the accelerator it is told of, and the directory it reads and writes in."""
 
     def __init__(self, path: Path, hardware: Hardware, directory: Path) -> None:
         if not path.is_file():
@@ -40,14 +31,7 @@ class MaestroBinary:
         self._command = [str(self._path), f"--Mapping_file={_MAPPING}", *_options(hardware)]
 
     def evaluate(self, text: str) -> list[str]:
-        """Return the lines of its CSV, one a layer, header left out.
-
-        Args:
-            text: of a mapping file.
-
-        Raises:
-            BinaryError: it cannot be run, fails, or writes no CSV.
-        """
+        """Return the lines of the CSV it writes for a mapping file, without the header."""
         (self._directory / _MAPPING).write_text(text, encoding="utf-8")
         rows = self._directory / _ROWS
         # It would append to those of the call before.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,37 +24,34 @@ _FIGURES = {f"p{each}_us": (f"p{each} us", "{:.2f}") for each in _PERCENTILES}
 
 def percentiles() -> Section:
     """Measure random mappings of the map space."""
-    return Section(
-        "mappings",
-        f"{MAPPINGS:,} random legal13 mappings, one by one: least of {REPEATS} times of each",
-        ("layer", "model"),
-        _FIGURES,
-        [
-            {"layer": layer, "model": model, **_times(Problem(space_of(layer), model))}
-            for layer in LAYERS
-            for model in MODELS
-        ],
-    )
+    rows = []
+    for layer, model in product(LAYERS, MODELS):
+        problem = Problem(space_of(layer), model)
+        points = problem.space.sample(MAPPINGS, np.random.default_rng(0))
+        figures = _spread(partial(problem.time, points))
+        rows.append({"layer": layer, "model": model, **figures})
+    title = f"{MAPPINGS:,} random legal13 mappings, one by one: least of {REPEATS} times of each"
+    return Section("mappings", title, ("layer", "model"), _FIGURES, rows)
 
 
 def levels() -> Section:
     """Measure mappings of one to four levels, which come as directives."""
-    return Section(
-        "levels",
-        f"{MAPPINGS:,} random mappings of {LAYERS[0]} as directives, which are read beforehand",
-        ("model", "levels"),
-        _FIGURES,
-        list(_levels()),
-    )
+    rows = []
+    space = space_of(LAYERS[0])
+    for number in LEVELS:
+        rng = np.random.default_rng(number)
+        mappings = [random_mapping(space, number, rng) for _ in range(MAPPINGS)]
+        for model in MODELS:
+            figures = _spread(partial(Problem(space, model).time_mappings, mappings))
+            rows.append({"model": model, "levels": number, **figures})
+    title = f"{MAPPINGS:,} random mappings of {LAYERS[0]} as directives, which are read beforehand"
+    return Section("levels", title, ("model", "levels"), _FIGURES, rows)
 
 
 def random_mapping(space: MapSpace, number: int, rng: np.random.Generator) -> Mapping:
-    """Draw a mapping of a number of levels; with two, as the space draws its own.
+    """Draw a mapping of so many levels, whose sizes and dimensions are those of a space.
 
-    Args:
-        space: says what may be tiled and parallel, and how many PEs there are.
-        number: of levels.
-        rng: draws.
+    With two levels it is drawn as the space draws its own.
     """
     tiles, pes = dict(space.extents), space.hardware.num_pes
     levels = []
@@ -68,25 +66,6 @@ def random_mapping(space: MapSpace, number: int, rng: np.random.Generator) -> Ma
         loops = (Loop(dim, tiles[dim], tiles[dim], dim == parallel) for dim in order)
         levels.append(Level(tuple(loops), cluster))
     return Mapping(tuple(levels))
-
-
-def _times(problem: Problem) -> Row:
-    points = problem.space.sample(MAPPINGS, np.random.default_rng(0))
-    return _spread(partial(problem.time, points))
-
-
-def _levels() -> Iterator[Row]:
-    space = space_of(LAYERS[0])
-    for number in LEVELS:
-        rng = np.random.default_rng(number)
-        mappings = [random_mapping(space, number, rng) for _ in range(MAPPINGS)]
-        for model in MODELS:
-            problem = Problem(space, model)
-            yield {
-                "model": model,
-                "levels": number,
-                **_spread(partial(problem.time_mappings, mappings)),
-            }
 
 
 def _spread(measure: Callable[[], NDArray[np.float64]]) -> Row:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, TypeVar
 
-from rich.table import Table
-
-from experiments.tables import new_table
+from experiments.sheets import Sheet
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -35,13 +33,17 @@ class Section:
     figures: Mapping[str, tuple[str, str]]
     rows: list[Row]
 
-    def table(self) -> Table:
-        headers = (header for header, _ in self.figures.values())
-        table = new_table(self.title, self.keys, headers)
-        for row in self.rows:
-            shown = (form.format(row[name]) for name, (_, form) in self.figures.items())
-            table.add_row(*(str(row[key]) for key in self.keys), *shown)
-        return table
+    def sheet(self) -> Sheet:
+        """Return it as a table for people."""
+        headers = [header for header, _ in self.figures.values()]
+        rows = [
+            (
+                *(row[key] for key in self.keys),
+                *(form.format(row[name]) for name, (_, form) in self.figures.items()),
+            )
+            for row in self.rows
+        ]
+        return Sheet(self.title, self.keys, headers, rows)
 
 
 def interleaved(works: Mapping[Key, Callable[[], object]], rounds: int) -> dict[Key, float]:

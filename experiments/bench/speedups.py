@@ -35,11 +35,7 @@ _OURS = {
 
 
 def against_binary(path: str) -> Section:
-    """Measure the binary and the models in turns.
-
-    Raises:
-        BinaryError: no MAESTRO binary.
-    """
+    """Measure the binary and the models in turns."""
     with tempfile.TemporaryDirectory() as directory:
         binary = MaestroBinary(Path(path), find_hardware("unlimited"), Path(directory))
         rows = list(chain.from_iterable(_compare(binary, layer) for layer in LAYERS))

@@ -19,7 +19,7 @@ from experiments.files import RecordError, make_directory, safe_name, write_text
 from experiments.flags import UsageError, option
 from experiments.goals import Goal, ProblemConfig, make_goal, require_fit
 from experiments.progress import Bar
-from experiments.tables import new_table, print_table
+from experiments.sheets import Sheet
 from maestro_env.errors import UnknownNameError
 from maestro_env.hardware import find_hardware
 from maestro_env.objectives import OBJECTIVES
@@ -97,10 +97,8 @@ def execute(config: ClusterConfig) -> int:
         draw_clustering(found, path.with_suffix(".png"), f"{title}: {goal.objective.name}")
         # Last, so that groups that can be used are complete.
         write_text(path, found.groups.to_json())
-    table = new_table(f"Agents of {title}", ("agent", "parameters"), ())
-    for agent, names in found.groups.items():
-        table.add_row(agent, ", ".join(names))
-    print_table(table)
+    agents = [(agent, ", ".join(names)) for agent, names in found.groups.items()]
+    Sheet(f"Agents of {title}", ("agent", "parameters"), (), agents).print()
     search = f"policy {config.policy}, seed {config.seed}"
     if collected.spent:
         ledger = f"{collected.spent:,} spent ({search}), kept in {collected.path}"
@@ -112,11 +110,7 @@ def execute(config: ClusterConfig) -> int:
 
 
 def _resolve(config: ClusterConfig) -> Goal:
-    """Look up and check everything that can be before a sample is spent.
-
-    Raises:
-        MaestroEnvError: what does not exist, is not allowed or does not go together.
-    """
+    """Look up and check everything that can be before a sample is spent."""
     hardware = find_hardware(config.hardware)
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
     if config.policy == "all" or "," in config.policy:

@@ -20,16 +20,7 @@ _HEADROOM = 1.1
 
 
 def draw_clustering(clustering: Clustering, path: Path, title: str) -> None:
-    """Draw the matrix and the tree side by side, a row a parameter and a colour an agent.
-
-    Args:
-        clustering: what is drawn.
-        path: of the PNG file; an SVG file is written beside it.
-        title: above both.
-
-    Raises:
-        RecordError: the files cannot be written.
-    """
+    """Draw the matrix and the tree side by side, a row a parameter and a colour an agent."""
     order = row_order(clustering)
     figure = Figure(figsize=(10, 0.32 * len(order) + 1.6), layout="constrained")
     figure.suptitle(in_picture(title), x=0.01, ha="left", fontsize=11, fontweight="bold")

@@ -3,21 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.cells import Cell, Finished
-from experiments.compare.config import CompareConfig, resolve
-from experiments.compare.csv_tables import ledger_csv, seconds_csv, table_csv
+from experiments.compare.csv_tables import write_ledger, write_seconds, write_table
 from experiments.files import write_text
-from experiments.study import Study, conduct
+from experiments.flags import option
+from experiments.goals import MAPPERS_HELP, unique
+from experiments.study import Study, StudyConfig, conduct, make_study
 from experiments.study_plots import draw
 from experiments.study_tables import LEGEND, markdown, seconds_sheet, sheets
-from experiments.tables import print_table
+from maestro_env.objectives import OBJECTIVES
+
+
+@dataclass(frozen=True)
+class _Problems:
+    """The flags that say what is searched."""
+
+    layers: str = option(
+        "resnet18_l2,resnet18_l16,alexnet_l2,gpt2_l4",
+        "layers as experiments.run takes them, with commas between",
+    )
+    objectives: str = option(
+        "latency,edp",
+        f"what to minimise, some of these with commas between: {', '.join(OBJECTIVES)}",
+    )
+    mappers: str = option("all", MAPPERS_HELP)
+
+
+@dataclass(frozen=True)
+class CompareConfig(StudyConfig, _Problems):
+    """Compare mappers on layers and objectives; write tables, a ledger and figures."""
 
 
 def execute(config: CompareConfig) -> int:
     """Do what a config asks and return the exit status."""
     return conduct(resolve(config), "experiments.compare", "compare", _report)
+
+
+def resolve(config: CompareConfig) -> Study:
+    """Look up everything a config names."""
+    layers, objectives = split_layers(config.layers), config.objectives.split(",")
+    return make_study(config, layers, objectives, ("--mappers", config.mappers))
+
+
+def split_layers(text: str) -> tuple[str, ...]:
+    """Return the layers of a list with commas between, some of which may belong to a layer.
+
+    In ``resnet18_l2,gemm:M=8,N=8,K=8`` a part such as ``N=8`` continues the layer before it.
+    """
+    names: list[str] = []
+    for part in text.split(","):
+        if names and "=" in part and ":" not in part:
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return unique(names)
 
 
 def _report(
@@ -26,12 +68,12 @@ def _report(
     contests = study.contests(finished)
     tables = list(sheets(study, contests))
     write_text(directory / "table.md", markdown(study, tables))
-    write_text(directory / "table.csv", table_csv(study, contests))
-    write_text(directory / "ledger.csv", ledger_csv(study, contests))
-    write_text(directory / "seconds.csv", seconds_csv(contests))
+    write_table(directory / "table.csv", study, contests)
+    write_ledger(directory / "ledger.csv", study, contests)
+    write_seconds(directory / "seconds.csv", contests)
     pictures = list(draw(study, contests, directory))
     for sheet in (*tables, seconds_sheet(study, contests)):
-        print_table(sheet.table())
+        sheet.print()
         print()
     print(LEGEND)
     print(f"tables: {directory / 'table.md'}")

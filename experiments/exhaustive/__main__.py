@@ -1,7 +1,5 @@
 """Starts ``python -m experiments.exhaustive``."""
 
-from __future__ import annotations
-
 from experiments import cli
 
 main = cli.command("experiments.exhaustive")

@@ -83,12 +83,7 @@ class Task:
 
 
 def resolve(config: ExhaustiveConfig) -> Task:
-    """Look up everything a config names, and count its mappings.
-
-    Raises:
-        MaestroEnvError: an unknown name, names that do not go together, or more mappings than
-            ``--most``.
-    """
+    """Look up everything a config names, and count its mappings."""
     hardware = find_hardware(config.hardware)
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
     space = goal.problem.space

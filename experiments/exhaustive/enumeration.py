@@ -33,9 +33,6 @@ class Enumeration:
         choices: left to every parameter.
         ignores_still_loops: whether the place of loops of one step makes no difference.
 
-    Raises:
-        UsageError: a parameter has more choices than can be listed.
-
     Attributes:
         vectors: number of vectors in the space.
         mappings: number of different mappings they decode to.

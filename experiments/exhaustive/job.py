@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import shlex
 import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from rich.table import Table
 
 from experiments import cli, flags
 from experiments.exhaustive.config import ExhaustiveConfig, Task, resolve
 from experiments.exhaustive.optimum_files import Found, OptimumWriter
 from experiments.progress import Bar
-from experiments.tables import new_table, print_table
+from experiments.sheets import Sheet
 from maestro_env.map_space import Points
 from maestro_env.problem import OK
 
@@ -37,16 +35,11 @@ def execute(config: ExhaustiveConfig) -> int:
     with cli.undisturbed():
         writer.write()
         writer.close()
-        print_table(_table(task, writer))
+        _sheet(task, writer).print()
         print(f"optimum: {writer.directory}")
         if writer.finished:
             return 0
-        resuming = flags.to_flags(replace(config, out=str(writer.directory), resume=True))
-        print(
-            f"interrupted: what is found so far is in {writer.directory}; "
-            f"continue with: python -m experiments.exhaustive {shlex.join(resuming)}",
-            file=sys.stderr,
-        )
+        flags.tell_interrupted("found so far", config, "experiments.exhaustive", writer.directory)
     return cli.INTERRUPTED
 
 
@@ -112,7 +105,7 @@ def scan(task: Task, frames: Points, limit: float) -> Found:
     return total
 
 
-def _table(task: Task, writer: OptimumWriter) -> Table:
+def _sheet(task: Task, writer: OptimumWriter) -> Sheet:
     goal, found = task.goal, writer.found
     problem, valid = goal.problem, found.best_point is not None
     times = f"{found.best / goal.lower_bound:.4g}" if valid and goal.lower_bound else "-"
@@ -133,9 +126,7 @@ def _table(task: Task, writer: OptimumWriter) -> Table:
         f"{problem.layer} on {problem.hardware.name}: {'all' if writer.finished else 'some'} "
         f"mappings of {problem.space.schema}, {problem.space.tiles}{fixed}"
     )
-    table = new_table(title, ("model",), figures)
-    table.add_row(problem.model, *figures.values())
-    return table
+    return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())])
 
 
 def _duration(seconds: float) -> str:

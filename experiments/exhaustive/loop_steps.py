@@ -30,11 +30,7 @@ def moving_loops(space: MapSpace, points: Points) -> tuple[Integers, Integers]:
 
 
 def frame_bound(goal: Goal) -> Bound:
-    """Return the function that bounds frames, int32[N, D] to float64[N], whatever their orders.
-
-    Raises:
-        UsageError: an objective without such a bound, or figures that may be unphysical.
-    """
+    """Return the function that bounds frames, int32[N, D] to float64[N], whatever their orders."""
     if not goal.objective.of_latency:
         allowed = ", ".join(each.name for each in OBJECTIVES.values() if each.of_latency)
         raise UsageError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from experiments import files
@@ -16,6 +16,8 @@ from experiments.goal_files import ANEW
 from experiments.machine import processor, versions
 from experiments.mapping_files import write_mapping
 from experiments.readback import check_best, check_same
+
+_ADDED = ("units", "ruled_out", "evaluated", "mappings", "valid", "seconds")
 
 
 @dataclass(frozen=True)
@@ -46,30 +48,13 @@ class Found:
 
     def __add__(self, later: Found) -> Found:
         first = self if self.best <= later.best else later
-        return Found(
-            self.units + later.units,
-            self.ruled_out + later.ruled_out,
-            self.evaluated + later.evaluated,
-            self.mappings + later.mappings,
-            self.valid + later.valid,
-            first.best,
-            sum(each.optimal for each in (self, later) if each.best == first.best),
-            first.best_point,
-            self.seconds + later.seconds,
-        )
+        sums = {name: getattr(self, name) + getattr(later, name) for name in _ADDED}
+        optimal = sum(each.optimal for each in (self, later) if each.best == first.best)
+        return replace(first, **sums, optimal=optimal)
 
 
 class OptimumWriter:
-    """Writes the directory of an enumeration, a new one or one to continue.
-
-    Raises:
-        RecordError: the directory exists, cannot be made, belongs to another task, or another
-            process works on it.
-
-    Attributes:
-        directory: of the enumeration.
-        found: so far.
-    """
+    """Writes the directory of an enumeration, a new one or one to continue, and what it found."""
 
     def __init__(self, task: Task) -> None:
         self._task = task

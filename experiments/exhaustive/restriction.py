@@ -13,15 +13,9 @@ Choices = Sequence[int]
 
 
 def restrict(space: MapSpace, text: str | None) -> tuple[Choices, ...]:
-    """Return the choices left to every parameter of a space.
+    """Return the choices left to every parameter of a space; without a text, all of them.
 
-    Args:
-        space: to restrict.
-        text: such as ``l2_order=KCYXRS,cluster_size=1,16``: parameters and the choices left to
-            them; None leaves all choices to all parameters.
-
-    Raises:
-        MaestroEnvError: an unknown parameter or choice, or a parameter given twice.
+    A text lists parameters and the choices left to them: ``l2_order=KCYXRS,cluster_size=1,16``.
     """
     fixed: dict[str, set[int]] = {}
     name = None
@@ -44,11 +38,7 @@ def restrict(space: MapSpace, text: str | None) -> tuple[Choices, ...]:
 
 
 def _choice(space: MapSpace, parameter: Parameter, text: str) -> int:
-    """Return the index of a choice; dimensions are named without the prime of Y' and X'.
-
-    Raises:
-        UsageError: the parameter has no such choice.
-    """
+    """Return the index of a choice; dimensions are named without the prime of Y' and X'."""
     values = parameter.values
     if parameter.kind == "order":
         dims = "".join(space.extents).replace("'", "")

@@ -1,7 +1,5 @@
 """Starts ``python -m experiments.gamma_parity``."""
 
-from __future__ import annotations
-
 from experiments import cli
 
 main = cli.command("experiments.gamma_parity")

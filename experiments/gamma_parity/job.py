@@ -10,8 +10,8 @@ from experiments.flags import option
 from experiments.goals import require_fit
 from experiments.progress import Bar, best_note
 from experiments.searches import run_search
+from experiments.sheets import Sheet
 from experiments.stats import Floats, best_so_far
-from experiments.tables import new_table, print_table
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace
@@ -50,28 +50,25 @@ class ParityConfig:
 def execute(config: ParityConfig) -> int:
     """Search, print, and return the exit status."""
     require_fit([config.mapper], (_space(layer) for layer, _ in ORIGINAL))
-    table = new_table(
-        f"{config.mapper}, seeds {config.seed} to {config.seed + config.seeds - 1}, against three "
-        f"seeds of GAMMA's program: hardware {HARDWARE}, {MODEL} without guard, energy {ENERGY}",
-        ("layer", "objective"),
-        (
-            *("samples", "GAMMA", "", ""),
-            *("our median", "against\ntheir worst", "our best", "against\ntheir median"),
-        ),
-    )
+    rows: list[tuple[str, ...]] = []
     status = 0
     for (layer, objective), found in ORIGINAL.items():
         bests = _search(layer, objective, max(found), config)
         for samples, theirs in found.items():
             ours = bests[:, samples - 1]
-            median_holds, best_holds = holds(ours, np.array(theirs))
-            table.add_row(
-                *(layer.removeprefix("conv:"), objective, f"{samples:,}", *map(_figure, theirs)),
-                *(_figure(float(np.median(ours))), "as good" if median_holds else "worse"),
-                *(_figure(ours.min()), "as good" if best_holds else "worse"),
-            )
-            status |= not (median_holds and best_holds)
-    print_table(table)
+            verdicts = holds(ours, np.array(theirs))
+            median, best = ("as good" if each else "worse" for each in verdicts)
+            place = (layer.removeprefix("conv:"), objective, f"{samples:,}")
+            figures = (_figure(float(np.median(ours))), median, _figure(ours.min()), best)
+            rows.append((*place, *map(_figure, theirs), *figures))
+            status |= not all(verdicts)
+    title = (
+        f"{config.mapper}, seeds {config.seed} to {config.seed + config.seeds - 1}, against three "
+        f"seeds of GAMMA's program: hardware {HARDWARE}, {MODEL} without guard, energy {ENERGY}"
+    )
+    columns = ("our median", "against\ntheir worst", "our best", "against\ntheir median")
+    headers = ("samples", "GAMMA", "", "", *columns)
+    Sheet(title, ("layer", "objective"), headers, rows).print()
     return status
 
 
@@ -93,7 +90,8 @@ def _search(layer: str, objective: str, samples: int, config: ParityConfig) -> F
         for seed in range(config.seed, config.seed + config.seeds):
             minimised = find_objective(objective, ENERGY)
             evaluator = Evaluator(problem, minimised, samples, on_batch=follow)
-            curves.append(best_so_far(run_search(evaluator, config.mapper, seed).values))
+            run_search(evaluator, config.mapper, seed)
+            curves.append(best_so_far(evaluator.trace[0]))
     return np.stack(curves)
 
 

@@ -17,12 +17,12 @@ from experiments.flags import option
 from experiments.goals import MAPPERS_HELP, Goal
 from experiments.mapping_files import write_mapping
 from experiments.readback import check_same
+from experiments.sheets import Sheet
 from experiments.standings import Contest
 from experiments.stats import iqm
 from experiments.study import Study, StudyConfig, conduct, make_study
 from experiments.study_plots import draw_convergence
 from experiments.study_tables import ledger_sheet, problem_sheet, seconds_sheet
-from experiments.tables import layers_table, print_table
 from experiments.traces import join_traces
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.workloads import all_layers
@@ -56,7 +56,7 @@ class RunConfig(StudyConfig, _Problem):
 def execute(config: RunConfig) -> int:
     """Do what a config asks and return the exit status."""
     if config.list_layers:
-        print_table(layers_table(all_layers()))
+        _layers().print()
         return 0
     study = resolve(config)
     ((layer, objective), goal), *_ = study.goals.items()
@@ -66,12 +66,16 @@ def execute(config: RunConfig) -> int:
     return conduct(study, "experiments.run", stem, _report)
 
 
-def resolve(config: RunConfig) -> Study:
-    """Look up everything a config names.
+def _layers() -> Sheet:
+    rows = [
+        (layer.name, layer.operator, layer.dimensions, f"{layer.macs:,}", layer.count)
+        for layer in all_layers()
+    ]
+    return Sheet("Layers", ("name", "operator", "dimensions"), ("MACs", "count"), rows)
 
-    Raises:
-        MaestroEnvError: a name that does not exist, or names that do not go together.
-    """
+
+def resolve(config: RunConfig) -> Study:
+    """Look up everything a config names."""
     mappers = ("--mapper", config.mapper)
     study = make_study(config, [config.layer.strip()], [config.objective], mappers)
     return replace(study, traced=True, complete=False)
@@ -94,7 +98,7 @@ def _report(
         ledger_sheet(study, [contest]),
         seconds_sheet(study, [contest]),
     ):
-        print_table(sheet.table())
+        sheet.print()
         print()
     if not any(len(search.at) for search in searches):
         print("no valid mapping was found")
