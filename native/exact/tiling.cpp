@@ -131,9 +131,8 @@ bool Tiler::leaves_windows(const MapSpace& space) const {
   return true;
 }
 
-Status Tiler::tile(const MapSpace& space, const std::int32_t* point, std::int64_t num_pes,
+Status Tiler::tile(const MapSpace& space, const MapSpace::Chosen& chosen, std::int64_t num_pes,
                    Tiling& tiling) const {
-  const MapSpace::Chosen chosen = space.read(point);
   if (chosen.cluster > num_pes) return Status::cluster_exceeds_pes;
   tiling.levels = 2;
   tiling.level[0].units = num_pes / chosen.cluster;

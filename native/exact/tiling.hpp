@@ -59,8 +59,8 @@ class Tiler {
   bool reads(const MapSpace& space) const;
   // Whether no point of such a space cuts a window.
   bool leaves_windows(const MapSpace& space) const;
-  // The tiling of a point in range of such a space.
-  Status tile(const MapSpace& space, const std::int32_t* point, std::int64_t num_pes,
+  // The tiling of what a point of such a space chooses.
+  Status tile(const MapSpace& space, const MapSpace::Chosen& chosen, std::int64_t num_pes,
               Tiling& tiling) const;
 
  private:
