@@ -73,6 +73,7 @@ void Partition::LoopCuts::cut(std::int64_t extent, const Tiles& tiles) {
       if (passes_on) pass_on(each, variants[j + 1]);
     }
     sums[j] = sum;
+    factor[j] = {sum.own(extent), sum.copies(), sum.copies_for_units()};
   }
 }
 

@@ -38,6 +38,9 @@ class Variants {
   std::array<Variant, 1 << (kMaxLevels - 1)> each_;
 };
 
+// What a loop is to words: it is the tensor's own, or repeats it step by step or unit by unit.
+enum class Share : std::uint8_t { own, copies, copies_for_units };
+
 class Partition {
  public:
   explicit Partition(const LoopNest& nest);
@@ -46,6 +49,9 @@ class Partition {
 
   const Variants& of(int level, LoopId id) const { return cuts_[id]->variants[level]; }
   const Sums& sums(int level, LoopId id) const { return cuts_[id]->sums[level]; }
+  const Factor& factor(int level, LoopId id, Share share) const {
+    return cuts_[id]->factor[level][static_cast<std::size_t>(share)];
+  }
 
  private:
   // All that cuts of a loop depend on.
@@ -63,6 +69,7 @@ class Partition {
   struct LoopCuts {
     std::array<Variants, kMaxLevels> variants;
     std::array<Sums, kMaxLevels> sums;
+    std::array<std::array<Factor, 3>, kMaxLevels> factor;  // by share
 
     void cut(std::int64_t extent, const Tiles& tiles);
   };

@@ -103,9 +103,7 @@ Status Tiler::tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling,
       if (level->spatial != kLoops) return Status::bad_spatial;
       level->spatial = id;
     }
-    // A loop of one chunk cuts nothing.
-    if (*size < extent[id]) level->cut(id, *size);
-    extent[id] = *size;
+    level->cut(id, *size, extent[id]);
   }
   problem = -1;
   return Status::ok;
@@ -146,9 +144,7 @@ Status Tiler::tile(const MapSpace& space, const MapSpace::Chosen& chosen, std::i
     for (std::size_t i = 0; i < space.dims.size(); ++i) {
       const std::uint8_t d = (*from.order)[i];
       const LoopId id = loop_[space.dims[d]];
-      if (from.tile[d] >= extent[id]) continue;
-      level.cut(id, from.tile[d]);
-      extent[id] = from.tile[d];
+      level.cut(id, from.tile[d], extent[id]);
     }
   }
   return Status::ok;

@@ -30,9 +30,13 @@ struct TiledLevel {
     tile.fill(kUncut);
     spatial = kLoops;
   }
-  void cut(LoopId id, std::int64_t size) {
-    order[count++] = id;
-    tile[id] = size;
+  // A loop of one chunk is not cut. Without a branch, as it would not be foreseen.
+  void cut(LoopId id, std::int64_t size, std::int64_t& extent) {
+    const bool several = size < extent;
+    order[count] = id;
+    count += several ? 1 : 0;
+    tile[id] = several ? size : kUncut;
+    extent = several ? size : extent;
   }
   bool cuts(LoopId id) const { return tile[id] != kUncut; }
   std::int64_t units_of(LoopId id) const { return id == spatial ? units : 1; }
