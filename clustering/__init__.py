@@ -3,9 +3,9 @@
 from clustering.algorithm import AGENTS, Clustering, cluster
 from clustering.dependence import MEASURES, Dependence, measure_dependence
 from clustering.errors import ClusteringError, GroupingError, GroupsError, SamplesError
-from clustering.grouping import LINKAGES, Tree
 from clustering.groups import AgentGroups
 from clustering.samples import KINDS, Samples
+from clustering.tree import LINKAGES, Tree
 
 __all__ = [
     "AGENTS",

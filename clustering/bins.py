@@ -8,12 +8,23 @@ that all 720 orders explain; eight ranges of the rank explain almost none.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 
-from clustering.samples import Integers, Samples, loops_of
+from clustering.samples import Floats, Integers, Samples, loops_of
 
 BINS = 8
+
+
+def of_pairs(samples: Samples, measure: Callable[[Integers, Integers], float]) -> Floats:
+    """Return a measure of the categories of every two parameters that vary, float64[D, D]."""
+    categories = binned(samples)
+    matrix = np.eye(len(samples.names))
+    for i, j in combinations(np.flatnonzero(samples.varying), 2):
+        matrix[i, j] = matrix[j, i] = measure(categories[:, i], categories[:, j])
+    return matrix
 
 
 def binned(samples: Samples) -> Integers:
@@ -22,10 +33,8 @@ def binned(samples: Samples) -> Integers:
     A parameter with at most ``BINS`` choices keeps them. Of longer ones, an order's category is its
     innermost loop, a size's an equal-frequency bin.
     """
-    columns = [
-        _categories(column, kind, size)
-        for column, kind, size in zip(samples.points.T, samples.kinds, samples.sizes, strict=True)
-    ]
+    parameters = zip(samples.points.T, samples.kinds, samples.sizes, strict=True)
+    columns = [_categories(*parameter) for parameter in parameters]
     return np.stack([np.unique(column, return_inverse=True)[1] for column in columns], axis=1)
 
 

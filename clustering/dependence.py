@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from types import MappingProxyType
 
 import numpy as np
 
-from clustering.bins import binned
+from clustering.bins import of_pairs
 from clustering.errors import GroupingError, SamplesError, unknown
 from clustering.interaction import interaction
 from clustering.samples import Booleans, Floats, Integers, Samples
@@ -69,11 +68,7 @@ def cramers_v(samples: Samples) -> Floats:
     It suits all kinds of parameters, as it counts unordered categories (see ``bins``).
     The correction is Bergsma's, *A bias-correction for Cramer's V and Tschuprow's T*, 2013.
     """
-    categories = binned(samples)
-    matrix = np.eye(len(samples.names))
-    for i, j in combinations(np.flatnonzero(samples.varying), 2):
-        matrix[i, j] = matrix[j, i] = corrected_v(categories[:, i], categories[:, j])
-    return matrix
+    return of_pairs(samples, corrected_v)
 
 
 def corrected_v(first: Integers, second: Integers) -> float:
@@ -115,7 +110,12 @@ def measure_dependence(
     """
     if measure not in MEASURES:
         raise GroupingError(unknown("measure", measure, MEASURES))
-    _require_contrast(samples.rewards)
+    least = samples.rewards.min()
+    if 0 < least == samples.rewards.max():
+        raise SamplesError(
+            f"all {len(samples)} rewards are {least:.4g}: there are no best samples; "
+            "take more samples or another objective"
+        )
     looked_at = samples.top(fraction) if MEASURES[measure].of_top else samples
     if not looked_at.varying.any():
         raise SamplesError(
@@ -124,13 +124,3 @@ def measure_dependence(
         )
     matrix = MEASURES[measure].function(looked_at)
     return Dependence(samples.names, matrix, looked_at.varying, measure)
-
-
-def _require_contrast(rewards: Floats) -> None:
-    """Refuse samples that are all valid and have the same reward."""
-    least = rewards.min()
-    if 0 < least == rewards.max():
-        raise SamplesError(
-            f"all {len(rewards)} rewards are {least:.4g}: there are no best samples; "
-            "take more samples or another objective"
-        )

@@ -29,8 +29,12 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
     def __post_init__(self) -> None:
         if not self.pairs:
             raise GroupsError("groups have no agent: at least one is needed")
-        _refuse_repeated("agent", (agent for agent, _ in self.pairs))
-        _refuse_repeated("parameter", self.names)
+        agents = tuple(agent for agent, _ in self.pairs)
+        for what, names in ("agent", agents), ("parameter", self.names):
+            if repeated := [name for name, count in Counter(names).items() if count > 1]:
+                raise GroupsError(
+                    f"{what} {', '.join(repeated)} is given twice: each is allowed once"
+                )
         for agent, names in self.pairs:
             if not names:
                 raise GroupsError(f"agent '{agent}' has no parameter: give it one, or leave it out")
@@ -85,13 +89,10 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
         return json.dumps(dict(self.pairs), indent=2) + "\n"
 
     def __getitem__(self, agent: str) -> tuple[str, ...]:
-        for name, group in self.pairs:
-            if name == agent:
-                return group
-        raise KeyError(agent)
+        return dict(self.pairs)[agent]
 
     def __iter__(self) -> Iterator[str]:
-        return (agent for agent, _ in self.pairs)
+        return iter(dict(self.pairs))
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -135,9 +136,3 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
                 f"{', '.join(self)}, or learn groups on a layer that has it"
             )
         return self
-
-
-def _refuse_repeated(what: str, names: Iterable[str]) -> None:
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise GroupsError(f"{what} {', '.join(repeated)} is given twice: each is allowed once")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -57,10 +58,8 @@ class Samples:
         _check_rewards(rewards)
         self._check_points(points, len(rewards))
         # Read-only copies: the caller may change its arrays.
-        for field, copy in (
-            ("points", points.astype(np.int64)),
-            ("rewards", rewards.astype(float)),
-        ):
+        copies = {"points": points.astype(np.int64), "rewards": rewards.astype(float)}
+        for field, copy in copies.items():
             copy.setflags(write=False)
             object.__setattr__(self, field, copy)
 
@@ -89,15 +88,15 @@ class Samples:
         if not 0 < fraction <= 1:
             raise SamplesError(f"top fraction is {fraction}; allowed: above 0, at most 1")
         # The small term cancels rounding, as in 0.1 * 30 = 3.0000000000000004.
-        count = max(1, math.ceil(fraction * len(self) - 1e-9))
-        last = np.partition(self.rewards, -count)[-count]
+        wanted = max(1, math.ceil(fraction * len(self) - 1e-9))
+        last = np.partition(self.rewards, -wanted)[-wanted]
         rows = (self.rewards >= last) & (self.rewards > 0)
-        kept = int(np.count_nonzero(rows))
-        if kept < _LEAST:
-            valid = int(np.count_nonzero(self.rewards))
+        if rows.sum() < _LEAST:
+            valid = np.count_nonzero(self.rewards)
             raise SamplesError(
-                f"top {fraction:.4g} of {len(self)} samples, {valid} of them valid, are {kept}; "
-                f"allowed: {_LEAST} or more; take more samples, or a policy that finds valid ones"
+                f"top {fraction:.4g} of {len(self)} samples, {valid} of them valid, are "
+                f"{rows.sum()}; allowed: {_LEAST} or more; take more samples, or a policy that "
+                "finds valid ones"
             )
         return self.subset(rows)
 
@@ -119,9 +118,7 @@ class Samples:
 
 def loops_of(orders: int) -> int | None:
     """Return n of n! orders, or None if there is no such n."""
-    loops = 1
-    while math.factorial(loops) < orders:
-        loops += 1
+    loops = next(n for n in count(1) if math.factorial(n) >= orders)
     return loops if math.factorial(loops) == orders else None
 
 

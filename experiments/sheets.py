@@ -17,6 +17,13 @@ from experiments.texts import printable, shown
 _PIPE_COLUMNS = 300
 
 
+class _Console(Console):
+    """Leaves it to the command what to do when its reader has gone."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A table of text.
@@ -45,7 +52,7 @@ class Sheet:
             table.add_column(_header(header), justify="right")
         for row in self.rows:
             table.add_row(*(Text(shown(str(cell))) for cell in row))
-        console = Console(highlight=False)
+        console = _Console(highlight=False)
         if not console.is_terminal:
             console.width = _PIPE_COLUMNS
         console.print(table)

@@ -41,11 +41,7 @@ def equal_nocs(bandwidth: int, latency: int) -> list[tuple[int, int]]:
 
 
 def run(network: NetworkText, machine: Machine) -> list[list[str]]:
-    """Return the CSV cells of every layer, without network and layer name.
-
-    Raises:
-        ReferenceDeath: the binary crashes on the file.
-    """
+    """Return the CSV cells of every layer, without the names, or raise a ``ReferenceDeath``."""
     try:
         layers = [
             _native.Layer(each.operator, each.extents, each.strides) for each in network.layers

@@ -29,8 +29,7 @@ def require_integer(
 ) -> int:
     """Return ``value`` as an int if it is one (numpy's too, bool not) within the limits.
 
-    Raises:
-        error: it is not; the message names the value and what is allowed.
+    Otherwise raise ``error``; its message names the value and what is allowed.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
@@ -42,21 +41,13 @@ def require_integer(
 
 
 def require_type(what: str, value: object, kind: type, error: type[Exception], hint: str) -> None:
-    """Check that ``value`` is of a type.
-
-    Raises:
-        error: it is not; the message ends with the hint.
-    """
+    """Raise ``error``, whose message ends with the hint, unless ``value`` is of the type."""
     if not isinstance(value, kind):
         raise error(f"{what} is {quoted(value)}; allowed: a {kind.__name__}, {hint}")
 
 
 def require_name(what: str, value: object, error: type[Exception], hint: str) -> None:
-    """Check that ``value`` is a text of at most ``MAX_NAME`` characters.
-
-    Raises:
-        error: it is not; the message ends with the hint.
-    """
+    """Raise ``error`` unless ``value`` is a text of at most ``MAX_NAME`` characters."""
     require_type(what, value, str, error, hint)
     if len(str(value)) > MAX_NAME:
         raise error(f"{what} is {quoted(value)}; allowed: at most {MAX_NAME} characters, {hint}")

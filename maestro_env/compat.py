@@ -41,7 +41,7 @@ _BOOLEANS = {
     **dict.fromkeys(("off", "no", "0", "false"), False),
 }
 
-# The binary's options: default value, whose type is the option's. Those in _IGNORED change nothing.
+# The binary's options by default value, then by type those that change nothing.
 _OPTIONS: dict[str, str | int | bool] = {
     "Mapping_file": "",
     "HW_file": "",
@@ -58,21 +58,16 @@ _OPTIONS: dict[str, str | int | bool] = {
     "max_noc_bw": 512,
     "bw_tick": 4,
 }
-_IGNORED: dict[str, type] = {
-    **dict.fromkeys(("dataflow_file", "layer_file", "optimization_target"), str),
-    **dict.fromkeys(("area_constraint", "power_constraint"), float),
-    **dict.fromkeys(
-        ("l1_size_cstr", "l2_size_cstr", "msg_print_lv", "min_num_PEs", "max_num_PEs", "pe_tick"),
-        int,
-    ),
-    **dict.fromkeys(
-        (
-            *("print_res", "print_log_file", "noc_mc_support", "do_implicit_reduction"),
-            *("do_fg_sync", "do_reduction_op", "full_buffer", "do_dse", "verbose"),
-            *("print_design_space", "print_space"),
-        ),
-        bool,
-    ),
+_IGNORED = {
+    str: "dataflow_file layer_file optimization_target",
+    float: "area_constraint power_constraint",
+    int: "l1_size_cstr l2_size_cstr msg_print_lv min_num_PEs max_num_PEs pe_tick",
+    bool: "print_res print_log_file noc_mc_support do_implicit_reduction do_fg_sync "
+    "do_reduction_op full_buffer do_dse verbose print_design_space print_space",
+}
+_TYPES: dict[str, type] = {
+    **{name: type(default) for name, default in _OPTIONS.items()},
+    **{name: kind for kind, names in _IGNORED.items() for name in names.split()},
 }
 
 
@@ -88,20 +83,13 @@ def main(argv: list[str] | None = None) -> int:
         _run_file(_parse_options(arguments))
     except ReferenceDeath as death:
         complain(str(death))
-        return exit_status(death.kind)
+        return 128 + SIGNALS[death.kind] if death.kind in SIGNALS else EXIT_STATUS
     return 0
-
-
-def exit_status(kind: str) -> int:
-    """Return the exit status of the binary as a shell shows it."""
-    return 128 + SIGNALS[kind] if kind in SIGNALS else EXIT_STATUS
 
 
 def _parse_options(arguments: list[str]) -> dict[str, Any]:
     """Parse options as boost does: unambiguous prefixes, ``--name value`` or ``--name=value``."""
-    types = {name: type(default) for name, default in _OPTIONS.items()} | _IGNORED
-    options: dict[str, Any] = dict(_OPTIONS)
-    seen: set[str] = set()
+    options: dict[str, Any] = {}
     rest = iter(arguments)
     for argument in rest:
         if argument == "--":
@@ -111,26 +99,27 @@ def _parse_options(arguments: list[str]) -> dict[str, Any]:
         if not argument.startswith("--"):
             raise ReferenceDeath("abort", f"unknown option '{argument}'")
         given, equals, value = argument[2:].partition("=")
-        name = _complete(given, [*types, "help"])
-        if name in seen:
+        name = _complete(given)
+        if name in options:
             raise ReferenceDeath("abort", f"option --{name} is given twice")
-        seen.add(name)
         if name == "help":
             if equals:
                 raise ReferenceDeath("abort", "option --help takes no value")
+            options[name] = True
             continue
         if not equals:
             value = next(rest, "--")
             if value.startswith("--"):
                 raise ReferenceDeath("abort", f"option --{name} needs a value")
-        options[name] = _convert(name, value, types[name])
-    return options
+        options[name] = _convert(name, value, _TYPES[name])
+    return {**_OPTIONS, **options}
 
 
-def _complete(given: str, names: list[str]) -> str:
-    matches = [name for name in names if name == given] or [
-        name for name in names if name.startswith(given)
-    ]
+def _complete(given: str) -> str:
+    """Return the option whose name, or a beginning of it, is given."""
+    matches = [name for name in (*_TYPES, "help") if name.startswith(given)]
+    if given in matches:
+        return given
     if len(matches) != 1:
         problem = "ambiguous" if matches else "unknown"
         raise ReferenceDeath("abort", f"{problem} option '--{given}'")
@@ -164,6 +153,16 @@ def _run_file(options: dict[str, Any]) -> None:
         raise ReferenceDeath("abort", f"cannot read '{path}': {reason}{hint}") from None
     except ReferenceDeath as death:
         raise ReferenceDeath(death.kind, f"{path}, {death}") from None
+    machine = _machine(options)
+    if options["bw_sweep"] and options["top_bw_only"]:
+        _sweep(network, machine, options)
+        return
+    rows = run(network, machine)
+    if options["print_res_csv_file"]:
+        _append_csv(path, network, rows)
+
+
+def _machine(options: dict[str, Any]) -> Machine:
     hardware = HardwareText(
         num_pes=options["num_pes"],
         noc_bw_cstr=options["noc_bw_cstr"],
@@ -172,27 +171,17 @@ def _run_file(options: dict[str, Any]) -> None:
     )
     if options["HW_file"]:
         hardware = _read_hardware(options["HW_file"])
-    if options["bw_sweep"] and options["top_bw_only"]:
-        _sweep(network, hardware, options)
-        return
-    rows = run(network, _machine(hardware, options))
-    if options["print_res_csv_file"]:
-        _append_csv(path, network, rows)
-
-
-def _machine(hardware: HardwareText, options: dict[str, Any]) -> Machine:
     nocs = equal_nocs(hardware.noc_bw_cstr, hardware.NoC_NumHops)
     return Machine(hardware.num_pes, options["num_simd_lanes"], hardware.offchip_bw_cstr, nocs)
 
 
-def _sweep(network: NetworkText, hardware: HardwareText, options: dict[str, Any]) -> None:
+def _sweep(network: NetworkText, machine: Machine, options: dict[str, Any]) -> None:
     """Append one block of rows per bandwidth; a hardware file's own bandwidth stays (S2.3)."""
     if options["bw_tick"] < 1:
         raise ReferenceDeath("abort", "a bandwidth sweep with such a bw_tick never ends")
     for bw in range(options["min_noc_bw"], options["max_noc_bw"] + 1, options["bw_tick"]):
-        machine = _machine(hardware, options)
         if not options["HW_file"]:
-            machine.nocs[:] = [(bw, hardware.NoC_NumHops)] + [_UNSWEPT_NOC] * 5
+            machine.nocs[:] = [(bw, machine.nocs[0][1])] + [_UNSWEPT_NOC] * 5
         _append_csv(options["Mapping_file"], network, run(network, machine))
 
 
@@ -212,18 +201,16 @@ def _read_hardware(path: str) -> HardwareText:
 
 
 def csv_path(mapping_file: str) -> Path:
-    """Return the file the binary writes: in the current directory, cut at the first dot (S8.1)."""
-    name = mapping_file
-    for _ in range(2):
-        name = name[name.find("/") + 1 :]
+    """Return the file the binary writes: less two folders, cut at the first dot (S8.1)."""
+    name = mapping_file.split("/", 2)[-1]
     return Path(name.partition(".")[0] + ".csv")
 
 
 def _append_csv(mapping_file: str, network: NetworkText, rows: list[list[str]]) -> None:
     path = csv_path(mapping_file)
-    names = [layer.name for layer in network.layers]
     lines = [
-        _native.csv_row(network.name, name, cells) for name, cells in zip(names, rows, strict=True)
+        _native.csv_row(network.name, layer.name, cells)
+        for layer, cells in zip(network.layers, rows, strict=True)
     ]
     try:
         header = [] if path.exists() else [_native.CSV_HEADER]

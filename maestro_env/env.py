@@ -11,14 +11,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from maestro_env.checks import require_integer
 from maestro_env.cost import Cost
-from maestro_env.episode import (
-    episode_end,
-    find_reward,
-    first_observation,
-    observation_space,
-    require_episode_length,
-)
+from maestro_env.episode import REWARDS, episode_end, first_observation, observation_space
+from maestro_env.errors import EnvError
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
@@ -26,6 +22,7 @@ from maestro_env.mapping import Mapping as LoopNest
 from maestro_env.models import DEFAULT_MODEL
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
+from maestro_env.registry import look_up
 from maestro_env.workloads import find_layer
 
 
@@ -93,17 +90,15 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         layer = find_layer(layer) if isinstance(layer, str) else layer
         hardware = find_hardware(hardware) if isinstance(hardware, str) else hardware
         self.reward = reward
-        self._reward = find_reward(reward)
-        self.episode_length = require_episode_length(episode_length)
+        self._reward = look_up("reward", reward, REWARDS)
+        self.episode_length = require_integer("episode_length", episode_length, EnvError)
         self.problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
-        warning = self.problem.stride_warning()
-        if warning is not None:
+        if warning := self.problem.stride_warning():
             warnings.warn(warning, stacklevel=2)
         self.objective = find_objective(objective)
-        assert self.objective.bound is not None
-        self.reference = self.problem.typical(self.objective) or self.objective.bound(
-            layer, hardware
-        )
+        bound = self.objective.bound
+        assert bound is not None
+        self.reference = self.problem.typical(self.objective) or bound(layer, hardware)
         self._first = first_observation(layer, hardware)
         self._best_value = math.inf
         self._best_point: Points | None = None
@@ -139,7 +134,8 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         observation, value, info = self.problem.observe(action, self.objective)
         if value < self._best_value:
-            self._keep_best(value, info["mapping"])
+            self._best_value, self._best_point = value, info["mapping"].copy()
+            self._best_cost, _ = self.problem.evaluate_mapping(self.space.decode(self._best_point))
         info["best_objective"] = self._best_value
         if self._best_point is not None:
             info["best_mapping"] = self._best_point.copy()
@@ -147,7 +143,3 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         reward = float(self._reward(self.reference / value))
         terminated, truncated = episode_end(self._steps, self.episode_length)
         return observation, reward, terminated, truncated, info
-
-    def _keep_best(self, value: float, point: Points) -> None:
-        self._best_value, self._best_point = value, point.copy()
-        self._best_cost, _ = self.problem.evaluate_mapping(self.space.decode(point))

@@ -12,8 +12,6 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.checks import require_integer
-from maestro_env.errors import EnvError, UnknownNameError
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import area_bound, energy_bound, latency_bound
@@ -41,26 +39,6 @@ REWARDS: Mapping[str, Reward] = MappingProxyType({"inverse": _inverse, "log": _l
 """The rewards by name."""
 
 
-def find_reward(name: str) -> Reward:
-    """Return a reward by name.
-
-    Raises:
-        UnknownNameError: no such reward.
-    """
-    if name not in REWARDS:
-        raise UnknownNameError("reward", name, REWARDS)
-    return REWARDS[name]
-
-
-def require_episode_length(value: object) -> int:
-    """Return the length of an episode in steps.
-
-    Raises:
-        EnvError: it is not an integer of at least 1.
-    """
-    return require_integer("episode_length", value, EnvError)
-
-
 def episode_end(steps: int, length: int) -> tuple[bool, bool]:
     """Return whether an episode is terminated and whether it is truncated after ``steps``.
 
@@ -80,10 +58,9 @@ def first_observation(layer: Layer, hardware: Hardware) -> Observations:
 
     All zeros would leave a policy network with its biases alone.
     """
-    latency, energy = latency_bound(layer, hardware), energy_bound(layer, hardware)
     least = {
-        "latency_cycles": latency,
-        "energy_nj": energy,
+        "latency_cycles": latency_bound(layer, hardware),
+        "energy_nj": energy_bound(layer, hardware),
         "area_um2": area_bound(layer, hardware),
     }
     row = np.array([[least.get(name, math.nan) for name in _native.METRICS]])

@@ -58,7 +58,8 @@ class Evaluator:
 
     Raises:
         BudgetError: a budget that is not a positive integer below 2^31.
-        MapSpaceError: an impossible number of threads.
+        MapSpaceError: an impossible number of threads; by the methods, points not of the space.
+        BudgetExceededError: by the methods, more points than remain; nothing is evaluated.
     """
 
     def __init__(
@@ -105,16 +106,9 @@ class Evaluator:
         return len(np.unique(self._identities[: self.used]))
 
     def evaluate(self, points: Points) -> Batch:
-        """Evaluate int32[N, D] points and charge N samples.
-
-        Raises:
-            BudgetExceededError: N is more than remains; nothing is evaluated.
-            MapSpaceError: points that are not of the space.
-        """
+        """Evaluate int32[N, D] points and charge N samples."""
         self._require(len(points))
-        batch = self._score(points)
-        self._charge(points, batch)
-        return batch
+        return self._charge(points, self._score(points))
 
     def observe(self, points: Points) -> tuple[Batch, Observations]:
         """The same, with what environments show of each: float32[N, 4].
@@ -127,17 +121,12 @@ class Evaluator:
         self.model_seconds += time.perf_counter() - began
         # The status 0 is ok; all others are worth nothing.
         values = np.where(rows.status, np.inf, self.objective.function(rows.metrics))
-        batch = Batch(values, rows.status)
-        self._charge(points, batch)
-        return batch, observation(rows.metrics)
+        return self._charge(points, Batch(values, rows.status)), observation(rows.metrics)
 
     def warm_up(self, points: Points) -> Batch:
         """Evaluate int32[N, D] points for what a search learns before it starts.
 
         They are counted apart, and neither the trace nor the best knows them.
-
-        Raises:
-            MapSpaceError: points that are not of the space.
         """
         batch = self._score(points)
         self.warmed_up += len(points)
@@ -155,10 +144,11 @@ class Evaluator:
                 f"{samples} evaluations asked for, {self.remaining} of {self.budget} remain"
             )
 
-    def _charge(self, points: Points, batch: Batch) -> None:
+    def _charge(self, points: Points, batch: Batch) -> Batch:
         self.record(points, batch)
         if self._on_batch is not None:
             self._on_batch(self)
+        return batch
 
     def record(self, points: Points, batch: Batch) -> None:
         """Count evaluated points; a class that keeps more of them extends this."""

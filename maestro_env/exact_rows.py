@@ -10,17 +10,9 @@ from typing import Any
 
 from maestro_env import _native
 from maestro_env.checks import MAX_INT, require_integer
-from maestro_env.m_file import OPERATORS, Directive, tokens
-from maestro_env.maestro_rows import (
-    dataflow_of,
-    dims_of,
-    hardware_of,
-    int32,
-    strides_of,
-    type_of,
-)
+from maestro_env.m_file import MAPS, OPERATORS, Directive, tokens
+from maestro_env.row_format import Row, int32
 
-_MAPS = ("TemporalMap", "SpatialMap")
 _MAX = 2**63 - 1
 _DIGITS = len(str(MAX_INT)) + 1
 _MALFORMED: Directive = ("malformed", "", 1, 1)
@@ -28,32 +20,21 @@ _MALFORMED: Directive = ("malformed", "", 1, 1)
 _WITHOUT_LAYER = "TRCONV"
 
 
-def evaluate(row: dict[str, Any]) -> dict[str, Any]:
-    """Return ``{"status": name}`` and, where there are results, ``"out"``.
-
-    Raises:
-        KeyError: a key is missing.
-        ValueError: a value is not of its kind.
-    """
-    operator, dims = _complete(type_of(row), dims_of(row))
-    strides = strides_of(row)
-    sizes = _sizes(operator, dims, strides)
+def evaluate(given: dict[str, Any]) -> dict[str, Any]:
+    """Return ``{"status": name}`` and, where there are results, ``"out"``."""
+    row = Row.read(given)
+    operator, dims = row.operator, row.dims
+    if operator == "FC":  # It is computed as a convolution (E1).
+        missing = [name for name in ("Y", "X", "R", "S") if not {name, f"{name}'"} & dims.keys()]
+        operator, dims = "CONV", {**dims, **dict.fromkeys(missing, 1)}
     layer = _native.Layer(
         operator if operator in OPERATORS else _WITHOUT_LAYER,
         list(dims.items()),
-        list(strides.items()) if operator != "GEMM" else [],
+        list(row.strides.items()) if operator != "GEMM" else [],
     )
-    directives = list(_directives("\n".join(dataflow_of(row)), sizes))
-    status, results = _native.exact_report(layer, directives, _hardware(hardware_of(row)))
+    directives = list(_directives(row.dataflow, _sizes(operator, dims, row.strides)))
+    status, results = _native.exact_report(layer, directives, _hardware(row))
     return {"status": status} if results is None else {"status": status, "out": results}
-
-
-def _complete(operator: str, dims: dict[str, int]) -> tuple[str, dict[str, int]]:
-    """Write a fully connected layer as the convolution it is (E1)."""
-    if operator != "FC":
-        return operator, dims
-    missing = [name for name in ("Y", "X", "R", "S") if not {name, f"{name}'"} & dims.keys()]
-    return "CONV", {**dims, **dict.fromkeys(missing, 1)}
 
 
 def _sizes(operator: str, dims: dict[str, int], strides: dict[str, int]) -> dict[str, int]:
@@ -93,7 +74,7 @@ def _directives(text: str, sizes: dict[str, int]) -> Iterator[Directive]:
             if kind == "Cluster":
                 size = number()
                 yield (kind, "", size, size) if next(words) in ("P", "L") else _MALFORMED
-            elif kind in _MAPS:
+            elif kind in MAPS:
                 size, offset = number(), number()
                 yield kind, next(words), size, offset
             else:
@@ -103,27 +84,25 @@ def _directives(text: str, sizes: dict[str, int]) -> Iterator[Directive]:
             return
 
 
-def _hardware(hw: dict[str, Any]) -> _native.Hardware:
-    def capacity(name: str) -> int | None:
-        given = hw[name]
-        return (
-            None if given is None else require_integer(f"hw.{name}", given, ValueError, -_MAX, _MAX)
-        )
-
-    hops = int32("hw.hops", hw.get("hops", 1))
-    latency = int32("hw.hop_latency", hw["hop_latency"])
-    cost = hw.get("offchip_cost", 0.0)
+def _hardware(row: Row) -> _native.Hardware:
+    hops = int32("hw.hops", row.hw.get("hops", 1))
+    latency = row.hardware("hop_latency")
+    cost = row.hw.get("offchip_cost", 0.0)
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         raise ValueError(f"hw.offchip_cost is {cost!r}; allowed: numbers")
     return _native.Hardware(
-        num_pes=int32("hw.num_pes", hw["num_pes"]),
-        simd_lanes=int32("hw.simd", hw["simd"]),
-        noc_bw=int32("hw.noc_bw", hw["noc_bw"]),
+        num_pes=row.hardware("num_pes"),
+        simd_lanes=row.hardware("simd"),
+        noc_bw=row.hardware("noc_bw"),
         # A network without hops is impossible: -1 is refused.
         noc_latency=hops * latency if hops >= 1 else -1,
-        offchip_bw=int32("hw.offchip_bw", hw["offchip_bw"]),
-        l1_bytes=capacity("l1"),
-        l2_bytes=capacity("l2"),
+        offchip_bw=row.hardware("offchip_bw"),
+        l1_bytes=_capacity("hw.l1", row.hw["l1"]),
+        l2_bytes=_capacity("hw.l2", row.hw["l2"]),
         # An integer may be too large for a double.
         offchip_cost_macs=cost if 0 <= cost <= _native.MAX_OFFCHIP_COST_MACS else -1.0,
     )
+
+
+def _capacity(name: str, given: object) -> int | None:
+    return None if given is None else require_integer(name, given, ValueError, -_MAX, _MAX)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from maestro_env.cost import Cost
 from maestro_env.hardware import Hardware
 from maestro_env.mapping import Mapping
@@ -36,17 +34,18 @@ _MEANINGS = {
 def explain(
     status: str, mapping: Mapping, problem: int, cost: Cost | None, hardware: Hardware
 ) -> str:
-    """Describe a status.
-
-    Args:
-        status: a name of ``STATUSES``.
-        mapping: that has it.
-        problem: index into the mapping's directives of the one at fault, or -1.
-        cost: of the mapping, where there is one.
-        hardware: it was evaluated on.
-    """
-    where = _where(mapping, problem) if problem >= 0 else _level(status, mapping, hardware)
-    return f"{status}: {where}{_MEANINGS[status]}{_needs(status, mapping, cost, hardware)}"
+    """Describe the status of a mapping; ``problem`` indexes the directive at fault, or is -1."""
+    where = _where(mapping, problem) if problem >= 0 else ""
+    needs = ""
+    if status == "too_many_levels":
+        where = f"level {len(mapping.levels) - 1}: "
+    elif status == "cluster_exceeds_pes":
+        where, needs = _crowded(mapping, hardware)
+    elif status == "l1_overflow" and cost is not None:
+        needs = f" (needed {cost.l1_bytes:,.0f} B a PE, there are {hardware.l1_bytes:,} B)"
+    elif status == "l2_overflow" and cost is not None:
+        needs = f" (needed {cost.l2_bytes:,.0f} B, there are {hardware.l2_bytes:,} B)"
+    return f"{status}: {where}{_MEANINGS[status]}{needs}"
 
 
 def _where(mapping: Mapping, problem: int) -> str:
@@ -62,27 +61,11 @@ def _where(mapping: Mapping, problem: int) -> str:
     return ""
 
 
-def _level(status: str, mapping: Mapping, hardware: Hardware) -> str:
-    """Name the level at fault where no loop is."""
-    if status == "too_many_levels":
-        return f"level {len(mapping.levels) - 1}: "
-    if status == "cluster_exceeds_pes":
-        pes = 1
-        for number, level in reversed(list(enumerate(mapping.levels))):
-            pes *= level.cluster_size or 1
-            if pes > hardware.num_pes:
-                return f"level {number}, 'cluster of {level.cluster_size}': "
-    return ""
-
-
-def _needs(status: str, mapping: Mapping, cost: Cost | None, hardware: Hardware) -> str:
-    if status == "cluster_exceeds_pes":
-        pes = math.prod(level.cluster_size or 1 for level in mapping.levels)
-        return f" (needed {pes:,} PEs, there are {hardware.num_pes:,})"
-    if cost is None:
-        return ""
-    if status == "l1_overflow":
-        return f" (needed {cost.l1_bytes:,.0f} B a PE, there are {hardware.l1_bytes:,} B)"
-    if status == "l2_overflow":
-        return f" (needed {cost.l2_bytes:,.0f} B, there are {hardware.l2_bytes:,} B)"
-    return ""
+def _crowded(mapping: Mapping, hardware: Hardware) -> tuple[str, str]:
+    """Name the innermost level whose clusters need too many PEs, and count the PEs needed."""
+    where, pes = "", 1
+    for number, level in reversed(list(enumerate(mapping.levels))):
+        pes *= level.cluster_size or 1
+        if pes > hardware.num_pes and not where:
+            where = f"level {number}, 'cluster of {level.cluster_size}': "
+    return where, f" (needed {pes:,} PEs, there are {hardware.num_pes:,})"

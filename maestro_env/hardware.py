@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from maestro_env import _native
 from maestro_env.checks import (
@@ -22,6 +22,7 @@ from maestro_env.errors import HardwareError, UnknownNameError, quoted
 from maestro_env.frozen import Recomputed
 from maestro_env.m_file import tokens
 from maestro_env.reading import read_text
+from maestro_env.registry import by_name
 
 UNLIMITED = 2**30
 """Bandwidth (words/cycle) and buffer size (bytes) GAMMA and ArchGym call unlimited."""
@@ -61,19 +62,16 @@ class Hardware(Recomputed):
 
     def __post_init__(self) -> None:
         require_name("a hardware's name", self.name, HardwareError, "such as edge")
-        for field in fields(self):
-            if field.type != "int":
-                continue
-            what = f"hardware {self.name or 'given'}: {field.name}"
-            value = getattr(self, field.name)
-            least = 0 if field.name in ("noc_hops", "noc_hop_latency") else 1
-            number = require_integer(what, value, HardwareError, least)
-            object.__setattr__(self, field.name, number)
+        label = f"hardware {self.name or 'given'}"
+        for name in (field.name for field in fields(self) if field.type == "int"):
+            least = 0 if name in ("noc_hops", "noc_hop_latency") else 1
+            value = getattr(self, name)
+            number = require_integer(f"{label}: {name}", value, HardwareError, least)
+            object.__setattr__(self, name, number)
         cost, most = self.offchip_cost_macs, _native.MAX_OFFCHIP_COST_MACS
         if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost <= most:
             raise HardwareError(
-                f"hardware {self.name or 'given'}: offchip_cost_macs is {quoted(cost)}; allowed: "
-                f"numbers from 0 to {most:g}"
+                f"{label}: offchip_cost_macs is {quoted(cost)}; allowed: numbers from 0 to {most:g}"
             )
         if self.noc_latency > MAX_INT:
             raise HardwareError(f"noc_hops x noc_hop_latency is {self.noc_latency}; make it less")
@@ -102,15 +100,10 @@ class Hardware(Recomputed):
         )
 
 
-PRESETS: Mapping[str, Hardware] = MappingProxyType(
-    {
-        hardware.name: hardware
-        for hardware in (
-            Hardware(num_pes=1024, name="unlimited"),
-            Hardware(168, 512, 108_000, noc_bw=64, offchip_bw=16, name="edge"),
-            Hardware(65_536, 512, 24 * 2**20, noc_bw=1024, offchip_bw=49, name="cloud"),
-        )
-    }
+PRESETS: Mapping[str, Hardware] = by_name(
+    Hardware(num_pes=1024, name="unlimited"),
+    Hardware(168, 512, 108_000, noc_bw=64, offchip_bw=16, name="edge"),
+    Hardware(65_536, 512, 24 * 2**20, noc_bw=1024, offchip_bw=49, name="cloud"),
 )
 """Accelerators by name.
 
@@ -148,17 +141,17 @@ def find_hardware(text: str) -> Hardware:
         return PRESETS[name]
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
-        return _from_entries(path, _yaml_entries(path), "num_pes")
+        keys = {field.name: field.name for field in fields(Hardware)}
+        return _from_entries(path, _yaml_entries(path, keys), keys, {})
     if path.suffix == ".m":
         # A file that lists no PEs has one, as for MAESTRO.
-        return _from_entries(path, {"num_pes": (0, "1"), **_m_entries(path)})
+        return _from_entries(path, _m_entries(path), _M_KEYS, {"num_pes": 1})
     raise UnknownNameError("hardware", text, [*PRESETS, "FILE.yaml", "FILE.m"])
 
 
 _MAX_CHARACTERS = 2**16
 
-Entries = dict[str, tuple[int, str]]
-"""Field to line and text of its value."""
+_Entry = tuple[int, str, str]  # Line, key and text of a value.
 
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -169,28 +162,37 @@ _M_KEYS = {
     "NoC_NumHops": "noc_hops",
 }
 
-
 # Fields that are not integers: how they are read, and what is allowed.
-_READERS: dict[str, tuple[Callable[[str], int | float | str | None], str]] = {
+_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "name": (str, "texts"),
     "offchip_cost_macs": (plain_number, "numbers"),
 }
 
 
-def _from_entries(path: Path, entries: Entries, needed: str = "") -> Hardware:
-    if needed and needed not in entries:
-        raise HardwareError(f"{path}: {needed} is missing; it is the one key without a default")
-    values: dict[str, int | float | str] = {"name": path.stem}
-    for name, (line, text) in entries.items():
+def _from_entries(
+    path: Path, entries: Iterable[_Entry], keys: Mapping[str, str], values: dict[str, Any]
+) -> Hardware:
+    """Make an accelerator of entries; ``keys`` says which field each key sets.
+
+    ``values`` are the fields that the file need not set.
+    """
+    given: set[str] = set()
+    for line, key, text in entries:
+        where = f"{path}, line {line}"
+        if key not in keys:
+            raise HardwareError(f"{where}: unknown key {quoted(key)}; allowed: {', '.join(keys)}")
+        if key in given:
+            raise HardwareError(f"{where}: {key} is given twice")
+        given.add(key)
+        name = keys[key]
         read, allowed = _READERS.get(name, (plain_integer, "integers"))
-        value = read(text)
-        if value is None:
-            raise HardwareError(
-                f"{path}, line {line}: {name} is {quoted(text)}; allowed: {allowed}"
-            )
-        values[name] = value
+        values[name] = read(text)
+        if values[name] is None:
+            raise HardwareError(f"{where}: {name} is {quoted(text)}; allowed: {allowed}")
+    if "num_pes" not in values:
+        raise HardwareError(f"{path}: num_pes is missing; it is the one key without a default")
     try:
-        return Hardware(**values)  # type: ignore[arg-type]
+        return Hardware(**{"name": path.stem, **values})
     except HardwareError as error:
         raise HardwareError(f"{path}: {error}") from None
 
@@ -203,19 +205,9 @@ def _read_text(path: Path) -> str:
         raise HardwareError(f"cannot read hardware file {path}: {reason}") from None
 
 
-def _add_entry(path: Path, entries: Entries, allowed: Iterable[str], line: int, key: str) -> None:
-    if key not in allowed:
-        raise HardwareError(
-            f"{path}, line {line}: unknown key {quoted(key)}; allowed: {', '.join(allowed)}"
-        )
-    if key in entries:
-        raise HardwareError(f"{path}, line {line}: {key} is given twice")
-
-
-def _yaml_entries(path: Path) -> Entries:
+def _yaml_entries(path: Path, allowed: Iterable[str]) -> Iterator[_Entry]:
     import yaml
 
-    allowed = [field.name for field in fields(Hardware)]
     form = f"expected 'name: value' lines of {', '.join(allowed)}"
     try:
         root = yaml.compose(_read_text(path), Loader=yaml.SafeLoader)
@@ -226,22 +218,17 @@ def _yaml_entries(path: Path) -> Entries:
         raise HardwareError(f"{path}{line}: {problem}") from None
     if not isinstance(root, yaml.MappingNode):
         raise HardwareError(f"{path}: {form}")
-    entries: Entries = {}
     for key, value in root.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.ScalarNode):
             raise HardwareError(f"{path}, line {line}: {form}")
-        _add_entry(path, entries, allowed, line, key.value)
-        entries[key.value] = (line, value.value)
-    return entries
+        yield line, key.value, value.value
 
 
-def _m_entries(path: Path) -> Entries:
-    entries: Entries = {}
-    words = list(tokens(_read_text(path)))
-    for (line, key), following in zip_longest(words[::2], words[1::2]):
-        if following is None:
+def _m_entries(path: Path) -> Iterator[_Entry]:
+    words = tokens(_read_text(path))
+    for line, key in words:
+        _, value = next(words, (line, None))
+        if value is None:
             raise HardwareError(f"{path}, line {line}: {quoted(key)} has no value")
-        _add_entry(path, entries, _M_KEYS, line, key)
-        entries[key] = (line, following[1])
-    return {_M_KEYS[key]: entry for key, entry in entries.items()}
+        yield line, key, value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from maestro_env import _native
 from maestro_env.checks import require_integer, require_name, require_type
 from maestro_env.errors import LayerError, quoted
 
+_WINDOWS = (("Y", "R"), ("X", "S"))
 _CONVOLUTION = ("K", "C", "Y", "X", "R", "S")
 
 DIMENSIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -54,11 +56,9 @@ class Layer:
         require_name("a layer's name", self.name, LayerError, "such as mobilenetv2_l2")
         require_type("a layer's extents", self.extents, Mapping, LayerError, "such as {'K': 16}")
         self._check_dimensions()
-        extents = {name: self.extents[name] for name in self._allowed if name in self.extents}
-        object.__setattr__(self, "extents", MappingProxyType(extents))
         self._check_numbers()
         self._check_window()
-        if self._exact_macs() >= _MAX_MACS:
+        if math.prod(self.loop_extents.values()) >= _MAX_MACS:
             raise LayerError(f"layer {self}: more than 2^62 MACs; make it smaller")
 
     def __hash__(self) -> int:
@@ -105,13 +105,10 @@ class Layer:
     @property
     def loop_extents(self) -> dict[str, int]:
         """Extent of every dimension a mapping cuts: Y and X count outputs, as Y' and X'."""
-        extents = dict(self.extents)
-        if not self.is_convolution:
-            return extents
-        outputs = {"Y": self._facts["output_rows"], "X": self._facts["output_columns"]}
+        outputs = self._outputs
         return {
             (f"{name}'" if name in outputs else name): outputs.get(name, extent)
-            for name, extent in extents.items()
+            for name, extent in self.extents.items()
         }
 
     @cached_property
@@ -128,6 +125,15 @@ class Layer:
     @cached_property
     def _facts(self) -> dict[str, int]:
         return self.native.facts()
+
+    @property
+    def _outputs(self) -> dict[str, int]:
+        """Output rows by Y and columns by X; a GEMM has neither."""
+        windows = zip(_WINDOWS, self.stride, strict=True) if self.is_convolution else ()
+        return {
+            axis: (self.extents[axis] - self.extents[window]) // stride + 1
+            for (axis, window), stride in windows
+        }
 
     def _check_dimensions(self) -> None:
         if not isinstance(self.operator, str) or self.operator not in DIMENSIONS:
@@ -146,7 +152,8 @@ class Layer:
         def number(what: str, value: object) -> int:
             return require_integer(f"layer {self.name or self.operator}: {what}", value, LayerError)
 
-        extents = {name: number(name, extent) for name, extent in self.extents.items()}
+        given = [name for name in self._allowed if name in self.extents]
+        extents = {name: number(name, self.extents[name]) for name in given}
         object.__setattr__(self, "extents", MappingProxyType(extents))
         try:
             stride_y, stride_x = self.stride
@@ -161,22 +168,13 @@ class Layer:
             raise self._error("a GEMM has no stride")
 
     def _check_window(self) -> None:
-        for axis, window in (("Y", "R"), ("X", "S")) if self.is_convolution else ():
-            if self.extents[window] > self.extents[axis]:
+        for axis, window in _WINDOWS if self.is_convolution else ():
+            size, extent = self.extents[window], self.extents[axis]
+            if size > extent:
                 raise self._error(
-                    f"the window {window} = {self.extents[window]} is larger than the input "
-                    f"{axis} = {self.extents[axis]}; enlarge {axis} (padding counts) or shrink "
-                    f"{window}"
+                    f"the window {window} = {size} is larger than the input {axis} = {extent}; "
+                    f"enlarge {axis} (padding counts) or shrink {window}"
                 )
 
     def _error(self, problem: str) -> LayerError:
         return LayerError(f"layer {self.name or self.operator}: {problem}")
-
-    def _exact_macs(self) -> int:
-        product = 1
-        for axis, extent in self.extents.items():
-            if axis in ("Y", "X") and self.is_convolution:
-                window = self.extents["R" if axis == "Y" else "S"]
-                extent = (extent - window) // self.stride[0 if axis == "Y" else 1] + 1
-            product *= extent
-        return product

@@ -16,7 +16,7 @@ _INT_MAX = 2**31 - 1
 OPERATORS = ("CONV", "TRCONV", "DSCONV", "NGCONV", "GEMM")
 # Known to the parser, but without a cost model: such a Type leaves the layer as it was.
 _WITHOUT_MODEL = ("FC", "POOL", "LSTM")
-_MAPS = ("TemporalMap", "SpatialMap")
+MAPS = ("TemporalMap", "SpatialMap")
 _WINDOWS = ("R", "S")
 
 
@@ -79,11 +79,7 @@ def wrap_int32(value: int) -> int:
 
 
 def parse(text: str) -> NetworkText:
-    """Parse a mapping file (specification S1).
-
-    Raises:
-        ReferenceDeath: what the binary's parser exits on.
-    """
+    """Parse a mapping file (S1), or raise a ``ReferenceDeath`` where the binary's parser exits."""
     parser = _Parser(tokens(text))
     try:
         return parser.file()
@@ -108,10 +104,16 @@ class _Parser:
             return token
         raise ReferenceDeath("exit", "the file ends inside a block")
 
-    def _expect(self, expected: str) -> None:
-        token = self._next()
-        if token != expected:
-            raise ReferenceDeath("exit", f"expected '{expected}', found '{token}'")
+    def _block(self, opened: bool = False) -> Iterator[str]:
+        """Yield what begins each entry of a block, up to the closing brace."""
+        if not opened and (token := self._next()) != "{":
+            raise ReferenceDeath("exit", f"expected '{{', found '{token}'")
+        return iter(self._next, "}")
+
+    def _last_before_brace(self, name: str) -> str:
+        for token in iter(self._next, "{"):
+            name = token
+        return name
 
     def file(self) -> NetworkText:
         network = NetworkText("", [])
@@ -120,7 +122,7 @@ class _Parser:
                 self._last_name = self._next()
                 self._constants[self._last_name] = leading_integer(self._next())
             elif token == "Network":
-                network.name = self._names_until_brace(network.name)
+                network.name = self._last_before_brace(network.name)
                 self._network(network)
             elif token == "Accelerator":
                 raise ReferenceDeath("exit", "an Accelerator block cannot be closed")
@@ -128,31 +130,25 @@ class _Parser:
                 raise ReferenceDeath("exit", f"unexpected '{token}'")
         return network
 
-    def _names_until_brace(self, name: str) -> str:
-        while (token := self._next()) != "{":
-            name = token
-        return name
-
     def _network(self, network: NetworkText) -> None:
-        while (token := self._next()) != "}":
+        for token in self._block(opened=True):
             if token != "Layer":
                 raise ReferenceDeath("exit", f"expected a Layer, found '{token}'")
-            self._last_name = self._names_until_brace(self._last_name)
+            self._last_name = self._last_before_brace(self._last_name)
             network.layers.append(self._layer())
 
     def _layer(self) -> LayerText:
         layer = LayerText()
-        while (token := self._next()) != "}":
-            if token == "Type":
-                self._type(layer)
-            elif token == "Stride":
-                self._strides(layer)
-            elif token == "Dimensions":
-                self._dimensions(layer)
-            elif token == "Dataflow":
-                self._dataflow(layer)
-            else:
+        parts = {
+            "Type": self._type,
+            "Stride": self._strides,
+            "Dimensions": self._dimensions,
+            "Dataflow": self._dataflow,
+        }
+        for token in self._block(opened=True):
+            if token not in parts:
                 raise ReferenceDeath("exit", f"unexpected '{token}' in a layer")
+            parts[token](layer)
         if not layer.operator:
             raise ReferenceDeath("exit", "a layer needs a Type with a cost model")
         return layer
@@ -170,33 +166,32 @@ class _Parser:
     def _strides(self, layer: LayerText) -> None:
         if layer.extents:
             raise ReferenceDeath("exit", "Stride after Dimensions")
-        self._expect("{")
-        while (name := self._next()) != "}":
+        for name in self._block():
             stride = leading_integer(self._next())
             if stride < 1:
                 raise ReferenceDeath("exit", f"the stride of {name} is {stride}")
             layer.strides.append((name, stride))
 
     def _dimensions(self, layer: LayerText) -> None:
-        self._expect("{")
-        while (name := self._next()) != "}":
+        for name in self._block():
             self._last_name = name
             extent = self._value(self._next())
             if extent == 0:
                 raise ReferenceDeath("exit", f"the extent of {name} is 0")
             layer.extents.append((name, extent))
-        listed = {name for name, _ in layer.extents}
+        listed = dict(layer.extents)
         for axis in ("X", "Y"):
-            if {axis, f"{axis}'"} <= listed and layer.operator != "GEMM":
+            if axis in listed and f"{axis}'" in listed and layer.operator != "GEMM":
                 raise ReferenceDeath("exit", f"both {axis} and {axis}' are given")
 
     def _dataflow(self, layer: LayerText) -> None:
-        self._expect("{")
-        while (token := self._next()) != "}":
-            if token in _MAPS:
+        for token in self._block():
+            if token in MAPS:
                 layer.directives.append(self._map(token, layer))
             elif token == "Cluster":
-                layer.directives.append(self._cluster(layer))
+                size = self._positive("cluster size", layer)
+                kind = "Cluster" if self._next() in ("P", "L") else "malformed"
+                layer.directives.append((kind, "", size, size))
             else:
                 raise ReferenceDeath("exit", f"unexpected '{token}' in a Dataflow")
 
@@ -212,19 +207,13 @@ class _Parser:
                 raise ReferenceDeath("exit", f"tile size of {dim} differs from its extent")
         return kind, dim, size, offset
 
-    def _cluster(self, layer: LayerText) -> Directive:
-        size = self._positive("cluster size", layer)
-        kind = "Cluster" if self._next() in ("P", "L") else "malformed"
-        return kind, "", size, size
-
     def _positive(self, what: str, layer: LayerText) -> int:
         token = self._next()
         if token == "Sz":
             dim = self._next()
-            extents = dict(layer.extents)
-            if dim not in extents:
+            value = dict(layer.extents).get(dim)
+            if value is None:
                 raise ReferenceDeath("exit", f"Sz of unknown dimension {dim}")
-            value = extents[dim]
         else:
             value = self._value(token)
         if value <= 0:
@@ -248,11 +237,7 @@ class HardwareText:
 
 
 def parse_hardware(text: str) -> HardwareText:
-    """Parse a hardware file.
-
-    Raises:
-        ReferenceDeath: an unknown key or a key without a value.
-    """
+    """Parse a hardware file, or raise a ``ReferenceDeath`` at a key that cannot be read."""
     words = [token for _, token in tokens(text)]
     keys, values = words[::2], words[1::2]
     unknown = [key for key in keys if key not in HardwareText.__dataclass_fields__]

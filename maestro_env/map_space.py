@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +21,7 @@ from maestro_env.errors import MapSpaceError, UnknownNameError
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
+from maestro_env.registry import by_name, look_up
 
 Points = NDArray[np.int32]
 
@@ -76,34 +76,25 @@ class Schema:
     cluster: Callable[[int], int | None]
 
 
-def _power_of_two_root(num_pes: int) -> int:
-    return 1 << (int(math.log2(num_pes)) // 2)
-
-
-SCHEMAS: Mapping[str, Schema] = MappingProxyType(
-    {
-        schema.name: schema
-        for schema in (
-            Schema(
-                "legal13",
-                "orders, parallel dimensions, tiles but of R and S, cluster size",
-                lambda level, dim, extent: extent if dim in _WINDOWS else None,
-                lambda num_pes: None,
-            ),
-            Schema(
-                "full17",
-                "all of Fig. 2: legal13 plus the tiles of R and S",
-                lambda level, dim, extent: None,
-                lambda num_pes: None,
-            ),
-            Schema(
-                "paper10",
-                "one tile set, two orders, two parallel dimensions",
-                lambda level, dim, extent: 1 if level == "l1" else None,
-                _power_of_two_root,
-            ),
-        )
-    }
+SCHEMAS: Mapping[str, Schema] = by_name(
+    Schema(
+        "legal13",
+        "orders, parallel dimensions, tiles but of R and S, cluster size",
+        lambda level, dim, extent: extent if dim in _WINDOWS else None,
+        lambda num_pes: None,
+    ),
+    Schema(
+        "full17",
+        "all of Fig. 2: legal13 plus the tiles of R and S",
+        lambda level, dim, extent: None,
+        lambda num_pes: None,
+    ),
+    Schema(
+        "paper10",
+        "one tile set, two orders, two parallel dimensions",
+        lambda level, dim, extent: 1 if level == "l1" else None,
+        lambda num_pes: 1 << (int(math.log2(num_pes)) // 2),
+    ),
 )
 """The schemas by name.
 
@@ -124,6 +115,8 @@ class MapSpace(Recomputed):
     one well-formed mapping: an L1 tile is clipped to the L2 tile. Tiles of Y' and X' count outputs.
     A batch dimension of 1 is left out. A cost model may still reject the mapping.
 
+    Methods refuse what is not a vector or mapping of the space with a ``MapSpaceError``.
+
     Args:
         layer: to be mapped.
         hardware: to map it to.
@@ -142,8 +135,7 @@ class MapSpace(Recomputed):
     def __post_init__(self) -> None:
         require_type("layer", self.layer, Layer, MapSpaceError, "see find_layer")
         require_type("hardware", self.hardware, Hardware, MapSpaceError, "see find_hardware")
-        if self.schema not in SCHEMAS:
-            raise UnknownNameError("schema", self.schema, SCHEMAS)
+        look_up("schema", self.schema, SCHEMAS)
         if self.tiles not in TILES:
             raise UnknownNameError("tiles", self.tiles, TILES)
 
@@ -158,7 +150,8 @@ class MapSpace(Recomputed):
     @cached_property
     def parallel_dims(self) -> tuple[str, ...]:
         """Dimensions that a level may compute in parallel."""
-        candidates = [name for name in self.extents if self._parallel(name)]
+        windows = _WINDOWS if self.layer.is_convolution else ()
+        candidates = [name for name in self.extents if name not in windows]
         first = [name for name in _PARALLEL_FIRST if name in candidates]
         return (*first, *(name for name in candidates if name not in first))
 
@@ -192,11 +185,7 @@ class MapSpace(Recomputed):
         return identities
 
     def decode(self, point: ArrayLike) -> nouns.Mapping:
-        """Return the mapping of a vector of shape [D].
-
-        Raises:
-            MapSpaceError: a vector of another shape or out of range.
-        """
+        """Return the mapping of a vector of shape [D]."""
         try:
             directives = self.native.decode(point)
         except ValueError as error:
@@ -204,22 +193,14 @@ class MapSpace(Recomputed):
         return nouns.Mapping.from_directives(directives)
 
     def as_points(self, values: ArrayLike, n: int) -> Points:
-        """Return ``n`` vectors as int32[n, D]; their range is left to the core to check.
-
-        Raises:
-            MapSpaceError: not n times D integers.
-        """
+        """Return ``n`` vectors as int32[n, D]; their range is left to the core to check."""
         try:
             return self.native.to_points(values, n)
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
     def encode(self, mapping: nouns.Mapping) -> Points:
-        """Return the vector of a mapping: ``decode(encode(m)) == m``.
-
-        Raises:
-            MapSpaceError: a mapping that is not in this space.
-        """
+        """Return the vector of a mapping: ``decode(encode(m)) == m``."""
         require_type("mapping", mapping, nouns.Mapping, MapSpaceError, "such as decode returns")
         if len(mapping.levels) != len(_LEVELS):
             raise MapSpaceError(f"this space has 2 levels, the mapping {len(mapping.levels)}")
@@ -242,9 +223,12 @@ class MapSpace(Recomputed):
 
         An inner tile is clipped to the outer one: a larger choice means the outer one's.
         """
-        columns = {parameter.name: i for i, parameter in enumerate(self.parameters)}
         pairs = ((_tile_name("l1", dim), _tile_name("l2", dim)) for dim in self.extents)
-        return [(columns[inner], columns[outer]) for inner, outer in pairs if inner in columns]
+        return [
+            (self._columns[inner], self._columns[outer])
+            for inner, outer in pairs
+            if inner in self._columns
+        ]
 
     def tile(self, level: str, dim: str) -> Parameter | int:
         """Return the parameter of a tile of ``l2`` or ``l1``, or its size if that is fixed."""
@@ -258,54 +242,43 @@ class MapSpace(Recomputed):
         return self.parameter("cluster_size") if fixed is None else fixed
 
     def parameter(self, name: str) -> Parameter:
-        """Return a parameter by name.
-
-        Raises:
-            UnknownNameError: no such parameter.
-        """
-        named = {parameter.name: parameter for parameter in self.parameters}
-        if name not in named:
-            raise UnknownNameError("parameter", name, named)
-        return named[name]
+        """Return a parameter by name, or raise an ``UnknownNameError``."""
+        return self.parameters[look_up("parameter", name, self._columns)]
 
     @property
     def cuts_windows(self) -> bool:
         """Whether the schema tiles R or S of a convolution, which MAESTRO refuses."""
-        whole = 2
         return self.layer.is_convolution and any(
-            self._schema.tile(level, window, whole) != whole
-            for level in _LEVELS
-            for window in _WINDOWS
+            self._schema.tile(level, window, 2) != 2 for level in _LEVELS for window in _WINDOWS
         )
 
     @cached_property
     def native(self) -> _native.MapSpace:
         """The space as the C++ core decodes it."""
-        columns = {parameter.name: i for i, parameter in enumerate(self.parameters)}
         names = list(self.extents)
+        parallel = [names.index(dim) for dim in self.parallel_dims]
 
         def choice(size: Parameter | int) -> tuple[int, list[int]]:
             if isinstance(size, int):
                 return -1, [size]
             # The core takes no values for index + 1: extents may be too large to list.
             listed = [] if isinstance(size.values, range) else [int(v) for v in size.values]
-            return columns[size.name], listed
+            return self._columns[size.name], listed
 
-        levels = []
-        for level in _LEVELS:
-            parallel = (
-                columns[f"{level}_parallel"],
-                [names.index(dim) for dim in self.parallel_dims],
+        levels = [
+            (
+                self._columns[f"{level}_order"],
+                (self._columns[f"{level}_parallel"], parallel),
+                [choice(self.tile(level, dim)) for dim in names],
             )
-            tiles = [choice(self.tile(level, dim)) for dim in self.extents]
-            levels.append((columns[f"{level}_order"], parallel, tiles))
-        return _native.MapSpace(
-            self.layer.native,
-            [(parameter.name, parameter.choices) for parameter in self.parameters],
-            names,
-            levels,
-            choice(self.cluster),
-        )
+            for level in _LEVELS
+        ]
+        parameters = [(parameter.name, parameter.choices) for parameter in self.parameters]
+        return _native.MapSpace(self.layer.native, parameters, names, levels, choice(self.cluster))
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {parameter.name: column for column, parameter in enumerate(self.parameters)}
 
     @cached_property
     def _weights(self) -> NDArray[np.uint64]:
@@ -316,9 +289,6 @@ class MapSpace(Recomputed):
     @property
     def _schema(self) -> Schema:
         return SCHEMAS[self.schema]
-
-    def _parallel(self, dim: str) -> bool:
-        return dim not in _WINDOWS or not self.layer.is_convolution
 
     def _make_parameters(self) -> Iterator[Parameter]:
         orders = range(math.factorial(len(self.extents)))
@@ -361,8 +331,7 @@ def lehmer_rank(order: list[int]) -> int:
     """Lexicographic rank of a permutation of 0..n-1."""
     rank = 0
     for index, item in enumerate(order):
-        smaller = sum(1 for later in order[index + 1 :] if later < item)
-        rank += smaller * math.factorial(len(order) - 1 - index)
+        rank = rank * (len(order) - index) + sum(later < item for later in order[index:])
     return rank
 
 

@@ -46,10 +46,9 @@ class Loop:
         )
 
     def __str__(self) -> str:
+        kind = "parallel-for" if self.spatial else "for"
         step = "" if self.offset == self.size else f" every {self.offset}"
-        return (
-            f"{'parallel-for' if self.spatial else 'for'} {self.dim} in tiles of {self.size}{step}"
-        )
+        return f"{kind} {self.dim} in tiles of {self.size}{step}"
 
 
 @dataclass(frozen=True)
@@ -74,32 +73,33 @@ class Level:
 
 @dataclass(frozen=True)
 class Mapping:
-    """Levels from the outermost (L2 to clusters) to the innermost (cluster to PEs)."""
+    """Levels from the outermost (L2 to clusters) to the innermost (cluster to PEs).
+
+    Raises:
+        MappingError: an impossible mapping; by the readers, a text that is no mapping.
+    """
 
     levels: tuple[Level, ...]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "levels", tuple(self.levels))
-        for index, level in enumerate(self.levels):
-            if (level.cluster_size is None) != (index == 0):
+        for index, size in enumerate(level.cluster_size for level in self.levels):
+            if (size is None) != (index == 0):
                 raise MappingError(
-                    f"level {index} has cluster size {level.cluster_size}; the outermost level has "
-                    "none, every other level needs one"
+                    f"level {index} has cluster size {size}; the outermost level has none, every "
+                    "other level needs one"
                 )
         if not self.levels:
             raise MappingError("a mapping needs at least one level")
 
     def __str__(self) -> str:
         lines: list[str] = []
-        indent = 0
         for level in self.levels:
             if level.cluster_size is not None:
-                lines.append(f"{'  ' * indent}cluster of {level.cluster_size}:")
-                indent += 1
-            for loop in level.loops:
-                lines.append(f"{'  ' * indent}{loop}:")
-                indent += 1
-        return "\n".join([*lines, f"{'  ' * indent}multiply-accumulate"])
+                lines.append(f"cluster of {level.cluster_size}:")
+            lines += [f"{loop}:" for loop in level.loops]
+        lines.append("multiply-accumulate")
+        return "\n".join(f"{'  ' * depth}{line}" for depth, line in enumerate(lines))
 
     @property
     def directives(self) -> list[Directive]:
@@ -132,11 +132,7 @@ class Mapping:
 
     @classmethod
     def from_m(cls, text: str, source: str = "mapping") -> Mapping:
-        """Read the mapping from a MAESTRO mapping file with one layer.
-
-        Raises:
-            MappingError: not a mapping file with one layer; the message begins with ``source``.
-        """
+        """Read a MAESTRO mapping file with one layer; errors begin with ``source``."""
         try:
             layers = parse(text).layers
         except ReferenceDeath as death:
@@ -149,30 +145,24 @@ class Mapping:
 
     def to_json(self) -> str:
         levels = [
-            {
-                "cluster_size": level.cluster_size,
-                "loops": [vars(loop) for loop in level.loops],
-            }
+            {"cluster_size": level.cluster_size, "loops": [vars(loop) for loop in level.loops]}
             for level in self.levels
         ]
         return json.dumps({"schema": _SCHEMA, "levels": levels}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str, source: str = "mapping") -> Mapping:
-        """Read what ``to_json`` wrote.
-
-        Raises:
-            MappingError: not such a text; the message begins with ``source``.
-        """
+        """Read what ``to_json`` wrote; errors begin with ``source``."""
         try:
             value: Any = json.loads(text)
             if value["schema"] != _SCHEMA:
                 raise MappingError(f"schema '{value['schema']}'; allowed: {_SCHEMA}")
-            levels = tuple(
-                Level(tuple(Loop(**loop) for loop in level["loops"]), level["cluster_size"])
-                for level in value["levels"]
+            return cls(
+                tuple(
+                    Level(tuple(Loop(**loop) for loop in level["loops"]), level["cluster_size"])
+                    for level in value["levels"]
+                )
             )
-            return cls(levels)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             problem = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
             raise MappingError(f"{source}: not a mapping: {problem}") from None
@@ -188,15 +178,15 @@ def _layer_text(layer: Layer, mapping: Mapping) -> str:
     if layer.is_convolution:
         stride = "    Stride {{ Y: {}, X: {} }}\n".format(*layer.stride)
     dims = ", ".join(f"{name}: {extent}" for name, extent in layer.extents.items())
-    flow = "".join(f"      {_directive_text(each)}\n" for each in mapping.directives)
+    flow = "".join(
+        f"      Cluster({size}, P);\n"
+        if kind == "Cluster"
+        else f"      {kind}({size},{offset}) {dim};\n"
+        for kind, dim, size, offset in mapping.directives
+    )
     return (
         f"  Layer {_NOT_IN_NAMES.sub('_', layer.name) or 'layer'} {{\n"
         f"    Type: {layer.operator}\n{stride}"
         f"    Dimensions {{ {dims} }}\n"
         f"    Dataflow {{\n{flow}    }}\n  }}\n"
     )
-
-
-def _directive_text(directive: Directive) -> str:
-    kind, dim, size, offset = directive
-    return f"Cluster({size}, P);" if kind == "Cluster" else f"{kind}({size},{offset}) {dim};"

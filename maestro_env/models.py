@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from maestro_env.errors import UnknownNameError
+from maestro_env.registry import by_name, look_up
 
 
 @dataclass(frozen=True)
@@ -27,37 +26,27 @@ class CostModel:
 
     name: str
     summary: str
-    cuts_windows: bool
-    miscounts_strides: bool
-    csv_energy: bool
-    exploitable: bool
-    ignores_still_loops: bool
+    cuts_windows: bool = False
+    miscounts_strides: bool = False
+    csv_energy: bool = False
+    exploitable: bool = False
+    ignores_still_loops: bool = False
 
 
-MODELS: Mapping[str, CostModel] = MappingProxyType(
-    {
-        model.name: model
-        for model in (
-            CostModel(
-                "exact",
-                "MAESTRO's conventions, every number counted exactly",
-                cuts_windows=True,
-                miscounts_strides=False,
-                csv_energy=False,
-                exploitable=False,
-                ignores_still_loops=True,
-            ),
-            CostModel(
-                "maestro",
-                "the MAESTRO binary's arithmetic, digit for digit",
-                cuts_windows=False,
-                miscounts_strides=True,
-                csv_energy=True,
-                exploitable=True,
-                ignores_still_loops=False,
-            ),
-        )
-    }
+MODELS: Mapping[str, CostModel] = by_name(
+    CostModel(
+        "exact",
+        "MAESTRO's conventions, every number counted exactly",
+        cuts_windows=True,
+        ignores_still_loops=True,
+    ),
+    CostModel(
+        "maestro",
+        "the MAESTRO binary's arithmetic, digit for digit",
+        miscounts_strides=True,
+        csv_energy=True,
+        exploitable=True,
+    ),
 )
 """The cost models by name; docs/models.md compares them."""
 
@@ -65,11 +54,5 @@ DEFAULT_MODEL = "exact"
 
 
 def find_model(name: str) -> CostModel:
-    """Return the cost model called ``name``.
-
-    Raises:
-        UnknownNameError: there is none.
-    """
-    if name not in MODELS:
-        raise UnknownNameError("model", name, MODELS)
-    return MODELS[name]
+    """Return the cost model called ``name``, or raise an ``UnknownNameError``."""
+    return look_up("model", name, MODELS)

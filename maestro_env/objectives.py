@@ -11,16 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import mul
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.errors import UnknownNameError
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
+from maestro_env.registry import by_name, look_up
 
 Metrics = NDArray[np.float64]
 _COLUMN = {name: index for index, name in enumerate(_native.METRICS)}
@@ -79,8 +78,7 @@ class Objective(Recomputed):
 
     def __post_init__(self) -> None:
         for name in self.factors or ("",):
-            if name not in _COLUMN:
-                raise UnknownNameError("metric", name, _COLUMN)
+            look_up("metric", name, _COLUMN)
 
     @property
     def of_latency(self) -> bool:
@@ -98,42 +96,26 @@ class Objective(Recomputed):
 
     def of(self, figures: Mapping[str, float]) -> float:
         """Return the value for one mapping's figures by name; NaN if a factor is missing."""
-        value = 1.0
-        for name in self.factors:
-            value *= figures.get(name, math.nan)
-        return value
+        return math.prod((figures.get(name, math.nan) for name in self.factors), start=1.0)
 
 
-_TOTAL = (
+OBJECTIVES: Mapping[str, Objective] = by_name(
     Objective("latency", "cycles", ("latency_cycles",), latency_bound),
     Objective("energy", "nJ", ("energy_nj",), energy_bound),
     Objective("edp", "cycles x nJ", ("latency_cycles", "energy_nj"), edp_bound),
     Objective("area", "um^2", ("area_um2",), area_bound),
 )
-_CSV = (
+"""The objectives by name."""
+
+_OF_CSV_ENERGY = by_name(
     Objective("energy", "CSV nJ", ("csv_energy_nj",), None),
     Objective("edp", "cycles x CSV nJ", ("latency_cycles", "csv_energy_nj"), None),
 )
-
-OBJECTIVES: Mapping[str, Objective] = MappingProxyType({each.name: each for each in _TOTAL})
-"""The objectives by name."""
-
-_WITH_ENERGY: Mapping[str, Mapping[str, Objective]] = MappingProxyType(
-    {"total": OBJECTIVES, "csv": {**OBJECTIVES, **{each.name: each for each in _CSV}}}
-)
+_WITH_ENERGY = {"total": OBJECTIVES, "csv": {**OBJECTIVES, **_OF_CSV_ENERGY}}
 ENERGIES = tuple(_WITH_ENERGY)
 """Forms of energy: ``total`` (``energy_nj``) and ``csv`` (``csv_energy_nj``)."""
 
 
 def find_objective(name: str, energy: str = "total") -> Objective:
-    """Return an objective by name, computed from a form of energy.
-
-    Raises:
-        UnknownNameError: no such objective or form of energy.
-    """
-    if energy not in _WITH_ENERGY:
-        raise UnknownNameError("energy", energy, _WITH_ENERGY)
-    objectives = _WITH_ENERGY[energy]
-    if name not in objectives:
-        raise UnknownNameError("objective", name, objectives)
-    return objectives[name]
+    """Return an objective by name, computed from a form of energy (a name of ``ENERGIES``)."""
+    return look_up("objective", name, look_up("energy", energy, _WITH_ENERGY))

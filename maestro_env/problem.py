@@ -57,7 +57,8 @@ class Problem(Recomputed):
 
     Raises:
         UnknownNameError: no such model.
-        MapSpaceError: a schema whose mappings the model never accepts.
+        MapSpaceError: a schema whose mappings the model never accepts; by the methods, an array
+            of another shape or type, a vector out of range, or an impossible number of threads.
     """
 
     space: MapSpace
@@ -68,14 +69,10 @@ class Problem(Recomputed):
         require_type("space", self.space, MapSpace, MapSpaceError, "a layer's on some hardware")
         model = find_model(self.model)
         if self.space.cuts_windows and not model.cuts_windows:
-            allowed = [
-                name
-                for name in SCHEMAS
-                if not MapSpace(self.layer, self.hardware, name).cuts_windows
-            ]
+            whole = (s for s in SCHEMAS if not MapSpace(self.layer, self.hardware, s).cuts_windows)
             raise MapSpaceError(
                 f"schema '{self.space.schema}' tiles R or S, which {self.model} rejects; "
-                f"allowed under {self.model}: {', '.join(allowed)}"
+                f"allowed under {self.model}: {', '.join(whole)}"
             )
 
     @property
@@ -87,11 +84,7 @@ class Problem(Recomputed):
         return self.space.hardware
 
     def evaluate(self, points: Points, threads: int = 1) -> Rows:
-        """Evaluate int32[N, D] vectors; the result does not depend on ``threads``.
-
-        Raises:
-            MapSpaceError: an array of another shape or type, or a vector out of range.
-        """
+        """Evaluate int32[N, D] vectors; the result does not depend on ``threads``."""
         threads = require_threads(threads)
         try:
             return Rows(*self._native.evaluate(self.space.native, np.asarray(points), threads))
@@ -106,9 +99,6 @@ class Problem(Recomputed):
         Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
         Both are those of ``evaluate``, and take less time: no other figures are written, and a
         mapping that exceeds a buffer may have none.
-
-        Raises:
-            MapSpaceError: an array of another shape or type, or a vector out of range.
         """
         threads = require_threads(threads)
         points, columns = np.asarray(points), objective.columns
@@ -125,9 +115,6 @@ class Problem(Recomputed):
         The observation is float32[4], the value that of the objective, infinite unless the vector
         is valid. The information is its ``status`` by name, its ``mapping`` as int32[D], and the
         figures of ``Cost`` by name that the model fills, none where there is no result.
-
-        Raises:
-            MapSpaceError: not D integers, or one out of range.
         """
         try:
             return self._native.observe(self.space.native, vector, objective.columns)
@@ -140,11 +127,7 @@ class Problem(Recomputed):
         return (None if np.isnan(row[0]) else Cost.from_row(row, clusters)), status
 
     def time(self, points: Points) -> NDArray[np.float64]:
-        """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other.
-
-        Raises:
-            MapSpaceError: an array of another shape or type, or a vector out of range.
-        """
+        """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other."""
         try:
             return np.array(self._native.time_points(self.space.native, np.asarray(points)))
         except ValueError as error:
@@ -161,10 +144,7 @@ class Problem(Recomputed):
         return explain(status, mapping, problem, cost, self.hardware)
 
     def typical(self, objective: Objective) -> float | None:
-        """Return the median objective of the valid ones of 4,000 fixed random mappings.
-
-        None if none of them is valid.
-        """
+        """Return the median objective of the valid ones, if any, of 4,000 random mappings."""
         points = self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0))
         values, status = self.score(points, objective)
         valid = values[status == OK]

@@ -15,12 +15,9 @@ from maestro_env.errors import TooLongError
 def read_text(
     path: str | Path, most: int, encoding: str = "utf-8", newline: str | None = None
 ) -> str:
-    """Return a file's text.
+    """Return a file's text, or raise a ``TooLongError`` if it exceeds ``most`` characters.
 
-    Raises:
-        OSError: the file cannot be opened or read.
-        ValueError: it is not text of the encoding.
-        TooLongError: it holds more than ``most`` characters.
+    As of any file, ``OSError`` and, for a text of another encoding, ``ValueError`` may be raised.
     """
     with open(path, encoding=encoding, newline=newline) as file:
         text = file.read(most + 1)
@@ -30,15 +27,8 @@ def read_text(
 
 
 def read_lines(file: IO[bytes], most: int) -> Iterator[bytes]:
-    """Yield a file's lines.
-
-    Raises:
-        OSError: the file cannot be read.
-        TooLongError: a line holds more than ``most`` bytes.
-    """
-    number = 0
-    while line := file.readline(most + 1):
-        number += 1
+    """Yield a file's lines, or raise a ``TooLongError`` at one of more than ``most`` bytes."""
+    for number, line in enumerate(iter(lambda: file.readline(most + 1), b""), start=1):
         if len(line) > most:
             raise TooLongError(f"line {number} has more than {most:,} bytes, which is the limit")
         yield line

@@ -34,10 +34,7 @@ class _GymnasiumWatcher:
     """Finds one module. It has no base class, because importing that would be slow too."""
 
     def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None = None,
-        target: ModuleType | None = None,
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname != "gymnasium":
             return None

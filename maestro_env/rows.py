@@ -1,9 +1,6 @@
-"""Evaluates mappings given as JSON, one object a line.
+"""Evaluates mappings given as JSON, one object a line (``row_format``).
 
-A row has ``type``, ``stride`` ([of Y, of X] or null), ``dims`` (extents by name), ``dataflow``
-(directives as they stand in a mapping file) and ``hw`` (``num_pes``, ``noc_bw``, ``hop_latency``,
-``offchip_bw``, ``simd``; the exact model also reads ``l1``, ``l2`` and ``offchip_cost``). Results
-are added to a row: see ``maestro_rows`` and ``exact_rows``.
+Results are added to a row: see ``maestro_rows`` and ``exact_rows``.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ import json
 import os
 import signal
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +19,7 @@ from maestro_env.errors import TooLongError, complain, quoted
 from maestro_env.reading import read_lines
 
 _USAGE_STATUS = 2
+_Evaluate = Callable[[dict[str, Any]], dict[str, Any]]
 _EVALUATORS = {"maestro": maestro_rows.evaluate, "exact": exact_rows.evaluate}
 _MAX_LINE = 2**20
 _RESULTS = ("out", "error", "status")
@@ -56,27 +54,27 @@ def _parse_arguments(arguments: list[str]) -> dict[str, str]:
     missing = [name for name in ("jsonl", "out") if not values.get(name)]
     if missing:
         raise RowError(f"--{missing[0]} needs a file name")
-    if values["model"] not in _EVALUATORS:
-        raise RowError(
-            f"unknown model {quoted(values['model'])}; allowed: {', '.join(_EVALUATORS)}"
-        )
+    if (model := values["model"]) not in _EVALUATORS:
+        raise RowError(f"unknown model {quoted(model)}; allowed: {', '.join(_EVALUATORS)}")
     return values
 
 
 def run_jsonl(source: Path, target: Path, model: str) -> None:
-    """Write the rows of ``source`` with their results. If one cannot be read, write nothing.
-
-    Raises:
-        RowError: a file or row that cannot be read or written; the message names file and line.
-    """
+    """Write the rows of ``source`` with their results; at a ``RowError`` write nothing."""
     target = target.resolve()  # A link stays, its file is replaced.
     if not target.parent.is_dir() or (target.exists() and not target.is_file()):
         raise RowError(f"cannot write {target}: give the name of a file in a folder that exists")
     partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         with _open(source, "rb") as lines, _open(partial, "wb", target) as results:
-            for number, row in _rows(source, lines):
-                evaluated = json.dumps(_evaluated(row, model, source, number))
+            for number, line in enumerate(read_lines(lines, _MAX_LINE), start=1):
+                if not line.strip():
+                    continue
+                try:
+                    evaluated = json.dumps(_evaluated(line, _EVALUATORS[model]))
+                except RowError as error:
+                    message = " ".join(str(error).split())
+                    raise RowError(f"{source}, line {number}: {message}") from None
                 results.write(f"{evaluated}\n".encode())
         partial.replace(target)
     except OSError as error:
@@ -93,25 +91,18 @@ def _open(path: Path, mode: str, named: Path | None = None) -> IO[bytes]:
     return opened
 
 
-def _rows(source: Path, lines: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(read_lines(lines, _MAX_LINE), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line.decode())
-        except (ValueError, RecursionError) as error:
-            raise RowError(
-                f"{source}, line {number}: not JSON: {' '.join(str(error).split())}"
-            ) from None
-        if not isinstance(row, dict):
-            raise RowError(f"{source}, line {number}: a row must be a JSON object")
-        yield number, row
-
-
-def _evaluated(row: dict[str, Any], model: str, source: Path, number: int) -> dict[str, Any]:
+def _evaluated(line: bytes, evaluate: _Evaluate) -> dict[str, Any]:
+    """Return a line's row with its results."""
+    try:
+        row = json.loads(line.decode())
+    except (ValueError, RecursionError) as error:
+        raise RowError(f"not JSON: {error}") from None
+    if not isinstance(row, dict):
+        raise RowError("a row must be a JSON object")
     inputs = {key: value for key, value in row.items() if key not in _RESULTS}
     try:
-        return {**inputs, **_EVALUATORS[model](inputs)}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        problem = f"missing key {error}" if isinstance(error, KeyError) else str(error)
-        raise RowError(f"{source}, line {number}: {' '.join(problem.split())}") from None
+        return {**inputs, **evaluate(inputs)}
+    except KeyError as error:
+        raise RowError(f"missing key {error}") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise RowError(str(error)) from None

@@ -40,12 +40,9 @@ class SB3VecEnv(VecEnv):
         self.env = env
         self._continuous = continuous
         self._actions: NDArray[Any] | None = None
-        sizes = env.space.sizes
-        actions = (
-            spaces.Box(-1.0, 1.0, sizes.shape, np.float32)
-            if continuous
-            else spaces.MultiDiscrete(sizes)
-        )
+        actions = env.single_action_space
+        if continuous:
+            actions = spaces.Box(-1.0, 1.0, env.space.sizes.shape, np.float32)
         super().__init__(env.num_envs, env.single_observation_space, actions)
 
     def reset(self) -> NDArray[np.float32]:
@@ -73,11 +70,7 @@ class SB3VecEnv(VecEnv):
         return self._repeat(getattr(self.env, attr_name), indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of all copies.
-
-        Raises:
-            EnvError: the indices leave out a copy.
-        """
+        """Set an attribute of all copies, or raise an ``EnvError`` where indices leave one out."""
         if set(self._get_indices(indices)) != set(range(self.num_envs)):
             raise EnvError(f"indices are {indices!r}; allowed: None, as all copies are one object")
         setattr(self.env, attr_name, value)
@@ -98,14 +91,9 @@ class SB3VecEnv(VecEnv):
 
 
 def binned(actions: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the choices, int64[N, D], of actions of shape [N, D] in [-1, 1].
+    """Return the choices, int64[N, D], of actions of shape [N, D], which are clipped to [-1, 1].
 
-    Args:
-        actions: clipped to [-1, 1].
-        sizes: number of choices of each parameter, shape [D]; each choice gets an equal share.
-
-    Raises:
-        MapSpaceError: an action is NaN.
+    Each of a parameter's choices (``sizes``, shape [D]) gets an equal share; NaN is refused.
     """
     if np.isnan(actions).any():
         raise MapSpaceError("an action is not a number; allowed: numbers from -1 to 1")

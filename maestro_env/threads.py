@@ -14,11 +14,7 @@ _MAX_THREADS = 1024
 
 
 def require_threads(value: object) -> int:
-    """Return a number of threads.
-
-    Raises:
-        MapSpaceError: it is not an integer from 1 to 1024.
-    """
+    """Return an integer from 1 to 1024, or raise a ``MapSpaceError``."""
     return require_integer("threads", value, MapSpaceError, most=_MAX_THREADS)
 
 

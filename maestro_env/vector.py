@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from maestro_env.checks import require_integer
 from maestro_env.env import MaestroEnv
 from maestro_env.episode import (
+    REWARDS,
     Observations,
     episode_end,
-    find_reward,
     first_observation,
     observation_space,
-    require_episode_length,
 )
 from maestro_env.errors import BudgetExceededError, EnvError
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import MapSpace, Points
+from maestro_env.registry import look_up
 from maestro_env.threads import fitting_threads
 
 NOT_EVALUATED = 255
@@ -62,6 +62,8 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     Raises:
         EnvError: an impossible number of copies or steps, or an impossible reference.
         UnknownNameError: no such reward.
+        MapSpaceError: by ``step``, an action of another shape or type or out of range.
+        BudgetExceededError: by ``step``, the budget is spent.
     """
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
@@ -77,10 +79,10 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     ) -> None:
         self.evaluator = evaluator
         self._end = math.inf if budget is None else evaluator.used + budget
-        self.num_envs = _require_copies(num_envs)
+        self.num_envs = require_integer("num_envs", num_envs, EnvError, most=_MAX_COPIES)
         self.reference = None if reference is None else _require_reference(reference)
-        self.episode_length = require_episode_length(episode_length)
-        self._reward = find_reward(reward)
+        self.episode_length = require_integer("episode_length", episode_length, EnvError)
+        self._reward = look_up("reward", reward, REWARDS)
         self._steps = 0
         self._first = first_observation(self.space.layer, self.space.hardware)
         self.single_action_space = spaces.MultiDiscrete(self.space.sizes)
@@ -106,11 +108,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Begin an episode in all copies; nothing is random.
-
-        Raises:
-            EnvError: Gymnasium's ``reset_mask``, which would reset some of the copies.
-        """
+        """Begin an episode in all copies; nothing is random, and ``reset_mask`` is refused."""
         if options is not None and "reset_mask" in options:
             raise EnvError("reset_mask is not allowed: all copies are reset together")
         super().reset(seed=seed)
@@ -120,19 +118,17 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     def step(
         self, actions: NDArray[np.int64]
     ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Evaluate one mapping per copy, integers of shape [N, D].
-
-        Raises:
-            MapSpaceError: an action of another shape or type or out of range.
-            BudgetExceededError: the budget is spent.
-        """
+        """Evaluate one mapping per copy, integers of shape [N, D]."""
         batch, seen = self._evaluate(self.space.as_points(actions, self.num_envs))
         self._steps += 1
-        rewards = self._pay(batch.values)
-        info = self._info(batch)
+        rewards, info = self._pay(batch.values), self._info(batch)
         terminated, truncated = episode_end(self._steps, self.episode_length)
         if terminated or truncated:
-            seen, info = self._restart(seen, info)
+            ended = _masked(
+                {"final_obs": seen, "final_info": info}, np.ones(self.num_envs, dtype=np.bool_)
+            )
+            seen, info = self.reset()
+            info |= ended
         copies = self.num_envs
         return seen, rewards, np.full(copies, terminated), np.full(copies, truncated), info
 
@@ -170,17 +166,6 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         }
         return _masked(arrays, batch.status != NOT_EVALUATED)
 
-    def _restart(
-        self, last: Observations, last_info: dict[str, Any]
-    ) -> tuple[Observations, dict[str, Any]]:
-        first, info = self.reset()
-        ended = {"final_obs": last, "final_info": last_info}
-        return first, info | _masked(ended, np.ones(self.num_envs, dtype=np.bool_))
-
-
-def _require_copies(value: object) -> int:
-    return require_integer("num_envs", value, EnvError, most=_MAX_COPIES)
-
 
 def _require_reference(value: object) -> float:
     if not isinstance(value, int | float | np.floating) or not 0 < value < math.inf:
@@ -209,13 +194,9 @@ def make_vector_env(
         MaestroEnvError: an argument that is not allowed; the message says what is.
     """
     single = MaestroEnv(**arguments)
-    num_envs = _require_copies(num_envs)
-    if threads is None:
-        threads = fitting_threads(num_envs)
+    num_envs = require_integer("num_envs", num_envs, EnvError, most=_MAX_COPIES)
+    threads = fitting_threads(num_envs) if threads is None else threads
+    evaluator = Evaluator(single.problem, single.objective, threads=threads)
     return MaestroVectorEnv(
-        Evaluator(single.problem, single.objective, threads=threads),
-        num_envs,
-        single.reference,
-        single.reward,
-        single.episode_length,
+        evaluator, num_envs, single.reference, single.reward, single.episode_length
     )

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.evaluator import Best, Evaluator
 from maestro_env.map_space import MapSpace, Points
+from mappers.arrays import Floats
 from mappers.settings import check
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class AskTellMapper(Mapper[Config]):
         """Propose between 1 and ``n`` points, int32[m, D]."""
 
     @abstractmethod
-    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+    def tell(self, points: Points, values: Floats) -> None:
         """Learn the values, float64[m], of proposed points; infinite if invalid."""
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:

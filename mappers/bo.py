@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from maestro_env.map_space import MapSpace, Points
+from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS
 from mappers.features import Features, features
-from mappers.operators import mutate, uniform_crossover
+from mappers.operators import mutate, uniform_crossover, unseen
 from mappers.settings import setting
 from mappers.surrogates import Forest, GaussianProcess, Surrogate
 
@@ -66,7 +66,7 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         self._surrogate = SURROGATES[self.config.surrogate](self.config, rng)
         self._seen: set[int] = set()
         self._features: list[Features] = []
-        self._logs: list[NDArray[np.float64]] = []
+        self._logs: list[Floats] = []
         self._refit_at = 0
         self._parents: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
         self._parent_logs = np.empty(0)
@@ -75,17 +75,17 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         config = self.config
         # Nothing to model yet.
         if not np.isfinite(self._parent_logs).any():
-            return self._unseen(self._draw(self._space, config.initial, self._rng))[:n]
+            random = self._draw(self._space, config.initial, self._rng)
+            return unseen(random, self._seen, self._space)[:n]
         if len(self._seen) >= self._refit_at:
             self._refit()
-        candidates = self._unseen(self._candidates())
+        candidates = unseen(self._candidates(), self._seen, self._space)
         mean, std = self._surrogate.predict(features(self._space, candidates))
         gains = expected_improvement(mean, std, self._parent_logs[0])
         best_first = np.lexsort((mean, -gains))
-        chosen: Points = candidates[best_first[: min(n, config.batch)]]
-        return chosen
+        return candidates[best_first[: min(n, config.batch)]]
 
-    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+    def tell(self, points: Points, values: Floats) -> None:
         logs = np.log10(values)
         self._seen.update(self._space.identities(points).tolist())
         self._features.append(features(self._space, points))
@@ -103,7 +103,8 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
     def _candidates(self) -> Points:
         config = self.config
         if self._space.size() <= config.candidates + config.local:
-            return _every_point(self._space)
+            every = np.unravel_index(np.arange(self._space.size()), self._space.sizes)
+            return np.stack(every, axis=1).astype(np.int32)
         random = self._draw(self._space, config.candidates, self._rng)
         fresh = self._draw(self._space, config.local, self._rng)
         valid = self._parents[np.isfinite(self._parent_logs)]
@@ -114,16 +115,8 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         local = mutate(mixed, fresh, self._space, config.mutation_rate, config.step_rate, self._rng)
         return np.concatenate([local, random])
 
-    def _unseen(self, points: Points) -> Points:
-        identities, first = np.unique(self._space.identities(points), return_index=True)
-        new = [identity not in self._seen for identity in identities.tolist()]
-        # In an exhausted space only repetition is left.
-        return points[np.sort(first[new])] if any(new) else points
 
-
-def expected_improvement(
-    mean: NDArray[np.float64], std: NDArray[np.float64], best: float
-) -> NDArray[np.float64]:
+def expected_improvement(mean: Floats, std: Floats, best: float) -> Floats:
     """Return E[max(0, best - X)] of normal X, float64[N]; the deviation may be 0."""
     below = best - mean
     sure = std <= 0
@@ -132,11 +125,7 @@ def expected_improvement(
     return np.where(sure, np.maximum(below, 0), below * ndtr(z) + std * density)
 
 
-def _every_point(space: MapSpace) -> Points:
-    return np.stack(np.unravel_index(np.arange(space.size()), space.sizes), axis=1).astype(np.int32)
-
-
-def _finite(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _finite(logs: Floats) -> Floats:
     """Give invalid points the value of the worst valid one.
 
     With a larger value, the model's uncertainty about validity would count as a possible gain and

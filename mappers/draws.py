@@ -6,18 +6,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
-from mappers.sizes import Sizes, count_up_to, sizes_of
+from mappers.choices import count_up_to
 
 Draw = Callable[[MapSpace, int, np.random.Generator], Points]
 """Draws n independent points of a space, int32[n, D]."""
-
-
-def uniform(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
-    """Draw every parameter uniformly."""
-    return space.sample(n, rng)
 
 
 def log_uniform(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
@@ -29,16 +23,12 @@ def log_uniform(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
     points = space.sample(n, rng)
     for column, parameter in enumerate(space.parameters):
         if parameter.is_size:
-            points[:, column] = _log_uniform_choices(sizes_of(parameter), rng.random(n))
+            reals = np.exp(rng.random(n) * np.log1p(int(parameter.values[-1])))
+            # Rounding in exp may exceed either end.
+            choices = (count_up_to(parameter, reals) - 1).clip(0, parameter.choices - 1)
+            points[:, column] = choices
     return points
 
 
-def _log_uniform_choices(sizes: Sizes, u: NDArray[np.float64]) -> NDArray[np.int64]:
-    reals = np.exp(u * np.log1p(sizes[-1]))
-    # Rounding in exp may exceed either end.
-    clipped: NDArray[np.int64] = (count_up_to(sizes, reals) - 1).clip(0, len(sizes) - 1)
-    return clipped
-
-
-DRAWS: Mapping[str, Draw] = MappingProxyType({"uniform": uniform, "log": log_uniform})
+DRAWS: Mapping[str, Draw] = MappingProxyType({"uniform": MapSpace.sample, "log": log_uniform})
 """Distributions by name."""

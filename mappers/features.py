@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Parameter, Points
-from mappers.orders import orders_of
-from mappers.sizes import sizes_at, sizes_of
+from mappers.choices import orders_of, sizes_at
 
 Features = NDArray[np.float32]
 
@@ -23,18 +22,9 @@ def features(space: MapSpace, points: Points) -> Features:
     return np.concatenate(columns, axis=1, dtype=np.float32)
 
 
-def _columns(parameter: Parameter, choices: NDArray[np.int32], dims: int) -> NDArray[np.float32]:
+def _columns(parameter: Parameter, choices: NDArray[np.int32], dims: int) -> Features:
     if parameter.kind == "order":
-        return _positions(choices, dims)
+        return np.argsort(orders_of(choices, dims), axis=1).astype(np.float32)
     if parameter.is_size:
-        return _log_sizes(parameter, choices)[:, np.newaxis]
+        return np.log2(sizes_at(parameter, choices), dtype=np.float32)[:, np.newaxis]
     return np.eye(parameter.choices, dtype=np.float32)[choices]
-
-
-def _log_sizes(parameter: Parameter, choices: NDArray[np.int32]) -> NDArray[np.float32]:
-    return np.log2(sizes_at(sizes_of(parameter), choices), dtype=np.float32)
-
-
-def _positions(ranks: NDArray[np.int32], dims: int) -> NDArray[np.float32]:
-    """Return the place of each dimension in the orders of these ranks, float32[N, dims]."""
-    return np.argsort(orders_of(ranks, dims), axis=1).astype(np.float32)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
+from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS
 from mappers.operators import mutate, tournament, uniform_crossover
@@ -56,7 +56,7 @@ class GeneticMapper(AskTellMapper[GeneticConfig]):
         )
         return changed[:n]
 
-    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+    def tell(self, points: Points, values: Floats) -> None:
         best_first = np.argsort(self._values, kind="stable")[: self.config.elites]
         self._parents = np.concatenate([self._parents[best_first], points])
         self._values = np.concatenate([self._values[best_first], values])

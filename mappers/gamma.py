@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
 from mappers import gamma_operators as operators
+from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.genes import Genes
+from mappers.operators import unseen
 from mappers.settings import setting
 
 
@@ -42,10 +43,14 @@ class GammaMapper(AskTellMapper[GammaConfig]):
         self._values = np.empty(0)
 
     def ask(self, n: int) -> Points:
-        population = self._breed() if len(self._parents) else self._begin()
-        return operators.unseen(population, self._parents, self._genes.space)[:n]
+        if len(self._parents):
+            population = self._breed()
+        else:
+            population = operators.first_population(self._genes, self.config.population, self._rng)
+        space = self._genes.space
+        return unseen(population, set(space.identities(self._parents).tolist()), space)[:n]
 
-    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+    def tell(self, points: Points, values: Floats) -> None:
         config = self.config
         elites = int(config.population * config.elite_ratio)
         parents = max(1, int(config.population * config.parent_ratio))
@@ -53,10 +58,6 @@ class GammaMapper(AskTellMapper[GammaConfig]):
         of_survivors = np.concatenate([self._values[:elites], values])
         best, of_best = operators.best_distinct(survivors, of_survivors, self._genes.space)
         self._parents, self._values = best[:parents], of_best[:parents]
-
-    def _begin(self) -> Points:
-        """Draw a first population, repeated until one has a valid individual."""
-        return operators.first_population(self._genes, self.config.population, self._rng)
 
     def _breed(self) -> Points:
         config, genes, rng = self.config, self._genes, self._rng

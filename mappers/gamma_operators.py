@@ -10,13 +10,16 @@ for a gene under every schema.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import math
+from collections.abc import Sequence
+from functools import lru_cache
 
-from maestro_env.map_space import MapSpace, Points
-from mappers.genes import FIXED, Genes, draw_factors
-from mappers.orders import orders_of, ranks_of
-from mappers.sizes import count_up_to
+import numpy as np
+
+from maestro_env.map_space import MapSpace, Parameter, Points
+from mappers.arrays import Floats, Integers
+from mappers.choices import count_up_to, orders_of, ranks_of
+from mappers.genes import FIXED, Genes
 
 # Individuals of a first population with tiles of one element on both levels.
 _UNIT = 2
@@ -28,25 +31,13 @@ def first_population(genes: Genes, n: int, rng: np.random.Generator) -> Points:
     outer, inner = (columns[columns != FIXED] for columns in genes.tiles.T)
     points[:, inner] = 0
     if genes.cluster != FIXED:
-        counts = count_up_to(genes.sizes(genes.cluster), genes.cluster_limits(points))
+        counts = count_up_to(genes.parameter(genes.cluster), genes.cluster_limits(points))
         points[:, genes.cluster] = rng.integers(0, counts)
     points[:_UNIT, outer] = 0
     return points
 
 
-def unseen(points: Points, known: Points, space: MapSpace) -> Points:
-    """Drop mappings that are in ``known`` or repeated; if none would be left, keep all."""
-    identities = space.identities(points)
-    fresh = ~np.isin(identities, space.identities(known))
-    _, first = np.unique(identities, return_index=True)
-    chosen = np.sort(first[fresh[first]])
-    kept: Points = points[chosen] if len(chosen) else points
-    return kept
-
-
-def best_distinct(
-    points: Points, values: NDArray[np.float64], space: MapSpace
-) -> tuple[Points, NDArray[np.float64]]:
+def best_distinct(points: Points, values: Floats, space: MapSpace) -> tuple[Points, Floats]:
     """Return the valid points without repeated mappings, and their values, best first."""
     ranked = np.argsort(values, kind="stable")[: np.count_nonzero(np.isfinite(values))]
     _, first = np.unique(space.identities(points[ranked]), return_index=True)
@@ -72,8 +63,7 @@ def cross_tiles(
         of_dim[dim, columns[columns != FIXED]] = True
     crossed = of_dim[dims[:, 0]] & (rng.random((pairs, 1)) < rate)
     one, other = np.where(crossed, fathers, mothers), np.where(crossed, mothers, fathers)
-    children: Points = np.concatenate([one, other])[:n]
-    return children
+    return np.concatenate([one, other])[:n]
 
 
 def swap_orders(points: Points, genes: Genes, rate: float, rng: np.random.Generator) -> Points:
@@ -106,12 +96,14 @@ def mutate(
     limits = genes.limits(points)[rows, columns]
     mutants[rows, columns] = rng.integers(0, limits + 1)
     factored = np.isin(columns, genes.tiles) & (rng.random(len(rows)) < factor_rate)
-    mutants[rows[factored], columns[factored]] = _tile_factors(
-        columns[factored], limits[factored], genes, rng
-    )
+    tiles = [genes.parameter(column) for column in columns[factored]]
+    most = [int(tile.values[i]) for tile, i in zip(tiles, limits[factored], strict=True)]
+    mutants[rows[factored], columns[factored]] = draw_factors(tiles, most, rng)
     if genes.cluster != FIXED:
         clustered = rows[columns == genes.parallels[1]]
-        mutants[clustered, genes.cluster] = _cluster_factors(mutants[clustered], genes, rng)
+        most = genes.cluster_limits(mutants[clustered]).tolist()
+        clusters = [genes.parameter(genes.cluster)] * len(most)
+        mutants[clustered, genes.cluster] = draw_factors(clusters, most, rng)
     return mutants
 
 
@@ -129,15 +121,21 @@ def correct(points: Points, genes: Genes) -> Points:
     return np.minimum(points, genes.limits(points))
 
 
-def _tile_factors(
-    columns: NDArray[np.intp], limits: Points, genes: Genes, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    sizes = [genes.sizes(column) for column in columns]
-    return draw_factors(
-        sizes, [each[limit] for each, limit in zip(sizes, limits, strict=True)], rng
-    )
+def draw_factors(
+    parameters: Sequence[Parameter], limits: Sequence[int], rng: np.random.Generator
+) -> Integers:
+    """Draw, for each limit, a choice whose size divides it, all factors with equal chance."""
+    factors = [factor_choices(*each) for each in zip(parameters, limits, strict=True)]
+    drawn = rng.integers(0, np.array([len(each) for each in factors], dtype=np.int64))
+    return np.array([each[i] for each, i in zip(factors, drawn, strict=True)], dtype=np.int64)
 
 
-def _cluster_factors(points: Points, genes: Genes, rng: np.random.Generator) -> NDArray[np.int64]:
-    limits = genes.cluster_limits(points).tolist()
-    return draw_factors([genes.sizes(genes.cluster)] * len(limits), limits, rng)
+@lru_cache(maxsize=4096)
+def factor_choices(parameter: Parameter, limit: int) -> tuple[int, ...]:
+    """Return the choices whose sizes divide ``limit``, ascending."""
+    if not isinstance(parameter.values, range):
+        return tuple(np.flatnonzero(limit % np.array(parameter.values, dtype=int) == 0).tolist())
+    candidates = np.arange(1, math.isqrt(limit) + 1)
+    small = candidates[limit % candidates == 0]
+    factors = np.unique(np.concatenate([small, limit // small]))
+    return tuple((factors[factors <= parameter.choices] - 1).tolist())

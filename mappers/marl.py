@@ -10,15 +10,15 @@ import numpy as np
 
 from clustering import AGENTS, LINKAGES, MEASURES, AgentGroups
 from maestro_env.episode import REWARDS, first_observation
-from maestro_env.evaluator import Batch, Evaluator
+from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from mappers.agents.elites import Elites
-from mappers.agents.exploration import explore
 from mappers.agents.grouping import GROUPINGS, group_parameters, read_groups, require_agents
-from mappers.agents.heads import STARTS, Floats, Heads, Integers
-from mappers.agents.refinement import refine
+from mappers.agents.heads import STARTS, Heads
+from mappers.agents.moves import explore, refine
 from mappers.agents.stateless import StatelessAgents
-from mappers.agents.team import Agents, Learning
+from mappers.agents.team import Agents
+from mappers.arrays import Floats, Integers
 from mappers.base import Mapper, SearchResult
 from mappers.settings import setting
 
@@ -78,9 +78,12 @@ class MarlMapper(Mapper[MarlConfig]):
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
         config, space = self.config, evaluator.space
-        groups = self._read_groups(space) if config.groups else self._group(evaluator, rng)
-        names = [parameter.name for parameter in space.parameters]
-        search = _Search(config, Heads(space, config.draw), groups.indices(names), evaluator, rng)
+        if config.groups:
+            groups = self._read_groups(space)
+        else:
+            groups = group_parameters(config, evaluator, rng)
+        agents = groups.indices([parameter.name for parameter in space.parameters])
+        search = _Search(config, Heads(space, config.draw), agents, evaluator, rng)
         while search.spent < budget:
             search.step(budget - search.spent)
         return SearchResult(evaluator.best, budget)
@@ -90,18 +93,6 @@ class MarlMapper(Mapper[MarlConfig]):
         # The default number is not a request.
         wanted = None if agents == self.DEFAULT.agents else agents
         return read_groups(self.config.groups, space, wanted)
-
-    def _group(self, evaluator: Evaluator, rng: np.random.Generator) -> AgentGroups:
-        config = self.config
-        return group_parameters(
-            evaluator,
-            rng,
-            agents=config.agents,
-            grouping=config.grouping,
-            warm_up=config.warm_up,
-            measure=config.measure,
-            linkage=config.linkage,
-        )
 
 
 class ClusteredMarlMapper(MarlMapper):
@@ -139,6 +130,7 @@ class PaperMarlMapper(MarlMapper):
     )
 
 
+@dataclass(eq=False)
 class _Search:
     """The state of one search.
 
@@ -148,84 +140,80 @@ class _Search:
     Stuetzle, 2003).
     """
 
-    def __init__(
-        self,
-        config: MarlConfig,
-        heads: Heads,
-        agents: Integers,
-        evaluator: Evaluator,
-        rng: np.random.Generator,
-    ) -> None:
-        self.spent = 0
-        self._config = config
-        self._heads = heads
-        self._agents = agents
-        self._evaluator = evaluator
-        self._rng = rng
-        self._reference: float | None = None
-        self._champion = Elites(1, len(agents))
-        problem = evaluator.problem
+    config: MarlConfig
+    heads: Heads
+    agents: Integers
+    evaluator: Evaluator
+    rng: np.random.Generator
+    spent: int = 0
+
+    def __post_init__(self) -> None:
+        problem = self.evaluator.problem
         self._seen = first_observation(problem.layer, problem.hardware)[np.newaxis]
+        self._reference: float | None = None
+        self._champion = Elites(1, len(self.agents))
         self._start_team()
 
-    def step(self, most: int) -> None:
-        """Evaluate and learn from one batch of at most ``most`` samples."""
-        self._replace_settled_team()
-        n = min(self._config.batch, most)
-        refined = int(n * self._config.refinement) if len(self._elites.actions) else 0
-        drawn = self._draw(n - refined)
-        actions = np.concatenate([drawn, self._refine(drawn, refined)])
-        batch = self._evaluate(self._heads.points(actions), len(drawn))
-        self.spent += n
-        for memory in (self._elites, self._champion):
-            memory.add(actions, batch.values)
-        self._note(batch.values.min())
-        rewards = self._rewards(batch.values)[: len(drawn)]
-        self._team.learn(drawn, rewards, self._elites.actions)
-
-    def _evaluate(self, points: Points, drawn: int) -> Batch:
-        if self._config.policy == "stateless":
-            return self._evaluator.evaluate(points)
-        # Networks look at what became of the drawn ones.
-        batch, seen = self._evaluator.observe(points)
-        self._seen = seen[:drawn]
-        return batch
-
-    def _replace_settled_team(self) -> None:
-        patience = self._config.patience
-        if patience and self.spent - self._last_gain >= patience:
-            self._start_team()
-
-    def _draw(self, n: int) -> Integers:
-        config, rng = self._config, self._rng
-        seen = self._seen
-        if len(seen) != n:
-            # More samples than observations: repeat these.
-            seen = np.resize(seen, (n, seen.shape[1]))
-        actions = self._team.draw(rng.random((n, len(self._agents))), seen)
-        return explore(actions, self._heads, config.exploration, config.local, rng)
-
-    def _refine(self, drawn: Integers, n: int) -> Integers:
-        rows = self._rng.integers(len(drawn), size=n)
-        best, pairs = self._elites.actions, self._config.pairs
-        return refine(best, drawn[rows], self._heads, pairs, self._rng) if n else drawn[:0]
-
     def _start_team(self) -> None:
-        config = self._config
-        learning = Learning(
-            config.epochs, config.rate, config.clip, config.entropy, config.imitation
-        )
+        config, heads, agents = self.config, self.heads, self.agents
         bias = self._first_bias()
-        self._team = _make_team(config.policy, self._heads, bias, self._agents, learning, self._rng)
-        self._elites = Elites(config.memory, len(self._agents))
+        self._team: Agents
+        if config.policy == "stateless":
+            self._team = StatelessAgents(heads, agents, config, bias)
+        else:
+            # Imported here: agents without networks need no torch.
+            from mappers.agents.networks import NetworkAgents
+
+            self._team = NetworkAgents(heads, agents, config, bias, self.rng)
+        self._elites = Elites(config.memory, len(agents))
         self._best = math.inf
         self._last_gain = self.spent
 
     def _first_bias(self) -> Floats:
         if not len(self._champion.actions):
-            return self._heads.bias
-        kept = self._rng.random(self._agents.max() + 1) < self._config.keep
-        return self._heads.favouring(self._champion.actions[0], kept[self._agents])
+            return self.heads.bias
+        kept = self.rng.random(self.agents.max() + 1) < self.config.keep
+        return self.heads.favouring(self._champion.actions[0], kept[self.agents])
+
+    def step(self, most: int) -> None:
+        """Evaluate and learn from one batch of at most ``most`` samples."""
+        config = self.config
+        if config.patience and self.spent - self._last_gain >= config.patience:
+            self._start_team()
+        n = min(config.batch, most)
+        refined = int(n * config.refinement) if len(self._elites.actions) else 0
+        drawn = self._draw(n - refined)
+        actions = np.concatenate([drawn, self._refine(drawn, refined)])
+        values = self._evaluate(self.heads.points(actions), len(drawn))
+        self.spent += n
+        for memory in (self._elites, self._champion):
+            memory.add(actions, values)
+        if values.min() < self._best * (1 - _GAIN):
+            self._best, self._last_gain = values.min(), self.spent
+        rewards = self._rewards(values)[: len(drawn)]
+        self._team.learn(drawn, rewards, self._elites.actions)
+
+    def _draw(self, n: int) -> Integers:
+        config, rng = self.config, self.rng
+        seen = self._seen
+        if len(seen) != n:
+            # More samples than observations: repeat these.
+            seen = np.resize(seen, (n, seen.shape[1]))
+        actions = self._team.draw(rng.random((n, len(self.agents))), seen)
+        return explore(actions, self.heads, config.exploration, config.local, rng)
+
+    def _refine(self, drawn: Integers, n: int) -> Integers:
+        rows = self.rng.integers(len(drawn), size=n)
+        best, pairs = self._elites.actions, self.config.pairs
+        return refine(best, drawn[rows], self.heads, pairs, self.rng) if n else drawn[:0]
+
+    def _evaluate(self, points: Points, drawn: int) -> Floats:
+        if self.config.policy == "stateless":
+            return self.evaluator.evaluate(points).values
+        # Networks look at what became of the drawn ones.
+        batch, seen = self.evaluator.observe(points)
+        self._seen = seen[:drawn]
+        return batch.values
 
     def _rewards(self, values: Floats) -> Floats:
         """Return rewards relative to the median of the first batch with a valid mapping."""
@@ -234,25 +222,4 @@ class _Search:
             if not valid.any():
                 return np.zeros(len(values))
             self._reference = float(np.median(values[valid]))
-        return REWARDS[self._config.reward](self._reference / values)
-
-    def _note(self, value: float) -> None:
-        """Record the best value of a batch if the team has improved."""
-        if value < self._best * (1 - _GAIN):
-            self._best, self._last_gain = value, self.spent
-
-
-def _make_team(
-    policy: str,
-    heads: Heads,
-    bias: Floats,
-    agents: Integers,
-    learning: Learning,
-    rng: np.random.Generator,
-) -> Agents:
-    if policy == "stateless":
-        return StatelessAgents(heads, agents, learning, bias)
-    # Imported here: agents without networks need no torch.
-    from mappers.agents.networks import NetworkAgents
-
-    return NetworkAgents(heads, agents, learning, rng, bias=bias)
+        return REWARDS[self.config.reward](self._reference / values)

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
+from mappers.arrays import Floats
 
 # The largest small step is this share of a size's choices.
 _STEP_SHARE = 16
 
 
 def tournament(
-    points: Points,
-    values: NDArray[np.float64],
-    n: int,
-    entrants: int,
-    rng: np.random.Generator,
+    points: Points, values: Floats, n: int, entrants: int, rng: np.random.Generator
 ) -> Points:
     """Choose ``n`` parents, each the best of ``entrants`` points drawn with replacement."""
     drawn = rng.integers(0, len(points), size=(n, entrants))
-    winners = drawn[np.arange(n), np.argmin(values[drawn], axis=1)]
-    chosen: Points = points[winners]
-    return chosen
+    winners: Points = points[drawn[np.arange(n), np.argmin(values[drawn], axis=1)]]
+    return winners
 
 
 def uniform_crossover(
@@ -44,20 +41,15 @@ def mutate(
 ) -> Points:
     """Change every parameter with chance ``rate``, and at least one of each point.
 
-    Args:
-        points: int32[N, D].
-        fresh: int32[N, D], independent draws: the new values of changed parameters.
-        space: of the points.
-        rate: chance of a change.
-        step_rate: chance that a changed size takes a small step instead of a fresh value.
-        rng: the random stream.
+    The new values are those of ``fresh``, which are independent draws. A changed size takes, with
+    chance ``step_rate``, a small step instead.
     """
     changes = rng.random(points.shape) < rate
     forced = rng.integers(0, points.shape[1], size=len(points))
     changes[np.arange(len(points)), forced] = True
-    steps = is_size(space) & (rng.random(points.shape) < step_rate)
-    mutants: Points = np.where(changes, np.where(steps, step(points, space, rng), fresh), points)
-    return mutants
+    are_sizes = np.array([parameter.is_size for parameter in space.parameters])
+    steps = are_sizes & (rng.random(points.shape) < step_rate)
+    return np.where(changes, np.where(steps, step(points, space, rng), fresh), points)
 
 
 def step(points: Points, space: MapSpace, rng: np.random.Generator) -> Points:
@@ -68,6 +60,8 @@ def step(points: Points, space: MapSpace, rng: np.random.Generator) -> Points:
     return moved
 
 
-def is_size(space: MapSpace) -> NDArray[np.bool_]:
-    """Return which parameters are sizes, bool[D]; only sizes have ordered choices."""
-    return np.array([parameter.is_size for parameter in space.parameters])
+def unseen(points: Points, known: Set[int], space: MapSpace) -> Points:
+    """Drop repeated mappings and those whose identity is known; if none is left, keep all."""
+    identities, first = np.unique(space.identities(points), return_index=True)
+    new = [identity not in known for identity in identities.tolist()]
+    return points[np.sort(first[new])] if any(new) else points

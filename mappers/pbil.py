@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
+from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS
 from mappers.settings import setting
@@ -65,7 +65,7 @@ class PbilMapper(AskTellMapper[PbilConfig]):
         points[rows, columns] = self._selected[updates, samples, columns]
         return points
 
-    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+    def tell(self, points: Points, values: Floats) -> None:
         best_first = np.argsort(values, kind="stable")[: self.config.selected]
         chosen = points[best_first[np.isfinite(values[best_first])]]
         if len(chosen):

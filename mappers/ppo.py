@@ -19,7 +19,6 @@ from mappers.settings import setting
 try:
     import torch
     from stable_baselines3 import PPO
-    from stable_baselines3.common.callbacks import BaseCallback
 
     from maestro_env.sb3 import SB3VecEnv
     from mappers.threads import one_thread
@@ -74,8 +73,8 @@ class PpoMapper(Mapper[PpoConfig]):
                 seed=seed,
                 device="cpu",
             )
-            # More than the budget: the callback ends learning.
-            agent.learn(budget + config.environments, callback=_UntilExhausted(env))
+            # More than the budget: the callback ends learning when that is spent.
+            agent.learn(budget + config.environments, callback=lambda *_: not env.exhausted)
         return SearchResult(evaluator.best, evaluator.used - began)
 
 
@@ -89,17 +88,6 @@ class TunedPpoMapper(PpoMapper):
     """The best of fourteen settings on the tuning layers (docs/mappers.md)."""
 
     DEFAULT = PpoConfig(actions="box", n_steps=64, learning_rate=1e-3, entropy=0.01)
-
-
-class _UntilExhausted(BaseCallback):
-    """Ends learning when the budget is spent."""
-
-    def __init__(self, env: MaestroVectorEnv) -> None:
-        super().__init__()
-        self._env = env
-
-    def _on_step(self) -> bool:
-        return not self._env.exhausted
 
 
 @contextmanager

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
+from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS
 from mappers.settings import setting
@@ -35,7 +35,7 @@ class RandomMapper(AskTellMapper[RandomConfig]):
     def ask(self, n: int) -> Points:
         return self._draw(self._space, min(n, _BATCH), self._rng)
 
-    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+    def tell(self, points: Points, values: Floats) -> None:
         """Nothing to learn."""
 
 

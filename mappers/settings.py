@@ -41,51 +41,36 @@ def check(config: DataclassInstance) -> None:
         UnknownNameError: a text that is not an allowed one.
     """
     for field in dataclasses.fields(config):
-        _check(field, getattr(config, field.name))
+        name, kind, value = field.name, type(field.default), getattr(config, field.name)
+        least, most, allowed = (field.metadata[key] for key in ("least", "most", "allowed"))
+        if kind is str:
+            if allowed and value not in allowed:
+                raise UnknownNameError(name, value, allowed)
+            continue
+        fits = isinstance(value, (int, kind)) and not isinstance(value, bool)
+        if not fits or not least <= value <= most:
+            what = "integers" if kind is int else "numbers"
+            raise SettingError(f"{name} is {value!r}; allowed: {what} from {least} to {most}")
 
 
 def changed(config: DataclassInstance, changes: Iterable[str]) -> DataclassInstance:
-    """Return a config with some fields changed.
-
-    Args:
-        config: the config to change.
-        changes: texts such as ``population=50``.
+    """Return a config with some fields changed by texts such as ``population=50``.
 
     Raises:
         SettingError, UnknownNameError: no such field, or a value it does not allow.
     """
-    fields = {field.name: field for field in dataclasses.fields(config)}
+    parsers = {int: plain_integer, float: plain_number}
+    kinds = {field.name: type(field.default) for field in dataclasses.fields(config)}
     values: dict[str, Any] = {}
     for change in changes:
         name, equals, text = change.partition("=")
-        if name not in fields:
-            raise UnknownNameError("setting", name, fields)
+        if name not in kinds:
+            raise UnknownNameError("setting", name, kinds)
         if not equals or name in values:
             raise SettingError(f"setting '{change}': allowed: {name}=VALUE, once")
-        values[name] = _parse(fields[name], text)
+        parsed = parsers[kinds[name]](text) if kinds[name] in parsers else None
+        # ``check`` refuses a text that is no number.
+        values[name] = text if parsed is None else parsed
     made = dataclasses.replace(config, **values)
     check(made)
     return made
-
-
-def _parse(field: dataclasses.Field[Any], text: str) -> object:
-    """Return the value of a text; the text itself if it is not of the field's type."""
-    if isinstance(field.default, str):
-        return text
-    number = plain_integer(text) if isinstance(field.default, int) else plain_number(text)
-    return text if number is None else number
-
-
-def _check(field: dataclasses.Field[Any], value: object) -> None:
-    if isinstance(field.default, str):
-        allowed = field.metadata["allowed"]
-        if allowed and value not in allowed:
-            raise UnknownNameError(field.name, value, allowed)
-        return
-    least, most = field.metadata["least"], field.metadata["most"]
-    integral = isinstance(field.default, int)
-    kinds = int if integral else int | float
-    fits = isinstance(value, kinds) and not isinstance(value, bool)
-    if not fits or not least <= value <= most:
-        what = "integers" if integral else "numbers"
-        raise SettingError(f"{field.name} is {value!r}; allowed: {what} from {least} to {most}")

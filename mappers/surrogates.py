@@ -6,15 +6,13 @@ import math
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern
 from threadpoolctl import ThreadpoolController
 
+from mappers.arrays import Floats
 from mappers.features import Features
-
-Floats = NDArray[np.float64]
 
 # A Gaussian process takes n^3 operations: it is fitted to this many of the best and of the latest.
 _KEPT = 200
@@ -47,10 +45,8 @@ class Forest:
         self._rng = rng
 
     def fit(self, features: Features, targets: Floats) -> None:
-        self.forest = RandomForestRegressor(
-            self._trees,
-            random_state=int(self._rng.integers(2**31)),
-        ).fit(features, targets)
+        seed = int(self._rng.integers(2**31))
+        self.forest = RandomForestRegressor(self._trees, random_state=seed).fit(features, targets)
 
     def predict(self, features: Features) -> tuple[Floats, Floats]:
         # Call the trees directly: the forest's predict has a large fixed cost.
@@ -66,7 +62,10 @@ class GaussianProcess:
         self._blas = ThreadpoolController()
 
     def fit(self, features: Features, targets: Floats) -> None:
-        self._scale(features)
+        # All points set the scale: among the best and the latest, many columns may be constant.
+        self._mean = features.mean(axis=0, dtype=np.float64)
+        spread = features.std(axis=0, dtype=np.float64)
+        self._spread = np.where(spread > _CONSTANT, spread, 1)
         best = np.argsort(targets, kind="stable")[:_KEPT]
         latest = np.arange(max(0, len(targets) - _KEPT), len(targets))
         kept = np.union1d(best, latest)
@@ -82,12 +81,6 @@ class GaussianProcess:
         with self._blas.limit(limits=1):
             mean, std = self._process.predict(self._scaled(features), return_std=True)
         return mean, std
-
-    def _scale(self, features: Features) -> None:
-        """Scale by all points: among the best and the latest, many columns may be constant."""
-        self._mean = features.mean(axis=0, dtype=np.float64)
-        spread = features.std(axis=0, dtype=np.float64)
-        self._spread = np.where(spread > _CONSTANT, spread, 1)
 
     def _scaled(self, features: Features) -> Floats:
         scaled: Floats = (features - self._mean) / self._spread

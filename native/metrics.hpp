@@ -103,6 +103,10 @@ inline constexpr std::size_t kCosts = 4;
 // What is wanted of mappings: whole rows, or costs of those that fit the buffers, and the statuses
 // of the others, which are sooner known.
 enum class Detail { rows, costs };
+
+// The first columns of a row that are written: for costs, those that decide on the status too.
+constexpr std::size_t columns_of(Detail detail) { return detail == Detail::rows ? kMetrics : 14; }
+static_assert(kMetricNames[columns_of(Detail::costs) - 1] == "l2_bytes");
 static_assert(sizeof(Metrics) == kMetrics * sizeof(double));
 
 }  // namespace gym

@@ -7,9 +7,9 @@ namespace gym {
 
 namespace {
 
-void blank(Metrics& metrics) {
+void blank(Metrics& metrics, Detail detail) {
   double* figures = reinterpret_cast<double*>(&metrics);
-  std::fill_n(figures, kMetrics, std::numeric_limits<double>::quiet_NaN());
+  std::fill_n(figures, columns_of(detail), std::numeric_limits<double>::quiet_NaN());
 }
 
 }  // namespace
@@ -20,7 +20,7 @@ Scorer::Scorer(const ScorerSpec& spec)
 }
 
 Status Scorer::score(const Mapping& mapping, Metrics& metrics) {
-  blank(metrics);
+  blank(metrics, Detail::rows);
   Status status = model_->evaluate(mapping, metrics);
   if (status == Status::ok && guard_) status = guard_->check(mapping, metrics);
   return status == Status::ok ? check_limits(metrics) : status;
@@ -28,9 +28,9 @@ Status Scorer::score(const Mapping& mapping, Metrics& metrics) {
 
 void Scorer::score(const MapSpace& space, const std::int32_t* points, std::int64_t count,
                    Metrics* rows, Status* statuses, Detail detail) {
-  std::for_each(rows, rows + count, blank);
   // What the guard finds out comes before the capacities.
   if (guard_) detail = Detail::rows;
+  std::for_each(rows, rows + count, [detail](Metrics& row) { blank(row, detail); });
   model_->evaluate(space, points, count, rows, statuses, detail);
   for (std::int64_t i = 0; i < count; ++i, points += space.parameters.size()) {
     if (statuses[i] == Status::ok && guard_) statuses[i] = guard_->check(space, points, rows[i]);

@@ -9,15 +9,17 @@ from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.workloads import find_layer
-from mappers.agents.heads import Heads, Integers
-from mappers.agents.team import Agents, Learning
+from mappers.agents.heads import Heads
+from mappers.agents.team import Agents
+from mappers.arrays import Integers
+from mappers.marl import MarlConfig
 
 SMALL = Heads(MapSpace(Layer("GEMM", {"M": 8, "N": 8, "K": 8}), Hardware(num_pes=8)))
 LARGE = Heads(MapSpace(find_layer("resnet18_l2"), find_hardware("paper")))
 
 # A clip that many ratios reach. Where a gradient is 0 but for rounding, 1e-17, Adam turns it into a
 # step of rate * 1e-17 / 1e-8: no two ways to add numbers up agree better than that.
-LEARNING = Learning(epochs=3, rate=0.005, clip=0.02, entropy=0.03, imitation=0.4)
+LEARNING = MarlConfig(epochs=3, rate=0.005, clip=0.02, entropy=0.03, imitation=0.4)
 
 
 def shared_out(heads: Heads, agents: int) -> Integers:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -122,25 +123,15 @@ def test_random_groups_are_even_partitions(d: int, data: st.DataObject) -> None:
     assert max(groups.sizes) - min(groups.sizes) <= 1
 
 
-def test_random_groups_have_the_sizes_of_others() -> None:
+def test_every_random_grouping_is_as_likely() -> None:
     rng = np.random.default_rng(0)
-    drawn = [random_groups(NAMES, GROUPS.sizes, rng) for _ in range(300)]
-    assert all(sorted(groups.sizes) == [1, 2, 2] for groups in drawn)
-    # 5! / (2! 2! 1!) / 2 partitions, each as likely.
-    counts: dict[frozenset[frozenset[str]], int] = {}
-    for groups in drawn:
-        key = frozenset(partition(groups))
-        counts[key] = counts.get(key, 0) + 1
-    assert len(counts) == 15
-    assert max(counts.values()) < 40
+    drawn = Counter(frozenset(partition(random_groups(NAMES[:4], 2, rng))) for _ in range(300))
+    # 4! / (2! 2!) / 2 partitions into pairs.
+    assert len(drawn) == 3
+    assert max(drawn.values()) < 130
 
 
-def test_random_groups_repeat_with_the_seed() -> None:
-    first, second = (random_groups(NAMES, 2, np.random.default_rng(7)) for _ in range(2))
-    assert first == second
-
-
-def test_numbers_of_random_groups_may_be_numpys() -> None:
+def test_the_number_of_random_groups_may_be_numpys() -> None:
     drawn = [random_groups(NAMES, n, np.random.default_rng(7)) for n in (2, np.int64(2))]
     assert drawn[0] == drawn[1]
 
@@ -150,12 +141,6 @@ def test_impossible_numbers_of_random_groups(agents: int) -> None:
     told = f"{agents} agents for 5 parameters; allowed: integers from 1 to 5"
     with pytest.raises(GroupingError, match=told):
         random_groups(NAMES, agents, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize("sizes", [(2, 2), (6,), (5, 0), (), (6, -1)])
-def test_impossible_sizes_of_random_groups(sizes: tuple[int, ...]) -> None:
-    with pytest.raises(GroupingError, match="allowed: positive numbers that add up to 5"):
-        random_groups(NAMES, sizes, np.random.default_rng(0))
 
 
 def random_dependence(d: int, seed: int) -> Dependence:

@@ -12,15 +12,17 @@ from map_space_helpers import CONV, PES, spaces, steady
 
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware, find_hardware
-from maestro_env.map_space import MapSpace, Points, lehmer_rank
+from maestro_env.map_space import MapSpace, Parameter, Points, lehmer_rank
 from maestro_env.models import MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 from mappers import gamma_operators as operators
 from mappers import make_mapper
-from mappers.genes import FIXED, Genes, factor_choices
-from mappers.orders import orders_of, ranks_of
+from mappers.choices import orders_of, ranks_of
+from mappers.gamma_operators import factor_choices
+from mappers.genes import FIXED, Genes
+from mappers.operators import unseen
 
 seeds = st.integers(0, 2**32)
 SPACE = MapSpace(CONV, PES)
@@ -69,8 +71,8 @@ def test_orders_have_their_lexicographic_ranks(n: int) -> None:
 def test_factors_are_all_those_a_size_can_be(limit: int, choices: int) -> None:
     sizes = range(1, choices + 1)
     expected = [i for i, size in enumerate(sizes) if limit % size == 0]
-    assert list(factor_choices(sizes, limit)) == expected
-    assert list(factor_choices(tuple(sizes), limit)) == expected
+    for values in (sizes, tuple(sizes)):
+        assert list(factor_choices(Parameter("l2_tile_K", "tile", values), limit)) == expected
 
 
 # --- Operators ----------------------------------------------------------------------------------
@@ -297,9 +299,9 @@ def test_the_best_of_equals_is_kept_and_the_invalid_are_not() -> None:
 
 def test_only_unseen_mappings_are_asked_for_unless_there_are_none() -> None:
     points = population(SPACE, 4, np.random.default_rng(0))
-    told = points[[2, 0, 1, 2, 3, 1]]
-    np.testing.assert_array_equal(operators.unseen(told, points[:1], SPACE), points[[2, 1, 3]])
-    np.testing.assert_array_equal(operators.unseen(told, points, SPACE), told)
+    told, known = points[[2, 0, 1, 2, 3, 1]], SPACE.identities(points).tolist()
+    np.testing.assert_array_equal(unseen(told, {*known[:1]}, SPACE), points[[2, 1, 3]])
+    np.testing.assert_array_equal(unseen(told, {*known}, SPACE), told)
 
 
 def test_what_a_schema_fixes_has_no_column() -> None:

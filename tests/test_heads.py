@@ -17,9 +17,8 @@ from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Parameter
 from mappers.agents.elites import Elites
-from mappers.agents.exploration import explore
 from mappers.agents.heads import MOST_LOGITS, Heads
-from mappers.agents.refinement import refine
+from mappers.agents.moves import explore, refine
 
 HUGE = MapSpace(Layer("GEMM", {"M": 10**6, "N": 9000, "K": 8192}), Hardware(num_pes=20_000))
 # A batch of convolutions has seven loops, whose orders a head offers all.

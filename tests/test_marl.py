@@ -15,8 +15,9 @@ from maestro_env._native import METRICS
 from maestro_env.map_space import Points
 from maestro_env.problem import STATUSES, Problem, Rows
 from mappers import make_mapper
-from mappers.agents.heads import Floats, Heads, Integers
+from mappers.agents.heads import Heads
 from mappers.agents.stateless import StatelessAgents
+from mappers.arrays import Floats, Integers
 
 # The search
 
@@ -80,7 +81,7 @@ def test_the_seed_decides(policy: str) -> None:
     assert not np.array_equal(first, other)
 
 
-@pytest.mark.parametrize("agents", range(14))
+@pytest.mark.parametrize("agents", [0, 1, 5, 13])
 def test_any_number_of_agents_spends_the_budget(agents: int) -> None:
     found = searched(f"marl:agents={agents}:grouping=random:batch=16", Flat(planted().space), 50)
     assert [len(points) for points in found.points] == [16, 16, 16, 2]

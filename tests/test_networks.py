@@ -24,9 +24,10 @@ from team_helpers import (
 from torch import nn
 
 from maestro_env.episode import Observations
-from mappers.agents.heads import Floats, Heads, Integers
+from mappers.agents.heads import Heads
 from mappers.agents.networks import NetworkAgents
-from mappers.agents.team import Learning
+from mappers.arrays import Floats, Integers
+from mappers.marl import MarlConfig
 from mappers.threads import one_thread
 
 # Seven parameters.
@@ -43,7 +44,7 @@ def alone() -> Iterator[None]:
 class LoneAgent(nn.Module):
     """One agent of its own, with modules and an optimiser that no other agent has."""
 
-    def __init__(self, heads: Heads, owned: list[int], learning: Learning, dtype: object) -> None:
+    def __init__(self, heads: Heads, owned: list[int], learning: MarlConfig, dtype: object) -> None:
         super().__init__()
         self.owned, self.learning, self.dtype = owned, learning, dtype
         ends = heads.starts + heads.counts
@@ -66,7 +67,7 @@ class LoneAgent(nn.Module):
                 layer.weight.copy_(weight[agent].T)
                 layer.bias.copy_(bias[agent, 0])
         for layer, head in zip(self.heads, self.owned, strict=True):
-            layer.weight.copy_(team._heads[head].T)
+            layer.weight.copy_(team._outputs[head].T)
         self.value.weight.copy_(team._value[agent].T)
 
     def policies(self, seen: torch.Tensor) -> list[torch.Tensor]:
@@ -136,7 +137,7 @@ def test_stacked_agents_equal_networks_of_their_own(
 ) -> None:
     owners = shared_out(FEW, agents)
     rng = np.random.default_rng(agents)
-    team = NetworkAgents(FEW, owners, NETWORK, rng, dtype)
+    team = NetworkAgents(FEW, owners, NETWORK, FEW.bias, rng, dtype)
     alone = [LoneAgent(FEW, owned_by(owners, agent), NETWORK, dtype) for agent in range(agents)]
     for agent, each in enumerate(alone):
         each.take_over(team, agent)
@@ -171,7 +172,7 @@ def test_agents_do_not_notice_that_another_one_differs(
 ) -> None:
     owners, agent = team
     mine = owned_by(owners, agent)
-    first = NetworkAgents(SMALL, owners, NETWORK, np.random.default_rng(seed))
+    first = NetworkAgents(SMALL, owners, NETWORK, SMALL.bias, np.random.default_rng(seed))
     second = copy.deepcopy(first)
     if change == "weights":
         redraw(second, agent, mine, np.random.default_rng(seed + 1))
@@ -192,12 +193,12 @@ def test_agents_do_not_notice_that_another_one_differs(
 def redraw(team: NetworkAgents, agent: int, owned: list[int], rng: np.random.Generator) -> None:
     """Give an agent other weights."""
     own = [layer[agent] for layer in (*team._policy, *team._critic, team._value)]
-    for weight in (*own, *(team._heads[head] for head in owned)):
+    for weight in (*own, *(team._outputs[head] for head in owned)):
         weight += torch.as_tensor(rng.normal(size=weight.shape), dtype=weight.dtype) / 10
 
 
 def test_networks_start_close_to_the_inverse_of_sizes() -> None:
-    team = NetworkAgents(SMALL, shared_out(SMALL, 3), NETWORK, np.random.default_rng(0))
+    team = NetworkAgents(SMALL, shared_out(SMALL, 3), NETWORK, SMALL.bias, np.random.default_rng(0))
     policies, _ = outputs(team, seen_of(np.random.default_rng(1), 20))
     for parameter, policy in zip(SMALL.space.parameters, policies, strict=True):
         sizes = np.arange(1, parameter.choices + 1)
@@ -211,7 +212,7 @@ def test_networks_start_close_to_the_inverse_of_sizes() -> None:
 @given(st.integers(0, 2**32))
 def test_draws_invert_the_distribution_function(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    team = NetworkAgents(SMALL, shared_out(SMALL, 3), NETWORK, rng, torch.float64)
+    team = NetworkAgents(SMALL, shared_out(SMALL, 3), NETWORK, SMALL.bias, rng, torch.float64)
     uniform, seen = rng.random((20, len(SMALL.counts))), seen_of(rng, 20)
     uniform[0], uniform[1] = 0, np.nextafter(1, 0)
     actions = team.draw(uniform, seen)

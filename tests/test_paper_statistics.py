@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from paper_helpers import MARL, SHORT, Found, arena, ends, made_up
 
 from experiments.paper.fig7 import settled, uniform_spread
-from experiments.paper.frame import at_least, everywhere, log_spaced, mostly
+from experiments.paper.frame import log_spaced
 from experiments.paper.ledger import WARMED, make_arenas
 from experiments.paper.overhead import mean_interval, total
-from experiments.paper.ratios import RatioRow, cost_ratio, ratio_rows, tally
+from experiments.paper.ratios import RATIO_COLUMNS, Ratio, cost_ratios, ratio_rows, tally
 from experiments.paper.reach import (
+    REACH_COLUMNS,
     Factor,
     Reach,
     converged,
@@ -28,6 +29,7 @@ from experiments.paper.reach import (
     windows_of,
 )
 from experiments.paper.table3 import leads, times_fewer
+from experiments.paper.verdicts import at_least, everywhere, mostly
 from experiments.windows import Windows
 
 NEVER = (math.inf,) * 3
@@ -52,7 +54,8 @@ def test_median_of_samples_counts_those_that_never_arrive(
 ) -> None:
     reach = Reach(tuple(samples), 100, window)
     assert (reach.median, str(reach)) == (median, text)
-    row = dict(zip(Reach.header("slow_"), map(str, reach.row()), strict=True))
+    names = (f"slow_{name}" for name in REACH_COLUMNS)
+    row = dict(zip(names, map(str, reach.row()), strict=True))
     assert Reach.of(row, "slow_") == reach
     assert reach.after(1000).budget == 1100
     assert reach.after(1000).median == median + 1000
@@ -172,9 +175,9 @@ def test_a_cost_ratio_is_the_geometric_mean_of_ratios_of_interquartile_means() -
         # Without one of both there is no ratio.
         arena({"ga": ends(1, 2)}),
     ]
-    ratio = cost_ratio(arenas, "ga", "marl", [1, SHORT])
-    assert ratio.arenas == 2
-    np.testing.assert_allclose(ratio.figure, [4, 4])
+    found = cost_ratios(arenas, "ga", "marl", [1, SHORT])
+    assert [(each.problems, each.samples) for each in found] == [(2, 1), (2, SHORT)]
+    assert [each.ratio for each in found] == pytest.approx([4, 4])
 
 
 def test_where_one_has_nothing_valid_there_is_no_ratio_but_a_count() -> None:
@@ -184,46 +187,44 @@ def test_where_one_has_nothing_valid_there_is_no_ratio_but_a_count() -> None:
         arena({"ga": ends(5, 5), "marl": [{9: 5.0}, {9: 5.0}]}),
         arena({"ga": [{}, {}], "marl": [{}, {}]}),
     ]
-    ratio = cost_ratio(arenas, "ga", "marl", [1, 9])
-    np.testing.assert_allclose(ratio.figure, [3, np.sqrt(3)])
-    assert (ratio.without.tolist(), ratio.alone.tolist()) == ([1, 1], [1, 0])
-    assert np.isnan(cost_ratio(arenas[1:2], "ga", "marl", [1]).figure).all()
+    found = cost_ratios(arenas, "ga", "marl", [1, 9])
+    assert [each.ratio for each in found] == pytest.approx([3, math.sqrt(3)])
+    assert [(each.without, each.alone) for each in found] == [(1, 1), (1, 0)]
+    assert math.isnan(cost_ratios(arenas[1:2], "ga", "marl", [1])[0].ratio)
 
 
 def test_the_interval_of_a_ratio_is_that_of_its_resamples() -> None:
     # Pairs of {2, 4} over pairs of {1, 2}: from 2 / 2 to 4 / 1, both more often than 2.5 %.
-    wide = cost_ratio([arena({"ga": ends(2, 4), "marl": ends(1, 2)})], "ga", "marl", [1])
-    assert wide.interval is not None
-    np.testing.assert_allclose(wide.interval, [[1], [4]])
+    (wide,) = cost_ratios([arena({"ga": ends(2, 4), "marl": ends(1, 2)})], "ga", "marl", [1])
+    assert (wide.low, wide.high) == pytest.approx((1, 4))
     # A resample may lose what the seeds have found.
     lost = [arena({"ga": [*ends(*[3] * 8), {}, {}], "marl": ends(*[1] * 10)})]
-    interval = cost_ratio(lost, "ga", "marl", [1]).interval
-    assert interval is not None
-    assert interval[1] == np.inf
+    assert cost_ratios(lost, "ga", "marl", [1])[0].high == math.inf
 
 
 def test_ratio_rows_leave_out_what_cannot_be_told() -> None:
     arenas = [arena({"marl": [{10: 8.0, 50: 4.0}], "ga": [{20: 6.0}]})]
-    rows = list(ratio_rows(arenas, "marl", "ga", (5, 10, 20, 50)))
+    rows = [
+        Ratio.of(dict(zip(RATIO_COLUMNS, map(str, row), strict=True)))
+        for row in ratio_rows(arenas, "marl", "ga", (5, 10, 20, 50))
+    ]
     # After 5 samples neither has found anything, after 10 only the first has.
-    assert [str(row) for row in rows] == ["alone in 1", "1.333", "0.667"]
-    assert rows[0].better is True
-    text = dict(zip(RatioRow.header(), map(str, rows[1].row()), strict=True))
-    assert str(RatioRow.of(text)) == "1.333"
+    assert [str(row) for row in rows] == ["alone in 1", "1.333", "0.6667"]
+    assert (rows[0].better, rows[0].worse) == (True, False)
     assert list(ratio_rows(arenas, "marl", "bo", (20,))) == []
 
 
 def test_intervals_decide_which_is_better() -> None:
     rows = [
-        RatioRow(1, 1, 0.9, low, high, 0, 0)
+        Ratio(1, 1, 0.9, low, high, 0, 0)
         for low, high in ((0.8, 0.95), (0.8, 1.0), (1.0, 1.2), (1.01, 1.2), (math.nan, math.nan))
     ]
     assert tally(rows) == (1, 1, 3)
     # Cells where only one has found something count as well.
-    lost, alone = RatioRow(2, 1, math.nan, math.nan, math.nan, 1, 0), RatioRow(2, 1, 1, 1, 1, 0, 1)
+    lost, alone = Ratio(2, 1, math.nan, math.nan, math.nan, 1, 0), Ratio(2, 1, 1, 1, 1, 0, 1)
     assert tally([lost, replace(lost, without=0, alone=1), alone]) == (1, 1, 1)
     assert tally([replace(rows[0], without=1), replace(rows[3], alone=1)]) == (0, 0, 2)
-    assert str(RatioRow(8, 20, 0.9, 0.8, 0.95, 2, 0)) == "0.900 [0.8000, 0.9500]; none in 2"
+    assert str(Ratio(8, 20, 0.9, 0.8, 0.95, 2, 0)) == "0.9000 [0.8000, 0.9500], none in 2"
 
 
 # --- Table III ----------------------------------------------------------------------------------
@@ -267,7 +268,7 @@ def test_times_fewer_counts_to_the_median_of_the_ends() -> None:
     made = arena({"ppo": ppo, "marl": [{4: 30.0}, {2: 40.0, 10: 29.0}]})
     assert times_fewer(made, "marl", "ppo") == SHORT / 10
     assert times_fewer(arena({"ppo": ppo, "marl": [{4: 31.0}]}), "marl", "ppo") == 0
-    assert times_fewer(arena({"ppo": [{}], "marl": [{4: 2.0}]}), "marl", "ppo") is None
+    assert math.isnan(times_fewer(arena({"ppo": [{}], "marl": [{4: 2.0}]}), "marl", "ppo"))
 
 
 # --- Fig. 7 -------------------------------------------------------------------------------------

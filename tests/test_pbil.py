@@ -65,10 +65,3 @@ def test_invalid_samples_are_not_learnt_from() -> None:
     assert len(np.unique(mapper.ask(500), axis=0)) > 100
     mapper.tell(points, np.array([np.inf, 2.0, np.inf, np.inf, np.inf, np.inf]))
     np.testing.assert_array_equal(np.unique(mapper.ask(500), axis=0), points[[1]])
-
-
-def test_forgotten_updates_weigh_nothing() -> None:
-    mapper, generations = told(PbilConfig(learning_rate=0.5, population=3000), 200)
-    remembered = len(mapper._selected)
-    assert remembered < len(generations)
-    assert 0.5**remembered < 1e-12

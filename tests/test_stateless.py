@@ -26,9 +26,10 @@ from team_helpers import (
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
-from mappers.agents.heads import Floats, Heads, Integers
+from mappers.agents.heads import Heads
 from mappers.agents.stateless import StatelessAgents
-from mappers.agents.team import Learning
+from mappers.arrays import Floats, Integers
+from mappers.marl import MarlConfig
 from mappers.threads import one_thread
 
 UNSEEN = np.zeros((0, 4), np.float32)
@@ -43,7 +44,7 @@ def alone() -> Iterator[None]:
 class LoneAgent:
     """One agent of its own in torch: its loss is written down, its gradient is autograd's."""
 
-    def __init__(self, heads: Heads, owned: list[int], learning: Learning) -> None:
+    def __init__(self, heads: Heads, owned: list[int], learning: MarlConfig) -> None:
         self.owned, self.learning = owned, learning
         ends = heads.starts + heads.counts
         rows = [slice(heads.starts[head], ends[head]) for head in owned]
@@ -95,7 +96,7 @@ def policies(team: StatelessAgents, heads: Heads) -> list[Floats]:
 @pytest.mark.parametrize("agents", [1, 3, 13])
 def test_stacked_agents_equal_agents_that_learn_alone(agents: int) -> None:
     owners = shared_out(LARGE, agents)
-    team = StatelessAgents(LARGE, owners, LEARNING)
+    team = StatelessAgents(LARGE, owners, LEARNING, LARGE.bias)
     alone = [LoneAgent(LARGE, owned_by(owners, agent), LEARNING) for agent in range(agents)]
     rng = np.random.default_rng(agents)
     for update in range(20):
@@ -106,7 +107,8 @@ def test_stacked_agents_equal_agents_that_learn_alone(agents: int) -> None:
             np.testing.assert_array_equal(actions[:, each.owned], each.draw(uniform))
             each.learn(actions[:, each.owned], rewards, best[:, each.owned])
         team.learn(actions, rewards, best)
-    learnt, start = policies(team, LARGE), policies(StatelessAgents(LARGE, owners, LEARNING), LARGE)
+    untaught = StatelessAgents(LARGE, owners, LEARNING, LARGE.bias)
+    learnt, start = policies(team, LARGE), policies(untaught, LARGE)
     for each in alone:
         for head, policy in zip(each.owned, each.policies(), strict=True):
             np.testing.assert_allclose(learnt[head], policy.detach().numpy(), rtol=0, atol=1e-10)
@@ -121,7 +123,7 @@ def test_agents_do_not_notice_that_another_one_differs(
 ) -> None:
     owners, agent = team
     mine = owned_by(owners, agent)
-    first = StatelessAgents(SMALL, owners, LEARNING)
+    first = StatelessAgents(SMALL, owners, LEARNING, SMALL.bias)
     learn(first, 3, np.random.default_rng(seed))
     second = copy.deepcopy(first)
     if change == "weights":
@@ -147,7 +149,7 @@ def learn(team: StatelessAgents, updates: int, rng: np.random.Generator) -> None
 def test_agents_start_from_the_inverse_of_sizes_and_draw_what_they_say() -> None:
     space = MapSpace(Layer("GEMM", {"M": 12, "N": 5, "K": 1}), Hardware(num_pes=7))
     heads = Heads(space)
-    team = StatelessAgents(heads, shared_out(heads, 2), LEARNING)
+    team = StatelessAgents(heads, shared_out(heads, 2), LEARNING, heads.bias)
     n = 20_000
     actions = team.draw(np.random.default_rng(0).random((n, len(heads.counts))), UNSEEN)
     for head, parameter in enumerate(space.parameters):
@@ -163,7 +165,7 @@ def test_agents_start_from_the_inverse_of_sizes_and_draw_what_they_say() -> None
 @given(st.integers(0, 2**32))
 def test_draws_invert_the_distribution_function(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    team = StatelessAgents(SMALL, shared_out(SMALL, 3), LEARNING)
+    team = StatelessAgents(SMALL, shared_out(SMALL, 3), LEARNING, SMALL.bias)
     learn(team, 20, rng)
     uniform = rng.random((20, len(SMALL.counts)))
     uniform[0], uniform[1] = 0, np.nextafter(1, 0)

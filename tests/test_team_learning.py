@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -12,10 +13,13 @@ from team_helpers import SMALL, actions_of, shared_out
 from mappers.agents.heads import Heads
 from mappers.agents.networks import NetworkAgents
 from mappers.agents.stateless import StatelessAgents
-from mappers.agents.team import Agents, Learning
+from mappers.agents.team import Agents
+from mappers.marl import MarlConfig
 from mappers.threads import one_thread
 
 UNIFORM = Heads(SMALL.space, "uniform")
+# Rewards alone teach, without bonuses.
+PLAIN = MarlConfig(clip=0.2, entropy=0.0, imitation=0.0)
 NAMES = [each.name for each in UNIFORM.space.parameters]
 ONE_SIGHT = np.full((1, 4), 0.5, np.float32)
 
@@ -39,9 +43,10 @@ def test_agents_learn_the_optimum_of_a_separable_reward(kind: str, agents: int) 
     owners, rng = shared_out(UNIFORM, agents), np.random.default_rng(0)
     team: Agents
     if kind == "stateless":
-        team = StatelessAgents(UNIFORM, owners, Learning(8, 0.1, 0.2, 0.0, 0.0))
+        team = StatelessAgents(UNIFORM, owners, replace(PLAIN, epochs=8), UNIFORM.bias)
     else:
-        team = NetworkAgents(UNIFORM, owners, Learning(4, 0.01, 0.2, 0.0, 0.0), rng)
+        config = replace(PLAIN, epochs=4, rate=0.01)
+        team = NetworkAgents(UNIFORM, owners, config, UNIFORM.bias, rng)
     (optimum,) = actions_of(UNIFORM, 1, rng)
     for _ in range(25):
         actions = team.draw(rng.random((32, len(owners))), np.repeat(ONE_SIGHT, 32, axis=0))
@@ -64,7 +69,8 @@ def agreement(groups: list[list[int]], seed: int) -> float:
     owners = np.full(len(NAMES), len(groups))
     for agent, owned in enumerate(groups):
         owners[owned] = agent
-    team = StatelessAgents(UNIFORM, owners, Learning(30, 0.1, 10.0, 0.0, 0.0))
+    config = replace(PLAIN, epochs=30, clip=10.0)
+    team = StatelessAgents(UNIFORM, owners, config, UNIFORM.bias)
     rng = np.random.default_rng(seed)
     for _ in range(3):
         actions = team.draw(rng.random((256, len(NAMES))), np.repeat(ONE_SIGHT, 256, axis=0))

@@ -11,7 +11,7 @@ import numpy as np
 from experiments.exhaustive.loop_steps import Integers
 from experiments.exhaustive.restriction import Choices
 from maestro_env.map_space import MapSpace
-from mappers.orders import orders_of
+from mappers.choices import orders_of
 
 
 class OrderClasses:

@@ -19,18 +19,8 @@ from experiments.paper.table2 import Table2
 from experiments.paper.table3 import Table3
 from maestro_env.errors import UnknownNameError
 
-_ITEMS = (
-    Table2(),
-    Table3(),
-    MarlPaper(),
-    Fig4(),
-    Fig5(),
-    Decomposition(),
-    Fig6(),
-    Fig7(),
-    Overhead(),
-)
-ITEMS = {item.name: item for item in _ITEMS}
+_KINDS = (Table2, Table3, MarlPaper, Fig4, Fig5, Decomposition, Fig6, Fig7, Overhead)
+ITEMS: dict[str, Item] = {kind.name: kind() for kind in _KINDS}
 """The tables and figures by name, in the order of the page."""
 
 _SEPARATORS = ":,"
@@ -67,16 +57,7 @@ class PaperConfig:
 
 @dataclass(frozen=True)
 class Plan:
-    """A config resolved.
-
-    Args:
-        items: to be made; none if only the page is.
-        scale: how much is run.
-        jobs: searches at a time.
-        out: directory of the searches.
-        results: directory of the result files.
-        page: file.
-    """
+    """A config resolved; without items only the page is made."""
 
     items: tuple[Item, ...]
     scale: Scale

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from experiments.paper.frame import LAYERS, Item, Places, Scale
+from experiments.paper.frame import Item, Places, Scale, searches
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
-from experiments.paper.reach import Factor, Reach, bests, mean_factor, middle, samples_to_cost
+from experiments.paper.reach import (
+    REACH_COLUMNS,
+    Factor,
+    Reach,
+    mean_factor,
+    middle,
+    samples_to_cost,
+)
+from experiments.paper.rows import grouped
 
 _FILE = "samples.csv"
 _OBJECTIVES = ("latency", "edp")
@@ -26,7 +34,7 @@ _STEPS = {
     "marl": "`marl`: the final learner",
 }
 _BESIDE = {"ppo:episode_length=100": "`ppo:episode_length=100`"}
-Samples = Mapping[tuple[str, str], Mapping[str, Reach]]
+Samples = Mapping[tuple[str, ...], Mapping[str, Reach]]
 """What each mapper needed, by problem."""
 
 
@@ -36,11 +44,8 @@ class Decomposition(Item):
     name = "decomposition"
 
     def runs(self, scale: Scale) -> Iterable[Run]:
-        layers = [layer for layer in LAYERS if layer in scale.layers]
-        for layer, objective in product(layers, _OBJECTIVES):
-            for mapper in (*_STEPS, *_BESIDE):
-                for seed in range(scale.seeds if mapper in _STEPS else scale.few_seeds):
-                    yield Run(layer, objective, mapper, seed, scale.samples)
+        for mappers, seeds in ((_STEPS, scale.seeds), (_BESIDE, scale.few_seeds)):
+            yield from searches(scale.figure_layers, _OBJECTIVES, mappers, seeds, scale.samples)
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
         rows = (
@@ -48,25 +53,24 @@ class Decomposition(Item):
             for arena in make_arenas(finished, scale.samples)
             for mapper, reach in samples_to_default(arena)
         )
-        header = ("layer", "objective", "mapper", *Reach.header())
-        self.put(places, _FILE, header, rows)
+        self.put(places, _FILE, ("layer", "objective", "mapper", *REACH_COLUMNS), rows)
 
     def view(self, results: Path) -> dict[str, Any]:
-        samples: dict[tuple[str, str], dict[str, Reach]] = {}
-        for row in self.rows(results, _FILE):
-            samples.setdefault((row["layer"], row["objective"]), {})[row["mapper"]] = Reach.of(row)
-        before = {fast: slow for slow, fast in pairwise(_STEPS)}
-        steps = {fast: saved(samples, slow, fast) for fast, slow in before.items()}
+        samples = {
+            problem: {row["mapper"]: Reach.of(row) for row in rows}
+            for problem, rows in grouped(self.rows(results, _FILE), "layer", "objective").items()
+        }
+        steps = {fast: _saved(samples, slow, fast) for slow, fast in pairwise(_STEPS)}
         rows = [
             [
                 name,
-                *(str(found.get(mapper, "-")) for found in samples.values()),
-                str(steps.get(mapper) or ""),
-                str(saved(samples, _DEFAULT, mapper) or ""),
+                *(found.get(mapper, "-") for found in samples.values()),
+                steps.get(mapper) or "",
+                _saved(samples, _DEFAULT, mapper) or "",
             ]
             for mapper, name in {**_STEPS, **_BESIDE}.items()
         ]
-        whole = saved(samples, _DEFAULT, "marl")
+        whole = _saved(samples, _DEFAULT, "marl")
         agents = list(steps.values())[1]
         return {
             "problems": [f"{layer}, {objective}" for layer, objective in samples],
@@ -81,13 +85,13 @@ def samples_to_default(arena: Arena) -> Iterator[tuple[str, Reach]]:
     """Yield what each mapper needed to find what ``ppo`` has at its end, median over its seeds."""
     if not arena.has(_DEFAULT):
         return
-    target = float(middle(bests(arena.searches(_DEFAULT), arena.samples)))
+    target = float(middle(arena.bests(_DEFAULT, arena.samples)))
     for mapper in (*_STEPS, *_BESIDE):
         if arena.has(mapper):
             yield mapper, samples_to_cost(arena.searches(mapper), target)
 
 
-def saved(samples: Samples, slow: str, fast: str) -> Factor | None:
+def _saved(samples: Samples, slow: str, fast: str) -> Factor | None:
     """Return the geometric mean over problems of how many times fewer samples one needed."""
     both = [found for found in samples.values() if {slow, fast} <= found.keys()]
     return mean_factor([(found[slow], found[fast]) for found in both]) if both else None

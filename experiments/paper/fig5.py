@@ -9,31 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper import plots, reach
-from experiments.paper.frame import (
-    LAYERS,
-    Item,
-    Places,
-    Rows,
-    Scale,
-    at_least,
-    everywhere,
-    grouped,
-    log_spaced,
-    select,
-)
+from experiments.paper import plots
+from experiments.paper.frame import Item, Places, Scale, log_spaced, searches
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
 from experiments.paper.reach import (
+    REACH_COLUMNS,
     Factor,
     Reach,
-    bests,
+    converged_return,
+    interval,
     mean_factor,
     middle,
     samples_to_cost,
     samples_to_return,
     windows_of,
 )
-from experiments.stats import Floats, stratified_interval
+from experiments.paper.rows import Rows, grouped, select
+from experiments.paper.verdicts import at_least, everywhere
+from experiments.stats import Floats
 
 SINGLE = ("ppo", "ppo_box")
 MULTI = ("marl", "marl_clustered")
@@ -42,7 +35,6 @@ CONVERGED, BEST, LAST = "converged return", "best", "last best"
 
 _OBJECTIVES = ("latency", "area", "edp")
 _RETURNS, _ENDS, _SAMPLES = "returns.csv", "ends.csv", "samples.csv"
-_KEYS = ("layer", "objective", "single", "target", "multi")
 _PRINTED = {
     ("mobilenetv2_l2", "latency"): 100,
     ("mobilenetv2_l2", "area"): 40,
@@ -68,69 +60,63 @@ class Fig5(Item):
     name = "fig5"
 
     def runs(self, scale: Scale) -> Iterable[Run]:
-        layers = [layer for layer in LAYERS if layer in scale.layers]
-        for layer, objective in product(layers, _OBJECTIVES):
-            for mapper, seed in product(SINGLE, range(scale.few_seeds)):
-                yield Run(layer, objective, mapper, seed, scale.single_agent_samples)
-            for mapper, seed in product(MULTI, range(scale.seeds)):
-                yield Run(layer, objective, mapper, seed, scale.samples)
+        problems = scale.figure_layers, _OBJECTIVES
+        yield from searches(*problems, SINGLE, scale.few_seeds, scale.single_agent_samples)
+        yield from searches(*problems, MULTI, scale.seeds, scale.samples)
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
-        long = make_arenas(finished, scale.single_agent_samples)
-        short = make_arenas(finished, scale.samples)
+        budgets = scale.single_agent_samples, scale.samples
+        pairs = list(zip(*(make_arenas(finished, each) for each in budgets), strict=True))
         there = [
             (mapper, arena)
-            for pair in zip(long, short, strict=True)
+            for pair in pairs
             for arena, mappers in zip(pair, (SINGLE, MULTI), strict=True)
             for mapper in mappers
             if arena.has(mapper)
         ]
         keys = ("layer", "objective", "mapper", "samples")
-        header = (*keys, "low", "mean", "high")
-        rows = (row for mapper, arena in there for row in _returns(mapper, arena))
-        self.put(places, _RETURNS, header, rows)
-        ends = (_ends(mapper, arena) for mapper, arena in there)
+        returns = (row for each in there for row in _returns(*each))
+        self.put(places, _RETURNS, (*keys, "low", "mean", "high"), returns)
+        ends = (_ends(*each) for each in there)
         self.put(places, _ENDS, (*keys, "converged_return", "bests"), ends)
-        reached = (*Reach.header("slow_"), *Reach.header("fast_"), "warm_up")
-        rows = (row for pair in zip(long, short, strict=True) for row in compare(*pair))
-        self.put(places, _SAMPLES, (*_KEYS, "value", *reached), rows)
+        reached = (f"{who}_{name}" for who in ("slow", "fast") for name in REACH_COLUMNS)
+        header = ("layer", "objective", "single", "target", "multi", "value", *reached, "warm_up")
+        self.put(places, _SAMPLES, header, (row for pair in pairs for row in compare(*pair)))
 
     def view(self, results: Path) -> dict[str, Any]:
         rows, ends = self.rows(results, _SAMPLES), self.rows(results, _ENDS)
-        own = select(rows, single=SINGLE[0], multi=MULTI[0])
-        clustered = select(rows, single=SINGLE[0], multi=MULTI[1])
+        own, clustered = (select(rows, single=SINGLE[0], multi=multi) for multi in MULTI)
         steps = {
-            problem: (printed, factor(found))
-            for problem, printed in _PRINTED.items()
-            if (found := _of(own, problem, CONVERGED))
+            (row["layer"], row["objective"]): _factor([row])
+            for row in select(own, target=CONVERGED)
         }
         final = final_costs(ends)
-        converged = factor(select(own, target=CONVERGED))
-        charged = factor(select(clustered, target=CONVERGED), charged=True)
+        converged = _factor(select(own, target=CONVERGED))
+        charged = _factor(select(clustered, target=CONVERGED), charged=True)
+        level = [at_least(low, high, 1 - _MATCH) for _, low, high in final.values()]
         return {
             "tables": [(target, _table(rows, target)) for target in (CONVERGED, BEST, LAST)],
             "seeds": {row["mapper"]: len(row["bests"].split()) for row in ends},
             "steps": [
-                (*problem, printed, found.told, _reaches(found, printed))
-                for problem, (printed, found) in steps.items()
+                (*problem, printed, steps[problem].told, _reaches(steps[problem], printed))
+                for problem, printed in _PRINTED.items()
+                if problem in steps
             ],
             "better": [
-                (*problem, times, _interval(final[problem]), at_least(*final[problem][1:], times))
+                (*problem, times, _shown(final[problem]), at_least(*final[problem][1:], times))
                 for problem, times in _BETTER.items()
                 if problem in final
             ],
             "converged": converged,
-            "best": factor(select(own, target=BEST)).told,
+            "best": _factor(select(own, target=BEST)).told,
             "charged": charged.told,
-            "charged_last": factor(select(clustered, target=LAST), charged=True).told,
-            "final": {", ".join(name): _interval(found) for name, found in final.items()},
-            "matched": sum(low >= 1 - _MATCH for _, low, _ in final.values()),
+            "charged_last": _factor(select(clustered, target=LAST), charged=True).told,
+            "final": {", ".join(problem): _shown(found) for problem, found in final.items()},
+            "matched": level.count(True),
             "verdicts": {
                 "fewer": _reaches(converged, _FEWER),
                 "charged": _reaches(charged, _MAGNITUDE),
-                "final": everywhere(
-                    at_least(low, high, 1 - _MATCH) for _, low, high in final.values()
-                ),
+                "final": everywhere(level),
             },
         }
 
@@ -151,16 +137,13 @@ def compare(long: Arena, short: Arena) -> Iterator[list[object]]:
     for single, multi in product(SINGLE, MULTI):
         if not (long.has(single) and short.has(multi)):
             continue
-        slow, fast = long.searches(single), short.searches(multi)
-        converged, width = (
-            reach.converged_return(slow),
-            long.samples / len(windows_of(slow[0]).ends),
-        )
-        by_return = [samples_to_return(each, converged, width) for each in (slow, fast)]
+        both = slow, fast = long.searches(single), short.searches(multi)
+        converged, windows = converged_return(slow), len(windows_of(slow[0]).ends)
+        by_return = [samples_to_return(each, converged, long.samples / windows) for each in both]
         reached = [(CONVERGED, converged, by_return)]
         for target, samples in ((BEST, short.samples), (LAST, long.samples)):
-            best = float(middle(bests(slow, samples)))
-            reached.append((target, best, [samples_to_cost(each, best) for each in (slow, fast)]))
+            best = float(middle(long.bests(single, samples)))
+            reached.append((target, best, [samples_to_cost(each, best) for each in both]))
         warm_up = max(each.warm_up for each in fast)
         for target, value, needed in reached:
             figures = [figure for each in needed for figure in each.row()]
@@ -177,42 +160,35 @@ def _returns(mapper: str, arena: Arena) -> Iterator[list[object]]:
 
 
 def _ends(mapper: str, arena: Arena) -> list[object]:
-    searches = arena.searches(mapper)
-    ends = " ".join(f"{each!r}" for each in bests(searches, arena.samples).tolist())
-    return [*arena.problem, mapper, arena.samples, reach.converged_return(searches), ends]
+    bests = " ".join(map(str, arena.bests(mapper, arena.samples).tolist()))
+    converged = converged_return(arena.searches(mapper))
+    return [*arena.problem, mapper, arena.samples, converged, bests]
 
 
-def factor(rows: Rows, charged: bool = False) -> Factor:
-    """Return how many times fewer samples MARL needs, geometric mean over rows of one target.
-
-    Args:
-        rows: of the file.
-        charged: whether the warm-up counts.
-    """
-    pairs = [
-        (slow, fast.after(int(row["warm_up"])) if charged else fast)
-        for row in rows
-        for slow, fast in [(Reach.of(row, "slow_"), Reach.of(row, "fast_"))]
-    ]
-    if not pairs:
+def _factor(rows: Rows, charged: bool = False) -> Factor:
+    """Return how many times fewer samples MARL needs, with its warm-up or not, to one target."""
+    if not rows:
         return Factor(1, "?", 0, np.inf)
+    pairs = [
+        (
+            Reach.of(row, "slow_"),
+            Reach.of(row, "fast_").after(int(row["warm_up"]) if charged else 0),
+        )
+        for row in rows
+    ]
     return mean_factor(pairs, own=rows[0]["target"] == CONVERGED)
 
 
-def _of(rows: Rows, problem: tuple[str, str], target: str) -> Rows:
-    return select(rows, layer=problem[0], objective=problem[1], target=target)
-
-
-def _table(rows: Rows, target: str) -> list[list[str]]:
+def _table(rows: Rows, target: str) -> list[list[object]]:
     """Return a line for each problem and single agent: what it needed, and both forms of MARL."""
-    table = []
-    for names, here in grouped(select(rows, target=target), "layer", "objective", "single"):
-        layer, objective, single = names
-        line = [f"{layer}, {objective}: {single}", str(Reach.of(here[0], "slow_"))]
+    table: list[list[object]] = []
+    here = grouped(select(rows, target=target), "layer", "objective", "single")
+    for (layer, objective, single), found in here.items():
+        line = [f"{layer}, {objective}: {single}", Reach.of(found[0], "slow_")]
         for multi in MULTI:
-            found = select(here, multi=multi)
-            line += [str(Reach.of(found[0], "fast_")), str(factor(found))] if found else ["-"] * 2
-        line.append(str(factor(select(here, multi=MULTI[1]), charged=True)))
+            own = select(found, multi=multi)
+            line += [Reach.of(own[0], "fast_"), _factor(own)] if own else ["-"] * 2
+        line.append(_factor(select(found, multi=MULTI[1]), charged=True))
         printed = f"{_PRINTED[layer, objective]}x" if single == SINGLE[0] else ""
         table.append([*line, printed])
     return table
@@ -222,44 +198,28 @@ def _reaches(found: Factor, threshold: float) -> bool | None:
     return at_least(found.low, found.high, threshold)
 
 
-Costs = dict[tuple[str, str], tuple[float, float, float]]
+Cost = tuple[float, float, float]
+"""A ratio and its interval."""
 
 
-def final_costs(ends: Rows) -> Costs:
-    """Return what ``ppo`` ends with in multiples of ``marl``, with its interval, by problem."""
-    found = {
-        (row["layer"], row["objective"], row["mapper"]): np.array(
-            row["bests"].split(), dtype=np.float64
-        )
-        for row in ends
-    }
-    both = {
-        problem: [found.get((*problem, mapper)) for mapper in (SINGLE[0], MULTI[0])]
-        for problem in _PRINTED
-    }
-    return {
-        problem: ratio_of_medians(slow, fast)
-        for problem, (slow, fast) in both.items()
-        if slow is not None and fast is not None
-    }
+def final_costs(ends: Rows) -> dict[tuple[str, ...], Cost]:
+    """Return what ``ppo`` ends with in multiples of ``marl``, medians over seeds, by problem."""
+    costs = {}
+    for problem, rows in grouped(ends, "layer", "objective").items():
+        bests = {row["mapper"]: np.array(row["bests"].split(), dtype=np.float64) for row in rows}
+        if {SINGLE[0], MULTI[0]} <= bests.keys():
+            costs[problem] = _ratio_of_medians([bests[SINGLE[0]], bests[MULTI[0]]])
+    return costs
 
 
-def ratio_of_medians(tops: Floats, bottoms: Floats) -> tuple[float, float, float]:
-    """Return the ratio of medians over seeds, and its 95 % bootstrap interval.
-
-    With one seed the interval is everything.
-    """
-
+def _ratio_of_medians(strata: Sequence[Floats]) -> Cost:
     def ratio(drawn: Sequence[Floats]) -> Floats:
         # Infinite over infinite is not a number, and is sorted behind all.
         with np.errstate(invalid="ignore"):
             return np.asarray(middle(drawn[0]) / middle(drawn[1]))
 
-    if min(len(tops), len(bottoms)) < 2:
-        return float(ratio([tops, bottoms])), 0.0, np.inf
-    low, high = stratified_interval([tops, bottoms], ratio)
-    return float(ratio([tops, bottoms])), float(low), float(high)
+    return float(ratio(strata)), *interval(strata, ratio)
 
 
-def _interval(found: tuple[float, float, float]) -> str:
-    return "{:.3f} [{:.3f}, {:.3f}]".format(*found)
+def _shown(cost: Cost) -> str:
+    return "{:.3f} [{:.3f}, {:.3f}]".format(*cost)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,24 +12,12 @@ from typing import Any
 import numpy as np
 
 from experiments.paper import plots
-from experiments.paper.frame import (
-    LAYERS,
-    Item,
-    Places,
-    Row,
-    Rows,
-    Scale,
-    at_least,
-    everywhere,
-    grouped,
-    log_spaced,
-    mostly,
-    pivot,
-    select,
-)
+from experiments.paper.frame import Item, Places, Scale, log_spaced, searches
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas
-from experiments.paper.ratios import RatioRow, ratio_rows, tally
+from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, tally
 from experiments.paper.reach import windows_of
+from experiments.paper.rows import Row, Rows, grouped, pivot, select
+from experiments.paper.verdicts import at_least, everywhere, mostly
 from experiments.stats import Floats, stratified_interval
 from experiments.windows import reference
 from maestro_env.problem import OK
@@ -69,20 +57,20 @@ class Variant:
 
     @property
     def mapper(self) -> str:
-        """Its name and settings, the shortest ones, as other items have them too."""
+        """Its name and settings, the shortest ones: other items have the same."""
         if not self.grouping:
             return f"marl:agents={self.agents}" if self.agents else "marl"
-        if self == _DEFAULT:
-            return "marl_clustered"
-        changes = [f"agents={self.agents}"]
-        if self.grouping != "clustered":
-            changes.append(f"grouping={self.grouping}")
-        if self.measure == INTERACTION:
-            changes.append(f"measure={self.measure}")
-        return ":".join(("marl_clustered", *changes))
+        changes = {"agents": str(self.agents), "grouping": self.grouping, "measure": self.measure}
+        if self.grouping == "clustered":
+            del changes["grouping"]
+        if self.measure != INTERACTION:
+            del changes["measure"]
+        if self == Variant(6, "clustered", PEARSON):
+            del changes["agents"]
+        return ":".join(["marl_clustered", *map("=".join, changes.items())])
 
     def __str__(self) -> str:
-        agents = {0: "one per parameter", 1: "1"}.get(self.agents, str(self.agents))
+        agents = "one per parameter" if self == ALL else str(self.agents)
         return ", ".join(part for part in (agents, self.grouping, self.measure) if part)
 
     @property
@@ -90,19 +78,15 @@ class Variant:
         """How parameters are shared out; empty if there is nothing to share out."""
         return " by ".join(part for part in (self.grouping, self.measure) if part)
 
-    @staticmethod
-    def header() -> tuple[str, ...]:
-        """Return its columns of a file."""
-        return tuple(field.name for field in fields(Variant))
-
     @classmethod
     def of(cls, row: Row) -> Variant:
         """Read it from a row of a file."""
         return cls(int(row["agents"]), row["grouping"], row["measure"])
 
 
+_COLUMNS = ("agents", "grouping", "measure")
 ONE, ALL = Variant(1), Variant(0)
-_DEFAULT = Variant(6, "clustered", PEARSON)
+_BEST = [Variant(agents, "clustered", PEARSON) for agents in _PRINTED]
 
 
 def variants(agents: Iterable[int]) -> list[Variant]:
@@ -118,7 +102,7 @@ def numbers(agents: Iterable[int]) -> list[Variant]:
 def rivals(agents: Iterable[int]) -> list[tuple[Variant, Variant]]:
     """Return each number of agents with each that claims compare it with: one, and the best."""
     one, *several = numbers(agents)
-    best = [each for number in _PRINTED for each in several if each.agents == number]
+    best = [each for each in _BEST if each in several]
     return [(each, base) for base in (one, *best) for each in several if each != base]
 
 
@@ -128,108 +112,113 @@ class Fig6(Item):
     name = "fig6"
 
     def runs(self, scale: Scale) -> Iterable[Run]:
-        layers = [layer for layer in LAYERS if layer in scale.layers]
-        problems = product(layers, scale.objectives, scale.hardware)
-        for (layer, objective, hardware), variant in product(problems, variants(scale.agents)):
-            for seed in range(scale.seeds):
-                yield Run(layer, objective, variant.mapper, seed, scale.samples, hardware)
+        mappers = [variant.mapper for variant in variants(scale.agents)]
+        problems = product(scale.figure_layers, scale.objectives, scale.hardware)
+        for layer, objective, hardware in problems:
+            yield from searches([layer], [objective], mappers, scale.seeds, scale.samples, hardware)
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
         arenas = make_arenas(finished, scale.samples)
+
+        def compared(
+            variant: Variant, base: Variant, hardware: str = _EVERY
+        ) -> Iterator[list[object]]:
+            here = [arena for arena in arenas if hardware in (_EVERY, arena.hardware)]
+            for row in ratio_rows(here, variant.mapper, base.mapper, scale.checkpoints):
+                yield [*astuple(variant), *row]
+
         several = variants(scale.agents)
-        columns = (*Variant.header(), *RatioRow.header())
-
-        def compared(pairs: Sequence[tuple[Variant, Variant]]) -> Iterator[list[object]]:
-            for (variant, base), hardware in product(pairs, (_EVERY, *scale.hardware)):
-                here = [arena for arena in arenas if hardware in (_EVERY, arena.hardware)]
-                for row in ratio_rows(here, variant.mapper, base.mapper, scale.checkpoints):
-                    yield [hardware, *astuple(variant), *row.row()]
-
-        duels = [
+        against_random = [
             (each, Variant(each.agents, "random"))
             for each in several
             if each.grouping not in ("", "random")
         ]
+        header = (*_COLUMNS, *RATIO_COLUMNS)
+        for name, pairs in (
+            (_NUMBERS, [(each, ALL) for each in several]),
+            (_DUELS, against_random),
+        ):
+            rows = (
+                [hardware, *row]
+                for pair, hardware in product(pairs, (_EVERY, *scale.hardware))
+                for row in compared(*pair, hardware)
+            )
+            self.put(places, name, ("hardware", *header), rows)
         rivalry = (
-            [base.agents, *astuple(variant), *row.row()]
+            [base.agents, *row]
             for variant, base in rivals(scale.agents)
-            for row in ratio_rows(arenas, variant.mapper, base.mapper, scale.checkpoints)
+            for row in compared(variant, base)
         )
-        self.put(
-            places, _NUMBERS, ("hardware", *columns), compared([(each, ALL) for each in several])
-        )
-        self.put(places, _DUELS, ("hardware", *columns), compared(duels))
-        self.put(places, _RIVALS, ("to", *columns), rivalry)
+        self.put(places, _RIVALS, ("to", *header), rivalry)
         self.put(places, _VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
         curves = (row for variant in numbers(scale.agents) for row in _curve(arenas, variant))
-        self.put(places, _CURVES, (*Variant.header(), "samples", "share", "low", "high"), curves)
+        self.put(places, _CURVES, (*_COLUMNS, "samples", "share", "low", "high"), curves)
 
     def view(self, results: Path) -> dict[str, Any]:
         costs = self._costs(results)
+        ratios = [ratio for found in costs.values() for ratio in found]
         duels = [row for row in self.rows(results, _DUELS) if row["hardware"] != _EVERY]
-        pearson = list(map(RatioRow.of, select(duels, grouping="clustered", measure=PEARSON)))
+        pearson = tally(_ratios(select(duels, grouping="clustered", measure=PEARSON)))
         rivalry = {
-            (int(to), int(agents)): list(map(RatioRow.of, rows))
-            for (to, agents), rows in grouped(self.rows(results, _RIVALS), "to", "agents")
+            (int(to), int(agents)): _ratios(rows)
+            for (to, agents), rows in grouped(self.rows(results, _RIVALS), "to", "agents").items()
         }
-        samples = sorted({row.samples for rows in costs.values() for row in rows})
-        against_one = [row for (to, _), rows in rivalry.items() if to == 1 for row in rows]
-        best = {at: optimal(rivalry, at) for at in samples}
-        few = {each.agents: costs[each][-1] for each in costs if _is_printed(each)}
-        told_apart = list(best.values())
+        against_one = [ratio for (to, _), found in rivalry.items() if to == 1 for ratio in found]
+        best = [optimal(rivalry, at) for at in sorted({ratio.samples for ratio in ratios})]
+        few = [costs[each][-1] for each in costs if each in _BEST]
         return {
             "costs": pivot(
                 "agents",
                 select(self.rows(results, _NUMBERS), hardware=_EVERY),
                 ("samples",),
-                lambda row: str(RatioRow.of(row)),
-                lambda row: str(Variant.of(row)),
+                Ratio.of,
+                Variant.of,
             ),
-            "problems": max((row.problems for rows in costs.values() for row in rows), default=0),
+            "problems": max((ratio.problems for ratio in ratios), default=0),
             "duels": [
-                [hardware, f"{grouping}, {measure}".removesuffix(", "), *_summary(rows)]
+                [hardware, f"{grouping}, {measure}".removesuffix(", "), *_summary(_ratios(rows))]
                 for (hardware, grouping, measure), rows in grouped(
                     duels, "hardware", "grouping", "measure"
-                )
+                ).items()
             ],
             "valid": self.rows(results, _VALID),
             "one": tally(against_one),
-            "all_to_one": [str(row) for row in rivalry.get((1, ALL.agents), [])],
-            "best": [told_apart.count(verdict) for verdict in (True, False, None)],
-            "few": {agents: str(row) for agents, row in few.items()},
-            "pearson": tally(pearson),
+            "all_to_one": rivalry.get((1, ALL.agents), []),
+            "best": [best.count(verdict) for verdict in (True, False, None)],
+            "few": few,
+            "pearson": pearson,
             "verdicts": {
-                "one": everywhere(row.better for row in against_one),
+                "one": everywhere(ratio.better for ratio in against_one),
                 # By most numbers of samples: at a single one it may be chance.
-                "optimal": mostly(told_apart.count(True), told_apart.count(False), len(best)),
-                "few": everywhere(map(_is_level, few.values())),
-                "pearson": mostly(*tally(pearson)[:2], len(pearson)),
+                "optimal": mostly(best.count(True), best.count(False), len(best)),
+                "few": everywhere(map(_is_level, few)),
+                "pearson": mostly(*pearson[:2], sum(pearson)),
             },
         }
 
     def draw(self, places: Places) -> None:
         costs = self._costs(places.results)
-        lines = {(each.told, each.agents or PARAMETERS): rows for each, rows in costs.items()}
+        lines = {(each.told, each.agents or PARAMETERS): found for each, found in costs.items()}
         plots.draw_costs(lines, PARAMETERS, places.images / "fig6.png")
         curves = {
             int(agents) or PARAMETERS: rows
-            for (agents,), rows in grouped(self.rows(places.results, _CURVES), "agents")
+            for (agents,), rows in grouped(self.rows(places.results, _CURVES), "agents").items()
         }
         plots.draw_shares(curves, places.images / "fig6-returns.png")
 
-    def _costs(self, results: Path) -> dict[Variant, list[RatioRow]]:
+    def _costs(self, results: Path) -> dict[Variant, list[Ratio]]:
         """Return costs in multiples of those of one agent per parameter, over all hardware."""
         rows = select(self.rows(results, _NUMBERS), hardware=_EVERY)
-        return {
-            Variant.of(found[0]): list(map(RatioRow.of, found))
-            for _, found in grouped(rows, *Variant.header())
-        }
+        return {Variant.of(found[0]): _ratios(found) for found in grouped(rows, *_COLUMNS).values()}
+
+
+def _ratios(rows: Rows) -> list[Ratio]:
+    return list(map(Ratio.of, rows))
 
 
 def _valid(scale: Scale) -> Iterator[list[object]]:
     """Yield how many of such random mappings as groups are learnt from are valid."""
-    layers = [layer for layer in LAYERS if layer in scale.layers]
-    for layer, hardware in product(layers, scale.hardware):
+    for layer, hardware in product(scale.figure_layers, scale.hardware):
         problem = goal(Run(layer, scale.objectives[0], ALL.mapper, 0, 1, hardware)).problem
         points = problem.space.sample(_WARM_UP, np.random.default_rng(0))
         valid = np.count_nonzero(problem.evaluate(points).status == OK)
@@ -258,33 +247,25 @@ def mean_share(
     def mean(strata: Sequence[Floats]) -> Floats:
         return np.asarray(np.mean([np.mean(stratum, axis=0) for stratum in strata], axis=0))
 
-    strata = [_shares(arena, mapper)[:, windows] for arena in arenas]
+    strata = []
+    for arena in arenas:
+        best = reference(arena.contest.goal) / arena.contest.best_known
+        returns = np.stack([windows_of(each).returns for each in arena.searches(mapper)])
+        strata.append(returns[:, windows] / best)
     return mean(strata), *stratified_interval(strata, mean)
 
 
-def _shares(arena: Arena, mapper: str) -> Floats:
-    best = reference(arena.contest.goal) / arena.contest.best_known
-    return np.stack([windows_of(each).returns for each in arena.searches(mapper)]) / best
-
-
-def _summary(rows: Rows) -> list[str]:
+def _summary(duels: Sequence[Ratio]) -> list[object]:
     """Sum up comparisons of a grouping with random groups."""
-    found = list(map(RatioRow.of, rows))
-    ratios = [row.ratio for row in found if not math.isnan(row.ratio)]
-    apart = sum(row.without + row.alone for row in found)
+    ratios = [each.ratio for each in duels if not math.isnan(each.ratio)]
     span = f"{min(ratios):.3f} to {max(ratios):.3f}" if ratios else "-"
-    return [*map(str, tally(found)), span, str(apart)]
+    return [*tally(duels), span, sum(each.without + each.alone for each in duels)]
 
 
 # --- Claims -------------------------------------------------------------------------------------
 
 
-def _is_printed(variant: Variant) -> bool:
-    how = variant.grouping, variant.measure
-    return variant.agents in _PRINTED and how == ("clustered", PEARSON)
-
-
-def optimal(rivalry: Mapping[tuple[int, int], Sequence[RatioRow]], samples: int) -> bool | None:
+def optimal(rivalry: Mapping[tuple[int, int], Sequence[Ratio]], samples: int) -> bool | None:
     """Say whether one of the paper's best numbers of agents beats every other after some samples.
 
     Args:
@@ -294,9 +275,14 @@ def optimal(rivalry: Mapping[tuple[int, int], Sequence[RatioRow]], samples: int)
     Returns:
         False if another number beats each of the best, None if neither is for certain.
     """
-    beats = {pair: _better_at(rows, samples) for pair, rows in rivalry.items()}
-    best = {to for to, _ in beats if to in _PRINTED}
-    others = {agents for to, agents in beats if to in best} - best
+    beats = {
+        pair: ratio.better
+        for pair, found in rivalry.items()
+        for ratio in found
+        if ratio.samples == samples
+    }
+    best = {to for to, _ in rivalry if to in _PRINTED}
+    others = {agents for to, agents in rivalry if to in best} - best
     if not others:
         return None
     if any(all(beats.get((to, other)) is True for to in best) for other in others):
@@ -305,13 +291,8 @@ def optimal(rivalry: Mapping[tuple[int, int], Sequence[RatioRow]], samples: int)
     return True if won else None
 
 
-def _better_at(rows: Sequence[RatioRow], samples: int) -> bool | None:
-    return next((row.better for row in rows if row.samples == samples), None)
-
-
-def _is_level(row: RatioRow) -> bool | None:
+def _is_level(ratio: Ratio) -> bool | None:
     """Say whether a cost is competitive; None if its interval or what it leaves out is open."""
-    verdict = at_least(-row.high, -row.low, -_LEVEL)
-    if math.isnan(row.low):
-        return None
-    return None if verdict is not None and (row.without if verdict else row.alone) else verdict
+    verdict = at_least(-ratio.high, -ratio.low, -_LEVEL)
+    left_out = ratio.without if verdict else ratio.alone
+    return None if left_out else verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.paper import plots
-from experiments.paper.frame import Item, Places, Scale, grouped, log_spaced, mostly
+from experiments.paper.frame import Item, Places, Scale, log_spaced, searches
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
-from experiments.paper.reach import Reach, converged, mean_factor, windows_of
+from experiments.paper.reach import REACH_COLUMNS, Reach, converged, mean_factor, windows_of
+from experiments.paper.rows import grouped
+from experiments.paper.verdicts import mostly
 from experiments.stats import Floats
 from experiments.windows import Windows
 from maestro_env.map_space import Parameter
@@ -23,7 +25,7 @@ from maestro_env.map_space import Parameter
 _TRAJECTORIES, _SETTLING = "trajectories.csv", "settling.csv"
 _LAYER, _OBJECTIVE = "mobilenetv2_l2", "latency"
 # Without new starts: a trajectory is that of one team of agents.
-_SINGLE, _MULTI = "ppo", "marl:patience=0"
+_BOTH = ("ppo", "marl:patience=0")
 # A window is near where a search ends if mean and spread of the choices differ by at most NEAR; a
 # parameter has settled once a share of MOSTLY of the windows is near, as single ones are off by
 # chance; it is undecided if its choices end spread as widely as a share of UNDECIDED of uniform
@@ -43,6 +45,10 @@ class Settling:
     samples: Reach
     ends: tuple[float, ...]
 
+    def row(self) -> tuple[object, ...]:
+        """Return its columns of the page."""
+        return self.samples, f"{np.median(self.ends):.2f}"
+
     def alike(self, other: Settling) -> bool | None:
         """Say whether they end near each other; None if only some searches do."""
         near = [abs(own - its) <= _NEAR for own, its in product(self.ends, other.ends)]
@@ -55,21 +61,18 @@ class Fig7(Item):
     name = "fig7"
 
     def runs(self, scale: Scale) -> Iterable[Run]:
-        for seed in range(scale.few_seeds):
-            for mapper in (_SINGLE, _MULTI):
-                yield Run(_LAYER, _OBJECTIVE, mapper, seed, scale.single_agent_samples)
+        budget = scale.single_agent_samples
+        return searches([_LAYER], [_OBJECTIVE], _BOTH, scale.few_seeds, budget)
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
         (arena,) = make_arenas(finished, scale.single_agent_samples)
-        there = [name for name in (_SINGLE, _MULTI) if arena.has(name)]
+        there = [name for name in _BOTH if arena.has(name)]
         parameters = arena.contest.goal.problem.space.parameters
         columns = [f"{kind}_{each.name}" for kind in ("mean", "spread") for each in parameters]
-        header = ("mapper", "samples", *columns)
         rows = (row for name in there for row in _trajectory(name, arena))
-        self.put(places, _TRAJECTORIES, header, rows)
+        self.put(places, _TRAJECTORIES, ("mapper", "samples", *columns), rows)
         rows = (row for name in there for row in _settling(name, arena, parameters))
-        header = ("mapper", "parameter", *Reach.header(), "ends")
-        self.put(places, _SETTLING, header, rows)
+        self.put(places, _SETTLING, ("mapper", "parameter", *REACH_COLUMNS, "ends"), rows)
 
     def view(self, results: Path) -> dict[str, Any]:
         found = {
@@ -77,25 +80,25 @@ class Fig7(Item):
                 row["parameter"]: Settling(Reach.of(row), tuple(map(float, row["ends"].split())))
                 for row in rows
             }
-            for (mapper,), rows in grouped(self.rows(results, _SETTLING), "mapper")
+            for (mapper,), rows in grouped(self.rows(results, _SETTLING), "mapper").items()
         }
-        single, multi = found.get(_SINGLE, {}), found.get(_MULTI, {})
-        both = [
-            name
-            for name in single.keys() & multi.keys()
-            if not (single[name].samples.censored or multi[name].samples.censored)
-        ]
-        alike = [name for name in both if single[name].alike(multi[name])]
-        apart = sum(single[name].alike(multi[name]) is False for name in both)
-        times = [mean_factor([(single[name].samples, multi[name].samples)]) for name in alike]
+        single, multi = (found.get(name, {}) for name in _BOTH)
+        pairs = [(single[name], multi[name]) for name in single if name in multi]
+        both = [pair for pair in pairs if not any(each.samples.censored for each in pair)]
+        alike = [pair for pair in both if pair[0].alike(pair[1])]
+        apart = sum(slow.alike(fast) is False for slow, fast in both)
+        times = [mean_factor([(slow.samples, fast.samples)]) for slow, fast in alike]
         sooner, later = sum(each.low > 1 for each in times), sum(each.high < 1 for each in times)
-        enough, alike_enough = (2 * len(names) > len(single) for names in (both, alike))
+        enough, alike_enough = (2 * len(each) > len(single) for each in (both, alike))
         return {
             "headers": [
                 "parameter",
-                *(text for name in found for text in (f"{name} settled after", "ends at")),
+                *chain(*((f"{name} settled after", "ends at") for name in found)),
             ],
-            "rows": [_line(name, found) for name in dict.fromkeys([*single, *multi])],
+            "rows": [
+                [name, *chain(*(each[name].row() for each in found.values()))]
+                for name in dict.fromkeys([*single, *multi])
+            ],
             "both": len(both),
             "alike": len(alike),
             "sooner": sooner,
@@ -118,11 +121,9 @@ class Fig7(Item):
 def _trajectory(mapper: str, arena: Arena) -> Iterator[list[object]]:
     """Yield mean and spread of every parameter in each window, means over seeds."""
     windows = [windows_of(each) for each in arena.searches(mapper)]
-    means = np.mean([each.choices for each in windows], axis=0)
-    spreads = np.mean([each.spreads for each in windows], axis=0)
+    means = np.mean([np.hstack((each.choices, each.spreads)) for each in windows], axis=0)
     for index in log_spaced(len(means)):
-        figures = np.concatenate((means[index], spreads[index]))
-        yield [mapper, windows[0].ends[index], *(f"{each:.3f}" for each in figures)]
+        yield [mapper, windows[0].ends[index], *(f"{each:.3f}" for each in means[index])]
 
 
 def _settling(mapper: str, arena: Arena, parameters: Iterable[Parameter]) -> Iterator[list[object]]:
@@ -159,13 +160,6 @@ def settled(windows: Windows, choices: tuple[int, ...]) -> Floats:
 
 def _near(values: Floats) -> NDArray[np.bool_]:
     return np.abs(values - converged(values)) <= _NEAR
-
-
-def _line(name: str, found: Mapping[str, Mapping[str, Settling]]) -> list[str]:
-    line = [name]
-    for each in found.values():
-        line += [str(each[name].samples), f"{np.median(each[name].ends):.2f}"]
-    return line
 
 
 def _settled_told(settling: Mapping[str, Settling]) -> str:

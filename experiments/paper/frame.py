@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from experiments.csv_files import read_csv, write_csv
-from experiments.files import RecordError, cannot_read
+from experiments.csv_files import write_csv
 from experiments.paper.ledger import Finished, Run
-
-Value = TypeVar("Value")
-Row = Mapping[str, str]
-Rows = Sequence[Row]
-Verdict = bool | str | None
-"""Whether a claim holds; None if not decided, a text if it holds in part."""
+from experiments.paper.rows import read_rows
 
 LAYERS = ("mobilenetv2_l2", "vgg16_l2")
 """The layers of the paper's figures."""
 
 _CURVE_POINTS = 40
-
-
-class Table(NamedTuple):
-    """Texts that the template shows."""
-
-    headers: Sequence[str]
-    rows: Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -63,18 +51,18 @@ class Scale:
     single_agent_samples: int
     agents: tuple[int, ...]
 
+    @property
+    def figure_layers(self) -> list[str]:
+        """Those of the paper's figures."""
+        return [layer for layer in LAYERS if layer in self.layers]
+
 
 FULL = Scale(
     name="full",
     layers=(
-        "mobilenetv2_l2",
-        "mobilenetv2_l3",
-        "mobilenetv2_l51",
-        "vgg16_l1",
-        "vgg16_l2",
-        "vgg16_l8",
-        "resnet50_l2",
-        "bert_base_l4",
+        *("mobilenetv2_l2", "mobilenetv2_l3", "mobilenetv2_l51"),
+        *("vgg16_l1", "vgg16_l2", "vgg16_l8"),
+        *("resnet50_l2", "bert_base_l4"),
     ),
     hardware=("paper", "edge"),
     objectives=("latency", "edp"),
@@ -152,95 +140,32 @@ class Item(ABC):
         """Draw its pictures, from result files alone."""
 
     def file(self, results: Path, name: str) -> Path:
-        """Return the place of one of its result files."""
         return results / self.name / name
 
     def put(
         self, places: Places, name: str, header: Iterable[str], rows: Iterable[Iterable[object]]
     ) -> None:
-        """Write one of its result files."""
         write_csv(self.file(places.results, name), header, rows)
 
     def rows(self, results: Path, name: str) -> list[dict[str, str]]:
-        """Return the rows of one of its result files."""
         return read_rows(self.file(results, name))
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a result file by the names of its header.
-
-    Raises:
-        RecordError: it cannot be read, or is incomplete.
-    """
-    rows = read_csv(path)
-    try:
-        whole = path.read_text(encoding="utf-8").endswith("\n")
-    except (OSError, ValueError) as error:
-        raise cannot_read(path, error) from None
-    # A row that is too short lacks values; one that is too long has some without a name.
-    if not whole or any(None in row or None in row.values() for row in rows):
-        raise RecordError(f"cannot read {path}: incomplete; the command that made it writes it")
-    return rows
-
-
-def unique(values: Iterable[Value]) -> tuple[Value, ...]:
-    """Return values without duplicates, in their order."""
-    return tuple(dict.fromkeys(values))
+def searches(
+    layers: Iterable[str],
+    objectives: Iterable[str],
+    mappers: Iterable[str],
+    seeds: int,
+    samples: int,
+    hardware: str = "paper",
+    model: str = "exact",
+) -> Iterator[Run]:
+    """Yield the searches of all combinations."""
+    for layer, objective, mapper, seed in product(layers, objectives, mappers, range(seeds)):
+        yield Run(layer, objective, mapper, seed, samples, hardware, model)
 
 
 def log_spaced(windows: int) -> list[int]:
     """Return the indices of some windows, the last among them, evenly on a logarithmic axis."""
     indices = np.geomspace(1, windows, _CURVE_POINTS).round().astype(int) - 1
-    return list(dict.fromkeys(indices.tolist()))
-
-
-def at_least(low: float, high: float, threshold: float) -> bool | None:
-    """Say whether what an interval is of reaches a threshold; None if the threshold is inside."""
-    if low >= threshold:
-        return True
-    return False if high < threshold else None
-
-
-def everywhere(verdicts: Iterable[bool | None]) -> bool | None:
-    """Say whether all hold: False if one does not, otherwise None if one is not decided."""
-    found = list(verdicts)
-    if False in found:
-        return False
-    return None if None in found or not found else True
-
-
-def mostly(yes: int, no: int, of: int) -> bool | None:
-    """Say whether more than half hold; None if those not decided could change that."""
-    if 2 * yes > of:
-        return True
-    return False if 2 * no >= of and of else None
-
-
-def select(rows: Rows, **values: str) -> Rows:
-    """Return the rows with these values in some columns."""
-    return [row for row in rows if all(row[name] == value for name, value in values.items())]
-
-
-def grouped(rows: Rows, *keys: str) -> Iterator[tuple[tuple[str, ...], Rows]]:
-    """Yield rows that agree in some columns together, by these."""
-    found: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        found.setdefault(tuple(row[key] for key in keys), []).append(row)
-    yield from found.items()
-
-
-Shown = Callable[[Row], str]
-
-
-def pivot(left: str, rows: Rows, across: Sequence[str], cell: Shown, label: Shown) -> Table:
-    """Return a table: a line for each label, a column for each value of some columns together."""
-
-    def column(row: Row) -> str:
-        return ", ".join(f"{int(row[k]):,}" if row[k].isdigit() else row[k] for k in across)
-
-    columns = unique(map(column, rows))
-    lines: dict[str, dict[str, str]] = {}
-    for row in rows:
-        lines.setdefault(label(row), {})[column(row)] = cell(row)
-    table = [[name, *(line.get(each, "-") for each in columns)] for name, line in lines.items()]
-    return Table([left, *columns], table)
+    return sorted(set(indices.tolist()))

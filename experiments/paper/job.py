@@ -30,15 +30,15 @@ def execute(config: PaperConfig) -> int:
         write_page(plan)
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
-    if status == cli.INTERRUPTED:
-        with cli.undisturbed():
-            print(
-                f"interrupted: what is finished is in {plan.out}; continue with: "
-                f"python -m experiments.paper {shlex.join(to_flags(config))}",
-                file=sys.stderr,
-            )
+    if status != cli.INTERRUPTED:
+        print(f"page: {plan.page}")
         return status
-    print(f"page: {plan.page}")
+    with cli.undisturbed():
+        print(
+            f"interrupted: what is finished is in {plan.out}; continue with: "
+            f"python -m experiments.paper {shlex.join(to_flags(config))}",
+            file=sys.stderr,
+        )
     return status
 
 
@@ -69,10 +69,8 @@ def _write(plan: Plan, item: Item, finished: Mapping[Run, Finished]) -> None:
     before = takewhile(lambda each: each is not item, ITEMS.values())
     shared = set(chain.from_iterable(each.runs(plan.scale) for each in before))
     own = [each for run, each in found.items() if run not in shared]
-    write_json(
-        item.file(places.results, ABOUT),
-        {**_about(item, plan, asked, found), "own_seconds": _seconds(own)},
-    )
+    about = {**_about(item, plan, asked, found), "own_seconds": _seconds(own)}
+    write_json(item.file(places.results, ABOUT), about)
 
 
 def _about(

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from clustering import Samples
 from experiments.cell_pool import run_cells
 from experiments.cells import Cell, Versions, Work, read_cell
@@ -21,14 +23,15 @@ from experiments.goal_files import check_goal, write_goal
 from experiments.goals import Goal, ProblemConfig, make_goal
 from experiments.readback import check_same
 from experiments.standings import Contest
+from experiments.stats import Floats
 from maestro_env.hardware import find_hardware
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
 
-WARMED = "marl_clustered, warm-up charged"
-"""The searches of ``marl_clustered`` again, their warm-up counted as samples."""
-
 _CHARGED = "marl_clustered"
+WARMED = f"{_CHARGED}, warm-up charged"
+"""Its searches again, their warm-up counted as samples."""
+
 _AGAIN = "the same command"
 _MAPPERS = "mappers.json"
 _GROUPS = ":groups="
@@ -38,16 +41,8 @@ _GROUPS = ":groups="
 class Run:
     """One search, which several items may need.
 
-    Args:
-        layer: a name of the zoo.
-        objective: name of what is minimised.
-        mapper: its name and changes of its settings; a ``groups`` file is named by its place in the
-            directory of the runs.
-        seed: of the search.
-        samples: the budget.
-        hardware: a preset.
-        model: a cost model.
-        schema: the parameters of a mapping.
+    The mapper is its name and changes of its settings; a ``groups`` file is named by its place in
+    the directory of the runs.
     """
 
     layer: str
@@ -61,7 +56,6 @@ class Run:
 
     @property
     def cell(self) -> Cell:
-        """The same as a cell of a comparison."""
         return Cell(self.layer, self.objective, self.mapper, self.seed)
 
     @property
@@ -84,9 +78,8 @@ def open_directory(out: Path, runs: Sequence[Run]) -> None:
         MaestroEnvError: a run has an unknown name.
     """
     # Everything is looked up and checked before anything is written.
-    mappers = {
-        name: asdict(make_mapper(name).config) for name in sorted({run.mapper for run in runs})
-    }
+    names = sorted({run.mapper for run in runs})
+    mappers = {name: asdict(make_mapper(name).config) for name in names}
     goals = {(out / run.setting, run.layer, run.objective): goal(run) for run in runs}
     path = out / _MAPPERS
     remove_abandoned(out)
@@ -106,11 +99,10 @@ def read(out: Path, runs: Iterable[Run]) -> dict[Run, Finished]:
     Raises:
         RecordError: a file is damaged.
     """
-    found = (
-        (run, read_cell(out / run.setting, run.cell, goal(run), run.samples, _AGAIN))
-        for run in runs
-    )
-    return {run: finished for run, finished in found if finished is not None}
+    found = {
+        run: read_cell(out / run.setting, run.cell, goal(run), run.samples, _AGAIN) for run in runs
+    }
+    return {run: finished for run, finished in found.items() if finished is not None}
 
 
 def run_rest(
@@ -138,7 +130,7 @@ def run_rest(
 
 
 def samples_of(run: Run, cache_directory: Path) -> Samples:
-    """Return every sample of a run, as clustering takes them; they are kept in a cache."""
+    """Return every sample of a run, from a cache if they are there."""
     return collect(goal(run), run.mapper, run.samples, run.seed, cache_directory).samples
 
 
@@ -171,21 +163,26 @@ class Arena:
 
     @property
     def problem(self) -> tuple[str, str]:
-        """Layer and objective."""
         return self.contest.layer, self.contest.objective
 
     @property
     def keys(self) -> tuple[str, str, str, str]:
-        """Its columns in result files."""
+        """Its columns in result files, ``ARENA_COLUMNS``."""
         return self.model, self.hardware, *self.problem
 
     def searches(self, mapper: str) -> Sequence[Finished]:
-        """Return a mapper's finished searches."""
         return self.contest.searches.get(mapper, ())
+
+    def bests(self, mapper: str, samples: int) -> Floats:
+        """Return the least cost of each of them after so many samples, float64[S]."""
+        return self.contest.bests(mapper, np.array([samples]))[:, 0]
 
     def has(self, *mappers: str) -> bool:
         """Say whether each of these mappers finished a search here."""
         return all(map(self.searches, mappers))
+
+
+ARENA_COLUMNS = ("model", "hardware", "layer", "objective")
 
 
 def make_arenas(finished: Mapping[Run, Finished], samples: int) -> list[Arena]:
@@ -193,25 +190,22 @@ def make_arenas(finished: Mapping[Run, Finished], samples: int) -> list[Arena]:
 
     Searches with other budgets than ``samples`` only count for the best known.
     """
-    found: dict[tuple[str, str, str, str], dict[Run, Finished]] = {}
+    found: dict[tuple[str, ...], dict[Run, Finished]] = {}
     for run, each in finished.items():
         key = run.model, run.hardware, run.layer, run.objective
         found.setdefault(key, {})[run] = each
-    return [
-        Arena(
-            model,
-            hardware,
-            samples,
-            Contest(layer, objective, goal(next(iter(runs))), _by_mapper(runs, samples)),
-        )
-        for (model, hardware, layer, objective), runs in found.items()
-    ]
+    arenas = []
+    for runs in found.values():
+        run = next(iter(runs))
+        contest = Contest(run.layer, run.objective, goal(run), _by_mapper(runs, samples))
+        arenas.append(Arena(run.model, run.hardware, samples, contest))
+    return arenas
 
 
-def _by_mapper(runs: Mapping[Run, Finished], samples: int) -> dict[str, tuple[Finished, ...]]:
-    searches: dict[str, tuple[Finished, ...]] = {}
+def _by_mapper(runs: Mapping[Run, Finished], samples: int) -> dict[str, list[Finished]]:
+    searches: dict[str, list[Finished]] = {}
     for run, each in runs.items():
         name = run.mapper if run.samples == samples else f"{run.mapper}, {run.samples:,} samples"
-        searches[name] = (*searches.get(name, ()), each)
-    charged = (replace(each, at=each.at + each.warm_up) for each in searches.get(_CHARGED, ()))
-    return {**searches, WARMED: tuple(charged)}
+        searches.setdefault(name, []).append(each)
+    charged = [replace(each, at=each.at + each.warm_up) for each in searches.get(_CHARGED, ())]
+    return {**searches, WARMED: charged}

@@ -11,7 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
 from experiments.files import RecordError, ensure_directory, read_json, write_text
 from experiments.paper.config import ITEMS, Plan
-from experiments.paper.frame import Item, Verdict, everywhere
+from experiments.paper.frame import Item
+from experiments.paper.verdicts import Verdict, everywhere
 
 ABOUT = "about.json"
 """Beside an item's result files: where they come from."""
@@ -19,8 +20,6 @@ ABOUT = "about.json"
 _TEMPLATE = "results.md.j2"
 _HOUR = 3600
 _VERDICTS = {True: "Holds", False: "Does not hold", None: "Not decided"}
-_NUMBERS = ("asked", "finished", "evaluations", "warm_up", "seconds", "own_seconds")
-_TALLIES = ("missing", "commit", "processor", "date")
 
 
 def write_page(plan: Plan) -> None:
@@ -55,7 +54,7 @@ def _shown(plan: Plan, item: Item) -> dict[str, Any] | None:
     Raises:
         RecordError: its results cannot be read.
     """
-    about = read_about(item.file(plan.results, ABOUT))
+    about = _read_about(item.file(plan.results, ABOUT))
     if about is None:
         return None
     places = plan.places(item)
@@ -76,7 +75,7 @@ def _shown(plan: Plan, item: Item) -> dict[str, Any] | None:
     return {**shown, "about": about}
 
 
-def read_about(path: Path) -> dict[str, Any] | None:
+def _read_about(path: Path) -> dict[str, Any] | None:
     """Return where an item's results come from; None if there are none.
 
     Raises:
@@ -85,11 +84,14 @@ def read_about(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     about = read_json(path)
-    wrong = [name for name in _NUMBERS if type(about.get(name)) not in (int, float)]
-    wrong += [name for name in _TALLIES if not isinstance(about.get(name), dict)]
-    wrong += [name for name in ("seeds", "budgets") if not isinstance(about.get(name), list)]
-    if not isinstance(about.get("command"), str):
-        wrong.append("command")
+    kinds: dict[str, Any] = {
+        **dict.fromkeys(("asked", "finished", "evaluations", "warm_up"), int),
+        **dict.fromkeys(("seconds", "own_seconds"), (int, float)),
+        **dict.fromkeys(("missing", "commit", "processor", "date"), dict),
+        **dict.fromkeys(("seeds", "budgets"), list),
+        "command": str,
+    }
+    wrong = [name for name, kind in kinds.items() if not isinstance(about.get(name), kind)]
     if wrong:
         raise RecordError(
             f"cannot read {path}: no valid {', '.join(wrong)}; the command that made it writes it"

@@ -4,67 +4,106 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.paper.ledger import Arena
-from experiments.sheets import bracketed, significant
+from experiments.sheets import significant
 from experiments.stats import Floats, iqm, stratified_interval
 
 _DIGITS = 4
+RATIO_COLUMNS = ("problems", "samples", "ratio", "low", "high", "without", "alone")
+"""Of the files of Fig. 6 and the overhead: what ``ratio_rows`` yields."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Ratio:
-    """A mapper's cost in multiples of another's, at each of C numbers of samples.
+    """A mapper's cost in multiples of another's, the base, after some samples.
 
     Args:
-        arenas: that both finished a search in.
-        figure: float64[C], geometric mean over arenas of the ratio of interquartile means over
-            seeds, where both are finite; NaN if they are nowhere.
-        interval: of it, float64[C] each; None with one search in an arena, or for the base itself.
-        without: int64[C], arenas where the base's interquartile mean is finite and the mapper's is
-            infinite: too few of its searches have found something valid.
-        alone: int64[C], arenas where it is the other way round.
+        problems: that both finished a search on.
+        samples: how many.
+        ratio: geometric mean over problems of the ratio of interquartile means over seeds, where
+            both are finite; NaN if they are nowhere.
+        low: lower end of its interval; NaN with one search on a problem, or for the base itself.
+        high: upper end.
+        without: problems where the base's interquartile mean is finite and the mapper's infinite:
+            too few of its searches have found something valid.
+        alone: problems where it is the other way round.
     """
 
-    arenas: int
-    figure: Floats
-    interval: tuple[Floats, Floats] | None
-    without: NDArray[np.int64]
-    alone: NDArray[np.int64]
+    problems: int
+    samples: int
+    ratio: float
+    low: float
+    high: float
+    without: int
+    alone: int
+
+    @classmethod
+    def of(cls, row: Mapping[str, str]) -> Ratio:
+        """Read it from a row of a file; an empty cell is NaN."""
+        ratio, low, high = (float(row[name] or math.nan) for name in ("ratio", "low", "high"))
+        # Table III's files have the first two in other columns.
+        problems, samples = (int(row.get(name, 0)) for name in RATIO_COLUMNS[:2])
+        return cls(problems, samples, ratio, low, high, int(row["without"]), int(row["alone"]))
+
+    @property
+    def better(self) -> bool | None:
+        """Whether it costs less for certain; False if it costs more, None if neither."""
+        nowhere = math.isnan(self.ratio)
+        less = self.alone > 0 if nowhere else self.high < 1
+        more = self.without > 0 if nowhere else self.low > 1
+        if less and not self.without:
+            return True
+        return False if more and not self.alone else None
+
+    @property
+    def worse(self) -> bool | None:
+        return None if self.better is None else not self.better
+
+    def __str__(self) -> str:
+        parts = [] if math.isnan(self.ratio) else [_shown(self.ratio)]
+        if not math.isnan(self.low):
+            parts[0] += f" [{_shown(self.low)}, {_shown(self.high)}]"
+        left_out = {"none": self.without, "alone": self.alone}
+        parts += [f"{how} in {number}" for how, number in left_out.items() if number]
+        return ", ".join(parts) or "-"
 
 
-def cost_ratio(arenas: Sequence[Arena], mapper: str, base: str, samples: Sequence[int]) -> Ratio:
-    """Return what a mapper's best so far costs in multiples of the base's.
+def _shown(figure: float) -> str:
+    return "inf" if math.isinf(figure) else significant(figure, _DIGITS)
+
+
+def cost_ratios(
+    arenas: Sequence[Arena], mapper: str, base: str, checkpoints: Sequence[int]
+) -> list[Ratio]:
+    """Return what a mapper's best so far costs in multiples of the base's, at each checkpoint.
 
     Arenas that lack a search of one of both are left out.
     """
-    at = np.array(samples)
     shared = [arena.contest for arena in arenas if arena.has(mapper, base)]
     if not shared:
-        none = np.zeros(len(at), dtype=np.int64)
-        return Ratio(0, np.full(len(at), np.nan), None, none, none)
+        return [Ratio(0, each, math.nan, math.nan, math.nan, 0, 0) for each in checkpoints]
+    at = np.array(checkpoints)
     strata = [contest.bests(name, at) for name in (mapper, base) for contest in shared]
-    found = np.isfinite([iqm(stratum) for stratum in strata])
-    above, below = found[: len(shared)], found[len(shared) :]
+    own, other = np.split(np.isfinite([iqm(stratum) for stratum in strata]), 2)
 
     def figure(drawn: Sequence[Floats]) -> Floats:
-        return geometric_ratio(drawn[: len(shared)], drawn[len(shared) :], above & below)
+        return _geometric_ratio(drawn[: len(shared)], drawn[len(shared) :], own & other)
 
-    several = mapper != base and all(len(stratum) > 1 for stratum in strata)
-    return Ratio(
-        len(shared),
-        figure(strata),
-        stratified_interval(strata, figure) if several else None,
-        without=np.count_nonzero(below & ~above, axis=0),
-        alone=np.count_nonzero(above & ~below, axis=0),
-    )
+    ratio = figure(strata)
+    low = high = np.full(len(at), np.nan)
+    if mapper != base and all(len(stratum) > 1 for stratum in strata):
+        low, high = stratified_interval(strata, figure)
+    without, alone = (np.count_nonzero(each, axis=0) for each in (other & ~own, own & ~other))
+    columns = (each.tolist() for each in (at, ratio, low, high, without, alone))
+    return [Ratio(len(shared), *figures) for figures in zip(*columns, strict=True)]
 
 
-def geometric_ratio(
+def _geometric_ratio(
     tops: Sequence[Floats], bottoms: Sequence[Floats], counted: NDArray[np.bool_]
 ) -> Floats:
     """Return the geometric mean over tasks of ratios of interquartile means over seeds.
@@ -78,105 +117,27 @@ def geometric_ratio(
         float64[..., C]; NaN in a column where no task counts.
     """
     tasks = np.count_nonzero(counted, axis=0)
-    # A resample may lose what the seeds have found.
+    logs = []
     with np.errstate(invalid="ignore"):
-        logs = [
-            np.where(counts, _log_ratio(iqm(top), iqm(bottom)), 0.0)
-            for top, bottom, counts in zip(tops, bottoms, counted, strict=True)
-        ]
+        for top, bottom, counts in zip(map(iqm, tops), map(iqm, bottoms), counted, strict=True):
+            # A resample may lose what the seeds have found.
+            neither = np.isinf(top) & np.isinf(bottom)
+            logs.append(np.where(counts & ~neither, np.log(top) - np.log(bottom), 0.0))
         mean: Floats = np.exp(np.sum(logs, axis=0) / np.where(tasks, tasks, np.nan))
     return mean
 
 
-def _log_ratio(top: Floats, bottom: Floats) -> Floats:
-    neither = np.isinf(top) & np.isinf(bottom)
-    return np.where(neither, 0.0, np.log(top) - np.log(bottom))
-
-
-@dataclass(frozen=True)
-class RatioRow:
-    """A ratio after some samples, as a row of a file.
-
-    Args:
-        problems: that both finished searches on.
-        samples: how many.
-        ratio: as in ``Ratio``.
-        low: lower end of its interval, NaN if it has none.
-        high: upper end.
-        without: as in ``Ratio``.
-        alone: as in ``Ratio``.
-    """
-
-    problems: int
-    samples: int
-    ratio: float
-    low: float
-    high: float
-    without: int
-    alone: int
-
-    @staticmethod
-    def header() -> tuple[str, ...]:
-        """Return its columns of a file."""
-        return tuple(field.name for field in fields(RatioRow))
-
-    def row(self) -> tuple[object, ...]:
-        """Return it as part of a row of a file."""
-        return astuple(self)
-
-    @classmethod
-    def of(cls, row: Mapping[str, str]) -> RatioRow:
-        """Read it from a row of a file."""
-        ratio, low, high = (float(row[name]) for name in ("ratio", "low", "high"))
-        without, alone = (int(row[name]) for name in ("without", "alone"))
-        return cls(int(row["problems"]), int(row["samples"]), ratio, low, high, without, alone)
-
-    @property
-    def better(self) -> bool | None:
-        """Whether it costs less for certain; False if it costs more, None if neither."""
-        less = self.alone > 0 if math.isnan(self.ratio) else self.high < 1
-        more = self.without > 0 if math.isnan(self.ratio) else self.low > 1
-        if less and not self.without:
-            return True
-        return False if more and not self.alone else None
-
-    def __str__(self) -> str:
-        interval = None if math.isnan(self.low) else (self.low, self.high)
-        figure = f"{self.ratio:.{_DIGITS - 1}f}"
-        shown = [] if math.isnan(self.ratio) else [bracketed(figure, interval, _DIGITS)]
-        left_out = {"none": self.without, "alone": self.alone}
-        return "; ".join([*shown, *(f"{how} in {n}" for how, n in left_out.items() if n)])
-
-
 def ratio_rows(
     arenas: Sequence[Arena], mapper: str, base: str, checkpoints: Sequence[int]
-) -> Iterator[RatioRow]:
-    """Yield what a mapper costs in multiples of another, wherever that can be told."""
-    found = cost_ratio(arenas, mapper, base, checkpoints)
-    low, high = found.interval or (np.full(len(checkpoints), np.nan),) * 2
-    for index, samples in enumerate(checkpoints):
-        without, alone = int(found.without[index]), int(found.alone[index])
-        if without or alone or not math.isnan(found.figure[index]):
-            figure, *ends = (
-                round(float(each[index]), _DIGITS) for each in (found.figure, low, high)
-            )
-            yield RatioRow(found.arenas, samples, figure, ends[0], ends[1], without, alone)
+) -> Iterator[tuple[object, ...]]:
+    """Yield the columns of a file for what a mapper costs, wherever that can be told."""
+    for each in cost_ratios(arenas, mapper, base, checkpoints):
+        if each.without or each.alone or not math.isnan(each.ratio):
+            figures = (round(figure, _DIGITS) for figure in (each.ratio, each.low, each.high))
+            yield each.problems, each.samples, *figures, each.without, each.alone
 
 
-def tally(rows: Sequence[RatioRow]) -> tuple[int, int, int]:
+def tally(ratios: Sequence[Ratio]) -> tuple[int, int, int]:
     """Return how many are better, worse, and not told apart."""
-    verdicts = [row.better for row in rows]
+    verdicts = [each.better for each in ratios]
     return verdicts.count(True), verdicts.count(False), verdicts.count(None)
-
-
-def shown_ratio(row: Mapping[str, str]) -> str:
-    """Return a ratio of Table III's files with its interval and what it leaves out."""
-    figures = {name: _figure(row[name]) for name in ("ratio", "low", "high") if row[name]}
-    interval = f" [{figures['low']}, {figures['high']}]" if "low" in figures else ""
-    shown = [figures["ratio"] + interval] if "ratio" in figures else []
-    left_out = {"none": row["without"], "alone": row["alone"]}
-    return ", ".join([*shown, *(f"{how} in {n}" for how, n in left_out.items() if n != "0")]) or "-"
-
-
-def _figure(text: str) -> str:
-    return text if text == "inf" else significant(float(text), _DIGITS)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from experiments.windows import Windows
 
 _LAST = 10
 """A search has converged to the mean of the last of so many parts."""
+REACH_COLUMNS = ("samples", "budget", "window")
 
 
 @dataclass(frozen=True)
@@ -31,24 +32,18 @@ class Reach:
     budget: int
     window: int = 1
 
-    @staticmethod
-    def header(prefix: str = "") -> tuple[str, ...]:
-        """Return its columns of a file."""
-        return tuple(prefix + field.name for field in fields(Reach))
-
     def row(self) -> tuple[object, ...]:
-        """Return it as part of a row of a file."""
-        return (" ".join(f"{each:g}" for each in self.samples), self.budget, self.window)
+        return " ".join(f"{each:g}" for each in self.samples), self.budget, self.window
 
     @classmethod
     def of(cls, row: Mapping[str, str], prefix: str = "") -> Reach:
         """Read it from a row of a file."""
-        samples, budget, window = (row[name] for name in cls.header(prefix))
+        samples, budget, window = (row[prefix + name] for name in REACH_COLUMNS)
         return cls(tuple(map(float, samples.split())), int(budget), int(window))
 
     @property
     def median(self) -> float:
-        """The median over searches, infinite if too few of them arrived."""
+        """Infinite if too few searches arrived."""
         return float(middle(np.array(self.samples)))
 
     @property
@@ -66,16 +61,12 @@ class Reach:
         samples = tuple(each + warm_up for each in self.samples)
         return replace(self, samples=samples, budget=self.budget + warm_up)
 
-    @property
-    def told(self) -> str:
-        """The median; the first window only says that it is within that."""
+    def __str__(self) -> str:
+        # The first window only says that the median is within it.
         at_most = self.median <= self.window and self.window > 1
         bound = ">" if self.censored else "<=" if at_most else ""
-        return f"{bound}{self.least:,.0f}"
-
-    def __str__(self) -> str:
         arrived = np.count_nonzero(np.isfinite(self.samples))
-        return f"{self.told} ({arrived}/{len(self.samples)})"
+        return f"{bound}{self.least:,.0f} ({arrived}/{len(self.samples)})"
 
 
 def middle(samples: Floats) -> Floats:
@@ -86,6 +77,16 @@ def middle(samples: Floats) -> Floats:
     """
     median: Floats = np.sort(samples, axis=0)[len(samples) // 2]
     return median
+
+
+def interval(
+    strata: Sequence[Floats], figure: Callable[[list[Floats]], Floats]
+) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of a figure; everything if a stratum has one value."""
+    if any(len(stratum) < 2 for stratum in strata):
+        return 0.0, math.inf
+    low, high = stratified_interval(strata, figure)
+    return float(low), float(high)
 
 
 @dataclass(frozen=True)
@@ -137,20 +138,8 @@ def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
     """
     bounds = {_BOUNDS[slow.censored, fast.censored] for slow, fast in pairs} - {""}
     value = math.exp(np.mean([math.log(slow.least / fast.least) for slow, fast in pairs]))
-    low, high = 0.0, math.inf
-    if all(len(each.samples) > 1 for pair in pairs for each in pair):
-        slows, fasts = ([np.array(pair[i].samples) for pair in pairs] for i in (0, 1))
-        low = float(_interval(pairs, slows, fasts, own, most=False)[0])
-        high = float(_interval(pairs, slows, fasts, own, most=True)[1])
-    return Factor(value, bounds.pop() if len(bounds) == 1 else "?" if bounds else "", low, high)
 
-
-def _interval(
-    pairs: Sequence[Pair], slows: list[Floats], fasts: list[Floats], own: bool, most: bool
-) -> tuple[Floats, Floats]:
-    """Return the interval of the least or the most that the mean of factors can be."""
-
-    def mean(drawn: Sequence[Floats]) -> Floats:
+    def extreme(drawn: Sequence[Floats], most: bool) -> Floats:
         medians = [middle(each) for each in drawn]
         logs = []
         with np.errstate(divide="ignore"):
@@ -160,8 +149,10 @@ def _interval(
                 logs.append(np.log(ends[0]) - np.log(ends[1]))
         return np.asarray(np.exp(np.mean(logs, axis=0)))
 
-    strata = [each for pair in zip(slows, fasts, strict=True) for each in pair]
-    return stratified_interval(strata, mean)
+    strata = [np.array(each.samples) for pair in pairs for each in pair]
+    low, _ = interval(strata, lambda drawn: extreme(drawn, most=False))
+    _, high = interval(strata, lambda drawn: extreme(drawn, most=True))
+    return Factor(value, "?" if len(bounds) > 1 else "".join(bounds), low, high)
 
 
 def _end(reach: Reach, median: Floats, *, latest: bool) -> Floats:
@@ -214,12 +205,7 @@ def converged_return(searches: Sequence[Finished]) -> float:
     return float(np.quantile(returns, 0.5, method="lower"))
 
 
-def bests(searches: Sequence[Finished], samples: int) -> Floats:
-    """Return the least cost of every search after so many samples, float64[S]."""
-    return np.array([each.best_after(np.array([samples]))[0] for each in searches])
-
-
 def windows_of(search: Finished) -> Windows:
-    """Return the windows of a search."""
+    """Return the windows of a search; the paper's are all watched."""
     assert search.windows is not None
     return search.windows

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.paper.frame import Item, Places, Row, Scale
+from experiments.paper.frame import Item, Places, Scale
 from experiments.paper.ledger import Finished, Run
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace, equation_1
 from maestro_env.workloads import find_layer
 
 _FILE = "spaces.csv"
-_LEVELS = (1, 2, 3)
 # One dimension of a level is parallel, as in the paper's Fig. 2.
 _PARALLEL = 1
 _PRINTED = {"MLP": (4, 13), "Transformer": (8, 26), "CNN": (13, 39)}
@@ -24,8 +23,7 @@ _LAYERS = {
     "Transformer": ("bert_base_l0", "bert_base_l1", "bert_base_l4", "gpt2_l4"),
     "CNN": ("mobilenetv2_l2", "mobilenetv2_l3", "resnet50_l2", "vgg16_l2"),
 }
-_EQUATION = tuple(f"equation_1_levels_{levels}" for levels in _LEVELS)
-_SIZES = (*_EQUATION, *SCHEMAS)
+_EQUATION = {levels: f"equation_1_levels_{levels}" for levels in (1, 2, 3)}
 
 
 class Table2(Item):
@@ -34,24 +32,27 @@ class Table2(Item):
     name = "table2"
 
     def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
-        header = ("kind", "layer", "dimensions", "n", "d", *_SIZES)
+        header = ("kind", "layer", "dimensions", "n", "d", *_EQUATION.values(), *SCHEMAS)
         self.put(places, _FILE, header, _rows())
 
     def view(self, results: Path) -> dict[str, Any]:
         rows = self.rows(results, _FILE)
-        largest = {
-            kind: max(_power(row["legal13"]) for row in rows if row["kind"] == kind)
-            for kind in _PRINTED
-        }
-        inside = {
-            levels: sum(_is_printed(row, name) for row in rows)
-            for levels, name in zip(_LEVELS, _EQUATION, strict=True)
-        }
+        inside = dict.fromkeys(_EQUATION, 0)
+        largest = dict.fromkeys(_PRINTED, 0.0)
+        table = []
+        for row in rows:
+            kind, (least, most) = row["kind"], _PRINTED[row["kind"]]
+            powers = {name: math.log10(int(row[name])) for name in (*_EQUATION.values(), *SCHEMAS)}
+            for levels, name in _EQUATION.items():
+                inside[levels] += least <= powers[name] <= most
+            largest[kind] = max(largest[kind], powers["legal13"])
+            facts = [f"{kind}: {row['layer']}", row["dimensions"], f"{row['n']}, {row['d']}"]
+            sizes = (f"10^{power:.1f}" for power in powers.values())
+            table.append([*facts, f"10^{least} to 10^{most}", *sizes])
+        equations = (f"eq. 1, l = {levels}" for levels in _EQUATION)
         return {
-            "headers": ["layer", "dimensions", "n, d", "paper"]
-            + [f"eq. 1, l = {levels}" for levels in _LEVELS]
-            + list(SCHEMAS),
-            "rows": [_line(row) for row in rows],
+            "headers": ["layer", "dimensions", "n, d", "paper", *equations, *SCHEMAS],
+            "rows": table,
             "largest": {kind: f"10^{power:.1f}" for kind, power in largest.items()},
             "inside": inside,
             "layers": len(rows),
@@ -70,8 +71,9 @@ def _rows() -> Iterator[list[object]]:
             spaces = [MapSpace(layer, hardware, schema) for schema in SCHEMAS]
             extents = spaces[0].extents.values()
             n, d = typical_extent(math.prod(extents), len(extents)), len(extents)
-            sizes = [equation_1(n, d, _PARALLEL, levels) for levels in _LEVELS]
-            yield [kind, name, layer.dimensions, n, d, *sizes, *(each.size() for each in spaces)]
+            sizes = [equation_1(n, d, _PARALLEL, levels) for levels in _EQUATION]
+            counts = [space.size() for space in spaces]
+            yield [kind, name, layer.dimensions, n, d, *sizes, *counts]
 
 
 def typical_extent(volume: int, d: int) -> int:
@@ -80,19 +82,3 @@ def typical_extent(volume: int, d: int) -> int:
     Equation 1 has one number of tile sizes for all dimensions; a layer's differ.
     """
     return round(math.pow(volume, 1 / d))
-
-
-def _line(row: Row) -> list[str]:
-    printed = "10^{} to 10^{}".format(*_PRINTED[row["kind"]])
-    name, facts = f"{row['kind']}: {row['layer']}", [row["dimensions"], f"{row['n']}, {row['d']}"]
-    return [name, *facts, printed, *(f"10^{_power(row[size]):.1f}" for size in _SIZES)]
-
-
-def _power(size: str) -> float:
-    return math.log10(int(size))
-
-
-def _is_printed(row: Row, equation: str) -> bool:
-    """Say whether equation 1 is in the range that the paper prints."""
-    least, most = _PRINTED[row["kind"]]
-    return least <= _power(row[equation]) <= most

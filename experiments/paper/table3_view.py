@@ -9,22 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.frame import (
-    Item,
-    Row,
-    Rows,
-    Verdict,
-    at_least,
-    everywhere,
-    grouped,
-    pivot,
-    read_rows,
-    select,
-    unique,
-)
+from experiments.paper.frame import Item
+from experiments.paper.ledger import ARENA_COLUMNS
 from experiments.paper.printed import MARL, PAPERS
-from experiments.paper.ratios import shown_ratio
-from experiments.stats import stratified_interval
+from experiments.paper.ratios import Ratio
+from experiments.paper.reach import interval
+from experiments.paper.rows import Row, Rows, grouped, pivot, read_rows, select
+from experiments.paper.verdicts import Verdict, at_least, everywhere
 
 OWN = "marl_paper"
 """The item, and the mapper, that the paper's own agents are."""
@@ -32,34 +23,29 @@ OWN = "marl_paper"
 _MISPRINT = 0.01
 _LEVEL = 0.01
 _FEWER = 30
-_RESNET18_TWIN = {
-    "model": "exact",
-    "hardware": "paper",
-    "layer": "resnet50_l2",
-    "objective": "latency",
-}
+_RESNET18_TWIN = dict(zip(ARENA_COLUMNS, ("exact", "paper", "resnet50_l2", "latency"), strict=True))
 """The reporting cell with the shape of resnet18_l2."""
 _RESNET18_LOWER = 1.5
 
 
 def view(item: Item, results: Path) -> dict[str, Any]:
-    """Return what the template shows.
-
-    Raises:
-        RecordError: a file cannot be read.
-    """
+    """Return what the template shows."""
     files = {name: item.rows(results, f"{name}.csv") for name in _FILES}
     for name in _SHARED:
         if (path := results / OWN / f"{name}.csv").exists():
+            rows = read_rows(path)
             files[name] += [
-                r for r in read_rows(path) if OWN in (r.get("mapper"), r.get("against"))
+                each for each in rows if OWN in (each.get("mapper"), each.get("against"))
             ]
     networks, ratios, arrivals, leads, cells, fewer = files.values()
     label = _labels(cells)
     whole = select(networks, model="exact", layer="")
     printed = [row for row in whole if row["printed"]]
     sums = [row for row in printed if row["ratio"]]
-    soon = [r for r in select(ratios, group="exact") if r["mapper"] in PAPERS and r["of"] != "0"]
+    ahead = [Ratio.of(row).worse for row in sums]
+    margins = list(map(_reaches, sums))
+    compared = [row for row in ratios if row["of"] != "0"]
+    soon = [Ratio.of(r).worse for r in select(compared, group="exact") if r["mapper"] in PAPERS]
     near = [
         {**row, "percent": f"{row['percent']} %"}
         for row in arrivals
@@ -71,30 +57,28 @@ def view(item: Item, results: Path) -> dict[str, Any]:
         "ratios": [
             (
                 f"{group} ({rows[0]['cells']} cells)",
-                pivot(
-                    "mapper", [r for r in rows if r["of"] != "0"], ("samples",), shown_ratio, label
-                ),
+                pivot("mapper", rows, ("samples",), Ratio.of, label),
             )
-            for (group,), rows in grouped(ratios, "group")
+            for (group,), rows in grouped(compared, "group").items()
         ],
         "arrivals": pivot("mapper", near, ("group", "percent"), _arrival, label),
         "leads": pivot("against", leads, ("samples",), "{0[yes]} of {0[counted]}".format, label),
         "seeds": max((int(row["seeds"]) for row in cells), default=0),
         "misprints": [row for row in printed if _is_misprint(row)],
         "sums": len(sums),
-        "ahead": sum(_ahead(row) is True for row in sums),
-        "not_ahead": sorted({row["mapper"] for row in sums if not _ahead(row)}),
+        "ahead": ahead.count(True),
+        "not_ahead": sorted({row["mapper"] for row in sums if not Ratio.of(row).worse}),
         "level": sum(abs(math.log(float(row["ratio"]))) <= _LEVEL for row in sums),
-        "reached": sum(_reaches(row) is True for row in sums),
+        "reached": margins.count(True),
         "largest": max((float(row["ratio"]) for row in sums), default=None),
-        "soon": (sum(_ahead(row) is True for row in soon), len(soon)),
+        "soon": (soon.count(True), len(soon)),
         "own": own,
         "fewer": _fewer(fewer),
         "resnet18": resnet18,
         "verdicts": {
-            "ahead": everywhere(map(_ahead, sums)),
-            "margins": everywhere(map(_reaches, sums)),
-            "budgets": _budgets(everywhere(map(_ahead, soon)), own),
+            "ahead": everywhere(ahead),
+            "margins": everywhere(margins),
+            "budgets": _budgets(everywhere(soon), own),
             "fewer": at_least(*_median_interval(_times(fewer, "ppo")), _FEWER),
             "resnet18": resnet18["verdict"] if resnet18 else None,
         },
@@ -128,7 +112,7 @@ def _labels(cells: Rows) -> Callable[[Row], str]:
 
 def _beside_printed(row: Row) -> str:
     paper = f" (paper: {float(row['recomputed']):.2f})" if row["recomputed"] else ""
-    return shown_ratio(row) + paper
+    return f"{Ratio.of(row)}{paper}"
 
 
 def _arrival(row: Row) -> str:
@@ -143,23 +127,9 @@ def _is_misprint(row: Row) -> bool:
 # --- Claims -------------------------------------------------------------------------------------
 
 
-def _interval(row: Row) -> tuple[float, float]:
-    """Return the interval of a ratio; with one seed it is everything."""
-    return float(row["low"] or 0), float(row["high"] or math.inf)
-
-
-def _ahead(row: Row) -> bool | None:
-    """Say whether MARL is ahead: the whole interval is above 1, or only MARL finds anything."""
-    low, high = _interval(row)
-    without, alone = row["without"] != "0", row["alone"] != "0"
-    if (low > 1 or (without and not row["ratio"])) and not alone:
-        return True
-    behind = high < 1 or (alone and not row["ratio"])
-    return False if behind and not without else None
-
-
 def _reaches(row: Row) -> bool | None:
-    return at_least(*_interval(row), float(row["recomputed"]))
+    ratio = Ratio.of(row)
+    return at_least(ratio.low, ratio.high, float(row["recomputed"]))
 
 
 def _own_agents(ratios: Rows) -> tuple[int, int, int]:
@@ -169,12 +139,15 @@ def _own_agents(ratios: Rows) -> tuple[int, int, int]:
         Numbers of comparisons in which they cost less, more, and of all, on ``paper`` hardware,
         where every mapper finds valid mappings. Two differ if their intervals do not overlap.
     """
-    here = [row for row in ratios if row["group"] == "exact, paper" and row["ratio"]]
-    own = {row["samples"]: _interval(row) for row in here if row["mapper"] == OWN}
-    rivals = [row for row in here if row["mapper"] in PAPERS and row["samples"] in own]
-    better = sum(own[row["samples"]][1] < _interval(row)[0] for row in rivals)
-    worse = sum(_interval(row)[1] < own[row["samples"]][0] for row in rivals)
-    return better, worse, len(rivals)
+    own, rivals = {}, []
+    for row in select(ratios, group="exact, paper"):
+        if row["ratio"] and row["mapper"] == OWN:
+            own[row["samples"]] = Ratio.of(row)
+        elif row["ratio"] and row["mapper"] in PAPERS:
+            rivals.append((row["samples"], Ratio.of(row)))
+    pairs = [(own[samples], rival) for samples, rival in rivals if samples in own]
+    better = sum(ours.high < rival.low for ours, rival in pairs)
+    return better, sum(rival.high < ours.low for ours, rival in pairs), len(pairs)
 
 
 def _budgets(marl: bool | None, own: tuple[int, int, int]) -> Verdict:
@@ -198,7 +171,8 @@ def _fewer(rows: Rows) -> dict[str, Any]:
         "ppo": _median(times),
         "box": _median(_times(rows, "ppo_box")),
         "hardware": {
-            name: _median(_times(rows, "ppo", name)) for name in unique(r["hardware"] for r in rows)
+            name: _median(_times(rows, "ppo", name))
+            for name in dict.fromkeys(r["hardware"] for r in rows)
         },
         "interval": "{:.1f} to {:.1f}".format(*_median_interval(times)),
         "cells": len(times),
@@ -212,10 +186,7 @@ def _median(times: Sequence[float]) -> str:
 
 def _median_interval(times: Sequence[float]) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of a median over cells; of one cell it is everything."""
-    if len(times) < 2:
-        return 0.0, math.inf
-    low, high = stratified_interval([np.array(times)], lambda drawn: np.median(drawn[0], axis=0))
-    return float(low), float(high)
+    return interval([np.array(times)], lambda drawn: np.median(drawn[0], axis=0))
 
 
 def _resnet18(cells: Rows, fewer: Rows) -> dict[str, Any] | None:

@@ -36,7 +36,13 @@ def find_layer(text: str) -> Layer:
         return _pick(read_gamma_csv(match["path"]), text, match["row"])
     if ":" in text:
         return parse_layer(text)
-    return _find_in_zoo(text)
+    zoo = {layer.name: layer for layer in all_layers()}
+    if text not in zoo:
+        raise LayerError(
+            f"unknown layer {quoted(text)}: {close_matches(text.lower(), zoo)}allowed: a name "
+            "shown by `python -m experiments.run --list-layers`, FILE.csv:ROW, or " + EXAMPLES
+        )
+    return zoo[text]
 
 
 def _pick(layers: Sequence[Layer], text: str, row: str | None) -> Layer:
@@ -46,14 +52,3 @@ def _pick(layers: Sequence[Layer], text: str, row: str | None) -> Layer:
     if row not in rows:
         raise LayerError(f"{text!r} names no row; allowed: FILE.csv:0 to FILE.csv:{len(rows) - 1}")
     return rows[row]
-
-
-def _find_in_zoo(name: str) -> Layer:
-    zoo = {layer.name: layer for layer in all_layers()}
-    if name not in zoo:
-        hint = close_matches(name.lower(), zoo)
-        raise LayerError(
-            f"unknown layer {quoted(name)}: {hint}allowed: a name shown by "
-            f"`python -m experiments.run --list-layers`, FILE.csv:ROW, or {EXAMPLES}"
-        )
-    return zoo[name]

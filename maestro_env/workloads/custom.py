@@ -11,7 +11,6 @@ from maestro_env.layer import DIMENSIONS, Layer
 EXAMPLES = "conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=1 or gemm:M=1,N=1000,K=512"
 
 _STRIDE = re.compile(r"(?P<y>[0-9]{1,10})(x(?P<x>[0-9]{1,10}))?")
-
 _BLANK_WITHIN = re.compile(r"[0-9]\s+[0-9]")
 
 
@@ -33,15 +32,11 @@ def parse_layer(text: str) -> Layer:
         raise LayerError(f"{error}; write a layer like {EXAMPLES}") from None
 
 
-def integer(text: str) -> int:
-    """Read a number.
-
-    Raises:
-        LayerError: the text is anything but digits 0 to 9.
-    """
+def integer(text: str, where: str = "") -> int:
+    """Read a number written in digits, or raise a ``LayerError`` that begins with ``where``."""
     number = plain_integer(text)
     if number is None:
-        raise LayerError(f"{quoted(text)} is not an integer of at most 18 digits 0 to 9")
+        raise LayerError(f"{where}{quoted(text)} is not an integer of at most 18 digits 0 to 9")
     return number
 
 
@@ -57,7 +52,9 @@ def _parse(text: str) -> Layer:
     if operator == "GEMM" and "stride" in values:
         raise LayerError(f"layer {quoted(text)}: only convolutions have a stride")
     stride = _stride(values.pop("stride", "1"))
-    extents = {name: _extent(name, value) for name, value in values.items()}
+    extents = {
+        name: integer(value, f"{quoted(f'{name}={value}')}: ") for name, value in values.items()
+    }
     return Layer(operator, extents, stride, name=text)
 
 
@@ -80,10 +77,3 @@ def _stride(value: str) -> tuple[int, int]:
             f"{quoted(f'stride={value}')} is not of the form stride=2 or stride=2x1 (Y x X)"
         )
     return int(match["y"]), int(match["x"] or match["y"])
-
-
-def _extent(name: str, value: str) -> int:
-    try:
-        return integer(value)
-    except LayerError as error:
-        raise LayerError(f"{quoted(f'{name}={value}')}: {error}") from None

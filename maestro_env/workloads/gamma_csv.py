@@ -8,8 +8,6 @@ out the padding; the reader does not add it.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 
@@ -22,14 +20,14 @@ _HEADERS = ("K,C,Y,X,R,S,T", "M,N,K,0,0,0,T", "O,I,0,0,0,0,T")
 _STRIDE = "stride"
 _MAX_CHARACTERS = 2**20
 
+# Type code -> operator and what the six extents are; 0 is a linear layer for one input row.
 _UNUSED = ""
-_TYPES: Mapping[int, tuple[str, tuple[str, ...]]] = {
+_TYPES = {
     0: ("GEMM", ("N", "K", _UNUSED, _UNUSED, _UNUSED, _UNUSED)),
     1: ("CONV", ("K", "C", "Y", "X", "R", "S")),
     2: ("DSCONV", (_UNUSED, "C", "Y", "X", "R", "S")),
     3: ("GEMM", ("M", "N", "K", _UNUSED, _UNUSED, _UNUSED)),
 }
-"""Type code -> operator and what the six extents are; 0 is a linear layer for one input row."""
 
 
 def read_gamma_csv(path: str | Path) -> tuple[Layer, ...]:
@@ -43,12 +41,13 @@ def read_gamma_csv(path: str | Path) -> tuple[Layer, ...]:
     if len(lines) < 2:
         raise LayerError(f"{str(path)!r}: no layers; write a header, then one row per layer")
     (number, header), *rows = lines
-    with _located(path, number):
+    layers: list[Layer] = []
+    try:
         _check_header(header)
-    layers = []
-    for index, (number, cells) in enumerate(rows):
-        with _located(path, number):
-            layers.append(_layer(cells, len(header), f"{path.stem}_l{index}"))
+        for number, cells in rows:  # noqa: B007 - the handler reads it
+            layers.append(_layer(cells, len(header), f"{path.stem}_l{len(layers)}"))
+    except LayerError as error:
+        raise LayerError(f"{str(path)!r}, line {number}: {error}") from None
     return tuple(layers)
 
 
@@ -63,14 +62,6 @@ def _read(path: Path) -> list[tuple[int, list[str]]]:
         raise LayerError(f"{str(path)!r} cannot be read as a CSV file: {reason}") from None
 
 
-@contextmanager
-def _located(path: Path, number: int) -> Iterator[None]:
-    try:
-        yield
-    except LayerError as error:
-        raise LayerError(f"{str(path)!r}, line {number}: {error}") from None
-
-
 def _check_header(header: list[str]) -> None:
     columns = header[:-1] if header[-1] == _STRIDE else header
     if ",".join(columns) not in _HEADERS:
@@ -80,28 +71,21 @@ def _check_header(header: list[str]) -> None:
         )
 
 
-def _layer(cells: Sequence[str], width: int, name: str) -> Layer:
+def _layer(cells: list[str], width: int, name: str) -> Layer:
     if len(cells) != width:
         raise LayerError(f"{len(cells)} cells, but the header has {width} columns")
     numbers = [integer(cell) for cell in cells]
-    extents, code, stride = numbers[:6], numbers[6], numbers[7] if width > 7 else 1
+    numbers, code, stride = numbers[:6], numbers[6], numbers[7] if width > 7 else 1
     if code not in _TYPES:
         allowed = ", ".join(f"{code} ({operator})" for code, (operator, _) in _TYPES.items())
         raise LayerError(f"unknown type code T = {code}; allowed: {allowed}")
     operator, names = _TYPES[code]
-    named = _named(names, extents)
-    if operator == "GEMM":
-        named = {"M": 1, **named}
-    return Layer(operator, named, (stride, stride), name)
-
-
-def _named(names: Sequence[str], extents: Sequence[int]) -> dict[str, int]:
-    named: dict[str, int] = {}
-    for position, (name, extent) in enumerate(zip(names, extents, strict=True), start=1):
-        if name != _UNUSED:
-            named[name] = extent
+    extents = {"M": 1} if operator == "GEMM" else {}
+    for position, (dim, extent) in enumerate(zip(names, numbers, strict=True), start=1):
+        if dim != _UNUSED:
+            extents[dim] = extent
         elif extent != 1:
             raise LayerError(
                 f"cell {position} is {extent}, but this type has no use for it; write 1"
             )
-    return named
+    return Layer(operator, extents, (stride, stride), name)

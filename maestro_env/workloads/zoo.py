@@ -28,51 +28,43 @@ class _Network:
         self._model = model
 
     def conv(self, outputs: int, window: int, stride: int = 1, padding: int | None = None) -> None:
-        """Append a convolution; unless told otherwise, it is padded by half its window."""
-        padding = window // 2 if padding is None else padding
         self._slide("CONV", {"K": outputs, "C": self.shape[0]}, window, stride, padding)
         self.shape = (outputs, self.shape[1])
 
     def depthwise(self, window: int, stride: int) -> None:
-        """Append a depthwise convolution, padded by half its window."""
-        self._slide("DSCONV", {"C": self.shape[0]}, window, stride, window // 2)
+        self._slide("DSCONV", {"C": self.shape[0]}, window, stride, None)
 
     def max_pool(self, window: int, padding: int = 0) -> None:
         """Halve the feature map."""
-        channels, size = self.shape
-        self.shape = (channels, _outputs(size + 2 * padding, window, stride=2))
+        self.shape = (self.shape[0], (self.shape[1] + 2 * padding - window) // 2 + 1)
 
     def average_pool(self) -> None:
         """Average the whole feature map, channel by channel."""
         self.shape = (self.shape[0], 1)
 
-    def linear(self, outputs: int) -> None:
-        """Append a linear layer over the flattened feature map."""
-        channels, size = self.shape
-        self.gemm(1, outputs, channels * size * size)
-        self.shape = (outputs, 1)
+    def linear(self, *widths: int) -> None:
+        """Append linear layers; the first one reads the flattened feature map."""
+        for outputs in widths:
+            channels, size = self.shape
+            self.gemm(1, outputs, channels * size * size)
+            self.shape = (outputs, 1)
 
     def gemm(self, rows: int, outputs: int, inputs: int, count: int = 1) -> None:
-        """Append a matrix product."""
-        self._append("GEMM", {"M": rows, "N": outputs, "K": inputs}, count=count)
+        self._append("GEMM", {"M": rows, "N": outputs, "K": inputs}, 1, count)
 
     def _slide(
-        self, operator: str, channels: Mapping[str, int], window: int, stride: int, padding: int
+        self, operator: str, channels: dict[str, int], window: int, stride: int, padding: int | None
     ) -> None:
-        padded = self.shape[1] + 2 * padding
-        extents = {**channels, "Y": padded, "X": padded, "R": window, "S": window}
-        self._append(operator, extents, stride=stride)
-        self.shape = (self.shape[0], _outputs(padded, window, stride))
+        """Append a convolution; unless told otherwise, it is padded by half its window."""
+        padded = self.shape[1] + 2 * (window // 2 if padding is None else padding)
+        self._append(
+            operator, {**channels, "Y": padded, "X": padded, "R": window, "S": window}, stride
+        )
+        self.shape = (self.shape[0], (padded - window) // stride + 1)
 
-    def _append(
-        self, operator: str, extents: Mapping[str, int], stride: int = 1, count: int = 1
-    ) -> None:
+    def _append(self, operator: str, extents: dict[str, int], stride: int, count: int = 1) -> None:
         name = f"{self._model}_l{len(self.layers)}"
         self.layers.append(Layer(operator, extents, (stride, stride), name, count))
-
-
-def _outputs(padded: int, window: int, stride: int) -> int:
-    return (padded - window) // stride + 1
 
 
 def _alexnet(net: _Network) -> None:
@@ -87,8 +79,7 @@ def _alexnet(net: _Network) -> None:
     for outputs in (384, 256, 256):
         net.conv(outputs, 3)
     net.max_pool(3)
-    for outputs in (4096, 4096, _CLASSES):
-        net.linear(outputs)
+    net.linear(4096, 4096, _CLASSES)
 
 
 def _vgg16(net: _Network) -> None:
@@ -100,23 +91,14 @@ def _vgg16(net: _Network) -> None:
         for _ in range(repeats):
             net.conv(outputs, 3)
         net.max_pool(2)
-    for outputs in (4096, 4096, _CLASSES):
-        net.linear(outputs)
+    net.linear(4096, 4096, _CLASSES)
 
 
-_Block = Callable[[_Network, int, int], None]
-
-
-def _basic_block(net: _Network, width: int, stride: int) -> None:
-    net.conv(width, 3, stride)
-    net.conv(width, 3)
-
-
-def _bottleneck(net: _Network, width: int, stride: int) -> None:
-    # torchvision strides the 3x3 convolution; the paper strides the first 1x1.
-    net.conv(width, 1)
-    net.conv(width, 3, stride)
-    net.conv(4 * width, 1)
+# The convolutions of a block: multiple of its width, window, and whether it takes the stride.
+_Block = tuple[tuple[int, int, bool], ...]
+_BASIC: _Block = ((1, 3, True), (1, 3, False))
+# torchvision strides the 3x3 convolution; the paper strides the first 1x1.
+_BOTTLENECK: _Block = ((1, 1, False), (1, 3, True), (4, 1, False))
 
 
 def _resnet(net: _Network, block: _Block, depths: tuple[int, ...]) -> None:
@@ -125,15 +107,15 @@ def _resnet(net: _Network, block: _Block, depths: tuple[int, ...]) -> None:
     net.max_pool(3, padding=1)
     for stage, depth in enumerate(depths):
         for index in range(depth):
-            stride = 2 if stage > 0 and index == 0 else 1
-            _residual(net, block, 64 * 2**stage, stride)
+            _residual(net, block, 64 * 2**stage, 2 if stage > 0 and index == 0 else 1)
     net.average_pool()
     net.linear(_CLASSES)
 
 
 def _residual(net: _Network, block: _Block, width: int, stride: int) -> None:
     entry = net.shape
-    block(net, width, stride)
+    for multiple, window, strided in block:
+        net.conv(multiple * width, window, stride if strided else 1)
     if net.shape != entry:
         outputs = net.shape[0]
         # The shortcut starts where the block started and ends where it ended.
@@ -141,30 +123,30 @@ def _residual(net: _Network, block: _Block, width: int, stride: int) -> None:
         net.conv(outputs, 1, stride)
 
 
+# Expansion t, channels c, repeats n, stride s.
+_MOBILENETV2 = (
+    (1, 16, 1, 1),
+    (6, 24, 2, 2),
+    (6, 32, 3, 2),
+    (6, 64, 4, 2),
+    (6, 96, 3, 1),
+    (6, 160, 3, 2),
+    (6, 320, 1, 1),
+)
+
+
 def _mobilenetv2(net: _Network) -> None:
-    """Sandler et al. (arXiv:1801.04381), table 2: expansion t, channels c, repeats n, stride s."""
+    """Sandler et al. (arXiv:1801.04381), table 2."""
     net.conv(32, 3, stride=2)
-    for t, c, n, s in (
-        (1, 16, 1, 1),
-        (6, 24, 2, 2),
-        (6, 32, 3, 2),
-        (6, 64, 4, 2),
-        (6, 96, 3, 1),
-        (6, 160, 3, 2),
-        (6, 320, 1, 1),
-    ):
+    for t, c, n, s in _MOBILENETV2:
         for index in range(n):
-            _inverted_residual(net, t, c, s if index == 0 else 1)
+            if t > 1:
+                net.conv(t * net.shape[0], 1)
+            net.depthwise(3, s if index == 0 else 1)
+            net.conv(c, 1)
     net.conv(1280, 1)
     net.average_pool()
     net.linear(_CLASSES)
-
-
-def _inverted_residual(net: _Network, expansion: int, outputs: int, stride: int) -> None:
-    if expansion > 1:
-        net.conv(expansion * net.shape[0], 1)
-    net.depthwise(3, stride)
-    net.conv(outputs, 1)
 
 
 def _transformer_layer(net: _Network, tokens: int) -> None:
@@ -184,8 +166,8 @@ def _transformer_layer(net: _Network, tokens: int) -> None:
 
 _WRITERS: Mapping[str, Callable[[_Network], None]] = {
     "mobilenetv2": _mobilenetv2,
-    "resnet18": partial(_resnet, block=_basic_block, depths=(2, 2, 2, 2)),
-    "resnet50": partial(_resnet, block=_bottleneck, depths=(3, 4, 6, 3)),
+    "resnet18": partial(_resnet, block=_BASIC, depths=(2, 2, 2, 2)),
+    "resnet50": partial(_resnet, block=_BOTTLENECK, depths=(3, 4, 6, 3)),
     "vgg16": _vgg16,
     "alexnet": _alexnet,
     "gpt2": partial(_transformer_layer, tokens=1024),
@@ -196,10 +178,7 @@ _WRITERS: Mapping[str, Callable[[_Network], None]] = {
 @cache
 def models() -> Mapping[str, tuple[Layer, ...]]:
     """Return the layers of every network, in the order in which they are executed."""
-    return MappingProxyType({model: _layers(model) for model in _WRITERS})
-
-
-def _layers(model: str) -> tuple[Layer, ...]:
-    net = _Network(model)
-    _WRITERS[model](net)
-    return tuple(net.layers)
+    networks = {model: _Network(model) for model in _WRITERS}
+    for model, write in _WRITERS.items():
+        write(networks[model])
+    return MappingProxyType({model: tuple(net.layers) for model, net in networks.items()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mappers.agents.heads import Floats, Integers
+from mappers.arrays import Floats, Integers
 
 
 class Elites:
@@ -12,10 +12,6 @@ class Elites:
 
     Which samples are kept depends only on their values, which all agents see. So each agent can
     store its own parameters of them, and the parts fit together without communication.
-
-    Args:
-        capacity: most samples kept.
-        parameters: D of a sample.
     """
 
     def __init__(self, capacity: int, parameters: int) -> None:

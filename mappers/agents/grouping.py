@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clustering import AgentGroups, ClusteringError, Samples, SamplesError, cluster
 from clustering.controls import random_groups, reversed_groups
-from maestro_env.errors import MaestroEnvError, UnknownNameError
+from maestro_env.errors import MaestroEnvError
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.reading import read_text
+
+if TYPE_CHECKING:
+    from mappers.marl import MarlConfig
+from mappers.arrays import Floats
 
 GROUPINGS = ("clustered", "reversed", "random")
 """How parameters are grouped: dependent ones together, dependent ones apart, or at random."""
@@ -27,36 +31,23 @@ class AgentsError(MaestroEnvError, ValueError):
 
 
 def group_parameters(
-    evaluator: Evaluator,
-    rng: np.random.Generator,
-    *,
-    agents: int,
-    grouping: str,
-    warm_up: int,
-    measure: str,
-    linkage: str,
+    config: MarlConfig, evaluator: Evaluator, rng: np.random.Generator
 ) -> AgentGroups:
     """Assign every parameter of a space to an agent.
 
     Groups are also random if the warm-up has too few valid samples to learn from.
 
     Args:
+        config: how many agents, and how they are learnt; ``grouping`` has no effect on one agent or
+            one per parameter.
         evaluator: of a search that has not begun; it is charged with the warm-up.
         rng: the only source of randomness.
-        agents: how many; 0 for one per parameter.
-        grouping: a name of ``GROUPINGS``; without effect on one agent or one per parameter.
-        warm_up: random samples that ``clustered`` and ``reversed`` groups are learnt from.
-        measure: a name of ``clustering.MEASURES``.
-        linkage: a name of ``clustering.LINKAGES``.
 
     Raises:
         AgentsError: more agents than parameters.
-        UnknownNameError: no such grouping.
     """
+    agents, grouping, names = config.agents, config.grouping, _names(evaluator.space)
     require_agents(agents, evaluator.space, least=0)
-    if grouping not in GROUPINGS:
-        raise UnknownNameError("grouping", grouping, GROUPINGS)
-    names = _names(evaluator.space)
     if agents in (0, len(names)):
         return AgentGroups.one_per_parameter(names)
     if agents == 1:
@@ -64,8 +55,8 @@ def group_parameters(
     if grouping == "random":
         return random_groups(names, agents, rng)
     try:
-        samples = _warm_up_samples(evaluator, warm_up, rng)
-        learnt = cluster(samples, agents, measure=measure, linkage=linkage)
+        samples = _warm_up_samples(evaluator, config.warm_up, rng)
+        learnt = cluster(samples, agents, measure=config.measure, linkage=config.linkage)
     except SamplesError:
         return random_groups(names, agents, rng)
     if grouping == "reversed":
@@ -116,7 +107,7 @@ def require_agents(agents: int, space: MapSpace, least: int = 1) -> None:
         )
 
 
-def samples_of(space: MapSpace, points: Points, values: NDArray[np.float64]) -> Samples:
+def samples_of(space: MapSpace, points: Points, values: Floats) -> Samples:
     """Return evaluated points as samples with the reward least value / value, so the best has 1.
 
     Args:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from maestro_env.episode import Observations
 from maestro_env.errors import MissingExtraError
-from mappers.agents.heads import Floats, Heads, Integers
-from mappers.agents.team import MOST_CHANGE, Learning, normalised
+from mappers.agents.heads import Heads
+from mappers.agents.team import MOST_CHANGE, Agents, normalised
+from mappers.arrays import Floats, Integers
+
+if TYPE_CHECKING:
+    from mappers.marl import MarlConfig
 
 try:
     import torch
@@ -22,43 +28,38 @@ _HIDDEN = 64
 _OUTPUT_SCALE = 0.01
 
 
-class NetworkAgents:
-    """Agents (``Agents``) that observe the last mapping's latency, power, energy and area.
+class NetworkAgents(Agents):
+    """Agents that observe the last mapping's latency, power, energy and area.
 
     Each has two hidden layers of 64 tanh units for its policy and two more for its critic; the
     advantage is the reward minus the critic's value. The logits of its heads are their fixed start
     plus the outputs of the policy network.
 
     Args:
-        heads: of all parameters.
-        agents: int64[D], the agent that owns each parameter, from 0 on.
-        learning: of every agent.
+        heads, agents, config, bias: as of all agents.
         rng: draws the first weights.
         dtype: of weights and arithmetic.
-        bias: float64[L], the start of the logits; None for the heads' own.
     """
 
     def __init__(
         self,
         heads: Heads,
         agents: Integers,
-        learning: Learning,
+        config: MarlConfig,
+        bias: Floats,
         rng: np.random.Generator,
         dtype: torch.dtype = torch.float32,
-        bias: Floats | None = None,
     ) -> None:
-        self._agents = agents
-        self._learning = learning
-        self._counts = heads.counts.tolist()
-        first = torch.as_tensor(heads.bias if bias is None else bias, dtype=dtype)
-        self._bias = torch.split(first, self._counts)
-        self._policy = _hidden_layers(int(agents.max()) + 1, rng, dtype)
-        self._critic = _hidden_layers(int(agents.max()) + 1, rng, dtype)
-        self._heads = [_outputs((_HIDDEN, count), rng, dtype) for count in self._counts]
-        self._value = _outputs((int(agents.max()) + 1, _HIDDEN, 1), rng, dtype)
-        weights = [*self._policy, *self._critic, *self._heads, self._value]
-        self._optimiser = torch.optim.Adam(weights, learning.rate, foreach=True)
+        super().__init__(heads, agents, config, bias)
         self._dtype = dtype
+        self._starts = self._split(bias)
+        number = int(agents.max()) + 1
+        self._policy = _hidden_layers(number, rng, dtype)
+        self._critic = _hidden_layers(number, rng, dtype)
+        self._outputs = [_outputs((_HIDDEN, count), rng, dtype) for count in heads.counts]
+        self._value = _outputs((number, _HIDDEN, 1), rng, dtype)
+        weights = [*self._policy, *self._critic, *self._outputs, self._value]
+        self._optimiser = torch.optim.Adam(weights, config.rate, foreach=True)
         self._seen = torch.empty(0)
         self._drawn_from: list[Tensor] = []
 
@@ -71,28 +72,37 @@ class NetworkAgents:
 
     @one_thread()
     def learn(self, actions: Integers, rewards: Floats, best: Integers) -> None:
-        taken, imitated = torch.as_tensor(actions), self._frequencies(best)
+        clip, taken = self._config.clip, torch.as_tensor(actions)
+        imitated = self._imitated(best)
         returns = torch.as_tensor(rewards, dtype=self._dtype)
         policies, values = self._drawn_from, self._values()
         before = self._of_agents(_chosen(policies, taken)).detach()
         errors = rewards[:, np.newaxis] - values.detach().numpy()
         advantages = torch.as_tensor(normalised(errors)).to(self._dtype)
-        for epoch in range(self._learning.epochs):
+        for epoch in range(self._config.epochs):
             if epoch:
                 policies, values = self._log_probabilities(), self._values()
             change = self._of_agents(_chosen(policies, taken)) - before
             ratio = change.clamp(max=MOST_CHANGE).exp()
-            loss = -self._surrogate(ratio, advantages) - self._bonuses(policies, imitated)
+            clipped = ratio.clamp(1 - clip, 1 + clip)
+            surrogate = torch.minimum(ratio * advantages, clipped * advantages).mean(dim=0).sum()
+            loss = -surrogate - self._bonuses(policies, imitated)
             loss = loss + 0.5 * ((values - returns[:, None]) ** 2).mean(dim=0).sum()
             self._optimiser.zero_grad()
             torch.autograd.backward(loss)
             self._optimiser.step()
 
+    def _split(self, of_logits: Floats) -> tuple[Tensor, ...]:
+        """Split float64[L] into a tensor for each head."""
+        return torch.split(
+            torch.as_tensor(of_logits, dtype=self._dtype), self._heads.counts.tolist()
+        )
+
     def _log_probabilities(self) -> list[Tensor]:
         """Return every head's policy for the observations seen last, D tensors [N, choices]."""
         hidden = _forward(self._policy, self._seen)
-        made = zip(self._agents, self._heads, self._bias, strict=True)
-        return [torch.log_softmax(bias + hidden[i] @ head, dim=1) for i, head, bias in made]
+        made = zip(self._agents, self._outputs, self._starts, strict=True)
+        return [torch.log_softmax(bias + hidden[i] @ out, dim=1) for i, out, bias in made]
 
     def _values(self) -> Tensor:
         """Return every critic's value of the observations seen last, [N, B]."""
@@ -103,31 +113,17 @@ class NetworkAgents:
         sums = of_heads.new_zeros(len(of_heads), int(self._agents.max()) + 1)
         return sums.index_add(1, torch.as_tensor(self._agents), of_heads)
 
-    def _surrogate(self, ratio: Tensor, advantages: Tensor) -> Tensor:
-        """Return the sum over agents of the clipped surrogate of [N, B] ratios."""
-        clip = self._learning.clip
-        clipped = ratio.clamp(1 - clip, 1 + clip)
-        return torch.minimum(ratio * advantages, clipped * advantages).mean(dim=0).sum()
-
-    def _bonuses(self, policies: list[Tensor], imitated: list[Tensor] | None) -> Tensor:
-        """Return the sum over heads of weighted entropy and, if any, imitation."""
+    def _bonuses(self, policies: list[Tensor], imitated: Floats | None) -> Tensor:
+        """Return the sum over heads of weighted entropy and, if any is imitated, imitation."""
         bonus = torch.zeros((), dtype=self._dtype)
-        if self._learning.entropy:
+        if self._config.entropy:
             entropies = [-(each.exp() * each).sum(dim=1).mean() for each in policies]
-            bonus = self._learning.entropy * torch.stack(entropies).sum()
-        if imitated is None:
-            return bonus
-        for policy, frequencies in zip(policies, imitated, strict=True):
-            bonus = bonus + self._learning.imitation * (frequencies * policy.mean(dim=0)).sum()
+            bonus = self._config.entropy * torch.stack(entropies).sum()
+        if imitated is not None:
+            for policy, frequencies in zip(policies, self._split(imitated), strict=True):
+                pull = (frequencies * policy.mean(dim=0)).sum()
+                bonus = bonus + self._config.imitation * pull
         return bonus
-
-    def _frequencies(self, best: Integers) -> list[Tensor] | None:
-        """Return how often each choice is among the best samples; None if none is imitated."""
-        if not len(best) or not self._learning.imitation:
-            return None
-        columns = zip(best.T, self._counts, strict=True)
-        counted = (np.bincount(column, minlength=count) / len(best) for column, count in columns)
-        return [torch.as_tensor(each, dtype=self._dtype) for each in counted]
 
 
 def _hidden_layers(agents: int, rng: np.random.Generator, dtype: torch.dtype) -> list[Tensor]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from maestro_env.episode import Observations
-from mappers.agents.heads import Floats, Heads, Integers
-from mappers.agents.team import MOST_CHANGE, Learning, normalised
+from mappers.agents.heads import Heads
+from mappers.agents.team import MOST_CHANGE, Agents, normalised
+from mappers.arrays import Floats, Integers
+
+if TYPE_CHECKING:
+    from mappers.marl import MarlConfig
 
 
 class Adam:
@@ -38,29 +44,18 @@ class Adam:
         self.weights += step
 
 
-class StatelessAgents:
-    """Agents (``Agents``) without observations: the best mapping does not depend on the last one.
+class StatelessAgents(Agents):
+    """Agents without observations: the best mapping does not depend on the last one.
 
     The logit of a choice is the sum of a fixed start, its own weight, and the weights of the
     features it shares with other choices (``Heads.features``).
-
-    Args:
-        heads: of all parameters.
-        agents: int64[D], the agent that owns each parameter, from 0 on.
-        learning: of every agent.
-        bias: float64[L], the start of the logits; None for the heads' own.
     """
 
-    def __init__(
-        self, heads: Heads, agents: Integers, learning: Learning, bias: Floats | None = None
-    ) -> None:
-        self._heads = heads
-        self._bias = heads.bias if bias is None else bias
-        self._learning = learning
-        self._agents = agents
+    def __init__(self, heads: Heads, agents: Integers, config: MarlConfig, bias: Floats) -> None:
+        super().__init__(heads, agents, config, bias)
         # 1 where an agent owns a head, [D, B]: the product with it sums over the heads of an agent.
         self._owns = (agents[:, np.newaxis] == np.arange(agents.max() + 1)).astype(np.float64)
-        self._optimiser = Adam(len(heads.bias) + heads.features.shape[1], learning.rate)
+        self._optimiser = Adam(len(heads.bias) + heads.features.shape[1], config.rate)
         self._drawn_from: Floats = np.empty(0)
 
     def draw(self, uniform: Floats, observations: Observations) -> Integers:
@@ -70,10 +65,10 @@ class StatelessAgents:
     def learn(self, actions: Integers, rewards: Floats, best: Integers) -> None:
         advantages = normalised(rewards)[:, np.newaxis]
         logits = actions + self._heads.starts
-        imitated = self._frequencies(best)
+        imitated = self._imitated(best)
         log_probabilities = self._drawn_from
         before = log_probabilities[logits] @ self._owns
-        for epoch in range(self._learning.epochs):
+        for epoch in range(self._config.epochs):
             if epoch:
                 log_probabilities = self._log_probabilities()
             change = log_probabilities[logits] @ self._owns - before
@@ -82,10 +77,10 @@ class StatelessAgents:
             drawn = np.bincount(logits.ravel(), pull.ravel(), len(probabilities))
             expected = probabilities * pull.sum(axis=0).repeat(self._heads.counts)
             gradient: Floats = drawn - expected
-            if self._learning.entropy:
+            if self._config.entropy:
                 gradient += self._entropy(log_probabilities, probabilities)
             if imitated is not None:
-                gradient += self._learning.imitation * (imitated - probabilities)
+                gradient += self._config.imitation * (imitated - probabilities)
             self._optimiser.ascend(np.concatenate([gradient, self._heads.members @ gradient]))
 
     def _log_probabilities(self) -> Floats:
@@ -102,15 +97,12 @@ class StatelessAgents:
     def _pull(self, change: Floats, advantages: Floats) -> Floats:
         """Return the clipped surrogate's gradient by every agent's log-probability, float64[N, B].
 
-        Args:
-            change: float64[N, B], logarithm of every agent's ratio.
-            advantages: float64[N, 1].
+        ``change`` is the logarithm of every agent's ratio, ``advantages`` is float64[N, 1].
         """
-        clip = self._learning.clip
+        clip = self._config.clip
         ratio = np.exp(np.minimum(change, MOST_CHANGE))
         free = np.where(advantages >= 0, ratio < 1 + clip, ratio > 1 - clip)
-        pull: Floats = advantages * ratio * free / len(free)
-        return pull
+        return advantages * ratio * free / len(free)
 
     def _entropy(self, log_probabilities: Floats, probabilities: Floats) -> Floats:
         """Return the gradient of the entropy bonus with respect to the logits, float64[L]."""
@@ -118,11 +110,4 @@ class StatelessAgents:
         surprise = probabilities * log_probabilities
         entropy = -np.add.reduceat(surprise, heads.starts)
         gradient: Floats = surprise + probabilities * entropy.repeat(heads.counts)
-        return -self._learning.entropy * gradient
-
-    def _frequencies(self, best: Integers) -> Floats | None:
-        """Return how often each choice is among the best samples, float64[L]; None without any."""
-        if not len(best) or not self._learning.imitation:
-            return None
-        taken = (best + self._heads.starts).ravel()
-        return np.bincount(taken, minlength=len(self._heads.bias)) / len(best)
+        return -self._config.entropy * gradient

@@ -1,46 +1,44 @@
-"""The interface of a team of agents: draw actions, learn from the shared reward."""
+"""What all teams of agents have in common: they draw actions and learn from the shared reward."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maestro_env.episode import Observations
-from mappers.agents.heads import Floats, Integers
+from mappers.agents.heads import Heads
+from mappers.arrays import Floats, Integers
+
+if TYPE_CHECKING:
+    from mappers.marl import MarlConfig
 
 MOST_CHANGE = 20.0
 """Largest logarithm of a ratio: ratios that PPO does not clip would overflow beyond it."""
 
 
-@dataclass(frozen=True)
-class Learning:
-    """How every agent learns.
-
-    Args:
-        epochs: gradient steps of an update.
-        rate: learning rate of Adam.
-        clip: PPO's bound on how far the probability ratio of an agent's action moves from 1.
-        entropy: weight of the entropy bonus.
-        imitation: weight of the pull towards the best samples.
-    """
-
-    epochs: int
-    rate: float
-    clip: float
-    entropy: float
-    imitation: float
-
-
-class Agents(Protocol):
+class Agents(ABC):
     """All agents of a search, each with its own heads, weights and optimiser.
 
     An agent's policy is the product of its heads. No agent's computation depends on the weights or
     actions of another. For speed, arrays and tensors hold all agents; every operation on them is
     elementwise, within a head, or within an agent.
+
+    Args:
+        heads: of all parameters.
+        agents: int64[D], the agent that owns each parameter, from 0 on.
+        config: how every agent learns.
+        bias: float64[L], the start of the logits.
     """
 
+    def __init__(self, heads: Heads, agents: Integers, config: MarlConfig, bias: Floats) -> None:
+        self._heads = heads
+        self._agents = agents
+        self._config = config
+        self._bias = bias
+
+    @abstractmethod
     def draw(self, uniform: Floats, observations: Observations) -> Integers:
         """Draw actions by inverting every head's distribution function.
 
@@ -52,6 +50,7 @@ class Agents(Protocol):
             int64[N, D], indices of logits within their heads.
         """
 
+    @abstractmethod
     def learn(self, actions: Integers, rewards: Floats, best: Integers) -> None:
         """Update every agent from the shared reward of the joint actions.
 
@@ -64,6 +63,13 @@ class Agents(Protocol):
             rewards: float64[N].
             best: int64[E, D], actions of the best samples so far; E may be 0.
         """
+
+    def _imitated(self, best: Integers) -> Floats | None:
+        """Return how often each choice is among the best samples, float64[L]; None if unwanted."""
+        if not len(best) or not self._config.imitation:
+            return None
+        taken = (best + self._heads.starts).ravel()
+        return np.bincount(taken, minlength=len(self._heads.owner)) / len(best)
 
 
 def normalised(advantages: Floats) -> Floats:

@@ -6,7 +6,7 @@ void size_buffers(const LoopNest& nest, const Tiling& tiling, Findings& findings
   Extents tile = nest.extent;
   for (int j = 0; j < tiling.levels; ++j) {
     const TiledLevel& level = tiling.level[j];
-    for (int i = 0; i < level.count; ++i) tile[level.order[i]] = level.tile[level.order[i]];
+    for (int d = 0; d < kLoops; ++d) tile[d] = std::min(tile[d], level.tile[d]);
     findings.buffer[j] = two_of(tile_words(nest, tile));
     findings.sharers[j] = 1;
     for (int below = j + 1; below < tiling.levels; ++below) {
@@ -18,10 +18,8 @@ void size_buffers(const LoopNest& nest, const Tiling& tiling, Findings& findings
 std::int64_t required_l2_bytes(const LoopNest& nest, const PerTensor& words, const Tiling& tiling) {
   const TiledLevel& top = tiling.level[0];
   Extents tile = nest.extent;
-  for (int i = 0; i < top.count; ++i) {
-    const LoopId id = top.order[i];
-    tile[id] = std::min(top.units_of(id) * top.tile[id], tile[id]);
-  }
+  for (int d = 0; d < kLoops; ++d) tile[d] = std::min(tile[d], top.tile[d]);
+  tile[top.spatial] = std::min(nest.extent[top.spatial], top.units * tile[top.spatial]);
   const TileWords array = tile_words(nest, tile);
   return std::min(2 * array.input, words[kInput]) + std::min(2 * array.filter, words[kFilter]) +
          std::min(2 * array.output, words[kOutput]);

@@ -55,6 +55,13 @@ inline Cut whole(std::int64_t extent) {
   return {extent, extent, 1, 1, extent, {extent, extent}, {1, 1}};
 }
 
+// What a loop contributes to a sum over movers: as the mover, outside it, inside it.
+template <typename Number>
+struct BasicFactor {
+  Number mover, outside, inside;
+};
+using Factor = BasicFactor<Count>;
+
 // Of a loop over all boxes of a level.
 template <typename Number>
 struct BasicSums {
@@ -80,6 +87,14 @@ struct BasicSums {
   GYM_INLINE Number moves() const { return steps - boxes; }
   // Units at work after a move, all of which were so before it.
   GYM_INLINE Number moved_units() const { return chunks - active_first; }
+
+  // Tiles along a loop of the tensor add up to it, and are new with every move.
+  GYM_INLINE BasicFactor<Number> own(Number extent) const { return {Number{}, extent, still}; }
+  // Others repeat it step by step, or unit by unit.
+  GYM_INLINE BasicFactor<Number> copies() const { return {moves(), steps, boxes}; }
+  GYM_INLINE BasicFactor<Number> copies_for_units() const {
+    return {moved_units(), chunks, active_last};
+  }
 };
 using Sums = BasicSums<Count>;
 

@@ -76,9 +76,9 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
   if (!tiler_.reads(space)) {
     return Model::evaluate(space, points, count, rows, statuses, detail);
   }
-  const auto at = [&](std::int64_t i) { return points + i * std::ssize(space.parameters); };
   const auto general = [&](std::int64_t i) {
-    const Status status = tile(space, at(i), detail);
+    const auto* point = points + i * std::ssize(space.parameters);
+    const Status status = tile(space, space.read(point), detail);
     if (status == Status::ok) this->count(detail, rows[i]);
     return status;
   };
@@ -88,9 +88,9 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     return;
   }
   const bool all = timer_.always_served() && (detail == Detail::rows || always_fits_);
-  const auto settle = [&](std::int64_t i) -> std::optional<Status> {
+  const auto settle = [&](std::int64_t i, const MapSpace::Chosen& chosen) -> std::optional<Status> {
     if (all) return std::nullopt;
-    const Status status = tile(space, at(i), detail);
+    const Status status = tile(space, chosen, detail);
     if (status != Status::ok) return status;
     if (timer_.may_never_wait(tiling_)) return std::nullopt;
     this->count(detail, rows[i]);
@@ -106,9 +106,9 @@ Status ExactModel::begin() {
   return checked_ ? Status::ok : Status::bad_layer;
 }
 
-Status ExactModel::tile(const MapSpace& space, const std::int32_t* point, Detail detail) {
+Status ExactModel::tile(const MapSpace& space, const MapSpace::Chosen& chosen, Detail detail) {
   Status status = begin();
-  if (status == Status::ok) status = tiler_.tile(space, point, hardware_.num_pes, tiling_);
+  if (status == Status::ok) status = tiler_.tile(space, chosen, hardware_.num_pes, tiling_);
   return status == Status::ok ? size(detail) : status;
 }
 

@@ -33,7 +33,7 @@ class ExactModel final : public Model {
  private:
   Status begin();
   // Of a space that the tiler reads.
-  Status tile(const MapSpace& space, const std::int32_t* point, Detail detail);
+  Status tile(const MapSpace& space, const MapSpace::Chosen& chosen, Detail detail);
   // Of the tiling. Counts are positive, so that all a row can lack is capacity.
   Status size(Detail detail);
   void count(Detail detail, Metrics& metrics);

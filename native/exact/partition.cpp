@@ -28,54 +28,83 @@ std::uint8_t Variants::add(std::int64_t extent, std::int64_t boxes) {
   return static_cast<std::uint8_t>(index);
 }
 
-Partition::Partition(const LoopNest& nest) : nest_(nest), loops_(real_loops(nest)) {
-  for (int d = 0; d < kLoops; ++d) leave_whole(static_cast<LoopId>(d));
+Partition::Tiles::Tiles(const Tiling& tiling, LoopId id) : levels(tiling.levels) {
+  for (int j = 0; j < levels; ++j) {
+    const TiledLevel& level = tiling.level[j];
+    size[j] = level.tile[id];
+    units[j] = level.units_of(id);
+  }
+}
+
+bool Partition::Tiles::operator==(const Tiles& other) const {
+  bool same = levels == other.levels;
+  for (int j = 0; same && j < levels; ++j) {
+    same = size[j] == other.size[j] && units[j] == other.units[j];
+  }
+  return same;
+}
+
+bool Partition::Tiles::whole() const {
+  bool cut = false;
+  for (int j = 0; j < levels; ++j) cut = cut || size[j] != TiledLevel::kUncut;
+  return !cut;
+}
+
+std::size_t Partition::Tiles::slot() const {
+  std::uint64_t hash = 0;
+  for (int j = 0; j < levels; ++j) {
+    hash = 31 * hash + static_cast<std::uint64_t>(size[j]);
+    hash = 31 * hash + static_cast<std::uint64_t>(units[j]);
+  }
+  return hash * 0x9e3779b97f4a7c15 >> (64 - kSlotBits);
+}
+
+void Partition::LoopCuts::cut(std::int64_t extent, const Tiles& tiles) {
+  variants[0].clear();
+  variants[0].add(extent, 1);
+  for (int j = 0; j < tiles.levels; ++j) {
+    const bool passes_on = j + 1 < tiles.levels;
+    if (passes_on) variants[j + 1].clear();
+    const bool uncut = tiles.size[j] == TiledLevel::kUncut;
+    Sums sum{};
+    for (Variant& each : variants[j]) {
+      each.cut = uncut ? whole(each.extent) : cut_loop(each.extent, tiles.size[j], tiles.units[j]);
+      sum.add(each.boxes, each.extent, each.cut);
+      if (passes_on) pass_on(each, variants[j + 1]);
+    }
+    sums[j] = sum;
+    factor[j] = {sum.own(extent), sum.copies(), sum.copies_for_units()};
+  }
+}
+
+Partition::Partition(const LoopNest& nest)
+    : nest_(nest), loops_(real_loops(nest)), kept_(loops_.size()) {
+  Tiling uncut;
+  uncut.levels = kMaxLevels;
+  for (TiledLevel& level : uncut.level) level.clear();
+  for (int d = 0; d < kLoops; ++d) {
+    const auto id = static_cast<LoopId>(d);
+    whole_[id].cut(nest.extent[id], Tiles(uncut, id));
+    cuts_[id] = &whole_[id];
+  }
 }
 
 void Partition::cut(const Tiling& tiling) {
+  Kept* kept = kept_.data();
   for (const LoopId id : loops_) {
-    bool cut = false;
-    for (int j = 0; j < tiling.levels; ++j) cut = cut || tiling.level[j].cuts(id);
-    if (cut) {
-      cut_loop(tiling, id);
-    } else if (!whole_[id]) {
-      leave_whole(id);
-    }
-  }
-}
-
-void Partition::cut_loop(const Tiling& tiling, LoopId id) {
-  whole_[id] = false;
-  table_[0][id].clear();
-  table_[0][id].add(nest_.extent[id], 1);
-  for (int j = 0; j < tiling.levels; ++j) {
-    const TiledLevel& level = tiling.level[j];
-    const bool passes_on = j + 1 < tiling.levels;
-    if (passes_on) table_[j + 1][id].clear();
-    Sums sums{};
-    for (Variant& each : table_[j][id]) {
-      if (level.cuts(id)) {
-        each.cut = exact::cut_loop(each.extent, level.tile[id], level.units_of(id));
-      } else {
-        each.cut = whole(each.extent);
+    const Tiles tiles(tiling, id);
+    if (tiles.whole()) {
+      cuts_[id] = &whole_[id];
+    } else {
+      const std::size_t slot = tiles.slot();
+      LoopCuts& cuts = kept->cuts[slot];
+      if (!(kept->tiles[slot] == tiles)) {
+        kept->tiles[slot] = tiles;
+        cuts.cut(nest_.extent[id], tiles);
       }
-      sums.add(each.boxes, each.extent, each.cut);
-      if (passes_on) pass_on(each, table_[j + 1][id]);
+      cuts_[id] = &cuts;
     }
-    sums_[j][id] = sums;
-  }
-}
-
-void Partition::leave_whole(LoopId id) {
-  whole_[id] = true;
-  for (int j = 0; j < kMaxLevels; ++j) {
-    Variants& variants = table_[j][id];
-    variants.clear();
-    variants.add(nest_.extent[id], 1);
-    variants.begin()->cut = whole(nest_.extent[id]);
-    variants.begin()->chunk = {0, 0};
-    sums_[j][id] = Sums{};
-    sums_[j][id].add(1, nest_.extent[id], variants.begin()->cut);
+    ++kept;
   }
 }
 

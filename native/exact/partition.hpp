@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "cut.hpp"
@@ -14,11 +15,10 @@ namespace gym::exact {
 
 // Boxes of a level that have one extent in a loop.
 struct Variant {
-  std::int64_t extent = 1;
-  std::int64_t boxes = 1;
-  Cut cut = whole(1);
+  std::int64_t extent, boxes;
+  Cut cut;
   // Which its chunks are among the variants of the next level: a whole tile, the last chunk.
-  std::array<std::uint8_t, 2> chunk{};
+  std::array<std::uint8_t, 2> chunk;
 };
 
 class Variants {
@@ -34,9 +34,12 @@ class Variants {
   std::uint8_t add(std::int64_t extent, std::int64_t boxes);
 
  private:
-  int count_ = 0;
+  int count_;
   std::array<Variant, 1 << (kMaxLevels - 1)> each_;
 };
+
+// What a loop is to words: it is the tensor's own, or repeats it step by step or unit by unit.
+enum class Share : std::uint8_t { own, copies, copies_for_units };
 
 class Partition {
  public:
@@ -44,18 +47,44 @@ class Partition {
 
   void cut(const Tiling& tiling);
 
-  const Variants& of(int level, LoopId id) const { return table_[level][id]; }
-  const Sums& sums(int level, LoopId id) const { return sums_[level][id]; }
+  const Variants& of(int level, LoopId id) const { return cuts_[id]->variants[level]; }
+  const Sums& sums(int level, LoopId id) const { return cuts_[id]->sums[level]; }
+  const Factor& factor(int level, LoopId id, Share share) const {
+    return cuts_[id]->factor[level][static_cast<std::size_t>(share)];
+  }
 
  private:
-  void cut_loop(const Tiling& tiling, LoopId id);
-  void leave_whole(LoopId id);
+  // All that cuts of a loop depend on.
+  struct Tiles {
+    int levels = 0;
+    std::array<std::int64_t, kMaxLevels> size, units;
+
+    Tiles() = default;
+    Tiles(const Tiling& tiling, LoopId id);
+    bool operator==(const Tiles& other) const;
+    bool whole() const;
+    std::size_t slot() const;
+  };
+  // By level.
+  struct LoopCuts {
+    std::array<Variants, kMaxLevels> variants;
+    std::array<Sums, kMaxLevels> sums;
+    std::array<std::array<Factor, 3>, kMaxLevels> factor;  // by share
+
+    void cut(std::int64_t extent, const Tiles& tiles);
+  };
+  // Searches come back to the same tiles, so that some cuts of a loop are kept.
+  static constexpr int kSlotBits = 5;
+  struct Kept {
+    std::array<Tiles, 1 << kSlotBits> tiles;
+    std::unique_ptr<LoopCuts[]> cuts = std::make_unique_for_overwrite<LoopCuts[]>(1 << kSlotBits);
+  };
 
   const LoopNest& nest_;
-  std::vector<LoopId> loops_;       // of more than one index: the others never change
-  std::array<bool, kLoops> whole_;  // at all levels, as it is in the tables
-  std::array<std::array<Variants, kLoops>, kMaxLevels> table_;
-  std::array<std::array<Sums, kLoops>, kMaxLevels> sums_;
+  std::vector<LoopId> loops_;           // of more than one index: the others are always whole
+  std::vector<Kept> kept_;              // of these
+  std::array<LoopCuts, kLoops> whole_;  // at all levels
+  std::array<const LoopCuts*, kLoops> cuts_;
 };
 
 }  // namespace gym::exact

@@ -103,9 +103,7 @@ Status Tiler::tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling,
       if (level->spatial != kLoops) return Status::bad_spatial;
       level->spatial = id;
     }
-    // A loop of one chunk cuts nothing.
-    if (*size < extent[id]) level->cut(id, *size);
-    extent[id] = *size;
+    level->cut(id, *size, extent[id]);
   }
   problem = -1;
   return Status::ok;
@@ -131,9 +129,8 @@ bool Tiler::leaves_windows(const MapSpace& space) const {
   return true;
 }
 
-Status Tiler::tile(const MapSpace& space, const std::int32_t* point, std::int64_t num_pes,
+Status Tiler::tile(const MapSpace& space, const MapSpace::Chosen& chosen, std::int64_t num_pes,
                    Tiling& tiling) const {
-  const MapSpace::Chosen chosen = space.read(point);
   if (chosen.cluster > num_pes) return Status::cluster_exceeds_pes;
   tiling.levels = 2;
   tiling.level[0].units = num_pes / chosen.cluster;
@@ -147,9 +144,7 @@ Status Tiler::tile(const MapSpace& space, const std::int32_t* point, std::int64_
     for (std::size_t i = 0; i < space.dims.size(); ++i) {
       const std::uint8_t d = (*from.order)[i];
       const LoopId id = loop_[space.dims[d]];
-      if (from.tile[d] >= extent[id]) continue;
-      level.cut(id, from.tile[d]);
-      extent[id] = from.tile[d];
+      level.cut(id, from.tile[d], extent[id]);
     }
   }
   return Status::ok;

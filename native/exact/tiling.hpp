@@ -30,9 +30,13 @@ struct TiledLevel {
     tile.fill(kUncut);
     spatial = kLoops;
   }
-  void cut(LoopId id, std::int64_t size) {
-    order[count++] = id;
-    tile[id] = size;
+  // A loop of one chunk is not cut. Without a branch, as it would not be foreseen.
+  void cut(LoopId id, std::int64_t size, std::int64_t& extent) {
+    const bool several = size < extent;
+    order[count] = id;
+    count += several ? 1 : 0;
+    tile[id] = several ? size : kUncut;
+    extent = several ? size : extent;
   }
   bool cuts(LoopId id) const { return tile[id] != kUncut; }
   std::int64_t units_of(LoopId id) const { return id == spatial ? units : 1; }
@@ -59,8 +63,8 @@ class Tiler {
   bool reads(const MapSpace& space) const;
   // Whether no point of such a space cuts a window.
   bool leaves_windows(const MapSpace& space) const;
-  // The tiling of a point in range of such a space.
-  Status tile(const MapSpace& space, const std::int32_t* point, std::int64_t num_pes,
+  // The tiling of what a point of such a space chooses.
+  Status tile(const MapSpace& space, const MapSpace::Chosen& chosen, std::int64_t num_pes,
               Tiling& tiling) const;
 
  private:

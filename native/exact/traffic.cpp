@@ -47,29 +47,19 @@ LevelWords Traffic::count_level(int j, const TiledLevel& level) {
 // by unit. A tile stays as long as no loop of its own moves.
 std::int64_t Traffic::moved(int j, const TiledLevel& level, const Tensor& tensor,
                             LoopId copied) const {
+  const auto factor = [&](LoopId id) -> const Factor& {
+    const Share copies = id == copied ? Share::copies_for_units : Share::copies;
+    return partition_.factor(j, id, tensor[id] ? Share::own : copies);
+  };
   std::int64_t all = 1;
-  for (const LoopId id : loops_) {
-    if (level.cuts(id)) continue;
-    all *= tensor[id] ? nest_.extent[id] : partition_.sums(j, id).boxes;
-  }
+  for (const LoopId id : loops_) all *= level.cuts(id) ? 1 : factor(id).outside;
   std::int64_t stays = 0;
   std::int64_t inside = all;  // what stays of it while all loops so far go back to their start
   for (int m = level.count; m-- > 0;) {
-    const LoopId id = level.order[m];
-    const Sums& sums = partition_.sums(j, id);
-    if (tensor[id]) {
-      stays *= nest_.extent[id];
-      all *= nest_.extent[id];
-      inside *= sums.still;
-    } else if (id == copied) {
-      stays = sums.moved_units() * inside + sums.chunks * stays;
-      all *= sums.chunks;
-      inside *= sums.active_last;
-    } else {
-      stays = sums.moves() * inside + sums.steps * stays;
-      all *= sums.steps;
-      inside *= sums.boxes;
-    }
+    const Factor& loop = factor(level.order[m]);
+    stays = loop.mover * inside + loop.outside * stays;
+    all *= loop.outside;
+    inside *= loop.inside;
   }
   return all - stays;
 }

@@ -52,7 +52,9 @@ void MaestroModel::evaluate(const MapSpace& space, const std::int32_t* points, s
                             Metrics* rows, Status* statuses, Detail detail) {
   const bool several_windows = windows_[0].several() || windows_[1].several();
   if (several_windows) return Model::evaluate(space, points, count, rows, statuses, detail);
-  const auto settle = [](std::int64_t) -> std::optional<Status> { return std::nullopt; };
+  const auto settle = [](std::int64_t, const MapSpace::Chosen&) -> std::optional<Status> {
+    return std::nullopt;
+  };
   const auto general = [&](std::int64_t i) {
     return Model::evaluate(space, points + i * std::ssize(space.parameters), rows[i]);
   };

@@ -18,9 +18,9 @@ class Batch {
                  const Target& single = target_for_one())
       : problem_(problem), block_(block), single_(single) {}
 
-  // Writes a row and a status each. `settle(i)` returns the status of point i, or nothing if lanes
-  // are to evaluate it; `general(i)` evaluates one that they are not right about: all of them, if
-  // the problem does not read the space.
+  // Writes a row and a status each. `settle(i, chosen)` returns the status of point i, or nothing
+  // if lanes are to evaluate it; `general(i)` evaluates one that they are not right about: all of
+  // them, if the problem does not read the space.
   template <typename Settle, typename General>
   void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
                 Metrics* rows, Status* statuses, Detail detail, Settle settle, General general) {
@@ -38,8 +38,8 @@ class Batch {
           continue;
         }
         ++right;
-        results_.read(i, rows[at]);
-        problem_.finish(rows[at]);
+        results_.read(i, detail, rows[at]);
+        if (detail == Detail::rows) problem_.finish(rows[at]);
       }
       // Where lanes are never right, as on machines whose PEs wait for words, they pause longer and
       // longer.
@@ -54,10 +54,11 @@ class Batch {
         statuses[i] = general(i);
         continue;
       }
-      const std::optional<Status> settled = settle(i);
+      const MapSpace::Chosen chosen = space.read(points);
+      const std::optional<Status> settled = settle(i, chosen);
       statuses[i] = settled.value_or(Status::ok);
       if (settled) continue;
-      add(space, points, size);
+      add(space.dims.size(), chosen, size);
       index[static_cast<std::size_t>(size++)] = i;
       if (size == kBlock) run();
     }
@@ -89,10 +90,8 @@ class Batch {
     return true;
   }
 
-  void add(const MapSpace& space, const std::int32_t* point, int row) {
+  void add(std::size_t dims, const MapSpace::Chosen& chosen, int row) {
     const auto i = static_cast<std::size_t>(row);
-    const std::size_t dims = space.dims.size();
-    const MapSpace::Chosen chosen = space.read(point);
     for (std::size_t j = 0; j < tilings_.level.size(); ++j) {
       const MapSpace::Chosen::Level& level = chosen.level[j];
       TilingColumns::Level& to = tilings_.level[j];

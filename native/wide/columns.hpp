@@ -46,10 +46,11 @@ struct ResultColumns {
   std::array<Column, kMetrics> figures;
   Column right;  // 0 where the other figures are not
 
-  void read(int i, Metrics& metrics) const {
+  void read(int i, Detail detail, Metrics& metrics) const {
     auto* row = reinterpret_cast<double*>(&metrics);
+    const std::size_t columns = columns_of(detail);
 #pragma GCC unroll 9
-    for (std::size_t c = 0; c < kMetrics; ++c) row[c] = figures[c].of[static_cast<std::size_t>(i)];
+    for (std::size_t c = 0; c < columns; ++c) row[c] = figures[c].of[static_cast<std::size_t>(i)];
   }
 };
 

@@ -38,11 +38,11 @@ void evaluate_lanes(const Problem& problem, const TilingColumns& tilings, int si
                     ResultColumns& results) {
   BasicMetrics<Wide> figures;
   // Models leave what they have no figure for.
-  std::fill_n(reinterpret_cast<Wide*>(&figures), kMetrics,
+  std::fill_n(reinterpret_cast<Wide*>(&figures), columns_of(detail),
               number<Wide>(std::numeric_limits<double>::quiet_NaN()));
   for (int first = 0; first < size; first += GYM_LANES) {
     const WideFlag right = evaluate(problem, load(tilings, problem.loops, first), detail, figures);
-    store(figures, right, first, results);
+    store(figures, right, detail, first, results);
   }
 }
 

@@ -79,12 +79,13 @@ GYM_INLINE WideTiling load(const TilingColumns& tilings, int loops, int first) {
   return tiling;
 }
 
-GYM_INLINE void store(const BasicMetrics<Wide>& figures, WideFlag right, int first,
+GYM_INLINE void store(const BasicMetrics<Wide>& figures, WideFlag right, Detail detail, int first,
                       ResultColumns& results) {
   store(select(right, number<Wide>(1), Wide{}), results.right, first);
   if (!any(right)) return;
   const auto* columns = reinterpret_cast<const Wide*>(&figures);
-  for (std::size_t c = 0; c < kMetrics; ++c) store(columns[c], results.figures[c], first);
+  const std::size_t count = columns_of(detail);
+  for (std::size_t c = 0; c < count; ++c) store(columns[c], results.figures[c], first);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ void compare(const Layer& layer, const Hardware& hardware, const MapSpace& space
   const auto evaluate = [&](std::int64_t first, std::int64_t count) {
     batch.evaluate(
         space, point(first), count, &lanes.rows[first], &lanes.statuses[first], gym::Detail::rows,
-        [](std::int64_t) { return std::optional<gym::Status>(); },
+        [](std::int64_t, const MapSpace::Chosen&) { return std::optional<gym::Status>(); },
         [&](std::int64_t i) {
           ++score.left;
           lanes.rows[first + i] = general.rows[first + i];

@@ -6,18 +6,16 @@
 namespace gym::exact::wide {
 namespace {
 
-// What a loop contributes to a sum over movers: as the mover, outside it, inside it.
-struct Factor {
-  Wide mover, outside, inside;
-};
+using Factor = BasicFactor<Wide>;
 
 class LevelTraffic {
  public:
   GYM_INLINE LevelTraffic(const Problem& problem, const std::array<WideLevelLoop, kMaxLoops>& level)
       : problem_(problem), level_(level) {
     for (int d = 0; d < problem.loops; ++d) {
-      array_copies_[d] = copies(level[d].sums);
-      unit_copies_[d] = choose(level[d].spatial, copies_for_units(level[d].sums), array_copies_[d]);
+      array_copies_[d] = level[d].sums.copies();
+      unit_copies_[d] =
+          choose(level[d].spatial, level[d].sums.copies_for_units(), array_copies_[d]);
       if (problem.loop[d].axis == nullptr) continue;
       array_rows_[d] = rows<false>(d);
       unit_rows_[d] = choose(level[d].spatial, rows<true>(d), array_rows_[d]);
@@ -76,16 +74,8 @@ class LevelTraffic {
     return factors;
   }
 
-  // Tiles along a loop of the tensor add up to it, and are new with every move.
   GYM_INLINE Factor own(int d) const {
-    return {Wide{}, number<Wide>(problem_.loop[d].extent), level_[d].sums.still};
-  }
-  // Others repeat it step by step, or unit by unit.
-  GYM_INLINE static Factor copies(const BasicSums<Wide>& sums) {
-    return {sums.moves(), sums.steps, sums.boxes};
-  }
-  GYM_INLINE static Factor copies_for_units(const BasicSums<Wide>& sums) {
-    return {sums.moved_units(), sums.chunks, sums.active_last};
+    return level_[d].sums.own(number<Wide>(problem_.loop[d].extent));
   }
 
   // Rows of a sliding axis along its output loop, of arrays or of all units.

@@ -1,0 +1,66 @@
+"""Rows of result files: read, selected, grouped, and made into tables of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from experiments.csv_files import read_csv
+from experiments.files import RecordError
+
+Row = Mapping[str, str]
+Rows = Sequence[Row]
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a result file by the names of its header.
+
+    Raises:
+        RecordError: it cannot be read, or is incomplete.
+    """
+    rows = read_csv(path)
+    whole = path.read_text(encoding="utf-8").endswith("\n")
+    # A row that is too short lacks values; one that is too long has some without a name.
+    if not whole or any(None in row or None in row.values() for row in rows):
+        raise RecordError(f"cannot read {path}: incomplete; the command that made it writes it")
+    return rows
+
+
+def select(rows: Rows, **values: str) -> Rows:
+    """Return the rows with these values in some columns."""
+    return [row for row in rows if all(row[name] == value for name, value in values.items())]
+
+
+def grouped(rows: Rows, *keys: str) -> Mapping[tuple[str, ...], Rows]:
+    """Return rows that agree in some columns together, by these."""
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return found
+
+
+class Table(NamedTuple):
+    """What a macro of the template shows."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+def pivot(
+    left: str,
+    rows: Rows,
+    across: Sequence[str],
+    cell: Callable[[Row], object],
+    label: Callable[[Row], object],
+) -> Table:
+    """Return a table: a line for each label, a column for each value of some columns together."""
+    columns: dict[str, None] = {}
+    lines: dict[object, dict[str, object]] = {}
+    for row in rows:
+        values = (f"{int(row[key]):,}" if row[key].isdigit() else row[key] for key in across)
+        column = ", ".join(values)
+        columns[column] = None
+        lines.setdefault(label(row), {})[column] = cell(row)
+    table = [[name, *(line.get(each, "-") for each in columns)] for name, line in lines.items()]
+    return Table([left, *columns], table)

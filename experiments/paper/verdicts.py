@@ -1,0 +1,30 @@
+"""Whether claims hold: three values, of which None is "not decided"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+Verdict = bool | str | None
+"""A text if a claim holds in part."""
+
+
+def at_least(low: float, high: float, threshold: float) -> bool | None:
+    """Say whether what an interval is of reaches a threshold; None if the threshold is inside."""
+    if low >= threshold:
+        return True
+    return False if high < threshold else None
+
+
+def everywhere(verdicts: Iterable[bool | None]) -> bool | None:
+    """Say whether all hold: False if one does not, otherwise None if one is not decided."""
+    found = list(verdicts)
+    if False in found:
+        return False
+    return None if None in found or not found else True
+
+
+def mostly(yes: int, no: int, of: int) -> bool | None:
+    """Say whether more than half hold; None if those not decided could change that."""
+    if 2 * yes > of:
+        return True
+    return False if 2 * no >= of and of else None

@@ -1,0 +1,30 @@
+"""Registries: entries that users name, such as cost models and objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Protocol, TypeVar
+
+from maestro_env.errors import UnknownNameError
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Entry = TypeVar("_Entry")
+_NamedEntry = TypeVar("_NamedEntry", bound=_Named)
+
+
+def by_name(*entries: _NamedEntry) -> Mapping[str, _NamedEntry]:
+    """Return a registry of entries that have a ``name``."""
+    return MappingProxyType({entry.name: entry for entry in entries})
+
+
+def look_up(what: str, name: str, registry: Mapping[str, _Entry]) -> _Entry:
+    """Return the entry of this name, or raise an ``UnknownNameError`` that lists the names."""
+    if name not in registry:
+        raise UnknownNameError(what, name, registry)
+    return registry[name]

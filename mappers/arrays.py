@@ -1,0 +1,8 @@
+"""Types of arrays that mappers share; docstrings give their shapes."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Booleans = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
