@@ -235,12 +235,10 @@ bool Timer::pes_never_wait() const {
 
 bool Timer::may_never_wait(const Tiling& tiling) const {
   if (always_served_) return true;
-  Extents largest = nest_.extent;
-  for (const LoopId id : loops_) {
-    const TiledLevel& last = tiling.level[1];
-    const std::int64_t whole = std::min(tiling.level[0].tile[id], largest[id]);
-    largest[id] = std::min(last.units_of(id) * last.tile[id], whole);
-  }
+  const TiledLevel& last = tiling.level[1];
+  Extents largest = last.extent;
+  std::int64_t& dealt = largest[last.spatial];
+  dealt = std::min(last.units * dealt, tiling.level[0].extent[last.spatial]);
   const TileWords words = tile_words(nest_, largest);
   return words.fetched() <= network_.bw && words.output <= network_.bw;
 }
