@@ -76,10 +76,14 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
   if (!tiler_.reads(space)) {
     return Model::evaluate(space, points, count, rows, statuses, detail);
   }
+  const auto count_at = [&](std::int64_t i, const MapSpace::Chosen& chosen) {
+    tiler_.order(space, chosen, tiling_);
+    this->count(detail, rows[i]);
+  };
   const auto general = [&](std::int64_t i) {
-    const auto* point = points + i * std::ssize(space.parameters);
-    const Status status = tile(space, space.read(point), detail);
-    if (status == Status::ok) this->count(detail, rows[i]);
+    const auto chosen = space.read(points + i * std::ssize(space.parameters));
+    const Status status = size(space, chosen, detail);
+    if (status == Status::ok) count_at(i, chosen);
     return status;
   };
   // A mapping alone takes about as long either way.
@@ -90,10 +94,10 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
   const bool all = timer_.always_served() && (detail == Detail::rows || always_fits_);
   const auto settle = [&](std::int64_t i, const MapSpace::Chosen& chosen) -> std::optional<Status> {
     if (all) return std::nullopt;
-    const Status status = tile(space, chosen, detail);
+    const Status status = size(space, chosen, detail);
     if (status != Status::ok) return status;
     if (timer_.may_never_wait(tiling_)) return std::nullopt;
-    this->count(detail, rows[i]);
+    count_at(i, chosen);
     return status;
   };
   lanes_.evaluate(space, points, count, rows, statuses, detail, settle, general);
@@ -106,9 +110,9 @@ Status ExactModel::begin() {
   return checked_ ? Status::ok : Status::bad_layer;
 }
 
-Status ExactModel::tile(const MapSpace& space, const MapSpace::Chosen& chosen, Detail detail) {
+Status ExactModel::size(const MapSpace& space, const MapSpace::Chosen& chosen, Detail detail) {
   Status status = begin();
-  if (status == Status::ok) status = tiler_.tile(space, chosen, hardware_.num_pes, tiling_);
+  if (status == Status::ok) status = tiler_.size(space, chosen, hardware_.num_pes, tiling_);
   return status == Status::ok ? size(detail) : status;
 }
 

@@ -33,8 +33,8 @@ class ExactModel final : public Model {
  private:
   Status begin();
   // Of a space that the tiler reads.
-  Status tile(const MapSpace& space, const MapSpace::Chosen& chosen, Detail detail);
-  // Of the tiling. Counts are positive, so that all a row can lack is capacity.
+  Status size(const MapSpace& space, const MapSpace::Chosen& chosen, Detail detail);
+  // Of the tiling's extents. Counts are positive, so that all a row can lack is capacity.
   Status size(Detail detail);
   void count(Detail detail, Metrics& metrics);
 

@@ -2,32 +2,6 @@
 
 namespace gym::exact {
 
-namespace {
-
-// The chunks of a level's boxes are the boxes of the next level.
-void pass_on(Variant& box, Variants& chunks) {
-  const Cut& cut = box.cut;
-  const bool several = cut.chunks > 1;
-  if (several) box.chunk[0] = chunks.add(cut.tile, box.boxes * (cut.chunks - 1));
-  box.chunk[1] = chunks.add(cut.tail, box.boxes);
-  if (!several) box.chunk[0] = box.chunk[1];
-}
-
-}  // namespace
-
-std::uint8_t Variants::add(std::int64_t extent, std::int64_t boxes) {
-  int index = 0;
-  while (index < count_ && each_[index].extent != extent) ++index;
-  Variant& variant = each_[index];
-  if (index == count_) {
-    ++count_;
-    variant.extent = extent;
-    variant.boxes = 0;
-  }
-  variant.boxes += boxes;
-  return static_cast<std::uint8_t>(index);
-}
-
 Partition::Tiles::Tiles(const Tiling& tiling, LoopId id) : levels(tiling.levels) {
   for (int j = 0; j < levels; ++j) {
     const TiledLevel& level = tiling.level[j];
@@ -60,21 +34,43 @@ std::size_t Partition::Tiles::slot() const {
 }
 
 void Partition::LoopCuts::cut(std::int64_t extent, const Tiles& tiles) {
-  variants[0].clear();
-  variants[0].add(extent, 1);
+  level[0].variants = 0;
+  add(0, extent, 1);
   for (int j = 0; j < tiles.levels; ++j) {
     const bool passes_on = j + 1 < tiles.levels;
-    if (passes_on) variants[j + 1].clear();
+    if (passes_on) level[j + 1].variants = 0;
     const bool uncut = tiles.size[j] == TiledLevel::kUncut;
-    Sums sum{};
-    for (Variant& each : variants[j]) {
+    Sums sums{};
+    for (Variant& each : std::span(first(j), level[j].variants)) {
       each.cut = uncut ? whole(each.extent) : cut_loop(each.extent, tiles.size[j], tiles.units[j]);
-      sum.add(each.boxes, each.extent, each.cut);
-      if (passes_on) pass_on(each, variants[j + 1]);
+      sums.add(each.boxes, each.extent, each.cut);
+      if (passes_on) pass_on(each, j + 1);
     }
-    sums[j] = sum;
-    factor[j] = {sum.own(extent), sum.copies(), sum.copies_for_units()};
+    level[j].sums = sums;
+    level[j].factor = {sums.own(extent), sums.copies(), sums.copies_for_units()};
   }
+}
+
+std::uint8_t Partition::LoopCuts::add(int j, std::int64_t extent, std::int64_t boxes) {
+  const std::span known(first(j), level[j].variants);
+  std::size_t index = 0;
+  while (index < known.size() && known[index].extent != extent) ++index;
+  Variant& found = first(j)[index];
+  if (index == known.size()) {
+    ++level[j].variants;
+    found.extent = extent;
+    found.boxes = 0;
+  }
+  found.boxes += boxes;
+  return static_cast<std::uint8_t>(index);
+}
+
+void Partition::LoopCuts::pass_on(Variant& box, int next) {
+  const Cut& cut = box.cut;
+  const bool several = cut.chunks > 1;
+  if (several) box.chunk[0] = add(next, cut.tile, box.boxes * (cut.chunks - 1));
+  box.chunk[1] = add(next, cut.tail, box.boxes);
+  if (!several) box.chunk[0] = box.chunk[1];
 }
 
 Partition::Partition(const LoopNest& nest)

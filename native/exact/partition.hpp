@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "cut.hpp"
@@ -21,22 +22,7 @@ struct Variant {
   std::array<std::uint8_t, 2> chunk;
 };
 
-class Variants {
- public:
-  const Variant& operator[](int index) const { return each_[index]; }
-  const Variant* begin() const { return each_.data(); }
-  const Variant* end() const { return each_.data() + count_; }
-  Variant* begin() { return each_.data(); }
-  Variant* end() { return each_.data() + count_; }
-
-  void clear() { count_ = 0; }
-  // The index of the variant of this extent, which gets so many more boxes.
-  std::uint8_t add(std::int64_t extent, std::int64_t boxes);
-
- private:
-  int count_;
-  std::array<Variant, 1 << (kMaxLevels - 1)> each_;
-};
+using Variants = std::span<const Variant>;
 
 // What a loop is to words: it is the tensor's own, or repeats it step by step or unit by unit.
 enum class Share : std::uint8_t { own, copies, copies_for_units };
@@ -47,10 +33,12 @@ class Partition {
 
   void cut(const Tiling& tiling);
 
-  const Variants& of(int level, LoopId id) const { return cuts_[id]->variants[level]; }
-  const Sums& sums(int level, LoopId id) const { return cuts_[id]->sums[level]; }
+  Variants of(int level, LoopId id) const {
+    return {cuts_[id]->first(level), cuts_[id]->level[level].variants};
+  }
+  const Sums& sums(int level, LoopId id) const { return cuts_[id]->level[level].sums; }
   const Factor& factor(int level, LoopId id, Share share) const {
-    return cuts_[id]->factor[level][static_cast<std::size_t>(share)];
+    return cuts_[id]->level[level].factor[static_cast<std::size_t>(share)];
   }
 
  private:
@@ -65,13 +53,22 @@ class Partition {
     bool whole() const;
     std::size_t slot() const;
   };
-  // By level.
   struct LoopCuts {
-    std::array<Variants, kMaxLevels> variants;
-    std::array<Sums, kMaxLevels> sums;
-    std::array<std::array<Factor, 3>, kMaxLevels> factor;  // by share
+    struct Level {
+      std::size_t variants;
+      Sums sums;
+      std::array<Factor, 3> factor;  // by share
+    };
+    std::array<Level, kMaxLevels> level;
+    std::array<Variant, (1 << kMaxLevels) - 1> variant;  // at most 2^j of level j
 
     void cut(std::int64_t extent, const Tiles& tiles);
+    const Variant* first(int j) const { return &variant[(std::size_t{1} << j) - 1]; }
+    Variant* first(int j) { return &variant[(std::size_t{1} << j) - 1]; }
+    // The index of the variant of this extent, which gets so many more boxes.
+    std::uint8_t add(int j, std::int64_t extent, std::int64_t boxes);
+    // The chunks of a level's boxes are the boxes of the next level.
+    void pass_on(Variant& box, int next);
   };
   // Searches come back to the same tiles, so that some cuts of a loop are kept.
   static constexpr int kSlotBits = 5;

@@ -11,8 +11,8 @@ void SlidingRows::open(const Partition& partition, int j, const TiledLevel& leve
   uncut_window_ = !level.cuts(axis_.window);
   sums_ = &partition.sums(j, axis_.output);
   window_sums_ = &partition.sums(j, axis_.window);
-  outputs_ = &partition.of(j, axis_.output);
-  windows_ = &partition.of(j, axis_.window);
+  outputs_ = partition.of(j, axis_.output);
+  windows_ = partition.of(j, axis_.window);
   known_ = 0;
   output_moves_.clear();
   window_moves_.clear();
@@ -35,7 +35,7 @@ const SlidingRows::Rows& SlidingRows::kept(Role output, Role window) {
 
 SlidingRows::Rows SlidingRows::sum_uncut_window(Role output) const {
   Rows rows{};
-  for (const Variant& window : *windows_) {
+  for (const Variant& window : windows_) {
     const Rows part = sum_one_window(output, window.extent);
     rows.array += window.boxes * part.array;
     rows.units += window.boxes * part.units;
@@ -66,7 +66,7 @@ SlidingRows::Rows SlidingRows::sum_one_window(Role output, std::int64_t taps) co
   const std::int64_t own = sums.still * step;
   Rows rows = {own + sums.still_boxes * halo, own + sums.still_chunks * halo};
   if (halo == 0) return rows;
-  for (const Variant& each : *outputs_) {
+  for (const Variant& each : outputs_) {
     const Cut& cut = each.cut;
     if (cut.steps == 1) continue;
     const std::int64_t back = (cut.steps - 1) * cut.advance;
@@ -98,8 +98,8 @@ std::optional<SlidingRows::Rows> SlidingRows::sum_of_stride_one(Role output, Rol
 }
 
 SlidingRows::Rows SlidingRows::sum(Role output, Role window) {
-  const Moves& output_moves = output_moves_.of(*outputs_, output);
-  const Moves& window_moves = window_moves_.of(*windows_, window);
+  const Moves& output_moves = output_moves_.of(outputs_, output);
+  const Moves& window_moves = window_moves_.of(windows_, window);
   const bool spread = spatial_ == axis_.output || spatial_ == axis_.window;
   Rows rows{};
   for (const Move& p : output_moves) {
@@ -113,7 +113,7 @@ SlidingRows::Rows SlidingRows::sum(Role output, Role window) {
   return rows;
 }
 
-void SlidingRows::Moves::list(const Variants& variants, Role role) {
+void SlidingRows::Moves::list(Variants variants, Role role) {
   count_ = 0;
   for (const Variant& variant : variants) {
     const Cut& cut = variant.cut;

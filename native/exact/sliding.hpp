@@ -49,7 +49,7 @@ class SlidingRows {
    public:
     const Move* begin() const { return each_.data(); }
     const Move* end() const { return each_.data() + count_; }
-    void list(const Variants& variants, Role role);
+    void list(Variants variants, Role role);
 
    private:
     void add(const Move& move) { each_[static_cast<std::size_t>(count_++)] = move; }
@@ -62,7 +62,7 @@ class SlidingRows {
   class MovesByRole {
    public:
     void clear() { known_ = {}; }
-    const Moves& of(const Variants& variants, Role role) {
+    const Moves& of(Variants variants, Role role) {
       const auto index = static_cast<std::size_t>(role);
       if (!std::exchange(known_[index], true)) moves_[index].list(variants, role);
       return moves_[index];
@@ -87,8 +87,7 @@ class SlidingRows {
   bool uncut_window_ = true;
   const Sums* sums_ = nullptr;  // of the output loop
   const Sums* window_sums_ = nullptr;
-  const Variants* outputs_ = nullptr;
-  const Variants* windows_ = nullptr;
+  Variants outputs_, windows_;
   std::array<Rows, kRoles * kRoles> rows_;
   std::uint32_t known_ = 0;
   MovesByRole output_moves_, window_moves_;

@@ -82,28 +82,30 @@ Status Tiler::tile(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling,
   if (status != Status::ok) return status;
   status = deal_units(mapping, num_pes, tiling);
   if (status != Status::ok) return status;
-  std::array<std::int64_t, kLoops> extent = nest_.extent;
+  const Extents* above = &nest_.extent;
   TiledLevel* level = &tiling.level[0];
-  level->clear();
+  level->open(*above);
   const auto end = static_cast<int>(mapping.size());
   for (problem = 0; problem <= end; ++problem) {
     const bool closes = problem == end || mapping[problem].kind == Kind::cluster;
     if (closes) {
       if (level->spatial == kLoops) return Status::bad_spatial;
       if (problem == end) break;
-      (++level)->clear();
+      above = &level->extent;
+      (++level)->open(*above);
       continue;
     }
     const Directive& directive = mapping[problem];
     if (ignored(op_, directive)) continue;
     const LoopId id = loop_[directive.dim];
-    const auto size = tile_size(directive, extent[id]);
+    const auto size = tile_size(directive, (*above)[id]);
     if (!size) return Status::coverage;
     if (directive.kind == Kind::spatial) {
       if (level->spatial != kLoops) return Status::bad_spatial;
       level->spatial = id;
     }
-    level->cut(id, *size, extent[id]);
+    level->extent[id] = *size;
+    level->cut(id, (*above)[id]);
   }
   problem = -1;
   return Status::ok;
@@ -129,25 +131,38 @@ bool Tiler::leaves_windows(const MapSpace& space) const {
   return true;
 }
 
-Status Tiler::tile(const MapSpace& space, const MapSpace::Chosen& chosen, std::int64_t num_pes,
+Status Tiler::size(const MapSpace& space, const MapSpace::Chosen& chosen, std::int64_t num_pes,
                    Tiling& tiling) const {
   if (chosen.cluster > num_pes) return Status::cluster_exceeds_pes;
   tiling.levels = 2;
   tiling.level[0].units = num_pes / chosen.cluster;
   tiling.level[1].units = chosen.cluster;
-  std::array<std::int64_t, kLoops> extent = nest_.extent;
   for (std::size_t j = 0; j < chosen.level.size(); ++j) {
     const MapSpace::Chosen::Level& from = chosen.level[j];
     TiledLevel& level = tiling.level[j];
-    level.clear();
     level.spatial = loop_[space.dims[static_cast<std::size_t>(from.parallel)]];
-    for (std::size_t i = 0; i < space.dims.size(); ++i) {
-      const std::uint8_t d = (*from.order)[i];
-      const LoopId id = loop_[space.dims[d]];
-      level.cut(id, from.tile[d], extent[id]);
+    // Inner tiles are clipped to outer ones already.
+    level.extent = nest_.extent;
+    for (std::size_t d = 0; d < space.dims.size(); ++d) {
+      std::int64_t& extent = level.extent[loop_[space.dims[d]]];
+      extent = std::min<std::int64_t>(extent, from.tile[d]);
     }
   }
   return Status::ok;
+}
+
+void Tiler::order(const MapSpace& space, const MapSpace::Chosen& chosen, Tiling& tiling) const {
+  const Extents* above = &nest_.extent;
+  for (std::size_t j = 0; j < chosen.level.size(); ++j) {
+    const MapSpace::Order& order = *chosen.level[j].order;
+    TiledLevel& level = tiling.level[j];
+    level.clear();
+    for (std::size_t i = 0; i < space.dims.size(); ++i) {
+      const LoopId id = loop_[space.dims[order[i]]];
+      level.cut(id, (*above)[id]);
+    }
+    above = &level.extent;
+  }
 }
 
 }  // namespace gym::exact

@@ -6,10 +6,10 @@
 #include <limits>
 #include <optional>
 
-#include "../loop_nest.hpp"
 #include "../map_space.hpp"
 #include "../mapping.hpp"
 #include "../status.hpp"
+#include "tile_words.hpp"
 
 namespace gym::exact {
 
@@ -20,23 +20,28 @@ struct TiledLevel {
   static constexpr std::int64_t kUncut = std::numeric_limits<std::int32_t>::max();
 
   std::int64_t units = 1;  // clusters, or PEs at the last level
+  LoopId spatial = kLoops;
+  Extents extent{};  // of a tile
   int count = 0;
   std::array<LoopId, kLoops> order{};  // loops that cut something, outermost first
-  std::array<std::int64_t, kLoops> tile{};
-  LoopId spatial = kLoops;
+  Extents tile{};
 
+  void open(const Extents& above) {
+    clear();
+    spatial = kLoops;
+    extent = above;
+  }
   void clear() {
     count = 0;
     tile.fill(kUncut);
-    spatial = kLoops;
   }
-  // A loop of one chunk is not cut. Without a branch, as it would not be foreseen.
-  void cut(LoopId id, std::int64_t size, std::int64_t& extent) {
-    const bool several = size < extent;
+  // A loop of so many indices above the level; of one chunk, it is not cut. Without a branch, as
+  // it would not be foreseen.
+  void cut(LoopId id, std::int64_t above) {
+    const bool several = extent[id] < above;
     order[count] = id;
     count += several ? 1 : 0;
-    tile[id] = several ? size : kUncut;
-    extent = several ? size : extent;
+    tile[id] = several ? extent[id] : kUncut;
   }
   bool cuts(LoopId id) const { return tile[id] != kUncut; }
   std::int64_t units_of(LoopId id) const { return id == spatial ? units : 1; }
@@ -63,9 +68,11 @@ class Tiler {
   bool reads(const MapSpace& space) const;
   // Whether no point of such a space cuts a window.
   bool leaves_windows(const MapSpace& space) const;
-  // The tiling of what a point of such a space chooses.
-  Status tile(const MapSpace& space, const MapSpace::Chosen& chosen, std::int64_t num_pes,
+  // Units and extents of what a point of such a space chooses, ...
+  Status size(const MapSpace& space, const MapSpace::Chosen& chosen, std::int64_t num_pes,
               Tiling& tiling) const;
+  // ... and the rest of that tiling.
+  void order(const MapSpace& space, const MapSpace::Chosen& chosen, Tiling& tiling) const;
 
  private:
   Status check_syntax(const Mapping& mapping, int& problem) const;

@@ -187,7 +187,7 @@ std::int64_t Timer::compute_all(Profile& profile) const {
   Extents first = nest_.extent, last = nest_.extent;
   std::int64_t cycles = 1, steps = 1;
   for (const LoopId id : loops_) {
-    const Variant& loop = *partition_.of(0, id).begin();
+    const Variant& loop = partition_.of(0, id)[0];
     const Cut& cut = loop.cut;
     const auto [before, there] = busy_cycles(0, id, loop);
     cycles *= (cut.steps - 1) * before + there;
@@ -235,12 +235,10 @@ bool Timer::pes_never_wait() const {
 
 bool Timer::may_never_wait(const Tiling& tiling) const {
   if (always_served_) return true;
-  Extents largest = nest_.extent;
-  for (const LoopId id : loops_) {
-    const TiledLevel& last = tiling.level[1];
-    const std::int64_t whole = std::min(tiling.level[0].tile[id], largest[id]);
-    largest[id] = std::min(last.units_of(id) * last.tile[id], whole);
-  }
+  const TiledLevel& last = tiling.level[1];
+  Extents largest = last.extent;
+  std::int64_t& dealt = largest[last.spatial];
+  dealt = std::min(last.units * dealt, tiling.level[0].extent[last.spatial]);
   const TileWords words = tile_words(nest_, largest);
   return words.fetched() <= network_.bw && words.output <= network_.bw;
 }
@@ -282,7 +280,7 @@ void Timer::time_clusters_that_never_wait(int j) {
 
 // What a loop contributes to the time of the slowest cluster, before its last position and there.
 std::array<std::int64_t, 2> Timer::busy_cycles(int j, LoopId id, const Variant& loop) const {
-  const Variants& chunks = partition_.of(j + 1, id);
+  const Variants chunks = partition_.of(j + 1, id);
   const bool spatial = id == tiling_->level[j + 1].spatial;
   const std::int64_t whole = busiest(chunks[loop.chunk[0]], spatial);
   const std::int64_t tail = busiest(chunks[loop.chunk[1]], spatial);
