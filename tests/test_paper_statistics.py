@@ -54,8 +54,8 @@ def test_median_of_samples_counts_those_that_never_arrive(
 ) -> None:
     reach = Reach(tuple(samples), 100, window)
     assert (reach.median, str(reach)) == (median, text)
-    names = (f"slow_{name}" for name in REACH_COLUMNS)
-    row = dict(zip(names, map(str, reach.row()), strict=True))
+    texts = zip(REACH_COLUMNS, map(str, reach.row()), strict=True)
+    row = {f"slow_{name}": text for name, text in texts}
     assert Reach.of(row, "slow_") == reach
     assert reach.after(1000).budget == 1100
     assert reach.after(1000).median == median + 1000

@@ -13,7 +13,7 @@ from experiments.paper.ledger import ARENA_COLUMNS, Arena, Finished, Run, make_a
 from experiments.paper.printed import MARL
 from experiments.paper.reach import samples_to_cost
 from experiments.paper.rows import read_rows, select
-from experiments.paper.table3 import LEADS, lead, write_costs
+from experiments.paper.table3 import write_costs, write_leads
 from experiments.paper.table3_view import OWN
 
 _MAPPERS = (MARL, OWN, "random_log")
@@ -40,8 +40,8 @@ class MarlPaper(Item):
         arenas = make_arenas(finished, scale.samples)
         write_costs(self, places, arenas, _MAPPERS, scale.checkpoints)
         complete = [arena for arena in arenas if arena.has(*_MAPPERS)]
-        leads = (lead(complete, OWN, [OWN], each, len(arenas)) for each in scale.checkpoints)
-        self.put(places, "leads.csv", LEADS, leads)
+        against = {OWN: [OWN]}
+        write_leads(self, places, complete, against, scale.checkpoints, len(arenas))
         targets = _targets(places.results, scale.samples)
         needed = (
             _samples_to(each, targets[each.keys]) for each in complete if each.keys in targets

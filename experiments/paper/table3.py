@@ -42,17 +42,10 @@ class Table3(Item):
     name = "table3"
 
     def runs(self, scale: Scale) -> Iterator[Run]:
-        problems = [
-            ("exact", hardware, layer, objective, scale.seeds, scale.few_seeds)
-            for hardware, layer, objective in product(
-                scale.hardware, scale.layers, scale.objectives
-            )
-        ]
-        problems += [
-            ("maestro", "paper", layer, objective, scale.few_seeds, 0)
-            for layer, objective in product(scale.layers, scale.objectives)
-        ]
-        for model, hardware, layer, objective, seeds, few in problems:
+        ways = [("exact", each, scale.seeds, scale.few_seeds) for each in scale.hardware]
+        ways.append(("maestro", "paper", scale.few_seeds, 0))
+        for way, layer, objective in product(ways, scale.layers, scale.objectives):
+            model, hardware, seeds, few = way
             for mapper in MAPPERS:
                 for seed in range(few if mapper in _COSTLY else seeds):
                     yield Run(layer, objective, mapper, seed, scale.samples, hardware, model)
@@ -66,11 +59,7 @@ class Table3(Item):
         against = {"the paper's": PAPERS, "the controls": CONTROLS}
         against |= {mapper: (mapper,) for mapper in MAPPERS if mapper != MARL}
         of = len(scale.hardware) * len(scale.layers) * len(scale.objectives)
-        leads = [
-            lead(exact, name, others, samples, of)
-            for (name, others), samples in product(against.items(), scale.checkpoints)
-        ]
-        self.put(places, "leads.csv", LEADS, leads)
+        write_leads(self, places, exact, against, scale.checkpoints, of)
         header: tuple[str, ...] = (*ARENA_COLUMNS, "single_agent", "times", "found_after")
         self.put(places, "fewer.csv", header, _fewer(exact))
         header = ("group", "mapper", "percent", "searches", "median", "share")
@@ -164,9 +153,7 @@ def _groups(arenas: Sequence[Arena]) -> dict[str, list[Arena]]:
         both.setdefault(f"{arena.model}, {arena.hardware}", []).append(arena)
     # A model on one hardware has nothing to sum up.
     several = {
-        name: group
-        for name, group in models.items()
-        if len({arena.hardware for arena in group}) > 1
+        model: each for model, each in models.items() if len({arena.hardware for arena in each}) > 1
     }
     return several | both
 
@@ -181,12 +168,8 @@ def _fewer(arenas: Sequence[Arena]) -> Iterator[RowOf]:
         if arena.has(MARL, slow):
             searches = arena.searches(slow)
             lasts = [each.at[-1] if len(each.at) else arena.samples for each in searches]
-            yield [
-                *arena.keys,
-                slow,
-                _number(times_fewer(arena, MARL, slow)),
-                _number(np.median(lasts)),
-            ]
+            figures = map(_number, (times_fewer(arena, MARL, slow), float(np.median(lasts))))
+            yield [*arena.keys, slow, *figures]
 
 
 def times_fewer(arena: Arena, mapper: str, slow: str) -> float:
@@ -209,13 +192,20 @@ def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf
             yield [name, mapper, percent, len(pooled), *figures]
 
 
-LEADS = ("against", "samples", "yes", "counted", "cells")
-
-
-def lead(arenas: Sequence[Arena], name: str, others: Sequence[str], samples: int, of: int) -> RowOf:
-    """Return a row: in how many arenas MARL leads some others, of those that all have searched."""
-    judged = [leads(arena, others, samples) for arena in arenas if arena.has(MARL, *others)]
-    return name, samples, sum(judged), len(judged), of
+def write_leads(
+    item: Item,
+    places: Places,
+    arenas: Sequence[Arena],
+    against: Mapping[str, Sequence[str]],
+    checkpoints: Sequence[int],
+    of: int,
+) -> None:
+    """Write in how many of so many cells MARL leads others, of those that all have searched."""
+    rows = []
+    for (name, others), samples in product(against.items(), checkpoints):
+        judged = [leads(arena, others, samples) for arena in arenas if arena.has(MARL, *others)]
+        rows.append((name, samples, sum(judged), len(judged), of))
+    item.put(places, "leads.csv", ("against", "samples", "yes", "counted", "cells"), rows)
 
 
 def leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
