@@ -8,53 +8,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from clustering import AGENTS, LINKAGES, MEASURES, AgentGroups
+from clustering import AGENTS, AgentGroups
 from maestro_env.episode import REWARDS, first_observation
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
+from mappers.agents.config import MarlConfig
 from mappers.agents.elites import Elites
-from mappers.agents.grouping import GROUPINGS, group_parameters, read_groups, require_agents
-from mappers.agents.heads import STARTS, Heads
+from mappers.agents.grouping import group_parameters, read_groups, require_agents
+from mappers.agents.heads import Heads
 from mappers.agents.moves import explore, refine
 from mappers.agents.stateless import StatelessAgents
 from mappers.agents.team import Agents
 from mappers.arrays import Floats, Integers
 from mappers.base import Mapper, SearchResult
-from mappers.settings import setting
 
-_POLICIES = ("stateless", "mlp")
 # A team has improved if its best value fell by more than this share.
 _GAIN = 1e-3
-
-
-@dataclass(frozen=True)
-class MarlConfig:
-    """Parameters of the agents and of their grouping."""
-
-    agents: int = setting(0, "number of agents; 0 is one per parameter", most=1000)
-    grouping: str = setting("clustered", "which parameters share an agent", allowed=GROUPINGS)
-    groups: str = setting("", "JSON file of groups to use instead of learning them")
-    warm_up: int = setting(20_000, "random samples that groups are learnt from", least=1)
-    measure: str = setting("pearson", "measure of dependence between parameters", allowed=MEASURES)
-    linkage: str = setting("ward_rows", "linkage of the clustering", allowed=LINKAGES)
-    policy: str = setting("stateless", "policy of every agent", allowed=_POLICIES)
-    batch: int = setting(16, "samples between two updates", least=1, most=100_000)
-    epochs: int = setting(4, "gradient steps of an update", least=1, most=1000)
-    rate: float = setting(0.1, "learning rate of Adam", most=1)
-    clip: float = setting(0.4, "bound of PPO's ratio around 1", most=10)
-    entropy: float = setting(0.0, "weight of the entropy bonus", most=100)
-    exploration: float = setting(0.1, "chance per parameter of an action off the policy", most=1)
-    local: float = setting(0.7, "share of such actions of sizes that are small steps", most=1)
-    imitation: float = setting(1.0, "weight of the pull towards the best samples", most=100)
-    memory: int = setting(16, "best samples that agents remember", least=1, most=10_000)
-    refinement: float = setting(0.35, "share of samples that are variants of the best", most=0.95)
-    pairs: float = setting(0.6, "share of variants in which two sizes move", most=1)
-    reward: str = setting("inverse", "reward of a mapping", allowed=REWARDS)
-    draw: str = setting("log", "initial distribution", allowed=STARTS)
-    patience: int = setting(500, "samples without a gain before a new team starts; 0 is never")
-    keep: float = setting(
-        0.5, "chance that a new agent favours its part of the best mapping", most=1
-    )
 
 
 class MarlMapper(Mapper[MarlConfig]):

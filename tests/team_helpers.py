@@ -9,10 +9,10 @@ from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.workloads import find_layer
+from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.team import Agents
 from mappers.arrays import Integers
-from mappers.marl import MarlConfig
 
 SMALL = Heads(MapSpace(Layer("GEMM", {"M": 8, "N": 8, "K": 8}), Hardware(num_pes=8)))
 LARGE = Heads(MapSpace(find_layer("resnet18_l2"), find_hardware("paper")))

@@ -24,10 +24,10 @@ from team_helpers import (
 from torch import nn
 
 from maestro_env.episode import Observations
+from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.networks import NetworkAgents
 from mappers.arrays import Floats, Integers
-from mappers.marl import MarlConfig
 from mappers.threads import one_thread
 
 # Seven parameters.

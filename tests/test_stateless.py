@@ -26,10 +26,10 @@ from team_helpers import (
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
+from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.stateless import StatelessAgents
 from mappers.arrays import Floats, Integers
-from mappers.marl import MarlConfig
 from mappers.threads import one_thread
 
 UNSEEN = np.zeros((0, 4), np.float32)

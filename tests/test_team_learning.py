@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from team_helpers import SMALL, actions_of, shared_out
 
+from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.networks import NetworkAgents
 from mappers.agents.stateless import StatelessAgents
 from mappers.agents.team import Agents
-from mappers.marl import MarlConfig
 from mappers.threads import one_thread
 
 UNIFORM = Heads(SMALL.space, "uniform")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,13 +13,8 @@ from maestro_env.errors import MaestroEnvError
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.reading import read_text
-
-if TYPE_CHECKING:
-    from mappers.marl import MarlConfig
+from mappers.agents.config import MarlConfig
 from mappers.arrays import Floats
-
-GROUPINGS = ("clustered", "reversed", "random")
-"""How parameters are grouped: dependent ones together, dependent ones apart, or at random."""
 
 _BATCH = 4096
 _MAX_CHARACTERS = 2**20

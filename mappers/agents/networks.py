@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from maestro_env.episode import Observations
 from maestro_env.errors import MissingExtraError
+from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.team import MOST_CHANGE, Agents, normalised
 from mappers.arrays import Floats, Integers
-
-if TYPE_CHECKING:
-    from mappers.marl import MarlConfig
 
 try:
     import torch

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from maestro_env.episode import Observations
+from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.team import MOST_CHANGE, Agents, normalised
 from mappers.arrays import Floats, Integers
-
-if TYPE_CHECKING:
-    from mappers.marl import MarlConfig
 
 
 class Adam:

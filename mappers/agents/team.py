@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maestro_env.episode import Observations
+from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.arrays import Floats, Integers
-
-if TYPE_CHECKING:
-    from mappers.marl import MarlConfig
 
 MOST_CHANGE = 20.0
 """Largest logarithm of a ratio: ratios that PPO does not clip would overflow beyond it."""
