@@ -12,12 +12,12 @@ from clustering.groups import AgentGroups
 from clustering.samples import Samples
 
 AGENTS = 6
-"""Agents if nothing is said: the smaller of the paper's two best numbers (Fig. 6)."""
+"""Default number of agents: the smaller of the paper's two best numbers (Fig. 6)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clustering:
-    """A grouping and what it was made from."""
+    """A grouping, and the dependence and tree it was made from."""
 
     groups: AgentGroups
     dependence: Dependence
@@ -32,20 +32,20 @@ def cluster(
     linkage: str = "ward_rows",
     fraction: float = 0.15,
 ) -> Clustering:
-    """Give dependent parameters to the same agent.
+    """Assign dependent parameters to the same agent.
 
     Args:
         samples: of a layer, from any policy.
-        agents: the budget B; if no threshold is given either, ``AGENTS``, or fewer if there are
-            fewer parameters.
-        threshold: height at which the tree is cut instead.
+        agents: number of agents, the paper's budget B; by default ``AGENTS``, or one per parameter
+            if there are fewer parameters.
+        threshold: height at which the tree is cut, in place of ``agents``.
         measure: a name of ``MEASURES``.
         linkage: a name of ``LINKAGES``.
-        fraction: of samples that are the best ones.
+        fraction: share of samples that count as the best.
 
     Raises:
-        SamplesError: samples that say nothing on the parameters' dependence.
-        GroupingError: agents and a threshold, or one of the choices is not allowed.
+        SamplesError: samples without information on the parameters' dependence.
+        GroupingError: agents and a threshold are both given, or an argument is not allowed.
     """
     if agents is not None and threshold is not None:
         raise GroupingError(

@@ -1,8 +1,8 @@
-"""A few categories for every parameter, for measures that count.
+"""Few categories for every parameter, for measures that count.
 
-Equal-frequency bins know nothing but the order of sizes. Of a loop order they keep the innermost
-loop, which decides what a tile is reused for: on mobilenetv2_l2 that alone explains most of what
-all 720 orders explain of the energy-delay product, eight ranges of the rank next to nothing.
+Sizes get equal-frequency bins. Loop orders are binned by their innermost loop, which decides what a
+tile is reused for: on mobilenetv2_l2 it explains most of the variance of the energy-delay product
+that all 720 orders explain; eight ranges of the rank explain almost none.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ BINS = 8
 def binned(samples: Samples) -> Integers:
     """Return the category of every choice, int64[N, D], each column counted from 0 without gaps.
 
-    A parameter of at most ``BINS`` choices keeps them. Of a longer one, orders are told apart by
-    their innermost loop, sizes by equal-frequency bins.
+    A parameter with at most ``BINS`` choices keeps them. Of longer ones, an order's category is its
+    innermost loop, a size's an equal-frequency bin.
     """
     columns = [
         _categories(column, kind, size)
@@ -32,7 +32,7 @@ def binned(samples: Samples) -> Integers:
 def innermost(ranks: Integers, loops: int) -> Integers:
     """Return which loop is last in each permutation, given by its lexicographic rank."""
     last = np.zeros_like(ranks)
-    # The last of n is found among the n - 1 that the first one leaves, renumbered past it.
+    # The last of n items is the last of the n - 1 after the first one, renumbered past the first.
     for n in range(2, loops + 1):
         first = ranks // math.factorial(n - 1) % n
         last += first <= last
@@ -44,6 +44,6 @@ def _categories(column: Integers, kind: str, size: int) -> Integers:
         return column
     if kind == "order":
         return innermost(column, loops_of(size) or 1)
-    # Values that occur, so that bins do not depend on how often all of them are repeated.
+    # Observed values as edges: bins do not change if all samples are repeated.
     edges = np.quantile(column, np.arange(1, BINS) / BINS, method="inverted_cdf")
     return np.searchsorted(edges, column, side="left")

@@ -1,4 +1,4 @@
-"""Groupings to compare a learnt one with: at random, and as wrong as can be.
+"""Groupings to compare a learnt one with: random ones, and reversed ones.
 
 The other controls, one agent and one per parameter, are constructors of ``AgentGroups``.
 """
@@ -16,19 +16,19 @@ from clustering.errors import GroupingError
 from clustering.groups import AgentGroups
 from clustering.samples import Floats, Integers
 
-# What an exchange must gain: less is rounding.
+# Least gain of an exchange: less is rounding.
 _GAIN = 1e-12
 
 
 def random_groups(
     names: Sequence[str], agents: int | Sequence[int], rng: np.random.Generator
 ) -> AgentGroups:
-    """Draw groups uniformly among those with as many parameters each.
+    """Draw groups of given sizes uniformly.
 
     Args:
         names: of all parameters.
         agents: number of parameters of every agent, such as the ``sizes`` of other groups; or the
-            number of agents, whose sizes then differ by at most one.
+            number of agents, whose sizes differ by at most one.
         rng: the only source of randomness.
 
     Raises:
@@ -50,9 +50,9 @@ def random_groups(
 def reversed_groups(groups: AgentGroups, dependence: Dependence) -> AgentGroups:
     """Return groups of the same sizes with the most dependent parameters in different agents.
 
-    They minimise the sum of |dependence| over pairs that share an agent, in so far as no exchange
-    of two parameters lessens it further. The start is the parameters of all agents in turn dealt
-    out like cards, as long as an agent has room.
+    They are a local minimum of the sum of |dependence| over pairs that share an agent: no exchange
+    of two parameters reduces it. The start deals the parameters of each agent in turn to the agents
+    that have room.
 
     Raises:
         GroupsError: the groups are not of the dependence's parameters.
@@ -70,8 +70,8 @@ def reversed_groups(groups: AgentGroups, dependence: Dependence) -> AgentGroups:
 
 
 def _exchange(agents: Integers, matrix: Floats) -> bool:
-    """Exchange the pair of parameters that lessens the dependence within agents most, if any."""
-    # What each parameter has with those of each agent, itself apart, shape [D, B].
+    """Exchange the pair of parameters that most reduces the dependence within agents, if any."""
+    # Dependence of each parameter on those of each agent, without itself, [D, B].
     member = np.eye(agents.max() + 1)[agents]
     ties = (matrix - np.diag(np.diag(matrix))) @ member
     best, exchanged = _GAIN, None

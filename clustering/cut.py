@@ -1,4 +1,4 @@
-"""Agents from a tree: as many as asked for, or those a height leaves."""
+"""Cut a tree into groups: into a number of agents, or at a height."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from clustering.groups import AgentGroups
 def cut_to_agents(tree: Tree, names: tuple[str, ...], agents: int) -> AgentGroups:
     """Cut a tree into exactly ``agents`` groups.
 
-    A parameter without variance joins the smallest group, so that no agent is spent on it; only if
-    there are more agents than parameters with variance it has its own. Ties go by name.
+    A parameter without variance joins the smallest group; it has its own agent only if there are
+    more agents than parameters with variance. Ties are broken by name.
 
     Args:
-        tree: of those of ``names`` that vary.
-        names: all parameters, in the order groups shall have.
-        agents: the budget B.
+        tree: of the parameters with variance.
+        names: all parameters, in the order of the groups.
+        agents: number of agents.
 
     Raises:
         GroupingError: fewer than one agent, or more than parameters.
@@ -34,16 +34,16 @@ def cut_to_agents(tree: Tree, names: tuple[str, ...], agents: int) -> AgentGroup
 def cut_at(tree: Tree, names: tuple[str, ...], threshold: float) -> AgentGroups:
     """Undo the merges above a height.
 
-    A parameter without variance is alone below the height at which independent ones merge, and
-    joins the smallest group above it. Ties go by name.
+    A parameter without variance is alone if the threshold is below the height at which independent
+    parameters merge, and else joins the smallest group. Ties are broken by name.
 
     Args:
-        tree: of those of ``names`` that vary.
-        names: all parameters, in the order groups shall have.
+        tree: of the parameters with variance.
+        names: all parameters, in the order of the groups.
         threshold: the height.
 
     Raises:
-        GroupingError: a threshold that is no height.
+        GroupingError: a negative threshold.
     """
     if not threshold >= 0:
         raise GroupingError(f"threshold is {threshold}; allowed: 0 or more")
@@ -56,10 +56,10 @@ def cut_at(tree: Tree, names: tuple[str, ...], threshold: float) -> AgentGroups:
 
 
 def require_agents(agents: int, parameters: int) -> None:
-    """Refuse a number of agents that a number of parameters cannot have.
+    """Refuse a number of agents that does not fit the number of parameters.
 
     Raises:
-        GroupingError: no integer, fewer than one agent, or more than parameters.
+        GroupingError: not an integer, fewer than one agent, or more than parameters.
     """
     integral = isinstance(agents, int | np.integer) and not isinstance(agents, bool)
     if not integral or not 1 <= agents <= parameters:
@@ -77,7 +77,7 @@ def _cut(tree: Tree, merges: int) -> list[set[str]]:
 
 
 def _with_still(groups: list[set[str]], still: list[str], names: tuple[str, ...]) -> AgentGroups:
-    """Add parameters without variance to groups, and order everything as the names are."""
+    """Add parameters without variance to groups; order agents and parameters as the names."""
     for name in still:
         min(groups, key=lambda group: (len(group), min(group))).add(name)
     agents = {name: agent for agent, group in enumerate(groups) for name in group}

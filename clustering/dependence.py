@@ -1,4 +1,4 @@
-"""How much parameters depend on each other (Algorithm 1, step 3)."""
+"""Measures of dependence between parameters (Algorithm 1, step 3)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ class Dependence:
     Args:
         names: of the parameters.
         matrix: float64[D, D], symmetric, ones on the diagonal.
-        varying: bool[D]; of a parameter without variance nothing is known, and its dependence on
-            every other is 0.
+        varying: bool[D], which parameters vary; the dependence of one without variance is 0.
         measure: a name of ``MEASURES``.
     """
 
@@ -39,7 +38,7 @@ class Measure:
 
     Args:
         function: samples to float64[D, D].
-        of_top: whether it is given the best samples rather than all.
+        of_top: whether it uses only the best samples.
         summary: one line for users.
     """
 
@@ -51,15 +50,15 @@ class Measure:
 def pearson(samples: Samples) -> Floats:
     """Return Pearson's r of every pair of choices, as the paper does.
 
-    It sees monotone dependence between sizes. The number of a parallel dimension and the rank of an
-    order are numbers only by name: r of them means little.
+    It detects monotone dependence between sizes. Parallel dimensions and ranks of orders are not
+    quantities: their r means little.
     """
     matrix = np.eye(len(samples.names))
     varying = np.flatnonzero(samples.varying)
     if len(varying) > 1:
         r = np.corrcoef(samples.points[:, varying], rowvar=False).clip(-1, 1)
         np.fill_diagonal(r, 1)
-        # The two halves may differ in the last bit.
+        # r and its transpose may differ in the last bit.
         matrix[np.ix_(varying, varying)] = (r + r.T) / 2
     return matrix
 
@@ -67,7 +66,7 @@ def pearson(samples: Samples) -> Floats:
 def cramers_v(samples: Samples) -> Floats:
     """Return Cramer's V of every pair, corrected for bias: 0 for independence, to 1.
 
-    It suits any kind of parameter, as it counts categories (see ``bins``) and gives them no order.
+    It suits all kinds of parameters, as it counts unordered categories (see ``bins``).
     The correction is Bergsma's, *A bias-correction for Cramer's V and Tschuprow's T*, 2013.
     """
     categories = binned(samples)
@@ -93,7 +92,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "pearson": Measure(pearson, True, "Pearson's r among the best samples (the paper's)"),
         "cramers_v": Measure(cramers_v, True, "Cramer's V of categories among the best samples"),
         "interaction": Measure(
-            interaction, False, "what pairs explain of the log reward of all samples, not alone"
+            interaction, False, "interaction of pairs on the log reward of all samples"
         ),
     }
 )
@@ -108,11 +107,11 @@ def measure_dependence(
     Args:
         samples: all of them, good and bad.
         measure: a name of ``MEASURES``.
-        fraction: of samples that are the best ones, for measures that look at these alone.
+        fraction: share of samples that count as the best, for measures that use only these.
 
     Raises:
         GroupingError: no such measure.
-        SamplesError: rewards all the same, or samples without what the measure looks at.
+        SamplesError: all rewards are equal, or the samples lack what the measure needs.
     """
     if measure not in MEASURES:
         raise GroupingError(unknown("measure", measure, MEASURES))
@@ -120,7 +119,7 @@ def measure_dependence(
     looked_at = samples.top(fraction) if MEASURES[measure].of_top else samples
     if not looked_at.varying.any():
         raise SamplesError(
-            f"no parameter varies among the {len(looked_at)} samples looked at: take more samples, "
+            f"no parameter varies among the {len(looked_at)} samples used: take more samples, "
             "a larger fraction of them or another policy"
         )
     matrix = MEASURES[measure].function(looked_at)
@@ -128,10 +127,10 @@ def measure_dependence(
 
 
 def _require_contrast(rewards: Floats) -> None:
-    """Refuse valid samples of which none is better than another."""
+    """Refuse samples that are all valid and have the same reward."""
     least = rewards.min()
     if 0 < least == rewards.max():
         raise SamplesError(
-            f"all {len(rewards)} rewards are {least:.4g}: nothing tells the best samples from the "
-            "others; take more samples or another objective"
+            f"all {len(rewards)} rewards are {least:.4g}: there are no best samples; "
+            "take more samples or another objective"
         )

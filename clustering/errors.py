@@ -1,4 +1,4 @@
-"""Errors a user can cause; each message names the value, what is allowed and the way out."""
+"""Errors that users can cause; messages name the value, the allowed values and the fix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class ClusteringError(ValueError):
 
 
 class SamplesError(ClusteringError):
-    """Samples that contradict themselves or have nothing to learn a grouping from."""
+    """Samples that are inconsistent or too poor to learn a grouping from."""
 
 
 class GroupingError(ClusteringError):
@@ -19,11 +19,11 @@ class GroupingError(ClusteringError):
 
 
 class GroupsError(ClusteringError):
-    """Groups that leave out, repeat or make up a parameter, or a text that is no groups."""
+    """Groups with a missing, repeated or unknown parameter, or a text that holds no groups."""
 
 
 def unknown(what: str, name: object, allowed: Iterable[str]) -> str:
-    """Return the message on a name that is none of those allowed."""
+    """Return the message about a name that is not an allowed one."""
     names = list(allowed)
     near = get_close_matches(str(name), names, n=3)
     hint = f"did you mean {' or '.join(near)}? " if near else ""

@@ -15,17 +15,17 @@ from clustering.dependence import Dependence
 from clustering.errors import GroupingError, unknown
 from clustering.samples import Floats
 
-# Closer than this, dependences count as equal: rounding must not decide between them.
+# Decimals to which dependences are compared, so that rounding does not decide between equals.
 _DECIMALS = 12
 
 
 @dataclass(frozen=True)
 class Linkage:
-    """A way to agglomerate.
+    """A linkage of agglomerative clustering.
 
     Args:
         function: float64[V, V] of at least two parameters to scipy's linkage matrix.
-        apart: height at which two parameters merge that depend on nothing.
+        apart: height at which two independent parameters merge.
         summary: one line for users.
     """
 
@@ -36,12 +36,12 @@ class Linkage:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """What merges with what: ``scipy.cluster.hierarchy.dendrogram(merges, labels=leaves)``.
+    """A tree of merges: ``scipy.cluster.hierarchy.dendrogram(merges, labels=leaves)`` draws it.
 
     Args:
         leaves: the V parameters with variance, by name.
         merges: float64[V - 1, 4], scipy's linkage matrix; heights ascend.
-        apart: height at which two parameters merge that depend on nothing.
+        apart: height at which two independent parameters merge.
     """
 
     leaves: tuple[str, ...]
@@ -71,16 +71,16 @@ LINKAGES: Mapping[str, Linkage] = MappingProxyType(
 """Linkages by name.
 
 The paper names neither linkage nor distance. Its thresholds, below 0.5 for every parameter alone
-and above 2.5 for all together, fit ``ward_rows`` and cannot come from ``average``, whose heights
-end at 1. The rows have signs: to ``ward_rows`` parameters with r = -1 are as far apart as can be,
-to ``average`` they are one.
+and above 2.5 for all together, fit ``ward_rows``, but not ``average``, whose heights are at most 1.
+Rows have signs: two parameters with r = -1 have the largest distance under ``ward_rows``, and
+distance 0 under ``average``.
 """
 
 
 def agglomerate(dependence: Dependence, linkage: str = "ward_rows") -> Tree:
     """Merge parameters with variance, the most dependent first.
 
-    The tree is the same in whatever order the parameters are: ties go by name.
+    The tree does not depend on the order of parameters: ties are broken by name.
 
     Raises:
         GroupingError: no such linkage.

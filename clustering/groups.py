@@ -1,4 +1,4 @@
-"""Which agent fills which parameters."""
+"""Which agent sets which parameters."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
     def from_indices(cls, names: Sequence[str], agents: Sequence[int] | Integers) -> AgentGroups:
         """Make groups from the index of every parameter's agent (Algorithm 1, step 5).
 
-        Agents are numbered anew, in the order of their first parameters.
+        Agents are renumbered in the order of their first parameters.
         """
         groups: dict[int, list[str]] = {}
         for name, agent in zip(names, agents, strict=True):

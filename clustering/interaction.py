@@ -1,8 +1,8 @@
-"""How much two parameters together say about the reward that neither says alone.
+"""Interaction: how two parameters affect the reward jointly, beyond their separate effects.
 
-This is a two-way analysis of variance of the log reward over ALL samples. Among the best samples
-alone, parameters depend on each other merely because both had to be good (a collider), and
-parameters that do interact need not: all good points may lie in one cell.
+This is a two-way analysis of variance of the log reward over all samples, not only the best. Among
+the best samples, parameters may correlate merely because both had to be good (a collider), and
+interacting parameters may not: all good points may lie in one cell.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from clustering.samples import Floats, Integers, Samples
 def interaction(samples: Samples) -> Floats:
     """Return the strength of every pair's interaction, float64[D, D].
 
-    It is the square root of the share of the log reward's variance that is the pair's interaction
-    (omega squared, so that noise has none on average; negative estimates are 0), and so on the
-    scale of a correlation. An invalid sample counts as the worst valid one.
+    It is the square root of the share of the log reward's variance that the pair's interaction
+    explains (omega squared, which is 0 on average for noise; negative estimates become 0), on the
+    scale of a correlation. An invalid sample has the reward of the worst valid one.
 
     Raises:
-        SamplesError: no valid sample, or all valid ones with the same reward.
+        SamplesError: no sample is valid, or all valid ones have the same reward.
     """
     rewards = samples.rewards
     if not rewards.any():
@@ -34,9 +34,7 @@ def interaction(samples: Samples) -> Floats:
     outcome = np.log(np.maximum(rewards, rewards[rewards > 0].min()))
     outcome -= outcome.mean()
     if np.ptp(outcome) < 1e-12:
-        raise SamplesError(
-            "all valid rewards are the same: there is nothing parameters could interact on"
-        )
+        raise SamplesError("all valid rewards are equal: take more samples or another objective")
     categories = binned(samples)
     matrix = np.eye(len(samples.names))
     for i, j in combinations(np.flatnonzero(samples.varying), 2):
@@ -48,7 +46,7 @@ def interaction(samples: Samples) -> Floats:
 def interaction_share(first: Integers, second: Integers, outcome: Floats) -> float:
     """Return omega squared of the interaction of two factors, at least 0.
 
-    Cells may be empty or unequally full: the sums of squares are those of least squares fits.
+    Cells may be empty or hold different numbers of samples: sums of squares are from least squares.
 
     Args:
         first: int64[N], categories from 0 on without gaps.

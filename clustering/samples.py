@@ -1,4 +1,4 @@
-"""Evaluated points: what a grouping is learnt from."""
+"""Evaluated points, which groupings are learnt from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LEAST = 3
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Pairs of parameters and reward (Algorithm 1, step 2).
+    """Points and their rewards (Algorithm 1, step 2).
 
     Args:
         names: of the D parameters.
@@ -36,7 +36,7 @@ class Samples:
         rewards: float64[N], such as the inverse of an objective; 0 for an invalid point.
 
     Raises:
-        SamplesError: any of it contradicts the rest, or a reward is negative or not finite.
+        SamplesError: fields are inconsistent, or a reward is negative or not finite.
     """
 
     names: tuple[str, ...]
@@ -56,7 +56,7 @@ class Samples:
         rewards, points = np.asarray(self.rewards), np.asarray(self.points)
         _check_rewards(rewards)
         self._check_points(points, len(rewards))
-        # What is handed in may change later; this may not.
+        # Read-only copies: the caller may change its arrays.
         for field, copy in (
             ("points", points.astype(np.int64)),
             ("rewards", rewards.astype(float)),
@@ -80,15 +80,15 @@ class Samples:
     def top(self, fraction: float = 0.15) -> Samples:
         """Return the best samples by reward.
 
-        They are ``fraction`` of all samples, more if several share the last place, and fewer if
-        fewer are valid: an invalid sample is never among them.
+        They are ``fraction`` of all samples; more if several tie for the last place, fewer if fewer
+        are valid.
 
         Raises:
             SamplesError: an impossible fraction, or one that leaves fewer than three samples.
         """
         if not 0 < fraction <= 1:
             raise SamplesError(f"top fraction is {fraction}; allowed: above 0, at most 1")
-        # The small term undoes the rounding of such as 0.1 x 30.
+        # The small term cancels rounding, as in 0.1 * 30 = 3.0000000000000004.
         count = max(1, math.ceil(fraction * len(self) - 1e-9))
         last = np.partition(self.rewards, -count)[-count]
         rows = (self.rewards >= last) & (self.rewards > 0)

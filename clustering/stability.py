@@ -1,4 +1,4 @@
-"""How far a grouping is the samples' and how far the parameters'."""
+"""Stability: how much a grouping depends on the samples it was learnt from."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ class Stability:
     One agent, or one per parameter, always has 1.
 
     Args:
-        with_whole: of halves with the grouping of all samples, which they are a part of: what the
-            bootstrap says, and more than new samples would agree.
-        of_halves: of two halves that share no sample: what new samples would agree, were they half
-            as many.
+        with_whole: of halves with the grouping of all samples. As these contain the half, new
+            samples would agree less.
+        of_halves: of two disjoint halves: the agreement expected of new samples, half as many.
         together: float64[D, D], share of halves in which two parameters share an agent.
     """
 
@@ -41,18 +40,18 @@ def stability(
 ) -> Stability:
     """Bootstrap a grouping by half samples.
 
-    Random halves without replacement vary as much as bootstrap samples do, but hold no sample
-    twice, which ``cramers_v`` and ``interaction`` would take for evidence.
+    Random halves without replacement vary as much as bootstrap samples, but repeat no sample;
+    ``cramers_v`` and ``interaction`` would count repetitions as evidence.
 
     Args:
         samples: of a layer.
         rng: the only source of randomness.
-        grouping: ``cluster`` with some arguments, such as by ``functools.partial``.
-        splits: how often samples are split into two halves.
+        grouping: ``cluster``, or with arguments bound by ``functools.partial``.
+        splits: number of random splits into two halves.
 
     Raises:
         GroupingError: fewer than one split.
-        SamplesError: a half says nothing on the parameters' dependence.
+        SamplesError: a half has no information on the parameters' dependence.
     """
     if splits < 1:
         raise GroupingError(f"{splits} splits; allowed: 1 or more")

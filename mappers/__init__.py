@@ -1,4 +1,4 @@
-"""Search algorithms by name: add one with a file and a line of ``MAPPERS``."""
+"""Search algorithms by name. To add one, write its file and add a line to ``MAPPERS``."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MAPPERS: Mapping[str, str] = MappingProxyType(
         "ppo_tuned": "mappers.ppo:TunedPpoMapper",
     }
 )
-"""Name to ``module:class``; a module is imported when its mapper is made."""
+"""Name to ``module:class``. A module is imported when one of its mappers is made."""
 
 
 def make_mapper(text: str) -> Mapper[Any]:
     """Make a mapper.
 
     Args:
-        text: a name of ``MAPPERS``, and if need be changes of its settings behind it, as in
+        text: a name of ``MAPPERS``, optionally followed by changed settings, as in
             ``ga:population=50:elites=5``.
 
     Raises:

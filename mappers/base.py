@@ -1,4 +1,4 @@
-"""What every mapper is: ``search``, and for black-box methods ``ask`` and ``tell``."""
+"""The interface of mappers: ``search``, or for black-box methods ``ask`` and ``tell``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Config = TypeVar("Config", bound="DataclassInstance")
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found: the best point, if any was valid, and the samples it cost."""
+    """The best point of a search, if any was valid, and the samples spent."""
 
     best: Best | None
     evaluations: int
@@ -29,22 +29,22 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class NoConfig:
-    """Of a mapper without parameters."""
+    """The config of a mapper without parameters."""
 
 
 class Mapper(ABC, Generic[Config]):
-    """Searches a map space for the point of least objective.
+    """Searches a map space for the point with the least objective.
 
     A variant of a mapper is a subclass with another ``DEFAULT``.
 
     Args:
-        config: its parameters, a frozen dataclass; None for ``DEFAULT``.
+        config: a frozen dataclass of parameters; None for ``DEFAULT``.
 
     Raises:
         SettingError, UnknownNameError: a parameter that is not allowed.
     """
 
-    # Of the type Config, which a class variable cannot say.
+    # Its type is Config, but a class variable cannot have a type parameter.
     DEFAULT: ClassVar[Any] = NoConfig()
 
     def __init__(self, config: Config | None = None) -> None:
@@ -52,7 +52,7 @@ class Mapper(ABC, Generic[Config]):
         check(self.config)
 
     def require_fit(self, space: MapSpace) -> None:
-        """Refuse a space that the settings do not fit, before a search of it begins.
+        """Refuse a space that the settings do not fit. Called before a search.
 
         Raises:
             MaestroEnvError: it names the setting and what the space allows.
@@ -63,18 +63,18 @@ class Mapper(ABC, Generic[Config]):
         """Spend exactly ``budget`` evaluations.
 
         Args:
-            evaluator: the only way to a cost; it counts.
-            budget: evaluations to spend, at most what the evaluator has left.
+            evaluator: the only source of costs; it counts samples.
+            budget: evaluations to spend, at most those the evaluator has left.
             rng: the only source of randomness.
         """
 
 
 class AskTellMapper(Mapper[Config]):
-    """A mapper that proposes points and is told their values."""
+    """A mapper that proposes points and receives their values."""
 
     @abstractmethod
     def start(self, space: MapSpace, rng: np.random.Generator) -> None:
-        """Forget everything and begin on ``space``."""
+        """Reset the mapper for a search of ``space``."""
 
     @abstractmethod
     def ask(self, n: int) -> Points:
@@ -82,7 +82,7 @@ class AskTellMapper(Mapper[Config]):
 
     @abstractmethod
     def tell(self, points: Points, values: NDArray[np.float64]) -> None:
-        """Learn the values, float64[m], of points asked for; infinite if invalid."""
+        """Learn the values, float64[m], of proposed points; infinite if invalid."""
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
         self.start(evaluator.space, rng)

@@ -1,4 +1,4 @@
-"""Bayesian optimisation that can spend many thousands of samples."""
+"""Bayesian optimisation for budgets of many thousands of samples."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ class BayesianConfig:
 
     initial: int = setting(100, "random samples before the first fit", least=1, most=100_000)
     batch: int = setting(50, "samples suggested at a time", least=1, most=100_000)
-    surrogate: str = setting("forest", "regression that predicts costs", allowed=SURROGATES)
+    surrogate: str = setting("forest", "regression that predicts objectives", allowed=SURROGATES)
     trees: int = setting(10, "trees of a forest", least=2, most=1000)
-    growth: float = setting(1.25, "samples of a fit by those of the fit before", least=1, most=1000)
-    candidates: int = setting(500, "random candidates of a batch", least=1, most=100_000)
-    local: int = setting(2000, "candidates of a batch that are near the best points", most=100_000)
-    parents: int = setting(
-        100, "best points that local candidates come from", least=1, most=100_000
+    growth: float = setting(
+        1.25, "samples of a fit, relative to the previous fit", least=1, most=1000
     )
-    crossover_rate: float = setting(0.5, "chance that it mixes two of them", most=1)
+    candidates: int = setting(500, "random candidates of a batch", least=1, most=100_000)
+    local: int = setting(2000, "candidates of a batch bred from the best points", most=100_000)
+    parents: int = setting(100, "best points that may be parents", least=1, most=100_000)
+    crossover_rate: float = setting(0.5, "chance that an offspring mixes two parents", most=1)
     mutation_rate: float = setting(0.2, "chance per parameter of a change; one at least", most=1)
     step_rate: float = setting(0.5, "share of size changes that are small steps", most=1)
     draw: str = setting("uniform", "distribution of random points", allowed=DRAWS)
 
 
 class BayesianMapper(AskTellMapper[BayesianConfig]):
-    """Suggests the candidates of greatest expected improvement of the objective's logarithm.
+    """Proposes the candidates with the largest expected improvement of the log objective.
 
-    Candidates are random points and offspring of the best ones. Fits get rarer as they get longer:
-    between two of them the candidates alone follow what is found.
+    Candidates are random points and offspring of the best points. As fits take longer with more
+    samples, they become rarer; between fits only the candidates follow new samples.
     """
 
     DEFAULT = BayesianConfig()
@@ -117,14 +117,14 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
     def _unseen(self, points: Points) -> Points:
         identities, first = np.unique(self._space.identities(points), return_index=True)
         new = [identity not in self._seen for identity in identities.tolist()]
-        # In a space that is used up, nothing is left but to repeat.
+        # In an exhausted space only repetition is left.
         return points[np.sort(first[new])] if any(new) else points
 
 
 def expected_improvement(
     mean: NDArray[np.float64], std: NDArray[np.float64], best: float
 ) -> NDArray[np.float64]:
-    """Return E[max(0, best - X)] of normal X, float64[N]; a deviation of 0 is a certainty."""
+    """Return E[max(0, best - X)] of normal X, float64[N]; the deviation may be 0."""
     below = best - mean
     sure = std <= 0
     z = below / np.where(sure, 1, std)
@@ -137,9 +137,10 @@ def _every_point(space: MapSpace) -> Points:
 
 
 def _finite(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Count invalid points as the worst valid one.
+    """Give invalid points the value of the worst valid one.
 
-    Were they worse, doubt whether a point is valid would pass for hope, and draw the search there.
+    With a larger value, the model's uncertainty about validity would count as a possible gain and
+    attract the search.
     """
     valid = np.isfinite(logs)
     return np.where(valid, logs, logs[valid].max())

@@ -1,4 +1,4 @@
-"""Distributions a search can start from."""
+"""Initial distributions of points."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.map_space import MapSpace, Parameter, Points
+from maestro_env.map_space import MapSpace, Points
+from mappers.sizes import Sizes, count_up_to, sizes_of
 
 Draw = Callable[[MapSpace, int, np.random.Generator], Points]
-"""Draws n points of a space independently, int32[n, D]."""
+"""Draws n independent points of a space, int32[n, D]."""
 
 
 def uniform(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
@@ -22,26 +23,20 @@ def uniform(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
 def log_uniform(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
     """Draw tile and cluster sizes log-uniformly, other parameters uniformly.
 
-    A size is the largest choice not above a real number drawn log-uniformly from [1, largest + 1):
-    size v of integers 1..m has the chance log(1 + 1 / v) / log(1 + m).
+    A size is the largest choice that is at most a real number drawn log-uniformly from
+    [1, largest + 1): among integers 1..m, size v has the probability log(1 + 1 / v) / log(1 + m).
     """
     points = space.sample(n, rng)
     for column, parameter in enumerate(space.parameters):
         if parameter.is_size:
-            points[:, column] = _log_uniform_choices(parameter, rng.random(n))
+            points[:, column] = _log_uniform_choices(sizes_of(parameter), rng.random(n))
     return points
 
 
-def _log_uniform_choices(parameter: Parameter, u: NDArray[np.float64]) -> NDArray[np.intp]:
-    values = parameter.values
-    reals = np.exp(u * np.log1p(int(values[-1])))
-    if isinstance(values, range):
-        # Too long to list, perhaps; its choices are 1, 2, 3 and so on.
-        choices = reals.astype(np.intp) - 1
-    else:
-        choices = np.searchsorted(np.array(values), reals, side="right") - 1
-    # Rounding in exp may step over either end.
-    clipped: NDArray[np.intp] = choices.clip(0, len(values) - 1)
+def _log_uniform_choices(sizes: Sizes, u: NDArray[np.float64]) -> NDArray[np.int64]:
+    reals = np.exp(u * np.log1p(sizes[-1]))
+    # Rounding in exp may exceed either end.
+    clipped: NDArray[np.int64] = (count_up_to(sizes, reals) - 1).clip(0, len(sizes) - 1)
     return clipped
 
 

@@ -41,7 +41,7 @@ class GeneticMapper(AskTellMapper[GeneticConfig]):
 
     def ask(self, n: int) -> Points:
         config = self.config
-        # Nothing to select from yet: invalid parents would only mislead.
+        # Selection needs a valid individual.
         if not np.isfinite(self._values).any():
             return self._draw(self._space, min(n, config.population), self._rng)
         children = max(1, config.population - config.elites)
@@ -63,6 +63,6 @@ class GeneticMapper(AskTellMapper[GeneticConfig]):
 
 
 class LogGeneticMapper(GeneticMapper):
-    """Log-uniform draws and small steps of sizes: the control for what starts log-uniform."""
+    """Log-uniform draws and small steps of sizes: the control for other log-uniform starts."""
 
     DEFAULT = GeneticConfig(population=20, elites=1, tournament=2, draw="log", step_rate=0.8)

@@ -1,4 +1,4 @@
-"""GAMMA: a genetic algorithm whose operators know what a mapping is made of."""
+"""GAMMA: a genetic algorithm with operators for the parts of a mapping."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ class GammaConfig:
     """Parameters of GAMMA; the defaults are those of the ``run`` of its public program."""
 
     population: int = setting(100, "individuals of a generation", least=2, most=100_000)
-    elite_ratio: float = setting(0.05, "share that survives and is not evaluated again", most=1)
+    elite_ratio: float = setting(0.05, "share that survives without another evaluation", most=1)
     parent_ratio: float = setting(0.4, "share that breeds", most=1)
     crossover_rate: float = setting(0.57, "chance that a pair exchanges a dimension", most=1)
-    order_rate: float = setting(0.47, "chance that two of a child's loops trade places", most=1)
+    order_rate: float = setting(0.47, "chance that two loops of a child are swapped", most=1)
     mutation_rate: float = setting(0.53, "chance of one mutation", most=1)
-    mutations: int = setting(3, "mutations a child may have", most=1000)
-    factor_rate: float = setting(0.0, "share of tile mutations that choose a factor", most=1)
-    # The program says 0.1 and never gets there: it skips the swap where anything is constrained,
-    # which for MAESTRO the tiles of R and S are.
-    parallel_rate: float = setting(0.0, "chance that parallel dimensions trade levels", most=1)
+    mutations: int = setting(3, "most mutations of a child", most=1000)
+    factor_rate: float = setting(0.0, "share of tile mutations that draw a factor", most=1)
+    # The program's default of 0.1 has no effect: docs/mappers.md.
+    parallel_rate: float = setting(0.0, "chance that the levels swap parallel dimensions", most=1)
 
 
 class GammaMapper(AskTellMapper[GammaConfig]):
-    """The best breed; their children change in tiles, orders and parallel dimensions."""
+    """The best individuals breed; children change in tiles, orders and parallel dimensions."""
 
     DEFAULT = GammaConfig()
 
@@ -56,7 +55,7 @@ class GammaMapper(AskTellMapper[GammaConfig]):
         self._parents, self._values = best[:parents], of_best[:parents]
 
     def _begin(self) -> Points:
-        """Draw a first population, again and again as long as none has a valid individual."""
+        """Draw a first population, repeated until one has a valid individual."""
         return operators.first_population(self._genes, self.config.population, self._rng)
 
     def _breed(self) -> Points:

@@ -1,14 +1,11 @@
-"""GAMMA's operators: pure functions of a population, the genes of its space and a random stream.
+"""GAMMA's operators: pure functions of a population, its space's genes and a random stream.
 
 Kao and Krishna, *GAMMA: Automating the HW Mapping of DNN Models on Accelerators via Genetic
-Algorithm*, ICCAD 2020. Where the paper leaves details open, these do what its program does, but
-for two things: a child's order is swapped once at most, where the program draws whom to swap with
-replacement; and mappings that were just evaluated are left out before they are paid for, where the
-program evaluates elites and duplicates again. Growth and ageing, which add and remove levels, have
-nothing to act on in a space of two levels.
+Algorithm*, ICCAD 2020. Where the paper leaves details open, they follow its program;
+docs/mappers.md lists the differences.
 
-The operators choose among all genes, those a schema fixes too, and leave these as they are: so a
-rate is the same chance for a gene, whichever others vary.
+Operators choose among all genes and skip those that a schema fixes. So a rate means the same chance
+for a gene under every schema.
 """
 
 from __future__ import annotations
@@ -17,15 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
-from mappers.genes import FIXED, Genes, count_up_to, draw_factors
+from mappers.genes import FIXED, Genes, draw_factors
 from mappers.orders import orders_of, ranks_of
+from mappers.sizes import count_up_to
 
-# Individuals of a first population whose tiles are all of one element.
+# Individuals of a first population with tiles of one element on both levels.
 _UNIT = 2
 
 
 def first_population(genes: Genes, n: int, rng: np.random.Generator) -> Points:
-    """Draw ``n`` individuals with inner tiles of one element; two have outer ones like that too."""
+    """Draw ``n`` individuals with inner tiles of one element; two also have such outer tiles."""
     points = genes.space.sample(n, rng)
     outer, inner = (columns[columns != FIXED] for columns in genes.tiles.T)
     points[:, inner] = 0
@@ -37,7 +35,7 @@ def first_population(genes: Genes, n: int, rng: np.random.Generator) -> Points:
 
 
 def unseen(points: Points, known: Points, space: MapSpace) -> Points:
-    """Leave out mappings that are in ``known`` or come twice; keep all if none would be left."""
+    """Drop mappings that are in ``known`` or repeated; if none would be left, keep all."""
     identities = space.identities(points)
     fresh = ~np.isin(identities, space.identities(known))
     _, first = np.unique(identities, return_index=True)
@@ -49,7 +47,7 @@ def unseen(points: Points, known: Points, space: MapSpace) -> Points:
 def best_distinct(
     points: Points, values: NDArray[np.float64], space: MapSpace
 ) -> tuple[Points, NDArray[np.float64]]:
-    """Return the valid ones of different mappings and their values, best first."""
+    """Return the valid points without repeated mappings, and their values, best first."""
     ranked = np.argsort(values, kind="stable")[: np.count_nonzero(np.isfinite(values))]
     _, first = np.unique(space.identities(points[ranked]), return_index=True)
     best = ranked[np.sort(first)]
@@ -59,7 +57,7 @@ def best_distinct(
 def cross_tiles(
     parents: Points, genes: Genes, n: int, rate: float, rng: np.random.Generator
 ) -> Points:
-    """Breed ``n`` children of pairs of different parents, two a pair.
+    """Breed ``n`` children from pairs of different parents, two per pair.
 
     With chance ``rate`` a pair exchanges the tiles of one dimension, on both levels. A lone parent
     is copied.
@@ -79,7 +77,7 @@ def cross_tiles(
 
 
 def swap_orders(points: Points, genes: Genes, rate: float, rng: np.random.Generator) -> Points:
-    """Let two loops of one level trade places, with chance ``rate``; they may be the same loop."""
+    """Swap two loops of one level, with chance ``rate``; both may be the same loop."""
     rows = np.flatnonzero(rng.random(len(points)) < rate)
     columns = rng.choice(genes.orders, size=len(rows))
     dims = len(genes.space.extents)
@@ -97,9 +95,9 @@ def mutate(
 ) -> Points:
     """Change a tile or a parallel dimension of every individual, with chance ``rate``.
 
-    A tile becomes any size up to its limit or, with chance ``factor_rate``, a factor of it: of the
-    extent, or if it is an inner tile, of the outer one. With the inner parallel dimension the
-    cluster size changes, to a factor of its own limit.
+    A tile becomes any size up to its limit or, with chance ``factor_rate``, a factor of its limit.
+    The limit of an outer tile is the extent, that of an inner tile the outer tile. If the inner
+    parallel dimension changes, the cluster size becomes a factor of its own limit.
     """
     mutants = points.copy()
     columns = rng.choice(np.append(genes.tiles, genes.parallels), size=len(points))
@@ -118,7 +116,7 @@ def mutate(
 
 
 def swap_parallel(points: Points, genes: Genes, rate: float, rng: np.random.Generator) -> Points:
-    """Let the two levels trade their parallel dimensions, with chance ``rate``."""
+    """Swap the parallel dimensions of the two levels, with chance ``rate``."""
     rows = rng.random(len(points)) < rate
     outer, inner = genes.parallels
     swapped = points.copy()

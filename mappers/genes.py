@@ -1,4 +1,4 @@
-"""What the entries of a space's points are to GAMMA's operators, and how far they may go."""
+"""Genes: the columns of a space's points by meaning, and their limits, for GAMMA's operators."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
-
-Sizes = range | tuple[int, ...]
-"""Choices of a size, ascending from 1; a range has all integers, maybe too many to list."""
+from mappers.sizes import Sizes, sizes_at, sizes_of
 
 FIXED = -1
-"""In place of the column of what a schema fixes."""
+"""The column of a gene that the schema fixes."""
 
 _OUTER, _INNER = "l2", "l1"
 
 
 @dataclass(frozen=True)
 class Genes:
-    """Columns of a space's points by their meaning; of a pair, the outer level's comes first."""
+    """Columns of a space's points by their meaning; in pairs, the outer level comes first."""
 
     space: MapSpace
 
@@ -52,8 +50,7 @@ class Genes:
 
     def sizes(self, column: int) -> Sizes:
         """Return the choices of a tile or of the cluster size."""
-        values = self.space.parameters[column].values
-        return values if isinstance(values, range) else tuple(int(value) for value in values)
+        return sizes_of(self.space.parameters[column])
 
     def limits(self, points: Points) -> Points:
         """Return the largest choice of every entry, int32[N, D]: an inner tile's is the outer's."""
@@ -65,7 +62,7 @@ class Genes:
     def cluster_limits(self, points: Points) -> NDArray[np.int64]:
         """Return the largest useful cluster sizes, int64[N].
 
-        A cluster shares out one outer tile: PEs beyond its extent would have nothing to do.
+        A cluster splits one outer tile: PEs beyond its extent would idle.
         """
         tiles = np.stack(
             [self._outer_sizes(points, dim) for dim in self.space.parallel_dims], axis=1
@@ -83,25 +80,15 @@ class Genes:
     def _outer_sizes(self, points: Points, dim: str) -> NDArray[np.int64]:
         column, _ = self.tiles[list(self.space.extents).index(dim)]
         if column == FIXED:
-            # No schema fixes an outer tile of a parallel dimension to less than all of it.
+            # Schemas only fix outer tiles of parallel dimensions to the whole extent.
             return np.full(len(points), self.space.extents[dim], dtype=np.int64)
-        sizes, choices = self.sizes(column), points[:, column]
-        if isinstance(sizes, range):
-            return choices.astype(np.int64) + 1
-        return np.array(sizes, dtype=np.int64)[choices]
-
-
-def count_up_to(sizes: Sizes, limits: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many choices are at most ``limits``."""
-    if isinstance(sizes, range):
-        return np.minimum(limits, len(sizes))
-    return np.searchsorted(np.array(sizes), limits, side="right").astype(np.int64)
+        return sizes_at(self.sizes(column), points[:, column])
 
 
 def draw_factors(
     sizes: Sequence[Sizes], limits: Sequence[int], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw, for each limit, a choice whose size divides it; every factor is as likely."""
+    """Draw, for each limit, a choice whose size divides it, all factors with equal chance."""
     factors = [factor_choices(*each) for each in zip(sizes, limits, strict=True)]
     drawn = rng.integers(0, np.array([len(each) for each in factors], dtype=np.int64))
     return np.array([each[i] for each, i in zip(factors, drawn, strict=True)], dtype=np.int64)

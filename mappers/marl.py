@@ -1,4 +1,4 @@
-"""Clustered decentralised multi-agent reinforcement learning, the paper's mapper (section IV)."""
+"""Decentralised multi-agent reinforcement learning, the paper's mapper (section IV)."""
 
 from __future__ import annotations
 
@@ -23,48 +23,49 @@ from mappers.base import Mapper, SearchResult
 from mappers.settings import setting
 
 _POLICIES = ("stateless", "mlp")
-# A relative gain below which a team has found nothing better.
+# A team has improved if its best value fell by more than this share.
 _GAIN = 1e-3
 
 
 @dataclass(frozen=True)
 class MarlConfig:
-    """Parameters of the agents, and of who they are."""
+    """Parameters of the agents and of their grouping."""
 
     agents: int = setting(0, "number of agents; 0 is one per parameter", most=1000)
     grouping: str = setting("clustered", "which parameters share an agent", allowed=GROUPINGS)
-    groups: str = setting("", "JSON file of groups to use instead")
-    warm_up: int = setting(20_000, "random samples groups are learnt from", least=1)
-    measure: str = setting("pearson", "of parameters' dependence", allowed=MEASURES)
-    linkage: str = setting("ward_rows", "of parameters into groups", allowed=LINKAGES)
-    policy: str = setting("stateless", "of every agent", allowed=_POLICIES)
+    groups: str = setting("", "JSON file of groups to use instead of learning them")
+    warm_up: int = setting(20_000, "random samples that groups are learnt from", least=1)
+    measure: str = setting("pearson", "measure of dependence between parameters", allowed=MEASURES)
+    linkage: str = setting("ward_rows", "linkage of the clustering", allowed=LINKAGES)
+    policy: str = setting("stateless", "policy of every agent", allowed=_POLICIES)
     batch: int = setting(16, "samples between two updates", least=1, most=100_000)
     epochs: int = setting(4, "gradient steps of an update", least=1, most=1000)
-    rate: float = setting(0.1, "of Adam", most=1)
-    clip: float = setting(0.4, "of PPO's ratio", most=10)
+    rate: float = setting(0.1, "learning rate of Adam", most=1)
+    clip: float = setting(0.4, "bound of PPO's ratio around 1", most=10)
     entropy: float = setting(0.0, "weight of the entropy bonus", most=100)
     exploration: float = setting(0.1, "chance per parameter of an action off the policy", most=1)
-    local: float = setting(0.7, "share of these that are small steps, for a size", most=1)
+    local: float = setting(0.7, "share of such actions of sizes that are small steps", most=1)
     imitation: float = setting(1.0, "weight of the pull towards the best samples", most=100)
-    memory: int = setting(16, "best samples an agent remembers", least=1, most=10_000)
-    refinement: float = setting(0.35, "share of samples that are variants of these", most=0.95)
+    memory: int = setting(16, "best samples that agents remember", least=1, most=10_000)
+    refinement: float = setting(0.35, "share of samples that are variants of the best", most=0.95)
     pairs: float = setting(0.6, "share of variants in which two sizes move", most=1)
-    reward: str = setting("inverse", "of a mapping", allowed=REWARDS)
-    draw: str = setting("log", "distribution of the start", allowed=STARTS)
-    patience: int = setting(500, "samples without gain before agents start anew; 0 is never")
-    keep: float = setting(0.5, "chance that an agent then begins with its part of the best", most=1)
+    reward: str = setting("inverse", "reward of a mapping", allowed=REWARDS)
+    draw: str = setting("log", "initial distribution", allowed=STARTS)
+    patience: int = setting(500, "samples without a gain before a new team starts; 0 is never")
+    keep: float = setting(
+        0.5, "chance that a new agent favours its part of the best mapping", most=1
+    )
 
 
 class MarlMapper(Mapper[MarlConfig]):
-    """Agents that each decide their own parameters, and learn alone from one shared reward.
+    """Agents that each set their own parameters and learn independently from one shared reward.
 
-    Nothing passes between agents but the outcome of the mapping they make together: no weights, no
-    messages, no critic of all. Every batch, each agent draws its parameters' values, all see
-    latency, power, energy, area and reward of the mappings, and each updates its policy by PPO.
+    In every batch, each agent draws values of its parameters, all agents observe latency, power,
+    energy, area and reward of the joint mappings, and each updates its policy by PPO. Agents share
+    nothing else: no weights, no messages, no central critic.
 
-    Groups learnt in the search cost ``warm_up`` samples beside the budget, which the ledger keeps
-    apart; groups from a file cost nothing. ``agents`` other than the mapper's own must be as many
-    as the file has.
+    Learning groups costs ``warm_up`` samples beside the budget, counted separately; groups from a
+    file cost nothing. If ``agents`` is changed, a file of groups must have that many.
     """
 
     DEFAULT: ClassVar[MarlConfig] = MarlConfig()
@@ -86,7 +87,7 @@ class MarlMapper(Mapper[MarlConfig]):
 
     def _read_groups(self, space: MapSpace) -> AgentGroups:
         agents = self.config.agents
-        # A mapper's own number may be nobody's wish.
+        # The default number is not a request.
         wanted = None if agents == self.DEFAULT.agents else agents
         return read_groups(self.config.groups, space, wanted)
 
@@ -104,15 +105,15 @@ class MarlMapper(Mapper[MarlConfig]):
 
 
 class ClusteredMarlMapper(MarlMapper):
-    """Six agents, whose parameters depend on each other more than on others' (Algorithm 1)."""
+    """Six agents; dependent parameters share an agent (Algorithm 1)."""
 
     DEFAULT: ClassVar[MarlConfig] = MarlConfig(agents=AGENTS)
 
 
 class NetworkMarlMapper(MarlMapper):
-    """An agent per parameter that looks at the last mapping through a network, as the paper has it.
+    """An agent per parameter with a network that observes the last mapping, as in the paper.
 
-    Networks need smaller steps than logits.
+    Networks need a lower learning rate than single logits.
     """
 
     DEFAULT: ClassVar[MarlConfig] = MarlConfig(policy="mlp", batch=32, rate=0.003)
@@ -139,11 +140,12 @@ class PaperMarlMapper(MarlMapper):
 
 
 class _Search:
-    """A search under way.
+    """The state of one search.
 
-    A team of agents that finds nothing better for a while has settled, and another one starts. Each
-    of its agents begins with its part of the best mapping so far, or from nothing, by its own
-    chance: a kick, as iterated local search has it (Lourenco, Martin and Stuetzle, 2003).
+    A team of agents that has not improved for ``patience`` samples is replaced. Each agent of the
+    next team favours, with chance ``keep``, its part of the best mapping so far, or else starts
+    from the initial distribution: a kick, as in iterated local search (Lourenco, Martin and
+    Stuetzle, 2003).
     """
 
     def __init__(
@@ -189,8 +191,10 @@ class _Search:
 
     def _draw(self, n: int) -> Integers:
         config, rng = self._config, self._rng
-        # Where there are more samples than observations, these are seen more than once.
-        seen = np.resize(self._seen, (n, self._seen.shape[1]))
+        seen = self._seen
+        if len(seen) != n:
+            # More samples than observations: repeat these.
+            seen = np.resize(seen, (n, seen.shape[1]))
         actions = self._team.draw(rng.random((n, len(self._agents))), seen)
         return explore(actions, self._heads, config.exploration, config.local, rng)
 
@@ -217,7 +221,7 @@ class _Search:
         return self._heads.favouring(self._champion.actions[0], kept[self._agents])
 
     def _rewards(self, values: Floats) -> Floats:
-        """Return rewards; their reference is the median of the first batch with a valid mapping."""
+        """Return rewards relative to the median of the first batch with a valid mapping."""
         valid = np.isfinite(values)
         if self._reference is None:
             if not valid.any():
@@ -226,7 +230,7 @@ class _Search:
         return REWARDS[self._config.reward](self._reference / values)
 
     def _note(self, value: float) -> None:
-        """Note whether a batch has gained, by its best value."""
+        """Record the best value of a batch if the team has improved."""
         if value < self._best * (1 - _GAIN):
             self._best, self._last_gain = value, self.spent
 
@@ -241,7 +245,7 @@ def _make_team(
 ) -> Agents:
     if policy == "stateless":
         return StatelessAgents(heads, agents, learning, bias)
-    # Here, so that agents without networks need no torch.
+    # Imported here: agents without networks need no torch.
     from mappers.agents.networks import NetworkAgents
 
     return NetworkAgents(heads, agents, learning, rng, bias=bias)

@@ -18,7 +18,7 @@ def tournament(
     entrants: int,
     rng: np.random.Generator,
 ) -> Points:
-    """Choose ``n`` parents, each the best of some drawn with replacement."""
+    """Choose ``n`` parents, each the best of ``entrants`` points drawn with replacement."""
     drawn = rng.integers(0, len(points), size=(n, entrants))
     winners = drawn[np.arange(n), np.argmin(values[drawn], axis=1)]
     chosen: Points = points[winners]
@@ -28,7 +28,7 @@ def tournament(
 def uniform_crossover(
     mothers: Points, fathers: Points, rate: float, rng: np.random.Generator
 ) -> Points:
-    """Mix pairs parameter by parameter with chance ``rate``; else the child is its mother."""
+    """Mix each pair parameter by parameter with chance ``rate``; else copy the mother."""
     mixes = rng.random((len(mothers), 1)) < rate
     from_father = mixes & (rng.random(mothers.shape) < 0.5)
     return np.where(from_father, fathers, mothers)
@@ -42,11 +42,11 @@ def mutate(
     step_rate: float,
     rng: np.random.Generator,
 ) -> Points:
-    """Change every parameter with chance ``rate``, one of each point at least.
+    """Change every parameter with chance ``rate``, and at least one of each point.
 
     Args:
         points: int32[N, D].
-        fresh: int32[N, D], independent draws that changed parameters take their values from.
+        fresh: int32[N, D], independent draws: the new values of changed parameters.
         space: of the points.
         rate: chance of a change.
         step_rate: chance that a changed size takes a small step instead of a fresh value.
@@ -69,5 +69,5 @@ def step(points: Points, space: MapSpace, rng: np.random.Generator) -> Points:
 
 
 def is_size(space: MapSpace) -> NDArray[np.bool_]:
-    """Say which parameters are sizes, bool[D]: their choices are ordered, others' are not."""
+    """Return which parameters are sizes, bool[D]; only sizes have ordered choices."""
     return np.array([parameter.is_size for parameter in space.parameters])

@@ -16,7 +16,8 @@ def orders_of(ranks: NDArray[np.integer], n: int) -> Orders:
     orders = np.empty((len(ranks), n), dtype=np.int64)
     for place in range(n):
         orders[:, place] = ranks // math.factorial(n - 1 - place) % (n - place)
-    # So far each entry counts the smaller items behind it; those not smaller than it move up.
+    # Now an entry counts the smaller items behind it. Renumber from the back: items that are not
+    # smaller move up by one.
     for place in reversed(range(n)):
         behind = orders[:, place + 1 :]
         behind += behind >= orders[:, place, np.newaxis]

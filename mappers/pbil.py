@@ -13,7 +13,7 @@ from mappers.base import AskTellMapper
 from mappers.draws import DRAWS
 from mappers.settings import setting
 
-# Weight below which a past generation no longer matters.
+# A past generation with less weight is forgotten.
 _NEGLIGIBLE = 1e-12
 
 
@@ -22,19 +22,20 @@ class PbilConfig:
     """Parameters of PBIL."""
 
     population: int = setting(50, "samples between two updates", least=1, most=100_000)
-    selected: int = setting(2, "best samples an update moves towards", least=1, most=1000)
+    selected: int = setting(2, "best samples that an update moves towards", least=1, most=1000)
     learning_rate: float = setting(0.2, "weight of an update", least=0.01, most=1)
-    exploration: float = setting(0.2, "chance per parameter of a value from the start", most=1)
-    draw: str = setting("uniform", "distribution of the start", allowed=DRAWS)
+    exploration: float = setting(0.2, "chance per parameter of an initial draw", most=1)
+    draw: str = setting("uniform", "initial distribution", allowed=DRAWS)
 
 
 class PbilMapper(AskTellMapper[PbilConfig]):
     """A product distribution over the parameters, moved towards the best samples.
 
     With learning rate a, every update replaces the distribution p of each parameter by
-    (1 - a) p + a q, where q are the frequencies among the selected samples. So p is a mixture: the
-    start with weight (1 - a)^t, and the samples selected k updates ago with weight a (1 - a)^k. It
-    is drawn from as that, which needs no table over choices, of which there may be billions.
+    (1 - a) p + a q, where q are the frequencies among the selected samples. After t updates, p is a
+    mixture: the initial distribution with weight (1 - a)^t, and the samples selected k updates ago
+    with weight a (1 - a)^k. Drawing from the mixture needs no table of choices, of which there may
+    be billions.
     """
 
     DEFAULT = PbilConfig()
@@ -69,7 +70,7 @@ class PbilMapper(AskTellMapper[PbilConfig]):
         chosen = points[best_first[np.isfinite(values[best_first])]]
         if len(chosen):
             remembered, selected, parameters = self._selected.shape
-            # Fewer are repeated, which leaves their frequencies nearly as they are.
+            # If fewer are valid, repeat them: their frequencies hardly change.
             repeated = np.resize(chosen, (selected, parameters))
             self._selected[self._updates % remembered] = repeated
             self._updates += 1

@@ -29,24 +29,24 @@ except ModuleNotFoundError as error:
 
 @dataclass(frozen=True)
 class PpoConfig:
-    """Parameters of PPO: stable-baselines3's defaults, its 2,048 samples a rollout included."""
+    """Parameters of PPO: the defaults of stable-baselines3, with 2,048 samples per rollout."""
 
-    actions: str = setting("discrete", "MultiDiscrete or Box", allowed=("discrete", "box"))
+    actions: str = setting("discrete", "MultiDiscrete or Box actions", allowed=("discrete", "box"))
     environments: int = setting(8, "copies of the environment", least=1, most=4096)
-    n_steps: int = setting(256, "steps of every copy in a rollout", least=2, most=10_000)
+    n_steps: int = setting(256, "steps of every copy per rollout", least=2, most=10_000)
     batch_size: int = setting(64, "samples of a gradient step", least=2, most=10**6)
     n_epochs: int = setting(10, "passes over a rollout", least=1, most=1000)
-    learning_rate: float = setting(3e-4, "of Adam", most=1)
+    learning_rate: float = setting(3e-4, "learning rate of Adam", most=1)
     entropy: float = setting(0.0, "weight of the entropy bonus", most=1)
-    reward: str = setting("inverse", "of a mapping", allowed=REWARDS)
+    reward: str = setting("inverse", "reward of a mapping", allowed=REWARDS)
     episode_length: int = setting(1, "mappings of an episode", least=1)
 
 
 class PpoMapper(Mapper[PpoConfig]):
-    """One agent decides all parameters, from the last mapping's latency, power, energy and area.
+    """One agent that sets all parameters and observes latency, power, energy and area.
 
-    With episodes of one mapping it sees the same first observation always. The reward is scaled by
-    the median objective of the first step that has a valid mapping, so no sample is free.
+    With episodes of one mapping the observation is always the same. The reward is scaled by the
+    median objective of the first step with a valid mapping, so no sample is free.
     """
 
     DEFAULT = PpoConfig()
@@ -74,25 +74,25 @@ class PpoMapper(Mapper[PpoConfig]):
                 seed=seed,
                 device="cpu",
             )
-            # More than can be spent: the callback ends it.
+            # More than the budget: the callback ends learning.
             agent.learn(budget + config.environments, callback=_UntilExhausted(env))
         return SearchResult(evaluator.best, evaluator.used - began)
 
 
 class BoxPpoMapper(PpoMapper):
-    """Continuous actions, each binned over the choices of its parameter: ArchGym's way."""
+    """Continuous actions, each binned over the choices of its parameter, as in ArchGym."""
 
     DEFAULT = PpoConfig(actions="box")
 
 
 class TunedPpoMapper(PpoMapper):
-    """The setting chosen of fourteen on the tuning layers, as docs/mappers.md tells."""
+    """The best of fourteen settings on the tuning layers (docs/mappers.md)."""
 
     DEFAULT = PpoConfig(actions="box", n_steps=64, learning_rate=1e-3, entropy=0.01)
 
 
 class _UntilExhausted(BaseCallback):
-    """Ends learning at the step that spends the budget."""
+    """Ends learning when the budget is spent."""
 
     def __init__(self, env: MaestroVectorEnv) -> None:
         super().__init__()

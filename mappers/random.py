@@ -40,6 +40,6 @@ class RandomMapper(AskTellMapper[RandomConfig]):
 
 
 class LogRandomMapper(RandomMapper):
-    """Draws sizes log-uniformly: a strong, cheap prior, above all under buffer limits."""
+    """Draws sizes log-uniformly: a strong prior, above all with small buffers."""
 
     DEFAULT = RandomConfig(draw="log")

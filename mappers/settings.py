@@ -1,4 +1,4 @@
-"""Settings of mappers: dataclass fields that say what they allow, and texts that change them."""
+"""Settings of mappers: dataclass fields with allowed values, and texts that change them."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def check(config: DataclassInstance) -> None:
     """Check every field of a config.
 
     Raises:
-        SettingError: a field that is not what its declaration allows.
-        UnknownNameError: a text that is none of those allowed.
+        SettingError: a value that the field's declaration does not allow.
+        UnknownNameError: a text that is not an allowed one.
     """
     for field in dataclasses.fields(config):
         _check(field, getattr(config, field.name))
@@ -48,7 +48,7 @@ def changed(config: DataclassInstance, changes: Iterable[str]) -> DataclassInsta
     """Return a config with some fields changed.
 
     Args:
-        config: what is changed.
+        config: the config to change.
         changes: texts such as ``population=50``.
 
     Raises:
@@ -69,7 +69,7 @@ def changed(config: DataclassInstance, changes: Iterable[str]) -> DataclassInsta
 
 
 def _parse(field: dataclasses.Field[Any], text: str) -> object:
-    """Return what a text stands for; the text itself if it is nothing of the field's type."""
+    """Return the value of a text; the text itself if it is not of the field's type."""
     if isinstance(field.default, str):
         return text
     number = plain_integer(text) if isinstance(field.default, int) else plain_number(text)

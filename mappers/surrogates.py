@@ -1,4 +1,4 @@
-"""Regressions that say how sure they are: what Bayesian optimisation asks instead of the model."""
+"""Regressions with uncertainty, which Bayesian optimisation uses in place of the cost model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mappers.features import Features
 
 Floats = NDArray[np.float64]
 
-# A Gaussian process of n points costs n^3: it keeps this many of the best and of the latest.
+# A Gaussian process takes n^3 operations: it is fitted to this many of the best and of the latest.
 _KEPT = 200
 # Noise as a share of the variance of the targets: it also keeps rounding from negative variances.
 _NOISE = 1e-4
-# What deviates less is constant but for rounding.
+# A column with a smaller deviation is constant except for rounding.
 _CONSTANT = 1e-6
 
 
@@ -28,14 +28,14 @@ class Surrogate(Protocol):
     """A regression with uncertainty."""
 
     def fit(self, features: Features, targets: Floats) -> None:
-        """Learn targets, float64[N], of float32[N, F] features, in the order they were told."""
+        """Learn targets, float64[N], of float32[N, F] features, in the order of evaluation."""
 
     def predict(self, features: Features) -> tuple[Floats, Floats]:
         """Return mean and standard deviation, float64[N] each, at float32[N, F] features."""
 
 
 class Forest:
-    """A random forest, whose trees' disagreement is the uncertainty.
+    """A random forest; the disagreement of its trees is the uncertainty.
 
     Args:
         trees: how many.
@@ -53,16 +53,16 @@ class Forest:
         ).fit(features, targets)
 
     def predict(self, features: Features) -> tuple[Floats, Floats]:
-        # The trees themselves: the forest's own predict takes longer to start than to end.
+        # Call the trees directly: the forest's predict has a large fixed cost.
         means = np.array([tree.tree_.predict(features)[:, 0] for tree in self.forest.estimators_])
         return means.mean(axis=0), means.std(axis=0)
 
 
 class GaussianProcess:
-    """A Gaussian process with a fixed kernel over standardised features, for small budgets."""
+    """A Gaussian process with a fixed kernel on standardised features, for small budgets."""
 
     def __init__(self) -> None:
-        # Sums of several threads round differently, and the search would follow.
+        # Sums over several threads round differently, which would change the search.
         self._blas = ThreadpoolController()
 
     def fit(self, features: Features, targets: Floats) -> None:
@@ -70,7 +70,7 @@ class GaussianProcess:
         best = np.argsort(targets, kind="stable")[:_KEPT]
         latest = np.arange(max(0, len(targets) - _KEPT), len(targets))
         kept = np.union1d(best, latest)
-        # A fit of its length is slow, and may not converge. Points are about this far apart.
+        # Fitting the length scale is slow and may not converge. This is a typical distance.
         kernel = Matern(length_scale=math.sqrt(features.shape[1]), nu=2.5)
         self._process = GaussianProcessRegressor(
             kernel, alpha=_NOISE, optimizer=None, normalize_y=True
@@ -84,7 +84,7 @@ class GaussianProcess:
         return mean, std
 
     def _scale(self, features: Features) -> None:
-        """Take the scale of all points: the best and the latest may differ in few columns."""
+        """Scale by all points: among the best and the latest, many columns may be constant."""
         self._mean = features.mean(axis=0, dtype=np.float64)
         spread = features.std(axis=0, dtype=np.float64)
         self._spread = np.where(spread > _CONSTANT, spread, 1)

@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let torch use one thread: two on a busy machine are slower, and results must not differ."""
+    """Limit torch to one thread: results must not depend on threads, and more are slower here."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -18,7 +19,19 @@ from maestro_env.workloads import find_layer
 from mappers import MAPPERS, make_mapper
 from mappers.base import SearchResult
 
-every_mapper = pytest.mark.parametrize("name", MAPPERS)
+# Settings with which every mapper learns within a few hundred samples, and cheaply.
+_QUICK = {
+    "bo": "initial=60:trees=3:local=200:candidates=50",
+    "marl_clustered": "warm_up=500",
+    "marl_mlp": "batch=16:epochs=2",
+    "marl_paper": "batch=16:epochs=2",
+    "ppo": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
+    "ppo_box": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
+    "ppo_tuned": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
+}
+QUICK = [f"{name}:{_QUICK[name]}" if name in _QUICK else name for name in MAPPERS]
+
+every_mapper = pytest.mark.parametrize("mapper", QUICK, ids=list(MAPPERS))
 every_model = pytest.mark.parametrize("model", MODELS)
 
 
@@ -36,27 +49,28 @@ class Recorder(Evaluator):
         self.bests.append((self.used, self.best.value if self.best else np.inf))
         return batch
 
+    def digest(self) -> str:
+        """Return a digest of all points, their values and statuses."""
+        parts = [*self.points, *self.trace]
+        return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
 
+
+@cache
 def problem(model: str = DEFAULT_MODEL, l1_bytes: int = 2**30) -> Problem:
     hardware = replace(PRESETS["paper"], l1_bytes=l1_bytes)
     return Problem(MapSpace(find_layer("mobilenetv2_l2"), hardware), model)
 
 
+@cache
 def search(
-    name: str,
-    model: str,
+    mapper: str,
     budget: int,
     seed: int = 0,
+    model: str = DEFAULT_MODEL,
     objective: str = "latency",
     l1_bytes: int = 2**30,
 ) -> tuple[Recorder, SearchResult]:
+    """Search once, however many tests look at the result."""
     recorder = Recorder(problem(model, l1_bytes), objective, budget)
-    result = make_mapper(name).search(recorder, budget, np.random.default_rng(seed))
+    result = make_mapper(mapper).search(recorder, budget, np.random.default_rng(seed))
     return recorder, result
-
-
-def fingerprint(name: str, model: str, seed: int) -> str:
-    """Digest of 500 samples: the points, their values and statuses."""
-    recorder, _ = search(name, model, 500, seed)
-    parts = [*recorder.points, *recorder.trace]
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()

@@ -201,20 +201,20 @@ def test_a_parameter_without_variance_depends_on_nothing(measure: str) -> None:
 def test_samples_without_variance_are_refused(measure: str) -> None:
     points = np.full((100, 3), 4)
     rewards = np.arange(1.0, 101.0)
-    with pytest.raises(SamplesError, match=r"no parameter varies among the .* samples looked at"):
+    with pytest.raises(SamplesError, match=r"no parameter varies among the .* samples used"):
         measure_dependence(sizes_samples(points, rewards), measure)
 
 
 @pytest.mark.parametrize("measure", MEASURES)
 def test_samples_of_the_same_reward_are_refused(measure: str) -> None:
-    told = f"all {len(UNIFORM)} rewards are 0.25: nothing tells the best samples from the others"
+    told = f"all {len(UNIFORM)} rewards are 0.25: there are no best samples"
     with pytest.raises(SamplesError, match=told):
         measure_dependence(sizes_samples(UNIFORM, np.full(len(UNIFORM), 0.25)), measure)
 
 
 def test_interaction_needs_rewards_that_differ() -> None:
     for rewards in (np.ones(len(UNIFORM)), np.arange(len(UNIFORM)) % 2.0):
-        with pytest.raises(SamplesError, match="all valid rewards are the same"):
+        with pytest.raises(SamplesError, match="all valid rewards are equal"):
             interaction(sizes_samples(UNIFORM, rewards))
     with pytest.raises(SamplesError, match="no sample is valid"):
         interaction(sizes_samples(UNIFORM, np.zeros(len(UNIFORM))))

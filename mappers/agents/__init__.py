@@ -1,1 +1,1 @@
-"""What ``mappers.marl`` is made of: who decides what, how agents draw, learn and remember."""
+"""Parts of ``mappers.marl``: grouping, policies, exploration, learning, memory of good samples."""

@@ -8,13 +8,13 @@ from mappers.agents.heads import Floats, Integers
 
 
 class Elites:
-    """Remembers the best samples, of those with the same value the first one.
+    """Keeps the best samples; of samples with the same value, the first.
 
-    Which samples these are follows from their values alone, which all agents see; so every agent
-    can keep its own part of them, and the parts fit together.
+    Which samples are kept depends only on their values, which all agents see. So each agent can
+    store its own parameters of them, and the parts fit together without communication.
 
     Args:
-        capacity: samples it remembers at most.
+        capacity: most samples kept.
         parameters: D of a sample.
     """
 
@@ -24,11 +24,14 @@ class Elites:
         self._capacity = capacity
 
     def add(self, actions: Integers, values: Floats) -> None:
-        """Consider int64[N, D] samples of float64[N] values; infinite ones are not remembered."""
-        valid = np.isfinite(values)
-        all_actions = np.concatenate([self.actions, actions[valid]])
-        all_values = np.concatenate([self._values, values[valid]])
-        # In ascending order, each with its first occurrence.
+        """Add int64[N, D] samples with float64[N] values; infinite ones are never kept."""
+        full = len(self._values) == self._capacity
+        better = values < (self._values[-1] if full else np.inf)
+        if not better.any():
+            return
+        all_actions = np.concatenate([self.actions, actions[better]])
+        all_values = np.concatenate([self._values, values[better]])
+        # Values ascending, each with the index of its first occurrence.
         distinct, first = np.unique(all_values, return_index=True)
         self._values = distinct[: self._capacity]
         self.actions = all_actions[first[: self._capacity]]

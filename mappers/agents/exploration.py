@@ -1,4 +1,4 @@
-"""Actions off the policy, so that nothing is ruled out for good."""
+"""Actions off the policy, so that every choice stays reachable."""
 
 from __future__ import annotations
 
@@ -6,36 +6,40 @@ import numpy as np
 
 from mappers.agents.heads import Floats, Heads, Integers
 
-# How far a size moves, in octaves: from too little to see, which is one choice, to a factor of two.
-_LEAST_STEP, _MOST_STEP = 2.0**-5, 2.0**0
+# A step of a size is 2^-5 octaves at least, which moves most sizes by one choice, and one octave, a
+# factor of two, at most. These are base-2 logarithms.
+_LEAST_LOG, _MOST_LOG = -5.0, 0.0
 
 
 def explore(
     actions: Integers, heads: Heads, chance: float, local: float, rng: np.random.Generator
 ) -> Integers:
-    """Replace some actions, each independently of all others.
+    """Replace some actions at random, each independently of all others.
 
     Args:
         actions: int64[N, D], drawn from the policies.
-        heads: they are actions of.
+        heads: of the actions.
         chance: that an action is replaced.
-        local: chance that a size that is replaced moves by a step, instead of being drawn
-            uniformly as everything else is.
+        local: chance that a replaced size moves by a step; all other replacements are uniform.
         rng: the only source of randomness.
     """
     shape = actions.shape
     replaced = rng.random(shape) < chance
     moves = heads.are_sizes & (rng.random(shape) < local)
-    other = np.where(
-        moves,
-        heads.scaled(actions, np.arange(shape[1]), steps(shape, rng)),
-        rng.integers(0, heads.counts, size=shape),
-    )
-    return np.where(replaced, other, actions)
+    octaves = steps(shape, rng)
+    explored = np.where(replaced, rng.integers(0, heads.counts, size=shape), actions)
+    moved = np.nonzero(replaced & moves)
+    explored[moved] = heads.scaled(actions[moved], moved[1], octaves[moved])
+    return explored
 
 
 def steps(shape: int | tuple[int, ...], rng: np.random.Generator) -> Floats:
-    """Draw steps of sizes in octaves, up or down, small ones as likely as large ones."""
-    lengths = np.exp2(rng.uniform(np.log2(_LEAST_STEP), np.log2(_MOST_STEP), size=shape))
-    drawn: Floats = lengths * rng.choice((-1, 1), size=shape)
+    """Draw steps of sizes in octaves, up or down, log-uniform in length."""
+    lengths = np.exp2(rng.uniform(_LEAST_LOG, _MOST_LOG, size=shape))
+    drawn: Floats = lengths * signs(shape, rng)
     return drawn
+
+
+def signs(shape: int | tuple[int, ...], rng: np.random.Generator) -> Integers:
+    """Draw -1 or 1 with equal chance."""
+    return 2 * rng.integers(0, 2, size=shape) - 1

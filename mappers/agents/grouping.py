@@ -1,4 +1,4 @@
-"""Which agent decides which parameters of a search."""
+"""Which agent sets which parameters."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 
 GROUPINGS = ("clustered", "reversed", "random")
-"""Ways to share out parameters: dependent ones together, apart, or by chance."""
+"""How parameters are grouped: dependent ones together, dependent ones apart, or at random."""
 
 _BATCH = 4096
 
 
 class AgentsError(MaestroEnvError, ValueError):
-    """Agents that a search cannot have."""
+    """A number or a grouping of agents that does not fit the map space."""
 
 
 def group_parameters(
@@ -35,16 +35,16 @@ def group_parameters(
     measure: str,
     linkage: str,
 ) -> AgentGroups:
-    """Give every parameter of a space to an agent.
+    """Assign every parameter of a space to an agent.
 
-    Groups are random, too, if the warm-up's valid samples say nothing on the parameters.
+    Groups are also random if the warm-up has too few valid samples to learn from.
 
     Args:
         evaluator: of a search that has not begun; it is charged with the warm-up.
         rng: the only source of randomness.
         agents: how many; 0 for one per parameter.
-        grouping: a name of ``GROUPINGS``, which none or one agent per parameter does without.
-        warm_up: random samples that groups are learnt from, unless they are known or random.
+        grouping: a name of ``GROUPINGS``; without effect on one agent or one per parameter.
+        warm_up: random samples that ``clustered`` and ``reversed`` groups are learnt from.
         measure: a name of ``clustering.MEASURES``.
         linkage: a name of ``clustering.LINKAGES``.
 
@@ -52,41 +52,37 @@ def group_parameters(
         AgentsError: more agents than parameters.
         UnknownNameError: no such grouping.
     """
-    space = evaluator.space
-    require_agents(agents, space, least=0)
+    require_agents(agents, evaluator.space, least=0)
     if grouping not in GROUPINGS:
         raise UnknownNameError("grouping", grouping, GROUPINGS)
-    names = _names(space)
+    names = _names(evaluator.space)
     if agents in (0, len(names)):
         return AgentGroups.one_per_parameter(names)
     if agents == 1:
         return AgentGroups.one_agent(names)
     if grouping == "random":
         return random_groups(names, agents, rng)
-    points = space.sample(warm_up, rng)
-    batches = np.array_split(points, len(points) // _BATCH + 1)
-    values = np.concatenate([evaluator.warm_up(batch).values for batch in batches])
     try:
-        found = cluster(samples_of(space, points, values), agents, None, measure, linkage)
+        samples = _warm_up_samples(evaluator, warm_up, rng)
+        learnt = cluster(samples, agents, measure=measure, linkage=linkage)
     except SamplesError:
-        # Hardly a valid mapping among them: the search goes on with groups as good as any.
         return random_groups(names, agents, rng)
     if grouping == "reversed":
-        return reversed_groups(found.groups, found.dependence)
-    return found.groups
+        return reversed_groups(learnt.groups, learnt.dependence)
+    return learnt.groups
 
 
 def read_groups(path: str, space: MapSpace, agents: int | None = None) -> AgentGroups:
-    """Read groups of a space's parameters, in an order that does not depend on the file's.
+    """Read groups of a space's parameters; their order in the file has no effect.
 
     Args:
-        path: of a JSON file: an object of agents and lists of parameters.
-        space: of this layer or the one the groups were learnt on.
-        agents: how many groups there must be, 0 for one per parameter; None for any number.
+        path: a JSON file: an object of agents and lists of parameters.
+        space: has the parameters of the groups; its layer may be another than they were learnt on.
+        agents: how many groups the file must have, 0 for one per parameter; None for any number.
 
     Raises:
-        AgentsError: there is no such file, or its groups are not of the space's parameters, or
-            not as many as agents.
+        AgentsError: the file cannot be read, its groups are not of the space's parameters, or
+            their number is not ``agents``.
     """
     names = _names(space)
     try:
@@ -105,7 +101,7 @@ def read_groups(path: str, space: MapSpace, agents: int | None = None) -> AgentG
 
 
 def require_agents(agents: int, space: MapSpace, least: int = 1) -> None:
-    """Refuse a number of agents that a space's parameters cannot have.
+    """Refuse a number of agents that does not fit a space.
 
     Raises:
         AgentsError: fewer than ``least``, or more than parameters.
@@ -120,7 +116,7 @@ def require_agents(agents: int, space: MapSpace, least: int = 1) -> None:
 
 
 def samples_of(space: MapSpace, points: Points, values: NDArray[np.float64]) -> Samples:
-    """Return evaluated points as samples with the reward 1/value, of which the best has 1.
+    """Return evaluated points as samples with the reward least value / value, so the best has 1.
 
     Args:
         space: of the points.
@@ -128,12 +124,12 @@ def samples_of(space: MapSpace, points: Points, values: NDArray[np.float64]) -> 
         values: float64[N], the objective; infinite if invalid, which is reward 0.
 
     Raises:
-        SamplesError: points that are not of the space, or values that are not positive.
+        SamplesError: points outside the space, or values that are not positive.
     """
     least = values.min(where=values > 0, initial=np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = least / values
-    # A valid sample's reward stays above 0, however bad it is.
+    # Division may underflow, but a valid sample's reward is above 0.
     shares[shares == 0] = np.finfo(float).smallest_subnormal
     parameters = space.parameters
     return Samples(
@@ -147,15 +143,22 @@ def samples_of(space: MapSpace, points: Points, values: NDArray[np.float64]) -> 
 
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
-    """Turn an error of ``clustering`` into one that commands show in a line.
+    """Turn an error of ``clustering`` into one that commands print on one line.
 
     Raises:
-        AgentsError: it begins with ``what``.
+        AgentsError: its message begins with ``what``.
     """
     try:
         yield
     except ClusteringError as error:
         raise AgentsError(f"{what}: {error}") from None
+
+
+def _warm_up_samples(evaluator: Evaluator, n: int, rng: np.random.Generator) -> Samples:
+    points = evaluator.space.sample(n, rng)
+    batches = np.array_split(points, n // _BATCH + 1)
+    values = np.concatenate([evaluator.warm_up(batch).values for batch in batches])
+    return samples_of(evaluator.space, points, values)
 
 
 def _names(space: MapSpace) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""One categorical distribution per parameter: its choices, its start, what its choices share."""
+"""Heads: one categorical distribution per parameter, over its choices."""
 
 from __future__ import annotations
 
@@ -12,32 +12,33 @@ from scipy.sparse import csr_matrix
 
 from maestro_env.map_space import MapSpace, Parameter, Points
 from mappers.orders import orders_of
+from mappers.sizes import sizes_at, sizes_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MOST_LOGITS = 8192
-"""Logits of a head at most: a parameter with more choices offers some of them, spread out.
+"""Most logits of a head: of a parameter with more choices, the head offers a spread-out part.
 
-All of 7! orders fit. Sizes are spread geometrically, so that small ones are all there.
+All of 7! orders fit. Offered sizes are spread geometrically, so all small sizes are among them.
 """
 
-# Chance of a choice that its head favours.
+# Least chance of the choice that a head favours.
 _FAVOUR = 0.7
 
-# Octaves, more than a size and a step from it can have.
+# Octaves between heads, more than a size plus a step can have.
 _FAR = 100.0
 
 STARTS = ("log", "uniform")
-"""Distributions a head can start from: of sizes in proportion to 1 / size, or uniform."""
+"""Initial distributions: ``log`` draws sizes in proportion to 1 / size and all else uniformly."""
 
 
 @dataclass(frozen=True, eq=False)
 class Heads:
-    """The heads of all parameters of a map space, their logits one behind the other.
+    """The heads of all D parameters of a map space, with their logits in one array of length L.
 
     Args:
-        space: whose D parameters there are heads for.
+        space: the map space.
         start: a name of ``STARTS``.
     """
 
@@ -46,7 +47,7 @@ class Heads:
 
     @cached_property
     def choices(self) -> tuple[Integers, ...]:
-        """The choice of its parameter every logit of a head stands for, D arrays."""
+        """The choices each head offers, one per logit, D arrays."""
         return tuple(_offered(parameter) for parameter in self.space.parameters)
 
     @cached_property
@@ -56,8 +57,13 @@ class Heads:
 
     @cached_property
     def are_sizes(self) -> NDArray[np.bool_]:
-        """Whether the choices of a head are in ascending order, bool[D]."""
+        """Whether a head's parameter is a size, bool[D]."""
         return np.array([parameter.is_size for parameter in self.space.parameters])
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Indices of the heads whose parameters are sizes."""
+        return np.flatnonzero(self.are_sizes).astype(np.int64)
 
     @cached_property
     def starts(self) -> Integers:
@@ -72,15 +78,16 @@ class Heads:
 
     @cached_property
     def bias(self) -> Floats:
-        """What every logit is before anything is learnt, float64[L]."""
+        """The logits before learning, float64[L]."""
         return np.concatenate([self._bias(head) for head in range(len(self.counts))])
 
     @cached_property
     def features(self) -> csr_matrix:
-        """What choices of one head have in common, 0 or 1, sparse float64[L, F].
+        """Features that choices of one head share, 0 or 1, sparse float64[L, F].
 
-        A size has its octave; an order, where each dimension stands and which of each two comes
-        first. What is learnt of one choice so carries over to others.
+        The feature of a size is its octave. The features of a loop order are the place of each
+        dimension, and which of each two dimensions comes first. What is learnt about one choice so
+        carries over to similar ones.
         """
         blocks = [self._features(head) for head in range(len(self.counts))]
         rows = [start + row for start, (row, _, _) in zip(self.starts, blocks, strict=True)]
@@ -91,17 +98,40 @@ class Heads:
         shape = (int(self.counts.sum()), int(widths.sum()))
         return csr_matrix((np.ones(len(row)), (row, column)), shape)
 
+    @cached_property
+    def members(self) -> csr_matrix:
+        """``features`` transposed, sparse float64[F, L]."""
+        return self.features.T.tocsr()
+
     def points(self, actions: Integers) -> Points:
-        """Return what int64[N, D] indices of logits within their heads stand for, int32[N, D]."""
-        columns = [offered[taken] for offered, taken in zip(self.choices, actions.T, strict=True)]
-        return np.stack(columns, axis=1).astype(np.int32)
+        """Return the points of int64[N, D] actions, indices of logits within heads, int32[N, D]."""
+        points: Points = self._choices[self.starts + actions]
+        return points
+
+    def inverted(self, probabilities: Floats, uniform: Floats) -> Integers:
+        """Return the actions at which every head's distribution function exceeds a uniform number.
+
+        Args:
+            probabilities: float64[L], of every choice within its head.
+            uniform: float64[N, D] in [0, 1).
+
+        Returns:
+            int64[N, D], indices of logits within their heads.
+        """
+        cumulated = [probabilities[start:end].cumsum() for start, end in self._ranges]
+        reached = uniform.T * np.array([[each[-1]] for each in cumulated])
+        pairs = zip(cumulated, reached, strict=True)
+        found = np.array([each.searchsorted(row, side="right") for each, row in pairs]).T
+        # Rounding may lead beyond the last choice.
+        clipped: Integers = np.minimum(found, self.counts - 1)
+        return clipped
 
     def favouring(self, actions: Integers, favoured: NDArray[np.bool_]) -> Floats:
-        """Return the bias, raised so that some heads begin with one choice at chance 0.7 or more.
+        """Return the bias, raised so that some heads start with a choice at chance 0.7 or more.
 
         Args:
             actions: int64[D], indices of logits within their heads.
-            favoured: bool[D], the heads.
+            favoured: bool[D], which heads are raised.
         """
         raised = self.bias.copy()
         for head in np.flatnonzero(favoured):
@@ -113,30 +143,46 @@ class Heads:
         return raised
 
     def scaled(self, actions: Integers, heads: Integers, octaves: Floats) -> Integers:
-        """Scale sizes, each to the choice nearest to it, and by one choice at least.
+        """Scale sizes to the nearest choice, at least one choice away.
 
         Args:
             actions: int64[...], indices of logits within their heads.
-            heads: int64[...], whose choices are sizes; for others the result means nothing.
+            heads: int64[...], the head of every action; without meaning if it is not a size.
             octaves: float64[...], base-2 logarithms of the factors.
 
         Returns:
-            int64[...], where the head ends, its last or first choice.
+            int64[...], clipped to the first and last choice of the head.
         """
-        first, last = self.starts[heads], self.starts[heads] + self.counts[heads] - 1
+        first, last = self.starts[heads], self._lasts[heads]
         now = first + actions
-        target = self._places[now] + octaves
-        above = np.searchsorted(self._places, target).clip(first, last)
-        below = (above - 1).clip(first)
-        nearer_below = target - self._places[below] < self._places[above] - target
+        places = self._places
+        target = places[now] + octaves
+        above = np.minimum(np.maximum(places.searchsorted(target), first), last)
+        below = np.maximum(above - 1, first)
+        nearer_below = target - places[below] < places[above] - target
         nearest = np.where(nearer_below, below, above)
-        step = np.where(octaves > 0, 1, -1)
-        reached: Integers = np.where(nearest == now, now + step, nearest).clip(first, last) - first
-        return reached
+        reached = np.where(nearest == now, now + np.where(octaves > 0, 1, -1), nearest)
+        scaled: Integers = np.minimum(np.maximum(reached, first), last) - first
+        return scaled
+
+    @cached_property
+    def _choices(self) -> Points:
+        """The choice of every logit, int32[L]."""
+        return np.concatenate(self.choices).astype(np.int32)
+
+    @cached_property
+    def _lasts(self) -> Integers:
+        """Index of every head's last logit, int64[D]."""
+        return self.starts + self.counts - 1
+
+    @cached_property
+    def _ranges(self) -> list[tuple[int, int]]:
+        """First and last plus one index of every head's logits."""
+        return list(zip(self.starts.tolist(), (self.starts + self.counts).tolist(), strict=True))
 
     @cached_property
     def _places(self) -> Floats:
-        """Logarithms of sizes on one ascending line, far apart from head to head, float64[L]."""
+        """Base-2 logarithms of all sizes in one ascending array, heads far apart, float64[L]."""
         logs = [
             np.log2(_sizes(parameter, offered))
             if parameter.is_size
@@ -149,14 +195,14 @@ class Heads:
     def _bias(self, head: int) -> Floats:
         parameter, offered = self.space.parameters[head], self.choices[head]
         if self.start == "log" and parameter.is_size:
-            # A head that leaves choices out stands, with each, for as many as it skips.
+            # An offered choice also stands for the choices skipped after it.
             skipped = np.diff(offered, append=offered[-1] + 1)
             bias: Floats = np.log(skipped / _sizes(parameter, offered))
             return bias
         return np.zeros(len(offered))
 
     def _features(self, head: int) -> tuple[Integers, Integers, int]:
-        """Return rows, columns and number of columns of a head's features."""
+        """Return rows and columns of the ones in a head's features, and the number of columns."""
         parameter, offered = self.space.parameters[head], self.choices[head]
         if parameter.is_size:
             octaves = np.floor(np.log2(_sizes(parameter, offered))).astype(np.int64)
@@ -178,10 +224,7 @@ def _offered(parameter: Parameter) -> Integers:
 
 
 def _sizes(parameter: Parameter, offered: Integers) -> Floats:
-    values = parameter.values
-    # A range may be too long to list; its choices are 1, 2, 3 and so on.
-    sizes = offered + 1 if isinstance(values, range) else np.array(values)[offered]
-    return sizes.astype(np.float64)
+    return sizes_at(sizes_of(parameter), offered).astype(np.float64)
 
 
 def _order_features(ranks: Integers, dims: int) -> tuple[Integers, Integers, int]:

@@ -1,4 +1,4 @@
-"""PPO agents with a network each: what the paper describes."""
+"""PPO agents with a network each, as the paper describes them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.agents.networks", str(error.name), "rl") from error
 
 _HIDDEN = 64
-# A first policy should not prefer what its random weights happen to: CleanRL's scale.
+# CleanRL's scale: the random initial weights should hardly change the first policy.
 _OUTPUT_SCALE = 0.01
 
 
 class NetworkAgents:
-    """Agents (``Agents``) that look at the last mapping's latency, power, energy and area.
+    """Agents (``Agents``) that observe the last mapping's latency, power, energy and area.
 
-    Each has two hidden layers of 64 tanh units for its policy and two more for its critic, whose
-    value is taken from the reward for an advantage. The logits of its heads are their fixed start
+    Each has two hidden layers of 64 tanh units for its policy and two more for its critic; the
+    advantage is the reward minus the critic's value. The logits of its heads are their fixed start
     plus the outputs of the policy network.
 
     Args:
@@ -35,7 +35,7 @@ class NetworkAgents:
         learning: of every agent.
         rng: draws the first weights.
         dtype: of weights and arithmetic.
-        bias: float64[L], what is added to the networks' outputs; None for the heads' own.
+        bias: float64[L], the start of the logits; None for the heads' own.
     """
 
     def __init__(

@@ -1,25 +1,27 @@
-"""What every team of agents does: draw actions and learn from the shared reward."""
+"""The interface of a team of agents: draw actions, learn from the shared reward."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from maestro_env.episode import Observations
 from mappers.agents.heads import Floats, Integers
 
 MOST_CHANGE = 20.0
-"""Logarithm of a ratio at most: beyond it, what PPO does not clip would grow past all numbers."""
+"""Largest logarithm of a ratio: ratios that PPO does not clip would overflow beyond it."""
 
 
 @dataclass(frozen=True)
 class Learning:
-    """How an agent learns; alike for all.
+    """How every agent learns.
 
     Args:
-        epochs: gradient steps an update makes.
-        rate: of Adam.
-        clip: of the ratio of new to old probability of an agent's action.
+        epochs: gradient steps of an update.
+        rate: learning rate of Adam.
+        clip: PPO's bound on how far the probability ratio of an agent's action moves from 1.
         entropy: weight of the entropy bonus.
         imitation: weight of the pull towards the best samples.
     """
@@ -32,18 +34,18 @@ class Learning:
 
 
 class Agents(Protocol):
-    """All agents of a search side by side, each with its own heads, weights and optimiser.
+    """All agents of a search, each with its own heads, weights and optimiser.
 
-    An agent's policy is the product of its heads. Nothing an agent computes depends on another's
-    weights or actions: arrays and tensors hold all agents to be fast, and every operation on them
-    is elementwise, or within a head, or within an agent.
+    An agent's policy is the product of its heads. No agent's computation depends on the weights or
+    actions of another. For speed, arrays and tensors hold all agents; every operation on them is
+    elementwise, within a head, or within an agent.
     """
 
     def draw(self, uniform: Floats, observations: Observations) -> Integers:
         """Draw actions by inverting every head's distribution function.
 
         Args:
-            uniform: float64[N, D] in [0, 1), one number an action.
+            uniform: float64[N, D] in [0, 1), one number per action.
             observations: float32[N, 4], shared by all agents.
 
         Returns:
@@ -51,14 +53,14 @@ class Agents(Protocol):
         """
 
     def learn(self, actions: Integers, rewards: Floats, best: Integers) -> None:
-        """Update every agent from the shared reward of what all agents did.
+        """Update every agent from the shared reward of the joint actions.
 
         Every epoch ascends, for each agent, PPO's clipped surrogate (Schulman et al., 2017,
         equation 7) over the batch, plus the entropy of its heads and the log-likelihood of its
         part of the best samples (self-imitation after Oh et al., 2018), each with its weight.
 
         Args:
-            actions: int64[N, D], what was drawn last, some perhaps changed since.
+            actions: int64[N, D], the last drawn ones; exploration may have changed some.
             rewards: float64[N].
             best: int64[E, D], actions of the best samples so far; E may be 0.
         """
@@ -66,5 +68,6 @@ class Agents(Protocol):
 
 def normalised(advantages: Floats) -> Floats:
     """Return advantages float64[N, ...] with mean 0 and deviation 1 over the batch."""
-    spread: Floats = (advantages - advantages.mean(axis=0)) / (advantages.std(axis=0) + 1e-8)
-    return spread
+    centred: Floats = advantages - advantages.mean(axis=0)
+    centred /= np.sqrt((centred * centred).mean(axis=0)) + 1e-8
+    return centred
