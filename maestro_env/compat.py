@@ -16,22 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from maestro_env import _native
-from maestro_env.binary import EXIT_STATUS, SIGNALS, Machine, equal_nocs, run
+from maestro_env.binary import equal_nocs, run
 from maestro_env.errors import TooLongError, complain
-from maestro_env.m_file import (
-    HardwareText,
-    NetworkText,
-    ReferenceDeath,
-    parse,
-    parse_hardware,
-    wrap_int32,
-)
+from maestro_env.m_file import NetworkText, ReferenceDeath, parse, parse_hardware, wrap_int32
 from maestro_env.reading import read_text
 
 # Maps every byte to a character and back.
 _BYTES = "latin-1"
 _MAX_CHARACTERS = 2**24
-_UNSWEPT_NOC = (70000, 1)
+_UNSWEPT_NOCS = [(70000, 1)] * 5
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _REAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -83,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         _run_file(_parse_options(arguments))
     except ReferenceDeath as death:
         complain(str(death))
-        return 128 + SIGNALS[death.kind] if death.kind in SIGNALS else EXIT_STATUS
+        return death.code if death.code > 0 else 128 - death.code
     return 0
 
 
@@ -143,46 +136,35 @@ def _convert(name: str, value: str, kind: type) -> str | int | float | bool:
     raise ReferenceDeath("abort", f"option --{name}: '{value}' is not a valid value")
 
 
-def _run_file(options: dict[str, Any]) -> None:
-    path = options["Mapping_file"]
+def _parse_mapping(path: str) -> NetworkText:
     try:
-        network = parse(_read(path))
+        return parse(_read(path))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         hint = "" if path else "; give --Mapping_file=FILE.m, or --jsonl IN --out OUT"
         raise ReferenceDeath("abort", f"cannot read '{path}': {reason}{hint}") from None
     except ReferenceDeath as death:
         raise ReferenceDeath(death.kind, f"{path}, {death}") from None
-    machine = _machine(options)
-    if options["bw_sweep"] and options["top_bw_only"]:
-        _sweep(network, machine, options)
+
+
+def _run_file(options: dict[str, Any]) -> None:
+    path, file = options["Mapping_file"], options["HW_file"]
+    network = _parse_mapping(path)
+    hops = wrap_int32(options["noc_hops"] * options["noc_hop_latency"])
+    hardware = {**options, "NoC_NumHops": hops, **(_read_hardware(file) if file else {})}
+    sizes = [hardware[name] for name in ("num_pes", "num_simd_lanes", "offchip_bw_cstr")]
+    bandwidth, latency = hardware["noc_bw_cstr"], hardware["NoC_NumHops"]
+    if not (options["bw_sweep"] and options["top_bw_only"]):
+        rows = run(network, equal_nocs(bandwidth, latency), *sizes)
+        if options["print_res_csv_file"]:
+            _append_csv(path, network, rows)
         return
-    rows = run(network, machine)
-    if options["print_res_csv_file"]:
-        _append_csv(path, network, rows)
-
-
-def _machine(options: dict[str, Any]) -> Machine:
-    hardware = HardwareText(
-        num_pes=options["num_pes"],
-        noc_bw_cstr=options["noc_bw_cstr"],
-        NoC_NumHops=wrap_int32(options["noc_hops"] * options["noc_hop_latency"]),
-        offchip_bw_cstr=options["offchip_bw_cstr"],
-    )
-    if options["HW_file"]:
-        hardware = _read_hardware(options["HW_file"])
-    nocs = equal_nocs(hardware.noc_bw_cstr, hardware.NoC_NumHops)
-    return Machine(hardware.num_pes, options["num_simd_lanes"], hardware.offchip_bw_cstr, nocs)
-
-
-def _sweep(network: NetworkText, machine: Machine, options: dict[str, Any]) -> None:
-    """Append one block of rows per bandwidth; a hardware file's own bandwidth stays (S2.3)."""
     if options["bw_tick"] < 1:
         raise ReferenceDeath("abort", "a bandwidth sweep with such a bw_tick never ends")
-    for bw in range(options["min_noc_bw"], options["max_noc_bw"] + 1, options["bw_tick"]):
-        if not options["HW_file"]:
-            machine.nocs[:] = [(bw, machine.nocs[0][1])] + [_UNSWEPT_NOC] * 5
-        _append_csv(options["Mapping_file"], network, run(network, machine))
+    for swept in range(options["min_noc_bw"], options["max_noc_bw"] + 1, options["bw_tick"]):
+        # One block of rows per bandwidth; a hardware file's own bandwidth stays (S2.3).
+        nocs = equal_nocs(bandwidth, latency) if file else [(swept, latency), *_UNSWEPT_NOCS]
+        _append_csv(path, network, run(network, nocs, *sizes))
 
 
 def _read(path: str) -> str:
@@ -190,14 +172,14 @@ def _read(path: str) -> str:
     return read_text(path, _MAX_CHARACTERS, encoding=_BYTES, newline="")
 
 
-def _read_hardware(path: str) -> HardwareText:
+def _read_hardware(path: str) -> dict[str, int]:
     """Read a hardware file; like the binary, take one that cannot be opened as empty."""
     try:
         return parse_hardware(_read(path))
     except TooLongError as error:
         raise ReferenceDeath("abort", f"cannot read '{path}': {error}") from None
     except (OSError, ValueError):
-        return HardwareText()
+        return parse_hardware("")
 
 
 def csv_path(mapping_file: str) -> Path:

@@ -6,12 +6,14 @@ This module imports the standard library alone, so that the drop-in starts quick
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _SEPARATORS = re.compile(r"[ ,\->():\t;]+")
 _LEADING_INTEGER = re.compile(r"[ \t\n\v\f\r]*([+-]?)0*([0-9]*)")
 _INT_MAX = 2**31 - 1
+_SIGNALS = {"sigfpe": signal.SIGFPE, "abort": signal.SIGABRT, "segv": signal.SIGSEGV}
 
 OPERATORS = ("CONV", "TRCONV", "DSCONV", "NGCONV", "GEMM")
 # Known to the parser, but without a cost model: such a Type leaves the layer as it was.
@@ -25,11 +27,13 @@ class ReferenceDeath(Exception):
 
     Attributes:
         kind: ``exit``, ``sigfpe``, ``abort``, ``segv`` or ``undefined``.
+        code: 255 for its own exit, minus the signal's number for a signal.
     """
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+        self.code = -_SIGNALS[kind] if kind in _SIGNALS else 255
 
 
 Directive = tuple[str, str, int, int]
@@ -224,25 +228,25 @@ class _Parser:
         return self._constants.get(token, leading_integer(token))
 
 
-@dataclass(frozen=True)
-class HardwareText:
-    """What a hardware file sets: everything, with the binary's defaults (S2.2)."""
-
-    num_pes: int = 1
-    l1_size_cstr: int = _INT_MAX
-    l2_size_cstr: int = _INT_MAX
-    noc_bw_cstr: int = _INT_MAX
-    NoC_NumHops: int = 1
-    offchip_bw_cstr: int = _INT_MAX
+_HARDWARE = {
+    "num_pes": 1,
+    "l1_size_cstr": _INT_MAX,
+    "l2_size_cstr": _INT_MAX,
+    "noc_bw_cstr": _INT_MAX,
+    "NoC_NumHops": 1,
+    "offchip_bw_cstr": _INT_MAX,
+}
 
 
-def parse_hardware(text: str) -> HardwareText:
-    """Parse a hardware file, or raise a ``ReferenceDeath`` at a key that cannot be read."""
+def parse_hardware(text: str) -> dict[str, int]:
+    """Parse a hardware file, or raise a ``ReferenceDeath`` at a key that cannot be read.
+
+    A file sets everything: keys that it leaves out have the binary's defaults (S2.2).
+    """
     words = [token for _, token in tokens(text)]
     keys, values = words[::2], words[1::2]
-    unknown = [key for key in keys if key not in HardwareText.__dataclass_fields__]
+    unknown = [key for key in keys if key not in _HARDWARE]
     if unknown or len(keys) != len(values):
         problem = f"unknown key '{unknown[0]}'" if unknown else f"'{keys[-1]}' has no value"
-        allowed = ", ".join(HardwareText.__dataclass_fields__)
-        raise ReferenceDeath("exit", f"{problem}; a hardware file lists {allowed}")
-    return HardwareText(**{k: leading_integer(v) for k, v in zip(keys, values, strict=True)})
+        raise ReferenceDeath("exit", f"{problem}; a hardware file lists {', '.join(_HARDWARE)}")
+    return _HARDWARE | dict(zip(keys, map(leading_integer, values), strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maestro_env import _native
-from maestro_env.binary import EXIT_STATUS, SIGNALS, Machine, equal_nocs, run
+from maestro_env.binary import equal_nocs, run
 from maestro_env.m_file import ReferenceDeath, parse
 from maestro_env.row_format import Row
 
@@ -14,14 +14,11 @@ def evaluate(given: dict[str, Any]) -> dict[str, Any]:
     """Return ``{"out": cells}``, or ``{"error": {"exit": status, "message": why}}``."""
     row = Row.read(given)
     nocs = equal_nocs(row.hardware("noc_bw"), row.hardware("hop_latency"))
-    machine = Machine(
-        row.hardware("num_pes"), row.hardware("simd"), row.hardware("offchip_bw"), nocs
-    )
+    sizes = [row.hardware(name) for name in ("num_pes", "simd", "offchip_bw")]
     try:
-        (cells,) = run(parse(_text(row)), machine)
+        (cells,) = run(parse(_text(row)), nocs, *sizes)
     except ReferenceDeath as death:
-        code = -SIGNALS[death.kind] if death.kind in SIGNALS else EXIT_STATUS
-        return {"error": {"exit": code, "message": str(death)}}
+        return {"error": {"exit": death.code, "message": str(death)}}
     return {"out": dict(zip(_CELL_NAMES, cells, strict=True))}
 
 

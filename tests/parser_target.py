@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from maestro_env import exact_rows
-from maestro_env.binary import Machine, equal_nocs, run
+from maestro_env.binary import equal_nocs, run
 from maestro_env.errors import LayerError, MappingError
 from maestro_env.m_file import ReferenceDeath, parse, parse_hardware
 from maestro_env.mapping import Mapping
@@ -16,7 +16,7 @@ from maestro_env.problem import STATUSES
 from maestro_env.workloads.custom import EXAMPLES, parse_layer
 
 COMPAT = Path(__file__).parent / "data" / "compat"
-MACHINE = Machine(num_pes=16, simd_lanes=1, offchip_bw=16, nocs=equal_nocs(16, 1))
+MACHINE = (equal_nocs(16, 1), 16, 1, 16)
 DEATHS = {"exit", "sigfpe", "abort", "segv", "undefined"}
 ROW = {
     "type": "CONV",
@@ -35,7 +35,7 @@ def read_mapping_file(text: str) -> None:
     """As the drop-in reads and evaluates it."""
     try:
         network = parse(text)
-        rows = run(network, MACHINE)
+        rows = run(network, *MACHINE)
     except ReferenceDeath as death:
         require_known(death)
     else:
