@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -82,15 +81,13 @@ def corrected_v(first: Integers, second: Integers) -> float:
     return float(np.sqrt(min(1.0, square / least))) if least > 0 else 0.0
 
 
-MEASURES: Mapping[str, Measure] = MappingProxyType(
-    {
-        "pearson": Measure(pearson, True, "Pearson's r among the best samples (the paper's)"),
-        "cramers_v": Measure(cramers_v, True, "Cramer's V of categories among the best samples"),
-        "interaction": Measure(
-            interaction, False, "interaction of pairs on the log reward of all samples"
-        ),
-    }
-)
+MEASURES: Mapping[str, Measure] = {
+    "pearson": Measure(pearson, True, "Pearson's r among the best samples (the paper's)"),
+    "cramers_v": Measure(cramers_v, True, "Cramer's V of categories among the best samples"),
+    "interaction": Measure(
+        interaction, False, "interaction of pairs on the log reward of all samples"
+    ),
+}
 """Measures of dependence by name."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from scipy.cluster import hierarchy
@@ -55,14 +54,12 @@ def _average(matrix: Floats) -> Floats:
     return merges
 
 
-LINKAGES: Mapping[str, Linkage] = MappingProxyType(
-    {
-        "ward_rows": Linkage(
-            hierarchy.ward, math.sqrt(2), "Ward on distances between rows of the matrix"
-        ),
-        "average": Linkage(_average, 1.0, "mean of 1 - |dependence|"),
-    }
-)
+LINKAGES: Mapping[str, Linkage] = {
+    "ward_rows": Linkage(
+        hierarchy.ward, math.sqrt(2), "Ward on distances between rows of the matrix"
+    ),
+    "average": Linkage(_average, 1.0, "mean of 1 - |dependence|"),
+}
 """Linkages by name.
 
 The paper names neither linkage nor distance. Its thresholds, below 0.5 for every parameter alone

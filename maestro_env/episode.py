@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -35,7 +34,7 @@ def _logarithmic(ratio: Ratio) -> Ratio:
     return logarithm
 
 
-REWARDS: Mapping[str, Reward] = MappingProxyType({"inverse": _inverse, "log": _logarithmic})
+REWARDS: Mapping[str, Reward] = {"inverse": _inverse, "log": _logarithmic}
 """The rewards by name."""
 
 

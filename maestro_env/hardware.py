@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from maestro_env import _native
@@ -113,18 +112,16 @@ PRESETS: Mapping[str, Hardware] = by_name(
 al., ISCA 2017).
 """
 
-DESCRIPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "unlimited": "1,024 PEs; buffers, networks and off-chip bandwidth without limit",
-        "edge": "Eyeriss class: 168 PEs, 512 B of L1 each, 108 kB of L2, 64 words/cycle on every "
-        "network, 16 off-chip",
-        "cloud": "TPU v1 class: 65,536 PEs, 512 B of L1 each, 24 MiB of L2, 1,024 words/cycle on "
-        "every network, 49 off-chip",
-    }
-)
+DESCRIPTIONS: Mapping[str, str] = {
+    "unlimited": "1,024 PEs; buffers, networks and off-chip bandwidth without limit",
+    "edge": "Eyeriss class: 168 PEs, 512 B of L1 each, 108 kB of L2, 64 words/cycle on every "
+    "network, 16 off-chip",
+    "cloud": "TPU v1 class: 65,536 PEs, 512 B of L1 each, 24 MiB of L2, 1,024 words/cycle on "
+    "every network, 49 off-chip",
+}
 """What each preset is, in one line."""
 
-ALIASES: Mapping[str, str] = MappingProxyType({"paper": "unlimited"})
+ALIASES: Mapping[str, str] = {"paper": "unlimited"}
 """Older names of presets, accepted wherever a name is."""
 
 

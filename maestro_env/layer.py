@@ -15,15 +15,13 @@ from maestro_env.errors import LayerError, quoted
 _WINDOWS = (("Y", "R"), ("X", "S"))
 _CONVOLUTION = ("K", "C", "Y", "X", "R", "S")
 
-DIMENSIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "CONV": _CONVOLUTION,
-        "TRCONV": _CONVOLUTION,
-        "DSCONV": ("C", "Y", "X", "R", "S"),
-        "NGCONV": ("G", *_CONVOLUTION),
-        "GEMM": ("M", "N", "K"),
-    }
-)
+DIMENSIONS: Mapping[str, tuple[str, ...]] = {
+    "CONV": _CONVOLUTION,
+    "TRCONV": _CONVOLUTION,
+    "DSCONV": ("C", "Y", "X", "R", "S"),
+    "NGCONV": ("G", *_CONVOLUTION),
+    "GEMM": ("M", "N", "K"),
+}
 """The dimensions each operator needs; convolutions may add a batch dimension ``N``."""
 
 _MAX_MACS = 2**62

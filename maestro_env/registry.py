@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from maestro_env.errors import UnknownNameError
@@ -20,7 +19,7 @@ _NamedEntry = TypeVar("_NamedEntry", bound=_Named)
 
 def by_name(*entries: _NamedEntry) -> Mapping[str, _NamedEntry]:
     """Return a registry of entries that have a ``name``."""
-    return MappingProxyType({entry.name: entry for entry in entries})
+    return {entry.name: entry for entry in entries}
 
 
 def look_up(what: str, name: str, registry: Mapping[str, _Entry]) -> _Entry:

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
 from maestro_env.errors import UnknownNameError
 from mappers.base import Mapper
 from mappers.settings import changed
 
-MAPPERS: Mapping[str, str] = MappingProxyType(
-    {
-        "random": "mappers.random:RandomMapper",
-        "random_log": "mappers.random:LogRandomMapper",
-        "bo": "mappers.bo:BayesianMapper",
-        "ga": "mappers.ga:GeneticMapper",
-        "ga_log": "mappers.ga:LogGeneticMapper",
-        "gamma": "mappers.gamma:GammaMapper",
-        "pbil": "mappers.pbil:PbilMapper",
-        "marl": "mappers.marl:MarlMapper",
-        "marl_clustered": "mappers.marl:ClusteredMarlMapper",
-        "marl_mlp": "mappers.marl:NetworkMarlMapper",
-        "marl_paper": "mappers.marl:PaperMarlMapper",
-        "ppo": "mappers.ppo:PpoMapper",
-        "ppo_box": "mappers.ppo:BoxPpoMapper",
-        "ppo_tuned": "mappers.ppo:TunedPpoMapper",
-    }
-)
+MAPPERS: Mapping[str, str] = {
+    "random": "mappers.random:RandomMapper",
+    "random_log": "mappers.random:LogRandomMapper",
+    "bo": "mappers.bo:BayesianMapper",
+    "ga": "mappers.ga:GeneticMapper",
+    "ga_log": "mappers.ga:LogGeneticMapper",
+    "gamma": "mappers.gamma:GammaMapper",
+    "pbil": "mappers.pbil:PbilMapper",
+    "marl": "mappers.marl:MarlMapper",
+    "marl_clustered": "mappers.marl:ClusteredMarlMapper",
+    "marl_mlp": "mappers.marl:NetworkMarlMapper",
+    "marl_paper": "mappers.marl:PaperMarlMapper",
+    "ppo": "mappers.ppo:PpoMapper",
+    "ppo_box": "mappers.ppo:BoxPpoMapper",
+    "ppo_tuned": "mappers.ppo:TunedPpoMapper",
+}
 """Name to ``module:class``. A module is imported when one of its mappers is made."""
 
 

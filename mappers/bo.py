@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from scipy.special import ndtr
@@ -19,14 +18,10 @@ from mappers.operators import mutate, uniform_crossover, unseen
 from mappers.settings import setting
 from mappers.surrogates import Forest, GaussianProcess, Surrogate
 
-SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surrogate]] = (
-    MappingProxyType(
-        {
-            "forest": lambda config, rng: Forest(config.trees, rng),
-            "gp": lambda config, rng: GaussianProcess(),
-        }
-    )
-)
+SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surrogate]] = {
+    "forest": lambda config, rng: Forest(config.trees, rng),
+    "gp": lambda config, rng: GaussianProcess(),
+}
 """Surrogates by name."""
 
 

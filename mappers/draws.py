@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 
@@ -30,5 +29,5 @@ def log_uniform(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
     return points
 
 
-DRAWS: Mapping[str, Draw] = MappingProxyType({"uniform": MapSpace.sample, "log": log_uniform})
+DRAWS: Mapping[str, Draw] = {"uniform": MapSpace.sample, "log": log_uniform}
 """Distributions by name."""

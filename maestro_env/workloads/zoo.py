@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from types import MappingProxyType
 
 from maestro_env.layer import Layer
 
@@ -181,4 +180,4 @@ def models() -> Mapping[str, tuple[Layer, ...]]:
     networks = {model: _Network(model) for model in _WRITERS}
     for model, write in _WRITERS.items():
         write(networks[model])
-    return MappingProxyType({model: tuple(net.layers) for model, net in networks.items()})
+    return {model: tuple(net.layers) for model, net in networks.items()}
