@@ -1,7 +1,4 @@
-"""Groupings to compare a learnt one with: random ones, and reversed ones.
-
-The other controls, one agent and one per parameter, are constructors of ``AgentGroups``.
-"""
+"""Groupings to compare a learnt one with: random ones, and reversed ones."""
 
 from __future__ import annotations
 

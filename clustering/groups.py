@@ -45,16 +45,6 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
         return cls(tuple((f"agent_{i}", tuple(group)) for i, group in enumerate(groups)))
 
     @classmethod
-    def one_agent(cls, names: Iterable[str]) -> AgentGroups:
-        """Make one agent of all parameters."""
-        return cls.of([names])
-
-    @classmethod
-    def one_per_parameter(cls, names: Iterable[str]) -> AgentGroups:
-        """Make an agent of every parameter."""
-        return cls.of((name,) for name in names)
-
-    @classmethod
     def from_indices(cls, names: Sequence[str], agents: Sequence[int] | Integers) -> AgentGroups:
         """Make groups from the index of every parameter's agent (Algorithm 1, step 5).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -13,10 +13,7 @@ from maestro_env.map_space import MapSpace, Points
 from mappers.arrays import Floats
 from mappers.settings import check
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Config = TypeVar("Config", bound="DataclassInstance")
+Config = TypeVar("Config")
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maestro_env.checks import plain_integer, plain_number
 from maestro_env.errors import MaestroEnvError, UnknownNameError
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 
 class SettingError(MaestroEnvError, ValueError):
@@ -33,8 +30,8 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def check(config: DataclassInstance) -> None:
-    """Check every field of a config.
+def check(config: Any) -> None:
+    """Check every field of a config, a dataclass.
 
     Raises:
         SettingError: a value that the field's declaration does not allow.
@@ -53,7 +50,7 @@ def check(config: DataclassInstance) -> None:
             raise SettingError(f"{name} is {value!r}; allowed: {what} from {least} to {most}")
 
 
-def changed(config: DataclassInstance, changes: Iterable[str]) -> DataclassInstance:
+def changed(config: Any, changes: Iterable[str]) -> Any:
     """Return a config with some fields changed by texts such as ``population=50``.
 
     Raises:

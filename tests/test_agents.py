@@ -153,7 +153,7 @@ def test_files_of_another_number_of_groups_are_refused(tmp_path: Path, agents: i
 
 def test_groups_of_one_parameter_each_fit_no_number_of_agents(tmp_path: Path) -> None:
     path = tmp_path / "groups.json"
-    path.write_text(AgentGroups.one_per_parameter(NAMES).to_json())
+    path.write_text(AgentGroups.of([name] for name in NAMES).to_json())
     assert read_groups(str(path), SPACE, 0) == read_groups(str(path), SPACE, 13)
 
 

@@ -34,8 +34,8 @@ def test_groups_are_a_mapping_in_order() -> None:
 
 
 def test_the_two_ends() -> None:
-    assert dict(AgentGroups.one_agent(NAMES)) == {"agent_0": NAMES}
-    alone = AgentGroups.one_per_parameter(NAMES)
+    assert dict(AgentGroups.of([NAMES])) == {"agent_0": NAMES}
+    alone = AgentGroups.of([name] for name in NAMES)
     assert list(alone.values()) == [(name,) for name in NAMES]
 
 
@@ -184,7 +184,7 @@ def test_reversed_groups_tear_planted_ones_apart() -> None:
 def test_reversed_ends_stay_what_they_are() -> None:
     dependence = random_dependence(5, 0)
     for groups in (
-        AgentGroups.one_agent(dependence.names),
-        AgentGroups.one_per_parameter(dependence.names),
+        AgentGroups.of([dependence.names]),
+        AgentGroups.of([name] for name in dependence.names),
     ):
         assert reversed_groups(groups, dependence) == groups

@@ -43,9 +43,9 @@ def group_parameters(
     agents, grouping, names = config.agents, config.grouping, _names(evaluator.space)
     require_agents(agents, evaluator.space, least=0)
     if agents in (0, len(names)):
-        return AgentGroups.one_per_parameter(names)
+        return AgentGroups.of([name] for name in names)
     if agents == 1:
-        return AgentGroups.one_agent(names)
+        return AgentGroups.of([names])
     if grouping == "random":
         return random_groups(names, agents, rng)
     try:
