@@ -173,15 +173,19 @@ class MapSpace(Recomputed):
         """Draw ``n`` vectors uniformly, shape int32[n, D]."""
         return rng.integers(0, self.sizes, size=(n, len(self.sizes))).astype(np.int32)
 
+    def clipped(self, points: Points) -> Points:
+        """Return int32[N, D] vectors of the same mappings whose L1 tiles fit their L2 tiles."""
+        clipped = points.copy()
+        for inner, outer in self.clipped_columns:
+            np.minimum(clipped[:, inner], clipped[:, outer], out=clipped[:, inner])
+        return clipped
+
     def identities(self, points: Points) -> NDArray[np.uint64]:
         """Return a number for each of int32[N, D] vectors, equal if the mappings are equal.
 
         Two mappings share a 64-bit number by accident once in 10^19 pairs.
         """
-        clipped = points.copy()
-        for inner, outer in self.clipped_columns:
-            np.minimum(clipped[:, inner], clipped[:, outer], out=clipped[:, inner])
-        identities: NDArray[np.uint64] = clipped.astype(np.uint64) @ self._weights
+        identities: NDArray[np.uint64] = self.clipped(points).astype(np.uint64) @ self._weights
         return identities
 
     def decode(self, point: ArrayLike) -> nouns.Mapping:
@@ -225,9 +229,9 @@ class MapSpace(Recomputed):
         """
         pairs = ((_tile_name("l1", dim), _tile_name("l2", dim)) for dim in self.extents)
         return [
-            (self._columns[inner], self._columns[outer])
+            (self.columns[inner], self.columns[outer])
             for inner, outer in pairs
-            if inner in self._columns
+            if inner in self.columns
         ]
 
     def tile(self, level: str, dim: str) -> Parameter | int:
@@ -243,7 +247,7 @@ class MapSpace(Recomputed):
 
     def parameter(self, name: str) -> Parameter:
         """Return a parameter by name, or raise an ``UnknownNameError``."""
-        return self.parameters[look_up("parameter", name, self._columns)]
+        return self.parameters[look_up("parameter", name, self.columns)]
 
     @property
     def cuts_windows(self) -> bool:
@@ -263,12 +267,12 @@ class MapSpace(Recomputed):
                 return -1, [size]
             # The core takes no values for index + 1: extents may be too large to list.
             listed = [] if isinstance(size.values, range) else [int(v) for v in size.values]
-            return self._columns[size.name], listed
+            return self.columns[size.name], listed
 
         levels = [
             (
-                self._columns[f"{level}_order"],
-                (self._columns[f"{level}_parallel"], parallel),
+                self.columns[f"{level}_order"],
+                (self.columns[f"{level}_parallel"], parallel),
                 [choice(self.tile(level, dim)) for dim in names],
             )
             for level in _LEVELS
@@ -277,7 +281,8 @@ class MapSpace(Recomputed):
         return _native.MapSpace(self.layer.native, parameters, names, levels, choice(self.cluster))
 
     @cached_property
-    def _columns(self) -> dict[str, int]:
+    def columns(self) -> dict[str, int]:
+        """The parameters' columns by name."""
         return {parameter.name: column for column, parameter in enumerate(self.parameters)}
 
     @cached_property

@@ -69,9 +69,10 @@ class Mapper(ABC, Generic[Config]):
 class AskTellMapper(Mapper[Config]):
     """A mapper that proposes points and receives their values."""
 
-    @abstractmethod
     def start(self, space: MapSpace, rng: np.random.Generator) -> None:
-        """Reset the mapper for a search of ``space``."""
+        """Reset the mapper for a search of ``space``; a mapper with a state extends this."""
+        self._space = space
+        self._rng = rng
 
     @abstractmethod
     def ask(self, n: int) -> Points:

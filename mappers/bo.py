@@ -55,8 +55,7 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
     DEFAULT = BayesianConfig()
 
     def start(self, space: MapSpace, rng: np.random.Generator) -> None:
-        self._space = space
-        self._rng = rng
+        super().start(space, rng)
         self._draw = DRAWS[self.config.draw]
         self._surrogate = SURROGATES[self.config.surrogate](self.config, rng)
         self._seen: set[int] = set()

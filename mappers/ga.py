@@ -33,8 +33,7 @@ class GeneticMapper(AskTellMapper[GeneticConfig]):
     DEFAULT = GeneticConfig()
 
     def start(self, space: MapSpace, rng: np.random.Generator) -> None:
-        self._space = space
-        self._rng = rng
+        super().start(space, rng)
         self._draw = DRAWS[self.config.draw]
         self._parents: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
         self._values = np.empty(0)

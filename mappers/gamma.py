@@ -37,8 +37,8 @@ class GammaMapper(AskTellMapper[GammaConfig]):
     DEFAULT = GammaConfig()
 
     def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+        super().start(space, rng)
         self._genes = Genes(space)
-        self._rng = rng
         self._parents: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
         self._values = np.empty(0)
 
@@ -47,8 +47,8 @@ class GammaMapper(AskTellMapper[GammaConfig]):
             population = self._breed()
         else:
             population = operators.first_population(self._genes, self.config.population, self._rng)
-        space = self._genes.space
-        return unseen(population, set(space.identities(self._parents).tolist()), space)[:n]
+        known = set(self._space.identities(self._parents).tolist())
+        return unseen(population, known, self._space)[:n]
 
     def tell(self, points: Points, values: Floats) -> None:
         config = self.config
@@ -56,7 +56,7 @@ class GammaMapper(AskTellMapper[GammaConfig]):
         parents = max(1, int(config.population * config.parent_ratio))
         survivors = np.concatenate([self._parents[:elites], points])
         of_survivors = np.concatenate([self._values[:elites], values])
-        best, of_best = operators.best_distinct(survivors, of_survivors, self._genes.space)
+        best, of_best = operators.best_distinct(survivors, of_survivors, self._space)
         self._parents, self._values = best[:parents], of_best[:parents]
 
     def _breed(self) -> Points:
@@ -70,4 +70,4 @@ class GammaMapper(AskTellMapper[GammaConfig]):
                 children, genes, config.mutation_rate, config.factor_rate, rng
             )
         children = operators.swap_parallel(children, genes, config.parallel_rate, rng)
-        return operators.correct(children, genes)
+        return self._space.clipped(children)

@@ -31,7 +31,7 @@ def first_population(genes: Genes, n: int, rng: np.random.Generator) -> Points:
     outer, inner = (columns[columns != FIXED] for columns in genes.tiles.T)
     points[:, inner] = 0
     if genes.cluster != FIXED:
-        counts = count_up_to(genes.parameter(genes.cluster), genes.cluster_limits(points))
+        counts = count_up_to(genes.space.parameters[genes.cluster], genes.cluster_limits(points))
         points[:, genes.cluster] = rng.integers(0, counts)
     points[:_UNIT, outer] = 0
     return points
@@ -96,13 +96,13 @@ def mutate(
     limits = genes.limits(points)[rows, columns]
     mutants[rows, columns] = rng.integers(0, limits + 1)
     factored = np.isin(columns, genes.tiles) & (rng.random(len(rows)) < factor_rate)
-    tiles = [genes.parameter(column) for column in columns[factored]]
+    tiles = [genes.space.parameters[column] for column in columns[factored]]
     most = [int(tile.values[i]) for tile, i in zip(tiles, limits[factored], strict=True)]
     mutants[rows[factored], columns[factored]] = draw_factors(tiles, most, rng)
     if genes.cluster != FIXED:
         clustered = rows[columns == genes.parallels[1]]
         most = genes.cluster_limits(mutants[clustered]).tolist()
-        clusters = [genes.parameter(genes.cluster)] * len(most)
+        clusters = [genes.space.parameters[genes.cluster]] * len(most)
         mutants[clustered, genes.cluster] = draw_factors(clusters, most, rng)
     return mutants
 
@@ -114,11 +114,6 @@ def swap_parallel(points: Points, genes: Genes, rate: float, rng: np.random.Gene
     swapped = points.copy()
     swapped[rows, outer], swapped[rows, inner] = points[rows, inner], points[rows, outer]
     return swapped
-
-
-def correct(points: Points, genes: Genes) -> Points:
-    """Clip inner tiles to the outer ones."""
-    return np.minimum(points, genes.limits(points))
 
 
 def draw_factors(

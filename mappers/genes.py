@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.map_space import MapSpace, Parameter, Points
+from maestro_env.map_space import MapSpace, Points
 from mappers.arrays import Integers
 from mappers.choices import sizes_at
 
@@ -25,19 +25,15 @@ class Genes:
 
     def __init__(self, space: MapSpace) -> None:
         self.space = space
-        columns = {parameter.name: i for i, parameter in enumerate(space.parameters)}
 
         def pair(name: str) -> list[int]:
-            return [columns.get(f"{level}_{name}", FIXED) for level in ("l2", "l1")]
+            return [space.columns.get(f"{level}_{name}", FIXED) for level in ("l2", "l1")]
 
         self.orders, self.parallels = pair("order"), pair("parallel")
         # Y' and X' lose their mark in the name of a parameter.
         tiles = [pair("tile_" + dim.rstrip("'")) for dim in space.extents]
         self.tiles: NDArray[np.intp] = np.array(tiles, dtype=np.intp)
-        self.cluster = columns.get("cluster_size", FIXED)
-
-    def parameter(self, column: int) -> Parameter:
-        return self.space.parameters[column]
+        self.cluster = space.columns.get("cluster_size", FIXED)
 
     def limits(self, points: Points) -> Points:
         """Return the largest choice of every entry, int32[N, D]: an inner tile's is the outer's."""
@@ -58,8 +54,7 @@ class Genes:
         return np.minimum(of_inner, self.space.hardware.num_pes)
 
     def _outer_sizes(self, points: Points, dim: str) -> Integers:
-        column, _ = self.tiles[list(self.space.extents).index(dim)]
-        if column == FIXED:
-            # Schemas only fix outer tiles of parallel dimensions to the whole extent.
-            return np.full(len(points), self.space.extents[dim], dtype=np.int64)
-        return sizes_at(self.parameter(column), points[:, column])
+        tile = self.space.tile("l2", dim)
+        if isinstance(tile, int):
+            return np.full(len(points), tile, dtype=np.int64)
+        return sizes_at(tile, points[:, self.space.columns[tile.name]])

@@ -41,8 +41,7 @@ class PbilMapper(AskTellMapper[PbilConfig]):
     DEFAULT = PbilConfig()
 
     def start(self, space: MapSpace, rng: np.random.Generator) -> None:
-        self._space = space
-        self._rng = rng
+        super().start(space, rng)
         rate = self.config.learning_rate
         remembered = 1 if rate == 1 else math.ceil(math.log(_NEGLIGIBLE) / math.log1p(-rate))
         shape = (remembered, self.config.selected, len(space.sizes))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.map_space import Points
 from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS
@@ -27,13 +25,8 @@ class RandomMapper(AskTellMapper[RandomConfig]):
 
     DEFAULT = RandomConfig()
 
-    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
-        self._space = space
-        self._rng = rng
-        self._draw = DRAWS[self.config.draw]
-
     def ask(self, n: int) -> Points:
-        return self._draw(self._space, min(n, _BATCH), self._rng)
+        return DRAWS[self.config.draw](self._space, min(n, _BATCH), self._rng)
 
     def tell(self, points: Points, values: Floats) -> None:
         """Nothing to learn."""

@@ -29,7 +29,7 @@ SPACE = MapSpace(CONV, PES)
 
 
 def population(space: MapSpace, n: int, rng: np.random.Generator) -> Points:
-    return operators.correct(space.sample(n, rng), Genes(space))
+    return space.clipped(space.sample(n, rng))
 
 
 def columns(space: MapSpace) -> dict[str, int]:
@@ -276,7 +276,7 @@ def test_a_parallel_swap_exchanges_the_parallel_dimensions(space: MapSpace, seed
 @steady
 def test_correction_clips_inner_tiles_and_keeps_the_mapping(space: MapSpace, seed: int) -> None:
     points = space.sample(10, np.random.default_rng(seed))
-    corrected = operators.correct(points, Genes(space))
+    corrected = space.clipped(points)
     assert corrected.dtype == np.int32
     for old, new in zip(points, corrected, strict=True):
         assert all(name.startswith("l1_tile_") for name in changed_names(space, old, new))
@@ -386,7 +386,7 @@ def test_what_is_asked_for_needs_no_correction() -> None:
     mapper.start(SPACE, np.random.default_rng(0))
     for _ in range(5):
         asked = mapper.ask(100)
-        np.testing.assert_array_equal(asked, operators.correct(asked, Genes(SPACE)))
+        np.testing.assert_array_equal(asked, SPACE.clipped(asked))
         mapper.tell(asked, np.arange(len(asked), dtype=np.float64))
 
 
