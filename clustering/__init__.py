@@ -2,7 +2,7 @@
 
 from clustering.algorithm import AGENTS, Clustering, cluster
 from clustering.dependence import MEASURES, Dependence, measure_dependence
-from clustering.errors import ClusteringError, GroupingError, GroupsError, SamplesError
+from clustering.errors import ClusteringError, GroupingError, SamplesError
 from clustering.groups import AgentGroups
 from clustering.samples import KINDS, Samples
 from clustering.tree import LINKAGES, Tree
@@ -17,7 +17,6 @@ __all__ = [
     "ClusteringError",
     "Dependence",
     "GroupingError",
-    "GroupsError",
     "Samples",
     "SamplesError",
     "Tree",

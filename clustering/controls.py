@@ -33,7 +33,7 @@ def reversed_groups(groups: AgentGroups, dependence: Dependence) -> AgentGroups:
     that have room.
 
     Raises:
-        GroupsError: the groups are not of the dependence's parameters.
+        GroupingError: the groups are not of the dependence's parameters.
     """
     groups.for_names(dependence.names)
     matrix = np.abs(dependence.matrix)

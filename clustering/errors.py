@@ -15,11 +15,7 @@ class SamplesError(ClusteringError):
 
 
 class GroupingError(ClusteringError):
-    """A number of agents, a threshold, a measure or a linkage that is not allowed."""
-
-
-class GroupsError(ClusteringError):
-    """Groups with a missing, repeated or unknown parameter, or a text that holds no groups."""
+    """An argument of a grouping that is not allowed, or groups that are not of the parameters."""
 
 
 def unknown(what: str, name: object, allowed: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clustering.errors import GroupsError, unknown
+from clustering.errors import GroupingError, unknown
 from clustering.samples import Integers
 
 
@@ -21,23 +21,25 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
         pairs: name and parameters of each agent.
 
     Raises:
-        GroupsError: no agent, one without parameters, or an agent or parameter given twice.
+        GroupingError: no agent, one without parameters, or an agent or parameter given twice.
     """
 
     pairs: tuple[tuple[str, tuple[str, ...]], ...]
 
     def __post_init__(self) -> None:
         if not self.pairs:
-            raise GroupsError("groups have no agent: at least one is needed")
+            raise GroupingError("groups have no agent: at least one is needed")
         agents = tuple(agent for agent, _ in self.pairs)
         for what, names in ("agent", agents), ("parameter", self.names):
             if repeated := [name for name, count in Counter(names).items() if count > 1]:
-                raise GroupsError(
+                raise GroupingError(
                     f"{what} {', '.join(repeated)} is given twice: each is allowed once"
                 )
         for agent, names in self.pairs:
             if not names:
-                raise GroupsError(f"agent '{agent}' has no parameter: give it one, or leave it out")
+                raise GroupingError(
+                    f"agent '{agent}' has no parameter: give it one, or leave it out"
+                )
 
     @classmethod
     def of(cls, groups: Iterable[Iterable[str]]) -> AgentGroups:
@@ -60,18 +62,18 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
         """Read groups of the parameters ``names``: an object of agents and lists of parameters.
 
         Raises:
-            GroupsError: not JSON, not such an object, or not each of the parameters once.
+            GroupingError: not JSON, not such an object, or not each of the parameters once.
         """
         form = 'allowed: an object of agents and their parameters, {"agent_0": ["l2_order"], ...}'
         try:
             pairs = json.loads(text, object_pairs_hook=tuple)
         except (ValueError, RecursionError) as error:
-            raise GroupsError(f"groups are no JSON ({error}); {form}") from None
+            raise GroupingError(f"groups are no JSON ({error}); {form}") from None
         if not isinstance(pairs, tuple):
-            raise GroupsError(f"groups are {pairs!r:.40}; {form}")
+            raise GroupingError(f"groups are {pairs!r:.40}; {form}")
         for agent, group in pairs:
             if not isinstance(group, list) or not all(isinstance(name, str) for name in group):
-                raise GroupsError(f"agent '{agent}' is not a list of names; {form}")
+                raise GroupingError(f"agent '{agent}' is not a list of names; {form}")
         return cls(tuple((agent, tuple(group)) for agent, group in pairs)).for_names(names)
 
     def to_json(self) -> str:
@@ -101,7 +103,7 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
         """Return the index of every parameter's agent, int64[D].
 
         Raises:
-            GroupsError: the groups are not of these parameters.
+            GroupingError: the groups are not of these parameters.
         """
         ordered = tuple(names)
         self.for_names(ordered)
@@ -112,16 +114,16 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
         """Return these groups for a layer with the parameters ``names``.
 
         Raises:
-            GroupsError: the layer lacks a parameter of the groups, or has one they lack.
+            GroupingError: the layer lacks a parameter of the groups, or has one they lack.
         """
         allowed = tuple(names)
         for agent, group in self.pairs:
             for name in group:
                 if name not in allowed:
                     what = unknown("parameter", name, allowed)
-                    raise GroupsError(f"agent '{agent}': {what}; leave it out if there is none")
+                    raise GroupingError(f"agent '{agent}': {what}; leave it out if there is none")
         if missing := [name for name in allowed if name not in self.names]:
-            raise GroupsError(
+            raise GroupingError(
                 f"no agent has parameter {', '.join(missing)}: give it to one of "
                 f"{', '.join(self)}, or learn groups on a layer that has it"
             )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any
 
 
 class Recomputed:
     """A dataclass whose state is its fields; cached values are computed again."""
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
+        # Read-only mappings cannot be pickled.
+        copied = (dict(each) if isinstance(each, MappingProxyType) else each for each in values)
+        return type(self), tuple(copied)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from maestro_env import _native
 from maestro_env.checks import require_integer, require_name, require_type
 from maestro_env.errors import LayerError, quoted
+from maestro_env.frozen import Recomputed
 
 _WINDOWS = (("Y", "R"), ("X", "S"))
 _CONVOLUTION = ("K", "C", "Y", "X", "R", "S")
@@ -28,7 +29,7 @@ _MAX_MACS = 2**62
 
 
 @dataclass(frozen=True)
-class Layer:
+class Layer(Recomputed):
     """One layer of a network.
 
     Args:
@@ -61,9 +62,6 @@ class Layer:
 
     def __hash__(self) -> int:
         return hash((self.operator, tuple(self.extents.items()), self.stride, self.name))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Layer, (self.operator, dict(self.extents), self.stride, self.name, self.count)
 
     def __str__(self) -> str:
         return self.name or f"{self.operator} {self.dimensions}"

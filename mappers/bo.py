@@ -13,10 +13,9 @@ from maestro_env.map_space import MapSpace, Points
 from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS
-from mappers.features import Features, features
 from mappers.operators import mutate, uniform_crossover, unseen
 from mappers.settings import setting
-from mappers.surrogates import Forest, GaussianProcess, Surrogate
+from mappers.surrogates import Features, Forest, GaussianProcess, Surrogate, features
 
 SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surrogate]] = {
     "forest": lambda config, rng: Forest(config.trees, rng),

@@ -1,4 +1,7 @@
-"""Regressions with uncertainty, which Bayesian optimisation uses in place of the cost model."""
+"""Regressions with uncertainty, which Bayesian optimisation uses in place of the cost model.
+
+They read features of points: similar points have similar numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,17 @@ import math
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern
 from threadpoolctl import ThreadpoolController
 
+from maestro_env.map_space import MapSpace, Parameter, Points
 from mappers.arrays import Floats
-from mappers.features import Features
+from mappers.choices import orders_of, sizes_at
+
+Features = NDArray[np.float32]
 
 # A Gaussian process takes n^3 operations: it is fitted to this many of the best and of the latest.
 _KEPT = 200
@@ -20,6 +27,25 @@ _KEPT = 200
 _NOISE = 1e-4
 # A column with a smaller deviation is constant except for rounding.
 _CONSTANT = 1e-6
+
+
+def features(space: MapSpace, points: Points) -> Features:
+    """Describe int32[N, D] points by float32[N, F].
+
+    A size has one column, its base-2 logarithm; an order one per dimension, its place in the order
+    from 0, the outermost; a parallel dimension one per choice, 1 for the chosen one.
+    """
+    described, dims = zip(space.parameters, points.T, strict=True), len(space.extents)
+    columns = [_columns(parameter, choices, dims) for parameter, choices in described]
+    return np.concatenate(columns, axis=1, dtype=np.float32)
+
+
+def _columns(parameter: Parameter, choices: NDArray[np.int32], dims: int) -> Features:
+    if parameter.kind == "order":
+        return np.argsort(orders_of(choices, dims), axis=1).astype(np.float32)
+    if parameter.is_size:
+        return np.log2(sizes_at(parameter, choices), dtype=np.float32)[:, np.newaxis]
+    return np.eye(parameter.choices, dtype=np.float32)[choices]
 
 
 class Surrogate(Protocol):

@@ -23,8 +23,7 @@ from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 from mappers import bo, make_mapper
 from mappers.bo import expected_improvement
-from mappers.features import Features, features
-from mappers.surrogates import Forest, GaussianProcess
+from mappers.surrogates import Features, Forest, GaussianProcess, features
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from clustering_helpers import dependence_within, partition
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clustering import AgentGroups, Dependence, GroupingError, GroupsError
+from clustering import AgentGroups, Dependence, GroupingError
 from clustering.controls import random_groups, reversed_groups
 
 NAMES = ("l2_order", "l2_parallel", "l2_tile_K", "l2_tile_C", "cluster_size")
@@ -95,21 +95,21 @@ def written(*pairs: tuple[str, object]) -> str:
     ],
 )
 def test_a_text_that_is_no_groups_of_these_parameters(text: str, message: str) -> None:
-    with pytest.raises(GroupsError, match=message):
+    with pytest.raises(GroupingError, match=message):
         AgentGroups.from_json(text, NAMES)
 
 
 def test_groups_on_another_layer() -> None:
     assert GROUPS.for_names(reversed(NAMES)) == GROUPS
-    with pytest.raises(GroupsError, match="no agent has parameter l2_tile_N: give it to one of"):
+    with pytest.raises(GroupingError, match="no agent has parameter l2_tile_N: give it to one of"):
         GROUPS.for_names((*NAMES, "l2_tile_N"))
     fewer = NAMES[:3]
-    with pytest.raises(GroupsError, match="'agent_1': unknown parameter 'cluster_size'"):
+    with pytest.raises(GroupingError, match="'agent_1': unknown parameter 'cluster_size'"):
         GROUPS.for_names(fewer)
 
 
 def test_indices_need_the_same_parameters() -> None:
-    with pytest.raises(GroupsError, match="no agent has parameter x"):
+    with pytest.raises(GroupingError, match="no agent has parameter x"):
         GROUPS.indices((*NAMES, "x"))
 
 
