@@ -51,7 +51,7 @@ class MarlMapper(Mapper[MarlConfig]):
             groups = self._read_groups(space)
         else:
             groups = group_parameters(config, evaluator, rng)
-        agents = groups.indices([parameter.name for parameter in space.parameters])
+        agents = groups.indices(space.columns)
         search = _Search(config, Heads(space, config.draw), agents, evaluator, rng)
         while search.spent < budget:
             search.step(budget - search.spent)

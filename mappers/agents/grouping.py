@@ -40,7 +40,7 @@ def group_parameters(
     Raises:
         AgentsError: more agents than parameters.
     """
-    agents, grouping, names = config.agents, config.grouping, _names(evaluator.space)
+    agents, grouping, names = config.agents, config.grouping, tuple(evaluator.space.columns)
     require_agents(agents, evaluator.space, least=0)
     if agents in (0, len(names)):
         return AgentGroups.of([name] for name in names)
@@ -70,7 +70,7 @@ def read_groups(path: str, space: MapSpace, agents: int | None = None) -> AgentG
         AgentsError: the file cannot be read, its groups are not of the space's parameters, or
             their number is not ``agents``.
     """
-    names = _names(space)
+    names = tuple(space.columns)
     try:
         text = read_text(path, _MAX_CHARACTERS)
     except (OSError, ValueError) as error:
@@ -92,7 +92,7 @@ def require_agents(agents: int, space: MapSpace, least: int = 1) -> None:
     Raises:
         AgentsError: fewer than ``least``, or more than parameters.
     """
-    names = _names(space)
+    names = tuple(space.columns)
     if not least <= agents <= len(names):
         none = "" if least else " (one per parameter)"
         raise AgentsError(
@@ -119,7 +119,7 @@ def samples_of(space: MapSpace, points: Points, values: Floats) -> Samples:
     shares[shares == 0] = np.finfo(float).smallest_subnormal
     parameters = space.parameters
     return Samples(
-        tuple(each.name for each in parameters),
+        tuple(space.columns),
         tuple(each.kind for each in parameters),
         tuple(each.choices for each in parameters),
         points.astype(np.int64, casting="safe"),
@@ -145,7 +145,3 @@ def _warm_up_samples(evaluator: Evaluator, n: int, rng: np.random.Generator) -> 
     batches = np.array_split(points, n // _BATCH + 1)
     values = np.concatenate([evaluator.warm_up(batch).values for batch in batches])
     return samples_of(evaluator.space, points, values)
-
-
-def _names(space: MapSpace) -> tuple[str, ...]:
-    return tuple(each.name for each in space.parameters)
