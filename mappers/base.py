@@ -8,20 +8,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from maestro_env.evaluator import Best, Evaluator
+from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from mappers.arrays import Floats
 from mappers.settings import check
 
 Config = TypeVar("Config")
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """The best point of a search, if any was valid, and the samples spent."""
-
-    best: Best | None
-    evaluations: int
 
 
 @dataclass(frozen=True)
@@ -56,11 +48,11 @@ class Mapper(ABC, Generic[Config]):
         """
 
     @abstractmethod
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Spend exactly ``budget`` evaluations.
 
         Args:
-            evaluator: the only source of costs; it counts samples.
+            evaluator: the only source of costs; it counts samples and keeps the best.
             budget: evaluations to spend, at most those the evaluator has left.
             rng: the only source of randomness.
         """
@@ -82,11 +74,10 @@ class AskTellMapper(Mapper[Config]):
     def tell(self, points: Points, values: Floats) -> None:
         """Learn the values, float64[m], of proposed points; infinite if invalid."""
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         self.start(evaluator.space, rng)
         spent = 0
         while spent < budget:
             points = self.ask(budget - spent)
             self.tell(points, evaluator.evaluate(points).values)
             spent += len(points)
-        return SearchResult(evaluator.best, spent)

@@ -20,7 +20,7 @@ from mappers.agents.moves import explore, refine
 from mappers.agents.stateless import StatelessAgents
 from mappers.agents.team import Agents
 from mappers.arrays import Floats, Integers
-from mappers.base import Mapper, SearchResult
+from mappers.base import Mapper
 
 # A team has improved if its best value fell by more than this share.
 _GAIN = 1e-3
@@ -45,7 +45,7 @@ class MarlMapper(Mapper[MarlConfig]):
         else:
             require_agents(self.config.agents, space, least=0)
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         config, space = self.config, evaluator.space
         if config.groups:
             groups = self._read_groups(space)
@@ -55,7 +55,6 @@ class MarlMapper(Mapper[MarlConfig]):
         search = _Search(config, Heads(space, config.draw), agents, evaluator, rng)
         while search.spent < budget:
             search.step(budget - search.spent)
-        return SearchResult(evaluator.best, budget)
 
     def _read_groups(self, space: MapSpace) -> AgentGroups:
         agents = self.config.agents

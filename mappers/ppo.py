@@ -13,7 +13,7 @@ from maestro_env.episode import REWARDS
 from maestro_env.errors import MissingExtraError
 from maestro_env.evaluator import Evaluator
 from maestro_env.vector import MaestroVectorEnv
-from mappers.base import Mapper, SearchResult
+from mappers.base import Mapper
 from mappers.settings import setting
 
 try:
@@ -50,7 +50,7 @@ class PpoMapper(Mapper[PpoConfig]):
 
     DEFAULT = PpoConfig()
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         config = self.config
         env = MaestroVectorEnv(
             evaluator,
@@ -59,7 +59,6 @@ class PpoMapper(Mapper[PpoConfig]):
             episode_length=config.episode_length,
             budget=budget,
         )
-        began = evaluator.used
         seed = int(rng.integers(2**31))
         with one_thread(), _global_streams_kept():
             agent = PPO(
@@ -75,7 +74,6 @@ class PpoMapper(Mapper[PpoConfig]):
             )
             # More than the budget: the callback ends learning when that is spent.
             agent.learn(budget + config.environments, callback=lambda *_: not env.exhausted)
-        return SearchResult(evaluator.best, evaluator.used - began)
 
 
 class BoxPpoMapper(PpoMapper):

@@ -17,7 +17,6 @@ from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 from mappers import MAPPERS, make_mapper
-from mappers.base import SearchResult
 
 # Settings with which every mapper learns within a few hundred samples, and cheaply.
 _QUICK = {
@@ -68,8 +67,8 @@ def search(
     model: str = DEFAULT_MODEL,
     objective: str = "latency",
     l1_bytes: int = 2**30,
-) -> tuple[Recorder, SearchResult]:
+) -> Recorder:
     """Search once, however many tests look at the result."""
     recorder = Recorder(problem(model, l1_bytes), objective, budget)
-    result = make_mapper(mapper).search(recorder, budget, np.random.default_rng(seed))
-    return recorder, result
+    make_mapper(mapper).search(recorder, budget, np.random.default_rng(seed))
+    return recorder

@@ -7,67 +7,62 @@ import os
 import numpy as np
 
 from maestro_env.evaluator import Evaluator
-from mappers.base import Mapper, SearchResult
+from mappers.base import Mapper
 
 
 class Failing(Mapper):
     """Raises after half its budget, unless a variable of the environment says not to."""
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         evaluator.evaluate(evaluator.space.sample(budget // 2, rng))
         if "MENDED" not in os.environ:
             raise ArithmeticError("lost\ncount")
         evaluator.evaluate(evaluator.space.sample(budget - budget // 2, rng))
-        return SearchResult(evaluator.best, budget)
 
 
 class Greedy(Mapper):
     """Asks for more than its budget."""
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         evaluator.evaluate(evaluator.space.sample(budget + 1, rng))
-        return SearchResult(evaluator.best, budget)
 
 
 class Lazy(Mapper):
     """Spends one sample."""
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         evaluator.evaluate(evaluator.space.sample(1, rng))
-        return SearchResult(evaluator.best, 1)
 
 
 class Leaving(Mapper):
     """Asks its process to end."""
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         raise SystemExit(0)
 
 
 class Dying(Mapper):
     """Takes its process with it."""
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         os._exit(3)
 
 
 class Warming(Mapper):
     """Random search that looks at some points beside its budget."""
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         evaluator.warm_up(evaluator.space.sample(7, rng))
         evaluator.evaluate(evaluator.space.sample(budget, rng))
-        return SearchResult(evaluator.best, budget)
 
 
 class Moody(Mapper):
     """Raises from some seeds."""
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         if rng.integers(2):
             raise ArithmeticError
         evaluator.evaluate(evaluator.space.sample(budget, rng))
-        return SearchResult(evaluator.best, budget)
 
 
 _CLASSES = (Failing, Greedy, Lazy, Leaving, Dying, Warming, Moody)

@@ -332,8 +332,8 @@ SPACES = {
 @pytest.mark.parametrize("space", SPACES.values(), ids=SPACES)
 def test_every_kind_of_space_is_searched(space: MapSpace, settings: str) -> None:
     evaluator = Evaluator(Problem(space), find_objective("latency"), 300)
-    result = make_mapper(f"gamma{settings}").search(evaluator, 300, np.random.default_rng(0))
-    assert result.evaluations == evaluator.used == 300
+    make_mapper(f"gamma{settings}").search(evaluator, 300, np.random.default_rng(0))
+    assert evaluator.used == 300
 
 
 @pytest.mark.parametrize("model", MODELS)

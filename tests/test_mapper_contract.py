@@ -29,7 +29,7 @@ def elsewhere() -> dict[str, str]:
     """Digests of every mapper's search in another process, with other hashes of texts."""
     script = (
         "import json, mapper_helpers as t\n"
-        f"print(json.dumps({{m: t.search(m, {BUDGET}, {SEED})[0].digest() for m in t.QUICK}}))"
+        f"print(json.dumps({{m: t.search(m, {BUDGET}, {SEED}).digest() for m in t.QUICK}}))"
     )
     ended = subprocess.run(
         [sys.executable, "-c", script],
@@ -45,7 +45,7 @@ def elsewhere() -> dict[str, str]:
 
 @every_mapper
 def test_the_seed_decides_the_trace_in_any_process(mapper: str, elsewhere: dict[str, str]) -> None:
-    assert search(mapper, BUDGET, SEED)[0].digest() == elsewhere[mapper]
+    assert search(mapper, BUDGET, SEED).digest() == elsewhere[mapper]
 
 
 @every_mapper
@@ -55,33 +55,33 @@ def test_a_mapper_starts_afresh_with_every_search(mapper: str) -> None:
         recorder = Recorder(problem(), "latency", BUDGET)
         made.search(recorder, BUDGET, np.random.default_rng(seed))
         digests.append(recorder.digest())
-    assert digests[0] != digests[1] == search(mapper, BUDGET, SEED)[0].digest()
+    assert digests[0] != digests[1] == search(mapper, BUDGET, SEED).digest()
 
 
 @every_mapper
 @pytest.mark.parametrize("budget", [1, 7, 101])
 def test_a_mapper_spends_its_budget_exactly_and_leaves_the_rest(mapper: str, budget: int) -> None:
     recorder = Recorder(problem("maestro"), "latency", BUDGET)
-    result = make_mapper(mapper).search(recorder, budget, np.random.default_rng(0))
-    assert recorder.used == result.evaluations == budget
+    make_mapper(mapper).search(recorder, budget, np.random.default_rng(0))
+    assert recorder.used == budget
     assert recorder.remaining == BUDGET - budget
 
 
 @every_mapper
 def test_a_mapper_stays_inside_the_space(mapper: str) -> None:
-    recorder, result = search(mapper, BUDGET, SEED)
+    recorder = search(mapper, BUDGET, SEED)
     points = np.concatenate(recorder.points)
-    assert len(points) == recorder.used == result.evaluations == BUDGET
+    assert len(points) == recorder.used == BUDGET
     assert points.dtype == np.int32
     assert ((points >= 0) & (points < recorder.space.sizes)).all()
 
 
 @every_mapper
 def test_a_mapper_survives_a_space_without_a_valid_point(mapper: str) -> None:
-    recorder, result = search(mapper, BUDGET, l1_bytes=1)
+    recorder = search(mapper, BUDGET, l1_bytes=1)
     values, status = recorder.trace
     assert recorder.used == BUDGET
-    assert result.best is None
+    assert recorder.best is None
     assert recorder.valid == 0
     assert np.isinf(values).all()
     assert STATUSES.index("l1_overflow") in status
@@ -90,18 +90,18 @@ def test_a_mapper_survives_a_space_without_a_valid_point(mapper: str) -> None:
 
 @every_mapper
 def test_the_best_so_far_never_worsens_and_is_the_least_of_the_trace(mapper: str) -> None:
-    recorder, result = search(mapper, BUDGET, SEED)
+    recorder = search(mapper, BUDGET, SEED)
     values, _ = recorder.trace
     running = np.minimum.accumulate(values)
     bests = [best for _, best in recorder.bests]
     assert bests == sorted(bests, reverse=True)
     assert bests == [running[used - 1] for used, _ in recorder.bests]
-    assert result.best.value == values.min()
-    assert result.best.evaluation == int(np.argmin(values)) + 1
-    point = np.concatenate(recorder.points)[result.best.evaluation - 1]
-    np.testing.assert_array_equal(result.best.point, point)
+    assert recorder.best.value == values.min()
+    assert recorder.best.evaluation == int(np.argmin(values)) + 1
+    point = np.concatenate(recorder.points)[recorder.best.evaluation - 1]
+    np.testing.assert_array_equal(recorder.best.point, point)
     again = problem().evaluate(point[np.newaxis])
-    assert result.best.cost.latency_cycles == result.best.value == again.metrics[0, 0]
+    assert recorder.best.cost.latency_cycles == recorder.best.value == again.metrics[0, 0]
 
 
 LEARN_SLOWLY = ("random", "random_log", "marl_paper", "ppo", "ppo_box", "ppo_tuned")
@@ -111,7 +111,7 @@ LEARN_SLOWLY = ("random", "random_log", "marl_paper", "ppo", "ppo_box", "ppo_tun
 @pytest.mark.parametrize("mapper", [name for name in MAPPERS if name not in LEARN_SLOWLY])
 def test_a_mapper_learns(mapper: str, model: str) -> None:
     text = next(each for each in QUICK if each.split(":")[0] == mapper)
-    values, _ = search(text, 600, model=model)[0].trace
+    values, _ = search(text, 600, model=model).trace
     assert np.median(values[-100:]) < np.median(values[:100])
 
 
@@ -119,8 +119,8 @@ def test_a_mapper_learns(mapper: str, model: str) -> None:
 @every_model
 def test_the_genetic_algorithm_beats_random_search(model: str, objective: str) -> None:
     def median(mapper: str) -> float:
-        found = [search(mapper, 3000, seed, model, objective)[1] for seed in range(5)]
-        return float(np.median([result.best.value for result in found]))
+        found = [search(mapper, 3000, seed, model, objective) for seed in range(5)]
+        return float(np.median([each.best.value for each in found]))
 
     assert median("ga") < median("random")
 

@@ -24,7 +24,7 @@ from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
-from mappers.base import Mapper, SearchResult
+from mappers.base import Mapper
 
 
 @pytest.fixture
@@ -192,13 +192,12 @@ class Stopping(Mapper):
 
     stops: ClassVar[int] = 0
 
-    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> SearchResult:
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         evaluator.evaluate(evaluator.space.sample(budget // 2, rng))
         if Stopping.stops:
             Stopping.stops -= 1
             raise KeyboardInterrupt
         evaluator.evaluate(evaluator.space.sample(budget - budget // 2, rng))
-        return SearchResult(evaluator.best, budget)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ SITE = """
 import os
 from zlib import crc32
 import mappers
-from mappers.base import Mapper, SearchResult
+from mappers.base import Mapper
 
 
 class Logging(Mapper):
@@ -34,7 +34,6 @@ class Logging(Mapper):
         evaluator.evaluate(points)
         with open(os.environ["LOG"], "a") as log:
             log.write(f"{crc32(points.tobytes())}\\n")
-        return SearchResult(evaluator.best, budget)
 
 
 mappers.MAPPERS = {**mappers.MAPPERS, "logging": "sitecustomize:Logging"}
