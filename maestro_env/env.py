@@ -102,7 +102,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         self._first = first_observation(layer, hardware)
         self._best_value = math.inf
         self._best_point: Points | None = None
-        self._best_cost: Cost | None = None
+        self.best_cost: Cost | None = None
         self._steps = 0
         self.action_space = spaces.MultiDiscrete(self.space.sizes)
         self.observation_space = observation_space()
@@ -117,11 +117,6 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         """The best valid mapping so far."""
         return None if self._best_point is None else self.space.decode(self._best_point)
 
-    @property
-    def best_cost(self) -> Cost | None:
-        """The cost of the best valid mapping so far."""
-        return self._best_cost
-
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
@@ -135,7 +130,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         observation, value, info = self.problem.observe(action, self.objective)
         if value < self._best_value:
             self._best_value, self._best_point = value, info["mapping"].copy()
-            self._best_cost, _ = self.problem.evaluate_mapping(self.space.decode(self._best_point))
+            self.best_cost, _ = self.problem.evaluate_mapping(self.space.decode(self._best_point))
         info["best_objective"] = self._best_value
         if self._best_point is not None:
             info["best_mapping"] = self._best_point.copy()

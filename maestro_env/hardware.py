@@ -80,10 +80,6 @@ class Hardware(Recomputed):
         """Cycles a transfer spends on the way."""
         return self.noc_hops * self.noc_hop_latency
 
-    @property
-    def peak_macs_per_cycle(self) -> int:
-        return self.num_pes * self.simd_lanes
-
     @cached_property
     def native(self) -> _native.Hardware:
         """The accelerator as the C++ core holds it."""

@@ -65,13 +65,11 @@ class Schema:
 
     Args:
         name: what flags and tables call it.
-        summary: one line for users.
         tile: (level, dimension, extent) to a fixed tile size, or None if it is a parameter.
         cluster: PEs to a fixed cluster size, or None if it is a parameter.
     """
 
     name: str
-    summary: str
     tile: Callable[[str, str, int], int | None]
     cluster: Callable[[int], int | None]
 
@@ -79,25 +77,19 @@ class Schema:
 SCHEMAS: Mapping[str, Schema] = by_name(
     Schema(
         "legal13",
-        "orders, parallel dimensions, tiles but of R and S, cluster size",
         lambda level, dim, extent: extent if dim in _WINDOWS else None,
         lambda num_pes: None,
     ),
-    Schema(
-        "full17",
-        "all of Fig. 2: legal13 plus the tiles of R and S",
-        lambda level, dim, extent: None,
-        lambda num_pes: None,
-    ),
+    Schema("full17", lambda level, dim, extent: None, lambda num_pes: None),
     Schema(
         "paper10",
-        "one tile set, two orders, two parallel dimensions",
         lambda level, dim, extent: 1 if level == "l1" else None,
         lambda num_pes: 1 << (int(math.log2(num_pes)) // 2),
     ),
 )
 """The schemas by name.
 
+``full17`` has all parameters of Fig. 2, ``legal13`` all but the tiles of R and S.
 ``paper10`` is our reading of the ten parameters of that paper's Figs. 4 and 6, which it does not
 list: the six tile sizes of L2, the two orders and the two parallel dimensions. The other parameters
 of Fig. 2 are fixed so that these ten all matter: L1 tiles are single elements, and the cluster size

@@ -14,7 +14,6 @@ class CostModel:
 
     Args:
         name: as the C++ core knows it.
-        summary: one line for users.
         cuts_windows: whether R and S may be tiled.
         miscounts_strides: whether most mappings of strided layers get wrong numbers.
         csv_energy: whether it fills ``csv_energy_nj``.
@@ -25,7 +24,6 @@ class CostModel:
     """
 
     name: str
-    summary: str
     cuts_windows: bool = False
     miscounts_strides: bool = False
     csv_energy: bool = False
@@ -34,21 +32,14 @@ class CostModel:
 
 
 MODELS: Mapping[str, CostModel] = by_name(
-    CostModel(
-        "exact",
-        "MAESTRO's conventions, every number counted exactly",
-        cuts_windows=True,
-        ignores_still_loops=True,
-    ),
-    CostModel(
-        "maestro",
-        "the MAESTRO binary's arithmetic, digit for digit",
-        miscounts_strides=True,
-        csv_energy=True,
-        exploitable=True,
-    ),
+    CostModel("exact", cuts_windows=True, ignores_still_loops=True),
+    CostModel("maestro", miscounts_strides=True, csv_energy=True, exploitable=True),
 )
-"""The cost models by name; docs/models.md compares them."""
+"""The cost models by name; docs/models.md compares them.
+
+``exact`` has MAESTRO's conventions and counts every number exactly; ``maestro`` has the MAESTRO
+binary's arithmetic, digit for digit.
+"""
 
 DEFAULT_MODEL = "exact"
 

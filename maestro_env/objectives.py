@@ -33,7 +33,7 @@ def column(metrics: Metrics, name: str) -> Metrics:
 
 def latency_bound(layer: Layer, hardware: Hardware) -> float:
     """Return the cycles with every lane busy in every cycle."""
-    return -(-layer.macs // hardware.peak_macs_per_cycle)
+    return -(-layer.macs // (hardware.num_pes * hardware.simd_lanes))
 
 
 def energy_bound(layer: Layer, hardware: Hardware) -> float:
