@@ -108,7 +108,9 @@ class Evaluator:
     def evaluate(self, points: Points) -> Batch:
         """Evaluate int32[N, D] points and charge N samples."""
         self._require(len(points))
-        return self._charge(points, self._score(points))
+        batch = self._score(points)
+        self.record(points, batch)
+        return batch
 
     def observe(self, points: Points) -> tuple[Batch, Observations]:
         """The same, with what environments show of each: float32[N, 4].
@@ -121,7 +123,9 @@ class Evaluator:
         self.model_seconds += time.perf_counter() - began
         # The status 0 is ok; all others are worth nothing.
         values = np.where(rows.status, np.inf, self.objective.function(rows.metrics))
-        return self._charge(points, Batch(values, rows.status)), observation(rows.metrics)
+        batch = Batch(values, rows.status)
+        self.record(points, batch)
+        return batch, observation(rows.metrics)
 
     def warm_up(self, points: Points) -> Batch:
         """Evaluate int32[N, D] points for what a search learns before it starts.
@@ -144,14 +148,8 @@ class Evaluator:
                 f"{samples} evaluations asked for, {self.remaining} of {self.budget} remain"
             )
 
-    def _charge(self, points: Points, batch: Batch) -> Batch:
-        self.record(points, batch)
-        if self._on_batch is not None:
-            self._on_batch(self)
-        return batch
-
     def record(self, points: Points, batch: Batch) -> None:
-        """Count evaluated points; a class that keeps more of them extends this."""
+        """Count evaluated points, then call ``on_batch``; a class that keeps more extends this."""
         start = self.used
         end = start + len(points)
         if self.budget is not None:
@@ -168,3 +166,5 @@ class Evaluator:
             cost, _ = self.problem.evaluate_mapping(self.space.decode(point))
             assert cost is not None
             self.best = Best(value, point, cost, start + index + 1)
+        if self._on_batch is not None:
+            self._on_batch(self)

@@ -25,12 +25,6 @@ Metrics = NDArray[np.float64]
 _COLUMN = {name: index for index, name in enumerate(_native.METRICS)}
 
 
-def column(metrics: Metrics, name: str) -> Metrics:
-    """Return one named column of a batch's metrics, shape [N]."""
-    values: Metrics = metrics[:, _COLUMN[name]]
-    return values
-
-
 def latency_bound(layer: Layer, hardware: Hardware) -> float:
     """Return the cycles with every lane busy in every cycle."""
     return -(-layer.macs // (hardware.num_pes * hardware.simd_lanes))
@@ -92,7 +86,7 @@ class Objective(Recomputed):
 
     def function(self, metrics: Metrics) -> Metrics:
         """Return the values of a batch's metrics [N, M], shape [N]; NaN without a result."""
-        return reduce(mul, (column(metrics, name) for name in self.factors))
+        return reduce(mul, (metrics[:, column] for column in self.columns))
 
     def of(self, figures: Mapping[str, float]) -> float:
         """Return the value for one mapping's figures by name; NaN if a factor is missing."""

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from maestro_env import _native
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
@@ -15,6 +16,10 @@ PES = Hardware(num_pes=12)
 
 # Other work on the machine must not fail a test.
 steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def column(metrics: np.ndarray, name: str) -> np.ndarray:
+    return metrics[:, _native.METRICS.index(name)]
 
 
 @st.composite

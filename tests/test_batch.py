@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from map_space_helpers import steady
+from map_space_helpers import column, steady
 
 from maestro_env import _native
 from maestro_env.errors import MapSpaceError
@@ -24,7 +24,7 @@ from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.models import DEFAULT_MODEL, MODELS
-from maestro_env.objectives import OBJECTIVES, column
+from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import OK, STATUSES, Problem, Rows
 
 

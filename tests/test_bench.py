@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from map_space_helpers import CONV, PES, layers, machines, steady
+from map_space_helpers import CONV, PES, column, layers, machines, steady
 from run_helpers import load
 
 from experiments.bench import batches, environments, mappings, sections, speedups
@@ -24,7 +24,6 @@ from maestro_env.m_file import parse
 from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.mapping import to_m
 from maestro_env.models import MODELS
-from maestro_env.objectives import column
 from maestro_env.problem import Problem
 from maestro_env.threads import processors
 

@@ -11,12 +11,12 @@ import pytest
 from bounds import BOUNDED, Tally, main, random_layer, random_machine, random_problem
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from map_space_helpers import column
 
 from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.models import MODELS
-from maestro_env.objectives import column
 from maestro_env.problem import OK, Problem
 from maestro_env.workloads import all_layers, find_layer
 
