@@ -101,7 +101,11 @@ class Layer(Recomputed):
     @property
     def loop_extents(self) -> dict[str, int]:
         """Extent of every dimension a mapping cuts: Y and X count outputs, as Y' and X'."""
-        outputs = self._outputs
+        windows = zip(_WINDOWS, self.stride, strict=True) if self.is_convolution else ()
+        outputs = {
+            axis: (self.extents[axis] - self.extents[window]) // stride + 1
+            for (axis, window), stride in windows
+        }
         return {
             (f"{name}'" if name in outputs else name): outputs.get(name, extent)
             for name, extent in self.extents.items()
@@ -121,15 +125,6 @@ class Layer(Recomputed):
     @cached_property
     def _facts(self) -> dict[str, int]:
         return self.native.facts()
-
-    @property
-    def _outputs(self) -> dict[str, int]:
-        """Output rows by Y and columns by X; a GEMM has neither."""
-        windows = zip(_WINDOWS, self.stride, strict=True) if self.is_convolution else ()
-        return {
-            axis: (self.extents[axis] - self.extents[window]) // stride + 1
-            for (axis, window), stride in windows
-        }
 
     def _check_dimensions(self) -> None:
         if not isinstance(self.operator, str) or self.operator not in DIMENSIONS:

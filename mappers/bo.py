@@ -32,9 +32,7 @@ class BayesianConfig:
     batch: int = setting(50, "samples suggested at a time", least=1, most=100_000)
     surrogate: str = setting("forest", "regression that predicts objectives", allowed=SURROGATES)
     trees: int = setting(10, "trees of a forest", least=2, most=1000)
-    growth: float = setting(
-        1.25, "samples of a fit, relative to the previous fit", least=1, most=1000
-    )
+    growth: float = setting(1.25, "samples of a fit relative to the last", least=1, most=1000)
     candidates: int = setting(500, "random candidates of a batch", least=1, most=100_000)
     local: int = setting(2000, "candidates of a batch bred from the best points", most=100_000)
     parents: int = setting(100, "best points that may be parents", least=1, most=100_000)

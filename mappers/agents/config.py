@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 from clustering import LINKAGES, MEASURES
 from maestro_env.episode import REWARDS
-from mappers.agents.heads import STARTS
+from mappers.draws import DRAWS
 from mappers.settings import setting
 
 GROUPINGS = ("clustered", "reversed", "random")
 """How parameters are grouped: dependent ones together, dependent ones apart, or at random."""
-
-_POLICIES = ("stateless", "mlp")
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class MarlConfig:
     warm_up: int = setting(20_000, "random samples that groups are learnt from", least=1)
     measure: str = setting("pearson", "measure of dependence between parameters", allowed=MEASURES)
     linkage: str = setting("ward_rows", "linkage of the clustering", allowed=LINKAGES)
-    policy: str = setting("stateless", "policy of every agent", allowed=_POLICIES)
+    policy: str = setting("stateless", "policy of every agent", allowed=("stateless", "mlp"))
     batch: int = setting(16, "samples between two updates", least=1, most=100_000)
     epochs: int = setting(4, "gradient steps of an update", least=1, most=1000)
     rate: float = setting(0.1, "learning rate of Adam", most=1)
@@ -38,8 +36,6 @@ class MarlConfig:
     refinement: float = setting(0.35, "share of samples that are variants of the best", most=0.95)
     pairs: float = setting(0.6, "share of variants in which two sizes move", most=1)
     reward: str = setting("inverse", "reward of a mapping", allowed=REWARDS)
-    draw: str = setting("log", "initial distribution", allowed=STARTS)
+    draw: str = setting("log", "initial distribution", allowed=DRAWS)
     patience: int = setting(500, "samples without a gain before a new team starts; 0 is never")
-    keep: float = setting(
-        0.5, "chance that a new agent favours its part of the best mapping", most=1
-    )
+    keep: float = setting(0.5, "chance that a new agent favours its part of the best", most=1)

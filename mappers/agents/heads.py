@@ -24,16 +24,14 @@ _FAVOUR = 0.7
 # Octaves between heads, more than a size plus a step can have.
 _FAR = 100.0
 
-STARTS = ("log", "uniform")
-"""Initial distributions: ``log`` draws sizes in proportion to 1 / size and all else uniformly."""
-
 
 class Heads:
     """The heads of all D parameters of a map space, with their logits in one array of length L.
 
     Args:
         space: the map space.
-        start: a name of ``STARTS``.
+        start: initial distribution: ``log`` draws sizes in proportion to 1 / size and all else
+            uniformly, ``uniform`` draws all uniformly.
 
     Attributes:
         choices: the choices each head offers, one per logit, D arrays.
