@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from map_space_helpers import column
 
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import PRESETS, Hardware
@@ -18,7 +19,7 @@ from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.models import MODELS
-from maestro_env.objectives import column, find_objective
+from maestro_env.objectives import find_objective
 from maestro_env.problem import STATUSES, Problem
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
