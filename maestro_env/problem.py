@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -132,10 +131,6 @@ class Problem(Recomputed):
             return np.array(self._native.time_points(self.space.native, np.asarray(points)))
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
-
-    def time_mappings(self, mappings: Iterable[Mapping]) -> NDArray[np.float64]:
-        """Return the seconds each mapping takes, shape [N], once all have been read."""
-        return np.array(self._native.time_mappings([each.directives for each in mappings]))
 
     def explain(self, mapping: Mapping) -> str:
         """Explain in one line why a mapping is invalid, or say that it is valid."""

@@ -9,15 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from map_space_helpers import CONV, PES, column, layers, machines, steady
+from map_space_helpers import CONV, PES, column
 from run_helpers import load
 
 from experiments.bench import batches, environments, mappings, sections, speedups
 from experiments.bench.__main__ import main
 from experiments.bench.maestro_binary import MaestroBinary
-from experiments.bench.mappings import random_mapping
 from maestro_env import _native
 from maestro_env.hardware import PRESETS
 from maestro_env.m_file import parse
@@ -106,22 +103,6 @@ def test_work_is_done_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = sections.interleaved({name: partial(work, name) for name in took}, 3)
     assert done == ["a", "b"] * 3
     assert seconds == {"a": 2, "b": 20}
-
-
-# The exact model has no TRCONV.
-LAYERS = layers().filter(lambda layer: layer.operator != "TRCONV")
-
-
-@given(st.builds(MapSpace, LAYERS, machines), st.integers(1, 4), st.integers(0, 99))
-@steady
-def test_random_mappings_of_any_number_of_levels_are_valid(
-    space: MapSpace, number: int, seed: int
-) -> None:
-    mapping = random_mapping(space, number, np.random.default_rng(seed))
-    assert len(mapping.levels) == number
-    assert Problem(space).evaluate_mapping(mapping)[1] == "ok"
-    if number == 2:
-        assert space.decode(space.encode(mapping)) == mapping
 
 
 def drawn(count: int) -> tuple[MapSpace, np.ndarray]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments.bench.batches import REPEATS, accelerators, batch_sizes, rates, searches
 from experiments.bench.environments import steps
-from experiments.bench.mappings import levels, percentiles
+from experiments.bench.mappings import percentiles
 from experiments.bench.sections import Section
 from experiments.bench.speedups import against_binary
 from experiments.files import ensure_directory, write_json
@@ -58,5 +58,4 @@ def _sections(config: BenchConfig) -> Iterator[Section]:
     yield searches()
     yield batch_sizes()
     yield percentiles()
-    yield levels()
     yield steps()
