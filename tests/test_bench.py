@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import bench as main
 from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, layers, machines, steady
 from run_helpers import load
 
 from experiments.bench import batches, environments, mappings, sections, speedups
-from experiments.bench.__main__ import main
 from experiments.bench.maestro_binary import MaestroBinary
 from experiments.bench.mappings import random_mapping
 from maestro_env import _native

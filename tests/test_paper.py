@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from commands import paper as main
 from matplotlib.figure import Figure
 from odd_mappers import ODD
 
 import mappers
 from experiments.cells import Work, run_cell
-from experiments.paper.__main__ import main
 from experiments.paper.config import ITEMS
 from experiments.paper.ledger import Run, in_turn, run_rest
 
