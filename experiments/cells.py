@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments import files
-from experiments.files import RecordError, distinct_name
+from experiments.files import BRIEF, RecordError, distinct_name
 from experiments.goal_files import goal_directory
 from experiments.goals import Goal
-from experiments.readback import BRIEF, check_best
-from experiments.recorder import Recorder
-from experiments.searches import run_search
+from experiments.searches import Recorder, run_search
 from experiments.stats import Floats, best_so_far
 from experiments.texts import printable
 from experiments.traces import write_trace
@@ -179,7 +177,7 @@ def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str)
     entry = files.read_record(path, way_out)
     try:
         finished = _finished(cell, entry, samples)
-        check_best(goal, finished.best_point, finished.best)
+        goal.check_best(finished.best_point, finished.best)
         if "windows" in entry:
             finished = replace(finished, windows=from_entry(entry["windows"], goal, samples))
     except (LookupError, TypeError, ValueError, OverflowError) as error:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from experiments.flags import UsageError, option
+from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
@@ -79,6 +82,21 @@ class Goal:
                 "lower_bound": self.lower_bound,
             },
         }
+
+    def check_best(self, point: Sequence[int] | None, best: float | None) -> None:
+        """Check that a vector has a value, to the last bit; None stands for neither.
+
+        Raises:
+            ValueError: it has another one, as after a change of the cost model.
+        """
+        if point is None and best is None:
+            return
+        evaluator = Evaluator(self.problem, self.objective)
+        found = float(evaluator.evaluate(np.array([point], dtype=np.int32)).values[0])
+        if found != best:
+            raise ValueError(
+                f"best_point has {self.objective.name} {found}, but the best is {best}"
+            )
 
 
 def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective: str) -> Goal:

@@ -13,7 +13,14 @@ from experiments import cli, flags
 from experiments.cell_pool import run_cells
 from experiments.cells import Cell, Finished, Versions, Work, read_cell
 from experiments.claims import claimed, remove_abandoned
-from experiments.files import RecordError, is_empty, read_record, run_directory, write_record
+from experiments.files import (
+    RecordError,
+    check_same,
+    is_empty,
+    read_record,
+    run_directory,
+    write_record,
+)
 from experiments.flags import UsageError, option
 from experiments.goal_files import ANEW, GOAL, check_goal, write_goal
 from experiments.goals import (
@@ -26,7 +33,6 @@ from experiments.goals import (
     unique,
 )
 from experiments.machine import processor, versions
-from experiments.readback import check_same
 from experiments.standings import Contest
 from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer

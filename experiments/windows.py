@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.goals import Goal
-from experiments.recorder import Recorder
+from experiments.searches import Recorder
 from experiments.stats import Floats
 
 _WINDOWS = 100

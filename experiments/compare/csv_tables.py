@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.csv_files import write_csv
+from experiments.files import write_csv
 from experiments.standings import Checkpoints, Contest, Standing, checkpoints, standings
 from experiments.study import Study
 from experiments.study_tables import LEDGER, ledger

@@ -12,11 +12,10 @@ import numpy as np
 
 from experiments import cli
 from experiments.cells import Cell, Finished, trace_path
-from experiments.files import read_json, safe_name, write_json
+from experiments.files import check_same, read_json, safe_name, write_json
 from experiments.flags import option
+from experiments.goal_files import write_mapping
 from experiments.goals import MAPPERS_HELP, Goal
-from experiments.mapping_files import write_mapping
-from experiments.readback import check_same
 from experiments.sheets import Sheet
 from experiments.standings import Contest
 from experiments.stats import iqm
