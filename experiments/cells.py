@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,32 +94,32 @@ class Finished:
 
 @dataclass(frozen=True)
 class Work:
-    """A cell to be run, with all a process needs for it.
+    """A cell of a directory, with all a process needs to run it or to read its record.
 
     Args:
         cell: which.
         goal: that its layer and objective stand for.
         samples: to spend.
         directory: that keeps its record.
+        again: what runs it again once its record is gone, for messages.
         versions: of what computes it.
         made: the text to make the mapper of, where files are named by their place; None for the
             cell's own.
         watched: whether its record tells what it did over its samples too.
         traced: whether all its samples are kept beside the record.
         threads: of the batch evaluation.
-        on_batch: called after every batch, for progress bars.
     """
 
     cell: Cell
     goal: Goal
     samples: int
     directory: Path
-    versions: Versions
+    again: str
+    versions: Versions = field(default_factory=dict)
     made: str | None = None
     watched: bool = False
     traced: bool = False
     threads: int = 1
-    on_batch: Callable[[Evaluator], None] | None = None
 
     @property
     def path(self) -> Path:
@@ -137,22 +137,22 @@ def trace_path(record: Path) -> Path:
     return record.with_suffix(".trace.csv.gz")
 
 
-def run_cell(work: Work) -> str | None:
-    """Run a cell and write its record; return the line that tells of its failure, if it failed."""
-    cell, path = work.cell, work.path
+def run_cell(work: Work, on_batch: Callable[[Evaluator], None] | None = None) -> str | None:
+    """Run a cell and write its record; return the line that tells of its failure, if it failed.
+
+    ``on_batch`` is called after every batch, for progress bars.
+    """
+    cell, path, goal = work.cell, work.path, work.goal
     files.ensure_directory(path.parent)
-    goal = work.goal
-    evaluator = (
-        Recorder(goal.problem, goal.objective, work.samples)
-        if work.watched
-        else Evaluator(goal.problem, goal.objective, work.samples, work.threads, work.on_batch)
-    )
+    kind = Recorder if work.watched else Evaluator
+    evaluator = kind(goal.problem, goal.objective, work.samples, work.threads, on_batch)
     try:
         seconds = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
         files.write_text(work.error_path, "".join(traceback.format_exception(error)))
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        return printable(f"failed: {cell}: {reason}; traceback in {work.error_path}")
+        told = printable(f"failed: {cell}: {reason}; traceback in {work.error_path}")
+        return f"{told}; {work.again} runs it again"
     entry = _entry(cell, evaluator, seconds, work.versions)
     if isinstance(evaluator, Recorder):
         entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
@@ -165,27 +165,25 @@ def run_cell(work: Work) -> str | None:
     return None
 
 
-def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str) -> Finished | None:
-    """Read the record of a cell, which has to fit its goal and samples; None if it has not ended.
-
-    ``again`` is what runs the search again once its file is gone, for the message.
-    """
-    path = cell.path(directory)
+def read_cell(work: Work) -> Finished | None:
+    """Read a record, which has to fit its goal and samples; None if the search has not ended."""
+    path, goal = work.path, work.goal
     if not path.exists():
         return None
-    way_out = f"delete it, and {again} runs it again"
+    way_out = f"delete it, and {work.again} runs it again"
     entry = files.read_record(path, way_out)
     try:
-        finished = _finished(cell, entry, samples)
+        finished = _finished(work.cell, entry, work.samples)
         goal.check_best(finished.best_point, finished.best)
         if "windows" in entry:
-            finished = replace(finished, windows=from_entry(entry["windows"], goal, samples))
+            windows = from_entry(entry["windows"], goal, work.samples)
+            finished = replace(finished, windows=windows)
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         raise RecordError(f"{path} is no finished search: {error}; {way_out}") from None
     if finished.trace is not None and files.file_digest(trace_path(path)) != finished.trace:
         raise RecordError(
             f"{trace_path(path)} does not fit {path.name} beside it: it was changed; "
-            f"delete {path}, and {again} runs it again"
+            f"delete {path}, and {work.again} runs it again"
         )
     return finished
 

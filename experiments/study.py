@@ -76,15 +76,14 @@ class Study:
         config: what was asked for.
         goals: by layer, as it was called, and objective.
         mappers: names, in the order they run.
-        traced: whether all samples are kept.
-        complete: whether it has to ask for all searches of its directory, as its tables show them.
+        single: whether it is of one problem: its directory may hold others, whose searches it lets
+            be, and all samples are kept.
     """
 
     config: StudyConfig
     goals: Mapping[tuple[str, str], Goal]
     mappers: tuple[str, ...]
-    traced: bool = False
-    complete: bool = True
+    single: bool = False
 
     @property
     def seeds(self) -> range:
@@ -97,8 +96,21 @@ class Study:
                 for mapper in self.mappers:
                     yield Cell(layer, objective, mapper, seed)
 
-    def goal(self, cell: Cell) -> Goal:
-        return self.goals[cell.layer, cell.objective]
+    def works(self, directory: Path, versions: Versions) -> list[Work]:
+        """Return all searches as a directory keeps them, and what would compute them."""
+        return [
+            Work(
+                cell,
+                self.goals[cell.layer, cell.objective],
+                self.config.samples,
+                directory,
+                _AGAIN,
+                versions,
+                traced=self.single,
+                threads=self.config.threads,
+            )
+            for cell in self.cells()
+        ]
 
     def settings(self) -> dict[str, Any]:
         """Return what decides the result of a cell, as JSON holds it."""
@@ -124,7 +136,11 @@ class Study:
 
 
 def make_study(
-    config: StudyConfig, layers: Sequence[str], objectives: Sequence[str], mappers: tuple[str, str]
+    config: StudyConfig,
+    layers: Sequence[str],
+    objectives: Sequence[str],
+    mappers: tuple[str, str],
+    single: bool = False,
 ) -> Study:
     """Look up everything a config names, mappers by their flag and what it says."""
     hardware = find_hardware(config.hardware)
@@ -135,7 +151,7 @@ def make_study(
     }
     names = find_mappers(*mappers)
     require_fit(names, [goal.problem.space for goal in goals.values()])
-    return Study(config, goals, names)
+    return Study(config, goals, names, single)
 
 
 def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
@@ -162,13 +178,13 @@ def _read_one(directory: Path, path: Path, goal: Goal, samples: int) -> Finished
     cell = Cell(layer, objective, mapper, entry.get("seed", -1))
     if cell.path(directory) != path:
         raise RecordError(f"{path} is the record of another search, {cell}: delete it")
-    finished = read_cell(directory, cell, goal, samples, _AGAIN)
+    finished = read_cell(Work(cell, goal, samples, directory, _AGAIN))
     assert finished is not None
     return finished
 
 
-Report = Callable[[Study, Path, Mapping[Cell, Finished], bool], None]
-"""Writes and shows what was found in a directory, and whether it was interrupted."""
+Report = Callable[[Study, Path, Sequence[Contest], bool], None]
+"""Writes and shows what was found, to a directory, and whether the search was interrupted."""
 
 
 def conduct(study: Study, module: str, stem: str, report: Report) -> int:
@@ -179,27 +195,22 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
     directory = _open(study, stem)
-    finished = _read(study, directory)
+    works = study.works(directory, here)
+    finished = _read(works)
     _tell_versions(finished.values(), here)
     for warning in dict.fromkeys(goal.problem.stride_warning() for goal in study.goals.values()):
         if warning:
             print(f"warning: {warning}", file=sys.stderr)
-    config = study.config
-    samples, kept, threads = config.samples, study.traced, config.threads
-    works = [
-        Work(cell, study.goal(cell), samples, directory, here, traced=kept, threads=threads)
-        for cell in study.cells()
-        if cell not in finished
-    ]
-    status = run_cells(works, len(finished), config.jobs, _AGAIN)
+    rest = [work for work in works if work.cell not in finished]
+    status = run_cells(rest, len(finished), study.config.jobs)
     try:
-        if finished := _read(study, directory):
-            report(study, directory, finished, status == cli.INTERRUPTED)
+        if finished := _read(works):
+            report(study, directory, study.contests(finished), status == cli.INTERRUPTED)
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status == cli.INTERRUPTED:
         with cli.undisturbed():
-            flags.tell_interrupted("finished", config, module, directory)
+            flags.tell_interrupted("finished", study.config, module, directory)
     return status
 
 
@@ -235,7 +246,7 @@ def _check_none_is_lost(study: Study, directory: Path) -> None:
     lost = [
         path
         for path in directory.glob("cells/*/*/*/*.json")
-        if path not in asked and (study.complete or path.parents[1] in problems)
+        if path not in asked and (not study.single or path.parents[1] in problems)
     ]
     if lost:
         raise RecordError(
@@ -244,14 +255,9 @@ def _check_none_is_lost(study: Study, directory: Path) -> None:
         )
 
 
-def _read(study: Study, directory: Path) -> dict[Cell, Finished]:
-    """Return the finished cells among those asked for."""
-    samples = study.config.samples
-    return {
-        cell: found
-        for cell in study.cells()
-        if (found := read_cell(directory, cell, study.goal(cell), samples, _AGAIN))
-    }
+def _read(works: Iterable[Work]) -> dict[Cell, Finished]:
+    """Return the finished ones."""
+    return {work.cell: found for work in works if (found := read_cell(work))}
 
 
 def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:

@@ -186,7 +186,7 @@ def test_ctrl_c_writes_what_is_finished_and_says_how_to_continue(
 ) -> None:
     done: list[int] = []
 
-    def run(work: Work) -> str | None:
+    def run(work: Work, *_: object) -> str | None:
         if len(done) == 10:
             raise KeyboardInterrupt
         done.append(work.cell.seed)

@@ -98,10 +98,7 @@ def read(out: Path, runs: Iterable[Run]) -> dict[Run, Finished]:
     Raises:
         RecordError: a file is damaged.
     """
-    found = {
-        run: read_cell(out / run.setting, run.cell, goal(run), run.samples, _AGAIN) for run in runs
-    }
-    return {run: finished for run, finished in found.items() if finished is not None}
+    return {run: found for run in runs if (found := read_cell(_work(out, run)))}
 
 
 def run_rest(
@@ -112,20 +109,14 @@ def run_rest(
     Raises:
         RecordError: a file cannot be written.
     """
-    works = [
-        Work(
-            run.cell,
-            goal(run),
-            run.samples,
-            out / run.setting,
-            versions,
-            made=run.mapper.replace(_GROUPS, f"{_GROUPS}{out}/"),
-            watched=True,
-        )
-        for run in runs
-        if run not in finished
-    ]
-    return run_cells(works, len(finished), jobs, _AGAIN) if works else 0
+    works = [replace(_work(out, run), versions=versions) for run in runs if run not in finished]
+    return run_cells(works, len(finished), jobs) if works else 0
+
+
+def _work(out: Path, run: Run) -> Work:
+    made = run.mapper.replace(_GROUPS, f"{_GROUPS}{out}/")
+    place = out / run.setting
+    return Work(run.cell, goal(run), run.samples, place, _AGAIN, made=made, watched=True)
 
 
 def samples_of(run: Run, cache_directory: Path) -> Samples:

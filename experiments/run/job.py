@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments import cli
-from experiments.cells import Cell, Finished, trace_path
+from experiments.cells import Finished, trace_path
 from experiments.files import check_same, read_json, safe_name, write_json
 from experiments.flags import option
 from experiments.goal_files import write_mapping
@@ -76,14 +76,11 @@ def _layers() -> Sheet:
 def resolve(config: RunConfig) -> Study:
     """Look up everything a config names."""
     mappers = ("--mapper", config.mapper)
-    study = make_study(config, [config.layer.strip()], [config.objective], mappers)
-    return replace(study, traced=True, complete=False)
+    return make_study(config, [config.layer.strip()], [config.objective], mappers, single=True)
 
 
-def _report(
-    study: Study, directory: Path, finished: Mapping[Cell, Finished], interrupted: bool
-) -> None:
-    (contest,) = study.contests(finished)
+def _report(study: Study, directory: Path, contests: Sequence[Contest], interrupted: bool) -> None:
+    (contest,) = contests
     searches = [search for found in contest.searches.values() for search in found]
     kept = [trace_path(each.cell.path(directory)) for each in searches if each.trace is not None]
     join_traces(directory / "trace.csv.gz", kept)
@@ -92,7 +89,7 @@ def _report(
     with cli.deferred():
         draw_convergence(study, contest, png)
     write_json(directory / _SUMMARY, _summary(contest, interrupted))
-    rest = (ledger_sheet(study, [contest]), seconds_sheet(study, [contest]))
+    rest = (ledger_sheet(study, contests), seconds_sheet(study, contests))
     for sheet in (problem_sheet(study, contest), *rest):
         sheet.print()
         print()
