@@ -83,11 +83,3 @@ def significant(value: float, digits: int = 4) -> str:
     if not 0 <= decimals <= digits + 2:
         return f"{value:,.0f}" if -3 <= decimals < 0 else f"{mantissa}e{int(exponent)}"
     return f"{value:.{decimals}f}"
-
-
-def bracketed(figure: str, interval: tuple[float, float] | None, digits: int = 4) -> str:
-    """Return a figure with its interval behind it, if it has one."""
-    if interval is None:
-        return figure
-    low, high = (significant(end, digits) for end in interval)
-    return f"{figure} [{low}, {high}]"

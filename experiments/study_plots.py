@@ -86,11 +86,11 @@ def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
     for mapper, (colour, line) in zip(study.mappers, cycle(STYLES)):
         if mapper not in made:
             continue
-        share, interval = made[mapper]
+        share, low, high = made[mapper]
         style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
         axes.plot(limits, share, linewidth=2, label=in_picture(mapper), **style)
-        if not np.isnan(interval).any():
-            axes.fill_between(limits, *interval, step="post", color=colour, alpha=0.15, linewidth=0)
+        if not np.isnan(low).any():
+            axes.fill_between(limits, low, high, step="post", color=colour, alpha=0.15, linewidth=0)
     _set_title(axes, f"Performance profile over {len(contests)} problems", _facts(study))
     axes.set(
         xscale="log",

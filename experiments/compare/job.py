@@ -6,14 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.compare.csv_tables import write_ledger, write_seconds, write_table
 from experiments.files import write_text
 from experiments.flags import option
 from experiments.goals import MAPPERS_HELP, unique
 from experiments.standings import Contest
 from experiments.study import Study, StudyConfig, conduct, make_study
 from experiments.study_plots import draw
-from experiments.study_tables import LEGEND, markdown, seconds_sheet, sheets
+from experiments.study_tables import (
+    LEGEND,
+    markdown,
+    seconds_sheet,
+    sheets,
+    write_ledger,
+    write_seconds,
+    write_table,
+)
 from maestro_env.objectives import OBJECTIVES
 
 
