@@ -46,13 +46,8 @@ def option(
         value: what ``--help`` calls the flag's value; None for the field's name.
         kind: type of a flag whose default is None.
     """
-    metadata = {
-        "text": text,
-        "least": least,
-        "most": most,
-        "value": value,
-        "kind": kind if default is None else type(default),
-    }
+    kind = kind if default is None else type(default)
+    metadata = {"text": text, "least": least, "most": most, "value": value, "kind": kind}
     return dataclasses.field(default=default, metadata=metadata)
 
 

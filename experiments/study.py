@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, fields
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -89,19 +90,15 @@ class Study:
     def seeds(self) -> range:
         return range(self.config.seed, self.config.seed + self.config.seeds)
 
-    def cells(self) -> Iterator[Cell]:
-        """Yield all searches, seed by seed, so that a part of them treats all alike."""
-        for seed in self.seeds:
-            for layer, objective in self.goals:
-                for mapper in self.mappers:
-                    yield Cell(layer, objective, mapper, seed)
-
     def works(self, directory: Path, versions: Versions) -> list[Work]:
-        """Return all searches as a directory keeps them, and what would compute them."""
+        """Return all searches as a directory keeps them, and what would compute them.
+
+        They go seed by seed, so that a part of them treats all alike.
+        """
         return [
             Work(
-                cell,
-                self.goals[cell.layer, cell.objective],
+                Cell(*place, mapper, seed),
+                goal,
                 self.config.samples,
                 directory,
                 _AGAIN,
@@ -109,7 +106,7 @@ class Study:
                 traced=self.single,
                 threads=self.config.threads,
             )
-            for cell in self.cells()
+            for seed, (place, goal), mapper in product(self.seeds, self.goals.items(), self.mappers)
         ]
 
     def settings(self) -> dict[str, Any]:
@@ -194,8 +191,9 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     """
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
-    directory = _open(study, stem)
+    directory = run_directory(study.config.out, study.config.resume, stem)
     works = study.works(directory, here)
+    _open(study, directory, works)
     finished = _read(works)
     _tell_versions(finished.values(), here)
     for warning in dict.fromkeys(goal.problem.stride_warning() for goal in study.goals.values()):
@@ -214,15 +212,13 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     return status
 
 
-def _open(study: Study, stem: str) -> Path:
-    """Make the directory of a study, or check that the one to resume is of the same settings."""
-    config = study.config
-    directory = run_directory(config.out, config.resume, stem)
+def _open(study: Study, directory: Path, works: Sequence[Work]) -> None:
+    """Write what a directory is for, or check that the one to resume is for the same."""
     path = directory / CONFIG
     with claimed(path):
         if path.exists():
             check_same(path, read_record(path, ANEW), study.settings())
-            _check_none_is_lost(study, directory)
+            _check_none_is_lost(directory, {work.path for work in works}, study.single)
             for place, goal in study.goals.items():
                 check_goal(directory, *place, goal)
         elif is_empty(directory):
@@ -236,17 +232,15 @@ def _open(study: Study, stem: str) -> Path:
         for place, goal in study.goals.items():
             write_goal(directory, *place, goal)
     remove_abandoned(directory)
-    return directory
 
 
-def _check_none_is_lost(study: Study, directory: Path) -> None:
+def _check_none_is_lost(directory: Path, asked: Set[Path], single: bool) -> None:
     """Check that no finished search is left out: a study may grow, not shrink."""
-    asked = {cell.path(directory) for cell in study.cells()}
     problems = {path.parents[1] for path in asked}
     lost = [
         path
         for path in directory.glob("cells/*/*/*/*.json")
-        if path not in asked and (not study.single or path.parents[1] in problems)
+        if path not in asked and (not single or path.parents[1] in problems)
     ]
     if lost:
         raise RecordError(
@@ -262,19 +256,15 @@ def _read(works: Iterable[Work]) -> dict[Cell, Finished]:
 
 def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:
     """Say how many searches other versions made, as their results may differ."""
-    names = [name for name in here if name != "processor"]
+    now = {name: version for name, version in here.items() if name != "processor"}
     made = Counter(
-        ", ".join(
-            f"{name} {each.versions.get(name)}"
-            for name in names
-            if each.versions.get(name) != here[name]
-        )
+        ", ".join(f"{name} {old}" for name in now if (old := each.versions.get(name)) != now[name])
         for each in finished
     )
     for other, count in made.items():
         if other:
-            now = here["commit"]
-            print(f"note: {count} of the searches: {other}; now: commit {now}", file=sys.stderr)
+            told = f"{count} of the searches: {other}; now: commit {now['commit']}"
+            print(f"note: {told}", file=sys.stderr)
 
 
 def _find_layers(names: Sequence[str]) -> dict[str, Layer]:
