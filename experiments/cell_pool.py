@@ -20,7 +20,6 @@ from experiments import cli
 from experiments.cells import Work, run_cell
 from experiments.claims import Claim
 from experiments.progress import Bar, best_note
-from experiments.texts import printable
 from maestro_env.errors import MaestroEnvError
 from maestro_env.evaluator import Evaluator
 
@@ -136,7 +135,7 @@ def _work(tasks: Sequence[Pending]) -> None:
     try:
         status = _run_here(tasks, 0, lambda *_: None)
     except MaestroEnvError as error:
-        print(f"error: {printable(str(error))}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         status = cli.FAILED
     sys.exit(status)
 

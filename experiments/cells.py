@@ -17,9 +17,9 @@ from experiments.goal_files import goal_directory
 from experiments.goals import Goal
 from experiments.searches import Recorder, run_search
 from experiments.stats import Floats, best_so_far
-from experiments.texts import printable
 from experiments.traces import write_trace
 from experiments.windows import Windows, from_entry, to_entry, windows_of
+from maestro_env.errors import printable
 from maestro_env.evaluator import Evaluator
 
 Versions = dict[str, str | None]

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from experiments.texts import printable
 from maestro_env.checks import plain_integer, plain_number
 from maestro_env.errors import MaestroEnvError
 
@@ -64,7 +63,7 @@ def run(
     try:
         return execute(_parse(config_class, module, argv))
     except MaestroEnvError as error:
-        print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return _REFUSED
 
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.files import replacing
+from experiments.sheets import shown
 
 # Okabe and Ito's colours, told apart by colour-blind readers; line styles tell the rest apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -33,3 +34,8 @@ def tidy(axes: Axes) -> None:
     """Draw a light grid and no frame at the top and right."""
     axes.grid(which="major", color="#DDDDDD", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def in_picture(name: str) -> str:
+    """Return a name as a picture shows it: no part of it is mathematics."""
+    return shown(name).replace("$", r"\$")

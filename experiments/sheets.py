@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from experiments.texts import printable, shown
+from maestro_env.errors import printable
 
 # Rows are for people and for grep: a pipe has no width to fold them to.
 _PIPE_COLUMNS = 300
+_LONGEST = 200
 
 
 class _Console(Console):
@@ -72,6 +73,11 @@ def _header(text: str) -> Text:
 
 def _escaped(cell: object) -> str:
     return printable(str(cell)).replace("|", r"\|")
+
+
+def shown(name: str) -> str:
+    """Return a name as a table shows it: printable, and cut if it is very long."""
+    return printable(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}...")
 
 
 def significant(value: float, digits: int = 4) -> str:

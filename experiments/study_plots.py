@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from experiments import cli
 from experiments.files import distinct_name
-from experiments.plots import GREY, STYLES, save, tidy
+from experiments.plots import GREY, STYLES, in_picture, save, tidy
 from experiments.standings import Contest, profiles
 from experiments.stats import Floats, bootstrap_interval, iqm
 from experiments.study import Study
-from experiments.texts import in_picture
 
 # More lines than these hide each other.
 _FEW_SEARCHES = 20

@@ -24,7 +24,7 @@ from experiments.standings import (
 )
 from experiments.stats import Floats
 from experiments.study import Study
-from experiments.texts import printable
+from maestro_env.errors import printable
 
 _MISSING = "-"
 _ARRIVED = f"samples to within {WITHIN - 1:.0%}"

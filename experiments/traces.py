@@ -13,7 +13,7 @@ from pathlib import Path
 
 from experiments.files import cannot_read, replacing
 from experiments.stats import best_so_far
-from experiments.texts import printable
+from maestro_env.errors import printable
 from maestro_env.evaluator import Evaluator
 from maestro_env.problem import STATUSES
 

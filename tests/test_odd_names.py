@@ -9,8 +9,10 @@ from commands import audit, cluster
 from compare_helpers import compare
 from run_helpers import run
 
+from experiments.plots import in_picture
 from experiments.progress import Bar
-from experiments.texts import in_picture, printable, shown
+from experiments.sheets import shown
+from maestro_env.errors import printable
 
 # What breaks the mathematics of a picture, colours a terminal, is markup, an emoji, or too long.
 NAMES = {
