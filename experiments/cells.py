@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from experiments import files
 from experiments.files import BRIEF, RecordError, distinct_name
-from experiments.goal_files import goal_directory
-from experiments.goals import Goal
+from experiments.goals import Goal, goal_directory
 from experiments.searches import Recorder, run_search
 from experiments.stats import Floats, best_so_far
 from experiments.traces import write_trace
@@ -167,17 +166,14 @@ def run_cell(work: Work, on_batch: Callable[[Evaluator], None] | None = None) ->
 
 def read_cell(work: Work) -> Finished | None:
     """Read a record, which has to fit its goal and samples; None if the search has not ended."""
-    path, goal = work.path, work.goal
+    path = work.path
     if not path.exists():
         return None
     way_out = f"delete it, and {work.again} runs it again"
     entry = files.read_record(path, way_out)
     try:
-        finished = _finished(work.cell, entry, work.samples)
-        goal.check_best(finished.best_point, finished.best)
-        if "windows" in entry:
-            windows = from_entry(entry["windows"], goal, work.samples)
-            finished = replace(finished, windows=windows)
+        finished = _finished(work, entry)
+        work.goal.check_best(finished.best_point, finished.best)
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         raise RecordError(f"{path} is no finished search: {error}; {way_out}") from None
     if finished.trace is not None and files.file_digest(trace_path(path)) != finished.trace:
@@ -206,23 +202,25 @@ def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions)
     }
 
 
-def _finished(cell: Cell, entry: dict[str, Any], samples: int) -> Finished:
+def _finished(work: Work, entry: dict[str, Any]) -> Finished:
     """Make what a record tells; its digest has shown that it is as it was written.
 
     Raises:
         LookupError, TypeError, ValueError: it belongs to another search.
     """
-    for name, asked in {**asdict(cell), "evaluations": samples}.items():
+    for name, asked in {**asdict(work.cell), "evaluations": work.samples}.items():
         if entry[name] != asked:
             raise ValueError(f"{name} is {BRIEF.repr(entry[name])}, not {asked!r}")
     improvements, point = entry["improvements"], entry["best_point"]
     figures = ("evaluations", "invalid", "unique", "warm_up", "seconds", "model_seconds")
+    windows = entry.get("windows")
     return Finished(
-        cell,
+        work.cell,
         **{name: entry[name] for name in figures},
         at=np.array([at for at, _ in improvements], dtype=np.int64),
         values=np.array([value for _, value in improvements], dtype=np.float64),
         best_point=None if point is None else tuple(point),
         versions=entry["versions"],
+        windows=None if windows is None else from_entry(windows, work.goal, work.samples),
         trace=entry.get("trace"),
     )

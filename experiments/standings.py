@@ -56,10 +56,6 @@ class Contest:
         curves = [search.best_after(at) for search in self.searches[mapper]]
         return np.array(curves).reshape(-1, len(at))
 
-    def ratios(self, mapper: str, at: Checkpoints) -> Floats:
-        """Return the same in multiples of the best known, float64[S, C]."""
-        return ratio(self.bests(mapper, at), self.best_known)
-
 
 class Estimate(NamedTuple):
     """A figure of several searches, and its interval: NaN if a mapper has a single search."""
@@ -181,7 +177,7 @@ def profiles(contests: Sequence[Contest], samples: int, limits: Floats) -> dict[
 def _scores(contests: Sequence[Contest], at: Checkpoints) -> dict[str, list[Floats]]:
     """Return ratios to the best known, a float64[S, C] a contest, of mappers that are in all."""
     mappers = [name for name in contests[0].searches if all(c.searches[name] for c in contests)]
-    return {name: [contest.ratios(name, at) for contest in contests] for name in mappers}
+    return {name: [ratio(c.bests(name, at), c.best_known) for c in contests] for name in mappers}
 
 
 def _estimate(

@@ -22,21 +22,24 @@ from experiments.files import (
     run_directory,
     write_record,
 )
-from experiments.flags import UsageError, option
-from experiments.goal_files import ANEW, GOAL, check_goal, write_goal
+from experiments.flags import option
 from experiments.goals import (
+    ANEW,
+    GOAL,
     Goal,
     ProblemConfig,
+    check_goal,
     find_mappers,
     make_goal,
     recorded_goal,
+    require_distinct,
     require_fit,
     unique,
+    write_goal,
 )
 from experiments.machine import processor, versions
 from experiments.standings import Contest
 from maestro_env.hardware import find_hardware
-from maestro_env.layer import Layer
 from maestro_env.workloads import find_layer
 
 CONFIG = "config.json"
@@ -141,9 +144,12 @@ def make_study(
 ) -> Study:
     """Look up everything a config names, mappers by their flag and what it says."""
     hardware = find_hardware(config.hardware)
+    found = {name: find_layer(name) for name in layers}
+    keys = ((name, (each.operator, each.dimensions, each.stride)) for name, each in found.items())
+    require_distinct("--layers", keys, "the same problem")
     goals = {
         (name, objective): make_goal(config, layer, hardware, objective)
-        for name, layer in _find_layers(layers).items()
+        for name, layer in found.items()
         for objective in unique(objectives)
     }
     names = find_mappers(*mappers)
@@ -265,14 +271,3 @@ def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:
         if other:
             told = f"{count} of the searches: {other}; now: commit {now['commit']}"
             print(f"note: {told}", file=sys.stderr)
-
-
-def _find_layers(names: Sequence[str]) -> dict[str, Layer]:
-    """Return layers by the names they are called; one called twice would count twice."""
-    layers = {name: find_layer(name) for name in names}
-    called: dict[tuple[object, ...], str] = {}
-    for name, layer in layers.items():
-        other = called.setdefault((layer.operator, layer.dimensions, layer.stride), name)
-        if other != name:
-            raise UsageError(f"--layers: {other} and {name} are the same problem: give one of them")
-    return layers

@@ -12,7 +12,7 @@ from experiments.claims import Claim, remove_abandoned
 from experiments.exhaustive.config import Task
 from experiments.files import RecordError, check_same
 from experiments.flags import to_flags
-from experiments.goal_files import ANEW, write_mapping
+from experiments.goals import ANEW, write_mapping
 from experiments.machine import processor, versions
 
 _ADDED = ("units", "ruled_out", "evaluated", "mappings", "valid", "seconds")

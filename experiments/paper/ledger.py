@@ -19,8 +19,7 @@ from experiments.cells import Finished as Finished
 from experiments.claims import claimed, remove_abandoned
 from experiments.datasets import collect
 from experiments.files import check_same, distinct_name, read_json, write_json
-from experiments.goal_files import check_goal, write_goal
-from experiments.goals import Goal, ProblemConfig, make_goal
+from experiments.goals import Goal, ProblemConfig, check_goal, make_goal, write_goal
 from experiments.standings import Contest
 from experiments.stats import Floats
 from maestro_env.hardware import find_hardware

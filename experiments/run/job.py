@@ -14,8 +14,7 @@ from experiments import cli
 from experiments.cells import Finished, trace_path
 from experiments.files import check_same, read_json, safe_name, write_json
 from experiments.flags import option
-from experiments.goal_files import write_mapping
-from experiments.goals import MAPPERS_HELP, Goal
+from experiments.goals import MAPPERS_HELP, Goal, write_mapping
 from experiments.sheets import Sheet
 from experiments.standings import Contest
 from experiments.stats import iqm
