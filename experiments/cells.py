@@ -15,7 +15,7 @@ from experiments import files
 from experiments.files import BRIEF, RecordError, distinct_name
 from experiments.goals import Goal, goal_directory
 from experiments.searches import Recorder, run_search
-from experiments.stats import Floats, best_so_far
+from experiments.stats import Floats
 from experiments.traces import write_trace
 from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.errors import printable
@@ -186,7 +186,7 @@ def read_cell(work: Work) -> Finished | None:
 
 def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions) -> dict[str, Any]:
     values, best = evaluator.trace[0], evaluator.best
-    bests = best_so_far(values)
+    bests = np.minimum.accumulate(values)
     improved = np.flatnonzero(bests < np.append(np.inf, bests[:-1]))
     return {
         **asdict(cell),

@@ -155,28 +155,24 @@ def distinct_name(text: str) -> str:
     return name if name == text else f"{name}-{digest}"
 
 
-def make_directory(out: str | None, stem: str) -> Path:
-    """Make the directory of a new run; it may exist if nothing was finished in it.
+def run_directory(out: str | None, stem: str, resume: bool = False) -> Path:
+    """Make the directory of a new run, or return the one to resume.
 
-    Without ``out`` it is the first free ``runs/<stem>-<n>``.
+    A new one may exist if nothing was finished in it. Without ``out`` it is the first free
+    ``runs/<stem>-<n>``.
     """
+    if resume:
+        if out is None:
+            raise RecordError("--resume needs the directory of the run to continue: --out DIR")
+        if not Path(out).is_dir():
+            raise RecordError(f"--resume: there is no directory {out}")
+        return Path(out)
     if out is None:
         return next(path for n in count(1) if _make(path := Path("runs") / f"{stem}-{n}"))
     directory = Path(out)
     if not _make(directory) and not is_empty(directory):
         raise RecordError(f"run directory {directory} exists: give another --out, or --resume it")
     return directory
-
-
-def run_directory(out: str | None, resume: bool, stem: str) -> Path:
-    """Return the directory of a run: a new one, or the one to resume."""
-    if not resume:
-        return make_directory(out, stem)
-    if out is None:
-        raise RecordError("--resume needs the directory of the run to continue: --out DIR")
-    if not Path(out).is_dir():
-        raise RecordError(f"--resume: there is no directory {out}")
-    return Path(out)
 
 
 def ensure_directory(directory: Path) -> None:

@@ -17,11 +17,6 @@ Floats = NDArray[np.float64]
 _RESAMPLES = 2000
 
 
-def best_so_far(values: Floats) -> Floats:
-    """Return the least value up to and including each evaluation, shape [N] to [N]."""
-    return np.minimum.accumulate(values)
-
-
 def iqm(values: Floats, axis: int = 0) -> Floats:
     """Return the interquartile mean over ``axis``: a quarter is cut off at either end.
 

@@ -197,7 +197,7 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     """
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
-    directory = run_directory(study.config.out, study.config.resume, stem)
+    directory = run_directory(study.config.out, stem, study.config.resume)
     works = study.works(directory, here)
     _open(study, directory, works)
     finished = _read(works)

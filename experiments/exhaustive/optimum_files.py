@@ -60,7 +60,7 @@ class OptimumWriter:
         self._machine = {**versions(), "processor": processor()}
         config = task.config
         stem = f"{files.safe_name(task.goal.problem.layer.name)}-{config.objective}-optimum"
-        self.directory = files.run_directory(config.out, config.resume, stem)
+        self.directory = files.run_directory(config.out, stem, config.resume)
         remove_abandoned(self.directory)
         self._path = self.directory / "optimum.json"
         self._claim = Claim(self._path)

@@ -11,7 +11,7 @@ from experiments.goals import require_fit
 from experiments.progress import Bar, best_note
 from experiments.searches import run_search
 from experiments.sheets import Sheet
-from experiments.stats import Floats, best_so_far
+from experiments.stats import Floats
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace
@@ -91,7 +91,7 @@ def _search(layer: str, objective: str, samples: int, config: ParityConfig) -> F
             minimised = find_objective(objective, ENERGY)
             evaluator = Evaluator(problem, minimised, samples, on_batch=follow)
             run_search(evaluator, config.mapper, seed)
-            curves.append(best_so_far(evaluator.trace[0]))
+            curves.append(np.minimum.accumulate(evaluator.trace[0]))
     return np.stack(curves)
 
 

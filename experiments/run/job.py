@@ -56,7 +56,8 @@ def execute(config: RunConfig) -> int:
     if config.list_layers:
         _layers().print()
         return 0
-    study = resolve(config)
+    mappers = ("--mapper", config.mapper)
+    study = make_study(config, [config.layer.strip()], [config.objective], mappers, single=True)
     ((layer, objective), goal), *_ = study.goals.items()
     if config.resume and config.out and (path := Path(config.out) / _SUMMARY).exists():
         check_same(path, read_json(path), {"problem": {"layer": layer, "objective": objective}})
@@ -70,12 +71,6 @@ def _layers() -> Sheet:
         for layer in all_layers()
     ]
     return Sheet("Layers", ("name", "operator", "dimensions"), ("MACs", "count"), rows)
-
-
-def resolve(config: RunConfig) -> Study:
-    """Look up everything a config names."""
-    mappers = ("--mapper", config.mapper)
-    return make_study(config, [config.layer.strip()], [config.objective], mappers, single=True)
 
 
 def _report(study: Study, directory: Path, contests: Sequence[Contest], interrupted: bool) -> None:
