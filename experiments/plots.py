@@ -8,6 +8,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments import cli
 from experiments.files import replacing
 from experiments.sheets import shown
 
@@ -19,15 +20,14 @@ GREY = "#555555"
 
 
 def save(figure: Figure, png: Path) -> None:
-    """Write a figure to a PNG file and to an SVG file beside it."""
-    with replacing(png) as temporary:
-        figure.savefig(temporary, format="png", dpi=150)
-    # No date and a fixed salt, so that the same run makes the same file.
-    with (
-        replacing(png.with_suffix(".svg")) as temporary,
-        mpl.rc_context({"svg.hashsalt": "maestro-env"}),
-    ):
-        figure.savefig(temporary, format="svg", metadata={"Date": None})
+    """Write a figure to a PNG file and to an SVG file beside it; Ctrl-C waits for both."""
+    svg = png.with_suffix(".svg")
+    with cli.deferred():
+        with replacing(png) as temporary:
+            figure.savefig(temporary, format="png", dpi=150)
+        # No date and a fixed salt, so that the same run makes the same file.
+        with replacing(svg) as temporary, mpl.rc_context({"svg.hashsalt": "maestro-env"}):
+            figure.savefig(temporary, format="svg", metadata={"Date": None})
 
 
 def tidy(axes: Axes) -> None:

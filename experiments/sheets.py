@@ -58,12 +58,12 @@ class Sheet:
             console.width = _PIPE_COLUMNS
         console.print(table)
 
-    def markdown(self, level: int = 2) -> str:
-        """Return it as a section of a Markdown file, its heading of the given level."""
+    def markdown(self) -> str:
+        """Return it as a section of a Markdown file."""
         rules = [*("---" for _ in self.left), *("---:" for _ in self.right)]
         lines = [(*self.left, *self.right), rules, *self.rows]
         table = "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
-        parts = (f"{'#' * level} {shown(self.title)}", table, self.note)
+        parts = (f"## {shown(self.title)}", table, self.note)
         return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -13,7 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from experiments import cli
 from experiments.files import distinct_name
 from experiments.plots import GREY, STYLES, in_picture, save, tidy
 from experiments.standings import Contest, profiles
@@ -34,12 +33,10 @@ def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator
     for contest in contests:
         if any(contest.searches.values()):
             name = f"convergence-{distinct_name(contest.layer)}-{contest.objective}.png"
-            with cli.deferred():
-                draw_convergence(study, contest, directory / name)
+            draw_convergence(study, contest, directory / name)
             yield directory / name
     path = directory / "profile.png"
-    with cli.deferred():
-        _draw_profile(study, contests, path)
+    _draw_profile(study, contests, path)
     yield path
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from experiments import cli
 from experiments.cells import Finished, trace_path
 from experiments.files import check_same, read_json, safe_name, write_json
 from experiments.flags import option
@@ -80,8 +79,7 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
     join_traces(directory / "trace.csv.gz", kept)
     _write_best(directory, contest.goal, searches)
     png = directory / "convergence.png"
-    with cli.deferred():
-        draw_convergence(study, contest, png)
+    draw_convergence(study, contest, png)
     write_json(directory / _SUMMARY, _summary(contest, interrupted))
     rest = (ledger_sheet(study, contests), seconds_sheet(study, contests))
     for sheet in (problem_sheet(study, contest), *rest):
