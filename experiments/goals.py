@@ -19,7 +19,6 @@ from experiments.files import (
     write_text,
 )
 from experiments.flags import UsageError, option
-from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
@@ -103,12 +102,11 @@ class Goal:
         """
         if point is None and best is None:
             return
-        evaluator = Evaluator(self.problem, self.objective)
-        found = float(evaluator.evaluate(np.array([point], dtype=np.int32)).values[0])
+        points = np.array([point], dtype=np.int32)
+        (found,) = self.problem.score(points, self.objective)[0].tolist()
         if found != best:
-            raise ValueError(
-                f"best_point has {self.objective.name} {found}, but the best is {best}"
-            )
+            name = self.objective.name
+            raise ValueError(f"best_point has {name} {found}, but the best is {best}")
 
 
 def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective: str) -> Goal:
