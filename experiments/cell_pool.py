@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from threading import Thread
@@ -21,7 +20,6 @@ from experiments import cli
 from experiments.cells import Work, run_cell
 from experiments.claims import Claim
 from experiments.progress import Bar, best_note
-from experiments.texts import printable
 from maestro_env.errors import MaestroEnvError
 from maestro_env.evaluator import Evaluator
 
@@ -34,27 +32,24 @@ Show = Callable[[float, str], None]
 """Shows how many cells are done, and a note."""
 
 
-def run_cells(works: Sequence[Work], finished: int, jobs: int, again: str) -> int:
+def run_cells(works: Sequence[Work], finished: int, jobs: int) -> int:
     """Run cells in this order, each once among all processes; return the exit status.
 
-    ``finished`` others are there already; messages name ``again``, which repeats failed searches.
+    ``finished`` others are there already.
     """
     tasks = [(work, _error_stamp(work)) for work in works]
+    jobs = min(jobs, len(tasks))
     try:
         with Bar("searches", finished + len(works), finished) as bar:
-
-            def show(done: float, note: str) -> None:
-                bar.show(finished + done, note)
-
-            if min(jobs, len(tasks)) > 1:
-                return _run_in_processes(tasks, min(jobs, len(tasks)), again, show)
-            return _run_here(tasks, again, show)
+            if jobs > 1:
+                return _run_in_processes(tasks, finished, jobs, bar.show)
+            return _run_here(tasks, finished, bar.show)
     except KeyboardInterrupt:
         return cli.INTERRUPTED
 
 
-def _run_here(tasks: Sequence[Pending], again: str, show: Show) -> int:
-    done, status = 0, 0
+def _run_here(tasks: Sequence[Pending], done: int, show: Show) -> int:
+    status = 0
     waiting = [(*task, Claim(task[0].path)) for task in tasks]
     while waiting:
         busy = []
@@ -69,7 +64,7 @@ def _run_here(tasks: Sequence[Pending], again: str, show: Show) -> int:
                 claim.give_back()
             done += 1
             if failure:
-                print(f"{failure}; {again} runs it again", file=sys.stderr)
+                print(failure, file=sys.stderr)
             if not work.path.exists():
                 status = cli.FAILED
         if len(busy) == len(waiting):
@@ -97,12 +92,12 @@ def _run(work: Work, done: int, show: Show) -> str | None:
         show(done + evaluator.used / work.samples, f"{work.cell}: {best_note(evaluator)}")
 
     show(done, str(work.cell))
-    return run_cell(replace(work, on_batch=follow))
+    return run_cell(work, follow)
 
 
-def _run_in_processes(tasks: Sequence[Pending], jobs: int, again: str, show: Show) -> int:
+def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: Show) -> int:
     spawn = multiprocessing.get_context("spawn")
-    processes = [spawn.Process(target=_work, args=(tasks, again)) for _ in range(jobs)]
+    processes = [spawn.Process(target=_work, args=(tasks,)) for _ in range(jobs)]
     try:
         with _ctrl_c_held_back():
             for each in processes:
@@ -110,7 +105,7 @@ def _run_in_processes(tasks: Sequence[Pending], jobs: int, again: str, show: Sho
         while running := [each.sentinel for each in processes if each.is_alive()]:
             left = [work for work, stamp in tasks if not _has_ended(work, stamp)]
             under_way = (str(work.cell) for work in left if Claim.is_taken(work.path))
-            show(len(tasks) - len(left), "; ".join(under_way))
+            show(finished + len(tasks) - len(left), "; ".join(under_way))
             wait(running, _SECONDS_BETWEEN_LOOKS)
     finally:
         with cli.undisturbed():
@@ -118,6 +113,7 @@ def _run_in_processes(tasks: Sequence[Pending], jobs: int, again: str, show: Sho
                 each.terminate()
                 each.join()
     if any(each.exitcode not in (0, cli.FAILED) for each in processes):
+        again = tasks[0][0].again
         print(
             f"failed: a process died in the middle of its work; {again} runs the rest",
             file=sys.stderr,
@@ -126,7 +122,7 @@ def _run_in_processes(tasks: Sequence[Pending], jobs: int, again: str, show: Sho
     return max(each.exitcode or 0 for each in processes)
 
 
-def _work(tasks: Sequence[Pending], again: str) -> None:
+def _work(tasks: Sequence[Pending]) -> None:
     """Be one of several processes that run cells; none outlives the one that started it."""
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -137,9 +133,9 @@ def _work(tasks: Sequence[Pending], again: str) -> None:
 
     Thread(target=follow, daemon=True).start()
     try:
-        status = _run_here(tasks, again, lambda *_: None)
+        status = _run_here(tasks, 0, lambda *_: None)
     except MaestroEnvError as error:
-        print(f"error: {printable(str(error))}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         status = cli.FAILED
     sys.exit(status)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments import files
-from experiments.files import RecordError, distinct_name
-from experiments.goal_files import goal_directory
-from experiments.goals import Goal
-from experiments.readback import BRIEF, check_best
-from experiments.recorder import Recorder
-from experiments.searches import run_search
-from experiments.stats import Floats, best_so_far
-from experiments.texts import printable
+from experiments.files import BRIEF, RecordError, distinct_name
+from experiments.goals import Goal, goal_directory
+from experiments.searches import Recorder, run_search
+from experiments.stats import Floats
 from experiments.traces import write_trace
 from experiments.windows import Windows, from_entry, to_entry, windows_of
+from maestro_env.errors import printable
 from maestro_env.evaluator import Evaluator
 
 Versions = dict[str, str | None]
@@ -96,32 +93,32 @@ class Finished:
 
 @dataclass(frozen=True)
 class Work:
-    """A cell to be run, with all a process needs for it.
+    """A cell of a directory, with all a process needs to run it or to read its record.
 
     Args:
         cell: which.
         goal: that its layer and objective stand for.
         samples: to spend.
         directory: that keeps its record.
+        again: what runs it again once its record is gone, for messages.
         versions: of what computes it.
         made: the text to make the mapper of, where files are named by their place; None for the
             cell's own.
         watched: whether its record tells what it did over its samples too.
         traced: whether all its samples are kept beside the record.
         threads: of the batch evaluation.
-        on_batch: called after every batch, for progress bars.
     """
 
     cell: Cell
     goal: Goal
     samples: int
     directory: Path
-    versions: Versions
+    again: str
+    versions: Versions = field(default_factory=dict)
     made: str | None = None
     watched: bool = False
     traced: bool = False
     threads: int = 1
-    on_batch: Callable[[Evaluator], None] | None = None
 
     @property
     def path(self) -> Path:
@@ -139,22 +136,22 @@ def trace_path(record: Path) -> Path:
     return record.with_suffix(".trace.csv.gz")
 
 
-def run_cell(work: Work) -> str | None:
-    """Run a cell and write its record; return the line that tells of its failure, if it failed."""
-    cell, path = work.cell, work.path
+def run_cell(work: Work, on_batch: Callable[[Evaluator], None] | None = None) -> str | None:
+    """Run a cell and write its record; return the line that tells of its failure, if it failed.
+
+    ``on_batch`` is called after every batch, for progress bars.
+    """
+    cell, path, goal = work.cell, work.path, work.goal
     files.ensure_directory(path.parent)
-    goal = work.goal
-    evaluator = (
-        Recorder(goal.problem, goal.objective, work.samples)
-        if work.watched
-        else Evaluator(goal.problem, goal.objective, work.samples, work.threads, work.on_batch)
-    )
+    kind = Recorder if work.watched else Evaluator
+    evaluator = kind(goal.problem, goal.objective, work.samples, work.threads, on_batch)
     try:
         seconds = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
         files.write_text(work.error_path, "".join(traceback.format_exception(error)))
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        return printable(f"failed: {cell}: {reason}; traceback in {work.error_path}")
+        told = printable(f"failed: {cell}: {reason}; traceback in {work.error_path}")
+        return f"{told}; {work.again} runs it again"
     entry = _entry(cell, evaluator, seconds, work.versions)
     if isinstance(evaluator, Recorder):
         entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
@@ -167,34 +164,29 @@ def run_cell(work: Work) -> str | None:
     return None
 
 
-def read_cell(directory: Path, cell: Cell, goal: Goal, samples: int, again: str) -> Finished | None:
-    """Read the record of a cell, which has to fit its goal and samples; None if it has not ended.
-
-    ``again`` is what runs the search again once its file is gone, for the message.
-    """
-    path = cell.path(directory)
+def read_cell(work: Work) -> Finished | None:
+    """Read a record, which has to fit its goal and samples; None if the search has not ended."""
+    path = work.path
     if not path.exists():
         return None
-    way_out = f"delete it, and {again} runs it again"
+    way_out = f"delete it, and {work.again} runs it again"
     entry = files.read_record(path, way_out)
     try:
-        finished = _finished(cell, entry, samples)
-        check_best(goal, finished.best_point, finished.best)
-        if "windows" in entry:
-            finished = replace(finished, windows=from_entry(entry["windows"], goal, samples))
+        finished = _finished(work, entry)
+        work.goal.check_best(finished.best_point, finished.best)
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         raise RecordError(f"{path} is no finished search: {error}; {way_out}") from None
     if finished.trace is not None and files.file_digest(trace_path(path)) != finished.trace:
         raise RecordError(
             f"{trace_path(path)} does not fit {path.name} beside it: it was changed; "
-            f"delete {path}, and {again} runs it again"
+            f"delete {path}, and {work.again} runs it again"
         )
     return finished
 
 
 def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions) -> dict[str, Any]:
     values, best = evaluator.trace[0], evaluator.best
-    bests = best_so_far(values)
+    bests = np.minimum.accumulate(values)
     improved = np.flatnonzero(bests < np.append(np.inf, bests[:-1]))
     return {
         **asdict(cell),
@@ -210,23 +202,25 @@ def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions)
     }
 
 
-def _finished(cell: Cell, entry: dict[str, Any], samples: int) -> Finished:
+def _finished(work: Work, entry: dict[str, Any]) -> Finished:
     """Make what a record tells; its digest has shown that it is as it was written.
 
     Raises:
         LookupError, TypeError, ValueError: it belongs to another search.
     """
-    for name, asked in {**asdict(cell), "evaluations": samples}.items():
+    for name, asked in {**asdict(work.cell), "evaluations": work.samples}.items():
         if entry[name] != asked:
             raise ValueError(f"{name} is {BRIEF.repr(entry[name])}, not {asked!r}")
     improvements, point = entry["improvements"], entry["best_point"]
     figures = ("evaluations", "invalid", "unique", "warm_up", "seconds", "model_seconds")
+    windows = entry.get("windows")
     return Finished(
-        cell,
+        work.cell,
         **{name: entry[name] for name in figures},
         at=np.array([at for at, _ in improvements], dtype=np.int64),
         values=np.array([value for _, value in improvements], dtype=np.float64),
         best_point=None if point is None else tuple(point),
         versions=entry["versions"],
+        windows=None if windows is None else from_entry(windows, work.goal, work.samples),
         trace=entry.get("trace"),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import Any, NoReturn
@@ -23,46 +23,20 @@ _BROKEN_PIPE = 141
 _NO_OUTPUT = 74
 _MESSAGE = "interrupted"
 
-Main = Callable[..., int]
 
-
-def command(package: str) -> Main:
-    """Return the ``main`` of a command, which takes its flags or else those of the process.
-
-    ``execute`` in the package's ``job`` takes the dataclass of the flags.
-    """
-
-    def main(argv: list[str] | None = None) -> int:
-        """Run the command; return its exit status."""
-        return _run(package, argv)
-
-    return main
-
-
-def end(status: int) -> NoReturn:
-    """End the process; all is said, so Ctrl-C has nothing left to interrupt."""
+def start(package: str) -> NoReturn:
+    """Run a command with the flags of the process, and end the process."""
+    status = main(package)
+    # All is said, so Ctrl-C has nothing left to interrupt.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(status)
 
 
-@contextmanager
-def deferred() -> Iterator[None]:
-    """Answer Ctrl-C at the end of the block: in the middle, a callback might swallow it."""
-    pressed: list[object] = []
-    with _on_interrupt(lambda *_: pressed.append(None)):
-        yield
-    if pressed:
-        raise KeyboardInterrupt
+def main(package: str, argv: list[str] | None = None) -> int:
+    """Run a command with these flags, or those of the process; return its exit status.
 
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment."""
-    with _on_interrupt(signal.SIG_IGN):
-        yield
-
-
-def _run(package: str, argv: list[str] | None) -> int:
+    ``execute`` in the package's ``job`` takes the dataclass of the flags.
+    """
     try:
         with _on_interrupt(_leave):
             from typing import get_type_hints
@@ -93,6 +67,23 @@ def _run(package: str, argv: list[str] | None) -> int:
             raise
         _discard_output()
         return _no_output(str(error.strerror))
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Answer Ctrl-C at the end of the block: in the middle, a callback might swallow it."""
+    pressed: list[object] = []
+    with _on_interrupt(lambda *_: pressed.append(None)):
+        yield
+    if pressed:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment."""
+    with _on_interrupt(signal.SIG_IGN):
+        yield
 
 
 def _no_output(reason: str) -> int:

@@ -16,8 +16,7 @@ from experiments.files import RecordError, ensure_directory, replacing
 from experiments.goals import Goal
 from experiments.machine import code_digest
 from experiments.progress import Bar
-from experiments.recorder import Recorder
-from experiments.searches import run_search
+from experiments.searches import Recorder, run_search
 from experiments.stats import Floats
 from maestro_env.map_space import Points
 from mappers.agents.grouping import refusing, samples_of
@@ -60,7 +59,7 @@ def collect(
             damage = RecordError(f"cannot read samples {path}: {error}")
             complaint = f"{damage}; its samples were collected again"
     ensure_directory(cache)
-    recorder = Recorder(goal.problem, goal.objective, samples, bar.follow if bar else None)
+    recorder = Recorder(goal.problem, goal.objective, samples, on_batch=bar.follow if bar else None)
     with bar or nullcontext():
         run_search(recorder, policy, seed)
     points, values = recorder.points, recorder.trace[0]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import hashlib
+import io
 import json
 import os
 import re
+import reprlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -20,6 +23,11 @@ _DIGEST = "digest"
 _TEMPORARY = re.compile(r"\..*\.(\d+)(?:@(.+))?\.tmp")
 LOCK = ".lock"
 """How the names of claims end."""
+
+BRIEF = reprlib.Repr()
+"""Shows values of any length."""
+
+BRIEF.maxstring = 80
 
 
 class RecordError(MaestroEnvError, ValueError):
@@ -77,6 +85,22 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Write a CSV file, or replace it."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerows([header, *rows])
+    write_text(path, buffer.getvalue())
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Read a CSV file: its rows by the names of its header."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file, strict=True))
+    except (OSError, ValueError, csv.Error) as error:
+        raise cannot_read(path, error) from None
+
+
 def write_record(path: Path, entry: dict[str, Any]) -> None:
     """Write a JSON object with a digest of it, or replace it."""
     write_json(path, entry | {_DIGEST: _digest(entry)})
@@ -91,6 +115,24 @@ def read_record(path: Path, way_out: str) -> dict[str, Any]:
     if recorded != _digest(entry):
         raise RecordError(f"{path} does not fit its digest: it was changed; {way_out}")
     return entry
+
+
+def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Check that a file has the settings asked for, and perhaps more: JSON objects by section.
+
+    ``begun`` is what it holds.
+    """
+    for section, values in json.loads(json.dumps(asked)).items():
+        recorded = begun.get(section)
+        if not isinstance(recorded, dict):
+            raise RecordError(f"{path}: {section!r} is not a JSON object")
+        for name, new in values.items():
+            old = recorded.get(name)
+            if old != new:
+                raise RecordError(
+                    f"{path}: the run was begun with {section} {name} = {BRIEF.repr(old)}, "
+                    f"asked for {BRIEF.repr(new)}; resume it as it was begun"
+                )
 
 
 def file_digest(path: Path) -> str:
@@ -113,28 +155,24 @@ def distinct_name(text: str) -> str:
     return name if name == text else f"{name}-{digest}"
 
 
-def make_directory(out: str | None, stem: str) -> Path:
-    """Make the directory of a new run; it may exist if nothing was finished in it.
+def run_directory(out: str | None, stem: str, resume: bool = False) -> Path:
+    """Make the directory of a new run, or return the one to resume.
 
-    Without ``out`` it is the first free ``runs/<stem>-<n>``.
+    A new one may exist if nothing was finished in it. Without ``out`` it is the first free
+    ``runs/<stem>-<n>``.
     """
+    if resume:
+        if out is None:
+            raise RecordError("--resume needs the directory of the run to continue: --out DIR")
+        if not Path(out).is_dir():
+            raise RecordError(f"--resume: there is no directory {out}")
+        return Path(out)
     if out is None:
         return next(path for n in count(1) if _make(path := Path("runs") / f"{stem}-{n}"))
     directory = Path(out)
     if not _make(directory) and not is_empty(directory):
         raise RecordError(f"run directory {directory} exists: give another --out, or --resume it")
     return directory
-
-
-def run_directory(out: str | None, resume: bool, stem: str) -> Path:
-    """Return the directory of a run: a new one, or the one to resume."""
-    if not resume:
-        return make_directory(out, stem)
-    if out is None:
-        raise RecordError("--resume needs the directory of the run to continue: --out DIR")
-    if not Path(out).is_dir():
-        raise RecordError(f"--resume: there is no directory {out}")
-    return Path(out)
 
 
 def ensure_directory(directory: Path) -> None:

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from experiments.texts import printable
 from maestro_env.checks import plain_integer, plain_number
 from maestro_env.errors import MaestroEnvError
 
@@ -46,13 +45,8 @@ def option(
         value: what ``--help`` calls the flag's value; None for the field's name.
         kind: type of a flag whose default is None.
     """
-    metadata = {
-        "text": text,
-        "least": least,
-        "most": most,
-        "value": value,
-        "kind": kind if default is None else type(default),
-    }
+    kind = kind if default in (None, dataclasses.MISSING) else type(default)
+    metadata = {"text": text, "least": least, "most": most, "value": value, "kind": kind}
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -69,7 +63,7 @@ def run(
     try:
         return execute(_parse(config_class, module, argv))
     except MaestroEnvError as error:
-        print(f"error: {printable(' '.join(str(error).split()))}", file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return _REFUSED
 
 
@@ -95,7 +89,7 @@ def tell_interrupted(what: str, config: DataclassInstance, module: str, director
 
 def argument(text: str) -> Any:
     """Declare a field of a config, which the command needs and takes without a flag."""
-    return dataclasses.field(metadata={"text": text})
+    return option(dataclasses.MISSING, text)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -126,37 +120,36 @@ def _flag(field: dataclasses.Field[Any]) -> str:
 
 
 def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> None:
-    text, default = field.metadata["text"], field.default
+    text, default, number = field.metadata["text"], field.default, field.metadata["kind"] is not str
+    convert = partial(_number if number else _text, field)
+    metavar = "N" if number else _called(field).upper()
     if _bare(field):
-        name = field.name
-        parser.add_argument(name, metavar=name.upper(), type=partial(_text, name), help=text)
-        return
-    if isinstance(default, bool):
+        parser.add_argument(field.name, metavar=metavar, type=convert, help=text)
+    elif isinstance(default, bool):
         action = "store_false" if default else "store_true"
         parser.add_argument(_flag(field), dest=field.name, action=action, help=text)
-        return
-    shown = text if default is None else f"{text} (default: {default})"
-    name = field.metadata["value"] or field.name
-    metavar = name.upper() if field.metadata["kind"] is str else "N"
-    kind = partial(_text, name) if field.metadata["kind"] is str else _number(field)
-    parser.add_argument(_flag(field), default=default, type=kind, metavar=metavar, help=shown)
+    else:
+        shown = text if default is None else f"{text} (default: {default})"
+        parser.add_argument(
+            _flag(field), default=default, type=convert, metavar=metavar, help=shown
+        )
 
 
-def _text(name: str, text: str) -> str:
+def _called(field: dataclasses.Field[Any]) -> str:
+    return str(field.metadata["value"] or field.name)
+
+
+def _text(field: dataclasses.Field[Any], text: str) -> str:
     if not text.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} is empty; give a {name} name")
+        raise argparse.ArgumentTypeError(f"{text!r} is empty; give a {_called(field)} name")
     return text
 
 
-def _number(field: dataclasses.Field[Any]) -> Callable[[str], float]:
+def _number(field: dataclasses.Field[Any], text: str) -> float:
     least, most = field.metadata["least"], field.metadata["most"]
     integral = field.metadata["kind"] is int
-
-    def convert(text: str) -> float:
-        value = plain_integer(text) if integral else plain_number(text)
-        if value is None or not least <= value <= most:
-            what = "integers" if integral else "numbers"
-            raise argparse.ArgumentTypeError(f"{text!r}; allowed: {what} from {least} to {most}")
-        return value
-
-    return convert
+    value = plain_integer(text) if integral else plain_number(text)
+    if value is None or not least <= value <= most:
+        what = "integers" if integral else "numbers"
+        raise argparse.ArgumentTypeError(f"{text!r}; allowed: {what} from {least} to {most}")
+    return value

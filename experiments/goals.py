@@ -1,21 +1,35 @@
-"""What is searched and what for: the flags of every command that searches, and their objects."""
+"""What is searched and what for: the flags of every command that searches, objects, files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import product
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from experiments.files import (
+    check_same,
+    distinct_name,
+    ensure_directory,
+    read_record,
+    write_record,
+    write_text,
+)
 from experiments.flags import UsageError, option
 from maestro_env.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapping import Mapping
 from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.objectives import ENERGIES, Objective, find_objective
 from maestro_env.problem import Problem
 from mappers import MAPPERS, make_mapper
 
+GOAL = "goal.json"
+ANEW = "give another --out to begin anew"
 MAPPERS_HELP = (
     "all, or some of these with commas between, settings behind a colon as in ga:population=50: "
     + ", ".join(MAPPERS)
@@ -80,6 +94,20 @@ class Goal:
             },
         }
 
+    def check_best(self, point: Sequence[int] | None, best: float | None) -> None:
+        """Check that a vector has a value, to the last bit; None stands for neither.
+
+        Raises:
+            ValueError: it has another one, as after a change of the cost model.
+        """
+        if point is None and best is None:
+            return
+        points = np.array([point], dtype=np.int32)
+        (found,) = self.problem.score(points, self.objective)[0].tolist()
+        if found != best:
+            name = self.objective.name
+            raise ValueError(f"best_point has {name} {found}, but the best is {best}")
+
 
 def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective: str) -> Goal:
     """Make the goal of a config whose layer and hardware are known."""
@@ -117,6 +145,42 @@ def recorded_goal(config: dict[str, Any], facts: dict[str, Any]) -> Goal:
     )
 
 
+def goal_directory(directory: Path, layer: str, objective: str) -> Path:
+    """Return where a directory keeps the searches of a layer and an objective."""
+    return directory / "cells" / distinct_name(layer) / objective
+
+
+def check_goal(directory: Path, layer: str, objective: str, goal: Goal) -> None:
+    """Check that the searches kept there, if any, have this goal."""
+    path = goal_directory(directory, layer, objective) / GOAL
+    if path.exists():
+        check_same(path, read_record(path, ANEW), _facts(goal))
+
+
+def write_goal(directory: Path, layer: str, objective: str, goal: Goal) -> None:
+    """Write the goal of the searches that will be kept there."""
+    path = goal_directory(directory, layer, objective)
+    ensure_directory(path)
+    write_record(path / GOAL, _facts(goal))
+
+
+def write_mapping(directory: Path, goal: Goal, mapping: Mapping) -> dict[str, Any]:
+    """Write a valid mapping, as JSON, MAESTRO file and loop nest; return its cost."""
+    cost, _ = goal.problem.evaluate_mapping(mapping)
+    assert cost is not None
+    write_text(directory / "best_mapping.json", mapping.to_json())
+    write_text(directory / "best_mapping.m", mapping.to_m(goal.problem.layer))
+    write_text(directory / "best_mapping.txt", f"{mapping}\n")
+    return cost.as_dict()
+
+
+def _facts(goal: Goal) -> dict[str, Any]:
+    """Return what decides the value of a mapping, which the lower bound does not."""
+    facts = goal.describe()
+    del facts["objective"]["lower_bound"]
+    return facts
+
+
 def find_mappers(flag: str, text: str) -> tuple[str, ...]:
     """Return the mappers a flag names: ``all``, or some with commas between."""
     names = unique(text.split(","))
@@ -127,13 +191,19 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
             f"{flag} {text}: 'all' cannot be combined; "
             f"allowed: all, or some of {', '.join(MAPPERS)}"
         )
-    made: dict[tuple[type, object], str] = {}
-    for name in names:
-        mapper = make_mapper(name)
-        other = made.setdefault((type(mapper), mapper.config), name)
-        if other != name:
-            raise UsageError(f"{flag} {text}: {other} and {name} are the same: give one of them")
+    made = [(name, make_mapper(name)) for name in names]
+    keys = ((name, (type(mapper), mapper.config)) for name, mapper in made)
+    require_distinct(f"{flag} {text}", keys, "the same")
     return names
+
+
+def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -> None:
+    """Refuse names whose keys are equal: what is called twice would count twice."""
+    called: dict[object, str] = {}
+    for name, key in keys:
+        other = called.setdefault(key, name)
+        if other != name:
+            raise UsageError(f"{flag}: {other} and {name} are {what}: give one of them")
 
 
 def require_fit(mappers: Iterable[str], spaces: Iterable[MapSpace]) -> None:

@@ -8,7 +8,9 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments import cli
 from experiments.files import replacing
+from experiments.sheets import shown
 
 # Okabe and Ito's colours, told apart by colour-blind readers; line styles tell the rest apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -18,18 +20,22 @@ GREY = "#555555"
 
 
 def save(figure: Figure, png: Path) -> None:
-    """Write a figure to a PNG file and to an SVG file beside it."""
-    with replacing(png) as temporary:
-        figure.savefig(temporary, format="png", dpi=150)
-    # No date and a fixed salt, so that the same run makes the same file.
-    with (
-        replacing(png.with_suffix(".svg")) as temporary,
-        mpl.rc_context({"svg.hashsalt": "maestro-env"}),
-    ):
-        figure.savefig(temporary, format="svg", metadata={"Date": None})
+    """Write a figure to a PNG file and to an SVG file beside it; Ctrl-C waits for both."""
+    svg = png.with_suffix(".svg")
+    with cli.deferred():
+        with replacing(png) as temporary:
+            figure.savefig(temporary, format="png", dpi=150)
+        # No date and a fixed salt, so that the same run makes the same file.
+        with replacing(svg) as temporary, mpl.rc_context({"svg.hashsalt": "maestro-env"}):
+            figure.savefig(temporary, format="svg", metadata={"Date": None})
 
 
 def tidy(axes: Axes) -> None:
     """Draw a light grid and no frame at the top and right."""
     axes.grid(which="major", color="#DDDDDD", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def in_picture(name: str) -> str:
+    """Return a name as a picture shows it: no part of it is mathematics."""
+    return shown(name).replace("$", r"\$")

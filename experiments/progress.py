@@ -12,19 +12,19 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from experiments.texts import shown
+from experiments.sheets import shown
 from maestro_env.evaluator import Evaluator
 
 # More of anything than this is shown in per cent.
 _COUNTABLE = 10**6
 
 
-class Bar:
+class Bar(Progress):
     """What is done of a total, shown within the ``with`` block where stderr is a terminal."""
 
     def __init__(self, what: str, total: int, done: int = 0) -> None:
         console = Console(stderr=True)
-        self._progress = Progress(
+        super().__init__(
             TextColumn(shown(what), markup=False),
             BarColumn(),
             MofNCompleteColumn() if total <= _COUNTABLE else TaskProgressColumn(),
@@ -33,18 +33,11 @@ class Bar:
             console=console,
             disable=not console.is_terminal,
         )
-        self._task = self._progress.add_task("", total=total, completed=done)
-
-    def __enter__(self) -> Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+        self._only = self.add_task("", total=total, completed=done)
 
     def show(self, done: float, note: str) -> None:
         """Show how much is done, and a note."""
-        self._progress.update(self._task, completed=done, description=shown(note))
+        self.update(self._only, completed=done, description=shown(note))
 
     def follow(self, evaluator: Evaluator) -> None:
         """Show how far a search is."""

@@ -5,13 +5,32 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
+from functools import cached_property
 from zlib import crc32
 
 import numpy as np
 
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.hardware import PRESETS
+from maestro_env.map_space import Points
 from mappers import make_mapper
+
+
+class Recorder(Evaluator):
+    """An evaluator, with the vectors of all samples of its budget."""
+
+    @cached_property
+    def _points(self) -> Points:
+        return np.empty((self.budget or 0, len(self.space.parameters)), dtype=np.int32)
+
+    @property
+    def points(self) -> Points:
+        """Vectors of all samples so far, int32[N, D]."""
+        return self._points[: self.used]
+
+    def record(self, points: Points, batch: Batch) -> None:
+        self._points[self.used : self.used + len(points)] = points
+        super().record(points, batch)
 
 
 class UnspentError(RuntimeError):

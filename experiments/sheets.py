@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from experiments.texts import printable, shown
+from maestro_env.errors import printable
 
 # Rows are for people and for grep: a pipe has no width to fold them to.
 _PIPE_COLUMNS = 300
+_LONGEST = 200
 
 
 class _Console(Console):
@@ -57,12 +58,12 @@ class Sheet:
             console.width = _PIPE_COLUMNS
         console.print(table)
 
-    def markdown(self, level: int = 2) -> str:
-        """Return it as a section of a Markdown file, its heading of the given level."""
+    def markdown(self) -> str:
+        """Return it as a section of a Markdown file."""
         rules = [*("---" for _ in self.left), *("---:" for _ in self.right)]
         lines = [(*self.left, *self.right), rules, *self.rows]
         table = "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
-        parts = (f"{'#' * level} {shown(self.title)}", table, self.note)
+        parts = (f"## {shown(self.title)}", table, self.note)
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -74,6 +75,11 @@ def _escaped(cell: object) -> str:
     return printable(str(cell)).replace("|", r"\|")
 
 
+def shown(name: str) -> str:
+    """Return a name as a table shows it: printable, and cut if it is very long."""
+    return printable(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}...")
+
+
 def significant(value: float, digits: int = 4) -> str:
     """Return a positive number with so many significant digits; a dash if it is not finite."""
     if not math.isfinite(value):
@@ -83,11 +89,3 @@ def significant(value: float, digits: int = 4) -> str:
     if not 0 <= decimals <= digits + 2:
         return f"{value:,.0f}" if -3 <= decimals < 0 else f"{mantissa}e{int(exponent)}"
     return f"{value:.{decimals}f}"
-
-
-def bracketed(figure: str, interval: tuple[float, float] | None, digits: int = 4) -> str:
-    """Return a figure with its interval behind it, if it has one."""
-    if interval is None:
-        return figure
-    low, high = (significant(end, digits) for end in interval)
-    return f"{figure} [{low}, {high}]"

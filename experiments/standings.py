@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from experiments.goals import Goal
 from experiments.stats import Floats, iqm, stratified_interval
 
 Checkpoints = NDArray[np.int64]
-Interval = tuple[Floats, Floats]
 
 WITHIN = 1.05
 """A search has arrived once it is within this multiple of the best known."""
@@ -56,9 +56,13 @@ class Contest:
         curves = [search.best_after(at) for search in self.searches[mapper]]
         return np.array(curves).reshape(-1, len(at))
 
-    def ratios(self, mapper: str, at: Checkpoints) -> Floats:
-        """Return the same in multiples of the best known, float64[S, C]."""
-        return ratio(self.bests(mapper, at), self.best_known)
+
+class Estimate(NamedTuple):
+    """A figure of several searches, and its interval: NaN if a mapper has a single search."""
+
+    figure: Floats
+    low: Floats
+    high: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +72,8 @@ class Standing:
     Args:
         seeds: searches it finished.
         valid: int64[C], of these, with a valid mapping.
-        best: float64[C], interquartile mean of the best over seeds; infinite if too few are valid.
-        interval: of it, float64[C] each; none with less than two seeds.
+        best: float64[C] each, interquartile mean of the best over seeds; infinite if too few are
+            valid.
         to_best_mapper: float64[C], ratio of ``best`` to the least of all mappers.
         times_bound: float64[C], ratio of ``best`` to the lower bound, if there is one.
         improvement: float64[C], chance that one of its searches is better than one of another
@@ -80,31 +84,11 @@ class Standing:
 
     seeds: int
     valid: NDArray[np.int64]
-    best: Floats
-    interval: Interval
+    best: Estimate
     to_best_mapper: Floats
     times_bound: Floats
     improvement: Floats
     samples_to: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Overall:
-    """A mapper over all contests; NaN where there is no figure.
-
-    Args:
-        ratio: float64[C], geometric mean over contests of the interquartile mean of the ratio to
-            the best known.
-        ratio_interval: of it, float64[C] each; none with less than two seeds.
-        improvement: chance that one of its searches ends better than one of another mapper, mean
-            over contests and the others, if there are any.
-        improvement_interval: of it; none with less than two seeds.
-    """
-
-    ratio: Floats
-    ratio_interval: Interval
-    improvement: float
-    improvement_interval: tuple[float, float]
 
 
 def ratio(values: Floats, base: float | Floats) -> Floats:
@@ -118,27 +102,32 @@ def standings(contest: Contest, at: Checkpoints) -> dict[str, Standing]:
     bests = {
         mapper: contest.bests(mapper, at) for mapper, found in contest.searches.items() if found
     }
-    leader = np.min([iqm(each) for each in bests.values()], axis=0) if bests else np.inf
+    leader = np.min([iqm(each) for each in bests.values()], axis=0, initial=np.inf)
     bound = contest.goal.lower_bound
     arrived = WITHIN * contest.best_known
     made = {}
     for mapper, found in bests.items():
-        best = iqm(found)
+        best = _estimate([found], lambda strata: iqm(strata[0]), len(found))
         made[mapper] = Standing(
             seeds=len(found),
             valid=np.count_nonzero(np.isfinite(found), axis=0),
             best=best,
-            interval=_interval([found], lambda strata: iqm(strata[0]), len(found)),
-            to_best_mapper=ratio(best, leader),
-            times_bound=np.full_like(best, np.nan) if bound is None else ratio(best, bound),
+            to_best_mapper=ratio(best.figure, leader),
+            times_bound=ratio(best.figure, bound) if bound else np.full(len(at), np.nan),
             improvement=_mean_chance([found], [[each] for each in bests.values()]),
             samples_to=np.array([each.samples_to(arrived) for each in contest.searches[mapper]]),
         )
     return made
 
 
-def overall(contests: Sequence[Contest], at: Checkpoints) -> dict[str, Overall]:
-    """Return how every mapper that finished a search in each contest stands over all of them."""
+def overall(contests: Sequence[Contest], at: Checkpoints) -> dict[str, tuple[Estimate, Estimate]]:
+    """Return how every mapper that finished a search in each contest stands over all of them.
+
+    Returns:
+        By mapper: the geometric mean over contests of the interquartile mean of the ratio to the
+        best known, float64[C] each; and the chance that one of its searches ends better than one
+        of another mapper, mean over contests and the others, NaN if there are none.
+    """
     scores = _scores(contests, at)
     if not scores:
         return {}
@@ -151,16 +140,10 @@ def overall(contests: Sequence[Contest], at: Checkpoints) -> dict[str, Overall]:
         mappers = [drawn[start : start + count] for start in range(0, len(drawn), count)]
         return np.stack([_mean_chance(own, mappers) for own in mappers], axis=-1)
 
-    low, high = _interval(ends, chances, seeds)
-    improvements = zip(chances(ends).tolist(), low.tolist(), high.tolist(), strict=True)
+    improvements = zip(*_estimate(ends, chances, seeds), strict=True)
     return {
-        mapper: Overall(
-            ratio=stats.geometric_mean(tasks),
-            ratio_interval=_interval(tasks, stats.geometric_mean, seeds),
-            improvement=chance,
-            improvement_interval=(least, most),
-        )
-        for (mapper, tasks), (chance, least, most) in zip(scores.items(), improvements, strict=True)
+        mapper: (_estimate(tasks, stats.geometric_mean, seeds), Estimate(*improvement))
+        for (mapper, tasks), improvement in zip(scores.items(), improvements, strict=True)
     }
 
 
@@ -175,10 +158,8 @@ def duels(contests: Sequence[Contest], samples: int) -> dict[tuple[str, str], fl
     }
 
 
-def profiles(
-    contests: Sequence[Contest], samples: int, limits: Floats
-) -> dict[str, tuple[Floats, Interval]]:
-    """Return every mapper's performance profile and its interval, float64[L] each.
+def profiles(contests: Sequence[Contest], samples: int, limits: Floats) -> dict[str, Estimate]:
+    """Return every mapper's performance profile, float64[L] each.
 
     The limits, float64[L], are multiples of the best known.
     """
@@ -189,24 +170,24 @@ def profiles(
     made = {}
     for mapper, tasks in _scores(contests, np.array([samples])).items():
         ends = [task[:, 0] for task in tasks]
-        made[mapper] = share(ends), _interval(ends, share, min(map(len, ends)))
+        made[mapper] = _estimate(ends, share, min(map(len, ends)))
     return made
 
 
 def _scores(contests: Sequence[Contest], at: Checkpoints) -> dict[str, list[Floats]]:
     """Return ratios to the best known, a float64[S, C] a contest, of mappers that are in all."""
     mappers = [name for name in contests[0].searches if all(c.searches[name] for c in contests)]
-    return {name: [contest.ratios(name, at) for contest in contests] for name in mappers}
+    return {name: [ratio(c.bests(name, at), c.best_known) for c in contests] for name in mappers}
 
 
-def _interval(
+def _estimate(
     strata: Sequence[Floats], figure: Callable[[Sequence[Floats]], Floats], seeds: int
-) -> Interval:
-    """Return the bootstrap interval of a figure; NaN if a mapper has a single seed."""
+) -> Estimate:
+    """Return a figure and its bootstrap interval; ``seeds`` are the fewest of a mapper."""
+    found = figure(strata)
     if seeds > 1:
-        return stratified_interval(strata, figure)
-    nothing = np.full_like(figure(strata), np.nan)
-    return nothing, nothing
+        return Estimate(found, *stratified_interval(strata, figure))
+    return Estimate(found, *np.full((2, *found.shape), np.nan))
 
 
 def _mean_chance(own: Sequence[Floats], mappers: Sequence[Sequence[Floats]]) -> Floats:

@@ -17,21 +17,13 @@ Floats = NDArray[np.float64]
 _RESAMPLES = 2000
 
 
-def best_so_far(values: Floats) -> Floats:
-    """Return the least value up to and including each evaluation, shape [N] to [N]."""
-    return np.minimum.accumulate(values)
+def iqm(values: Floats) -> Floats:
+    """Return the interquartile mean over seeds: a quarter of them is cut off at either end.
 
-
-def iqm(values: Floats, axis: int = 0) -> Floats:
-    """Return the interquartile mean over ``axis``: a quarter is cut off at either end.
-
-    The quarter is rounded down, so that below four values this is the mean.
-
-    Args:
-        values: float64[S, ...], infinite where a seed found nothing.
-        axis: the one of the seeds.
+    The quarter is rounded down, so that below four values this is the mean. It is float64[...] of
+    values float64[S, ...], which are infinite where a seed found nothing.
     """
-    mean: Floats = trim_mean(values, 0.25, axis=axis)
+    mean: Floats = trim_mean(values, 0.25, axis=0)
     return mean
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, fields
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +14,32 @@ from experiments import cli, flags
 from experiments.cell_pool import run_cells
 from experiments.cells import Cell, Finished, Versions, Work, read_cell
 from experiments.claims import claimed, remove_abandoned
-from experiments.files import RecordError, is_empty, read_record, run_directory, write_record
-from experiments.flags import UsageError, option
-from experiments.goal_files import ANEW, GOAL, check_goal, write_goal
+from experiments.files import (
+    RecordError,
+    check_same,
+    is_empty,
+    read_record,
+    run_directory,
+    write_record,
+)
+from experiments.flags import option
 from experiments.goals import (
+    ANEW,
+    GOAL,
     Goal,
     ProblemConfig,
+    check_goal,
     find_mappers,
     make_goal,
     recorded_goal,
+    require_distinct,
     require_fit,
     unique,
+    write_goal,
 )
 from experiments.machine import processor, versions
-from experiments.readback import check_same
 from experiments.standings import Contest
 from maestro_env.hardware import find_hardware
-from maestro_env.layer import Layer
 from maestro_env.workloads import find_layer
 
 CONFIG = "config.json"
@@ -70,29 +80,37 @@ class Study:
         config: what was asked for.
         goals: by layer, as it was called, and objective.
         mappers: names, in the order they run.
-        traced: whether all samples are kept.
-        complete: whether it has to ask for all searches of its directory, as its tables show them.
+        single: whether it is of one problem: its directory may hold others, whose searches it lets
+            be, and all samples are kept.
     """
 
     config: StudyConfig
     goals: Mapping[tuple[str, str], Goal]
     mappers: tuple[str, ...]
-    traced: bool = False
-    complete: bool = True
+    single: bool = False
 
     @property
     def seeds(self) -> range:
         return range(self.config.seed, self.config.seed + self.config.seeds)
 
-    def cells(self) -> Iterator[Cell]:
-        """Yield all searches, seed by seed, so that a part of them treats all alike."""
-        for seed in self.seeds:
-            for layer, objective in self.goals:
-                for mapper in self.mappers:
-                    yield Cell(layer, objective, mapper, seed)
+    def works(self, directory: Path, versions: Versions) -> list[Work]:
+        """Return all searches as a directory keeps them, and what would compute them.
 
-    def goal(self, cell: Cell) -> Goal:
-        return self.goals[cell.layer, cell.objective]
+        They go seed by seed, so that a part of them treats all alike.
+        """
+        return [
+            Work(
+                Cell(*place, mapper, seed),
+                goal,
+                self.config.samples,
+                directory,
+                _AGAIN,
+                versions,
+                traced=self.single,
+                threads=self.config.threads,
+            )
+            for seed, (place, goal), mapper in product(self.seeds, self.goals.items(), self.mappers)
+        ]
 
     def settings(self) -> dict[str, Any]:
         """Return what decides the result of a cell, as JSON holds it."""
@@ -118,18 +136,25 @@ class Study:
 
 
 def make_study(
-    config: StudyConfig, layers: Sequence[str], objectives: Sequence[str], mappers: tuple[str, str]
+    config: StudyConfig,
+    layers: Sequence[str],
+    objectives: Sequence[str],
+    mappers: tuple[str, str],
+    single: bool = False,
 ) -> Study:
     """Look up everything a config names, mappers by their flag and what it says."""
     hardware = find_hardware(config.hardware)
+    found = {name: find_layer(name) for name in layers}
+    keys = ((name, (each.operator, each.dimensions, each.stride)) for name, each in found.items())
+    require_distinct("--layers", keys, "the same problem")
     goals = {
         (name, objective): make_goal(config, layer, hardware, objective)
-        for name, layer in _find_layers(layers).items()
+        for name, layer in found.items()
         for objective in unique(objectives)
     }
     names = find_mappers(*mappers)
     require_fit(names, [goal.problem.space for goal in goals.values()])
-    return Study(config, goals, names)
+    return Study(config, goals, names, single)
 
 
 def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
@@ -156,13 +181,13 @@ def _read_one(directory: Path, path: Path, goal: Goal, samples: int) -> Finished
     cell = Cell(layer, objective, mapper, entry.get("seed", -1))
     if cell.path(directory) != path:
         raise RecordError(f"{path} is the record of another search, {cell}: delete it")
-    finished = read_cell(directory, cell, goal, samples, _AGAIN)
+    finished = read_cell(Work(cell, goal, samples, directory, _AGAIN))
     assert finished is not None
     return finished
 
 
-Report = Callable[[Study, Path, Mapping[Cell, Finished], bool], None]
-"""Writes and shows what was found in a directory, and whether it was interrupted."""
+Report = Callable[[Study, Path, Sequence[Contest], bool], None]
+"""Writes and shows what was found, to a directory, and whether the search was interrupted."""
 
 
 def conduct(study: Study, module: str, stem: str, report: Report) -> int:
@@ -172,40 +197,34 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     """
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
-    directory = _open(study, stem)
-    finished = _read(study, directory)
+    directory = run_directory(study.config.out, stem, study.config.resume)
+    works = study.works(directory, here)
+    _open(study, directory, works)
+    finished = _read(works)
     _tell_versions(finished.values(), here)
     for warning in dict.fromkeys(goal.problem.stride_warning() for goal in study.goals.values()):
         if warning:
             print(f"warning: {warning}", file=sys.stderr)
-    config = study.config
-    samples, kept, threads = config.samples, study.traced, config.threads
-    works = [
-        Work(cell, study.goal(cell), samples, directory, here, traced=kept, threads=threads)
-        for cell in study.cells()
-        if cell not in finished
-    ]
-    status = run_cells(works, len(finished), config.jobs, _AGAIN)
+    rest = [work for work in works if work.cell not in finished]
+    status = run_cells(rest, len(finished), study.config.jobs)
     try:
-        if finished := _read(study, directory):
-            report(study, directory, finished, status == cli.INTERRUPTED)
+        if finished := _read(works):
+            report(study, directory, study.contests(finished), status == cli.INTERRUPTED)
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status == cli.INTERRUPTED:
         with cli.undisturbed():
-            flags.tell_interrupted("finished", config, module, directory)
+            flags.tell_interrupted("finished", study.config, module, directory)
     return status
 
 
-def _open(study: Study, stem: str) -> Path:
-    """Make the directory of a study, or check that the one to resume is of the same settings."""
-    config = study.config
-    directory = run_directory(config.out, config.resume, stem)
+def _open(study: Study, directory: Path, works: Sequence[Work]) -> None:
+    """Write what a directory is for, or check that the one to resume is for the same."""
     path = directory / CONFIG
     with claimed(path):
         if path.exists():
             check_same(path, read_record(path, ANEW), study.settings())
-            _check_none_is_lost(study, directory)
+            _check_none_is_lost(directory, {work.path for work in works}, study.single)
             for place, goal in study.goals.items():
                 check_goal(directory, *place, goal)
         elif is_empty(directory):
@@ -219,17 +238,15 @@ def _open(study: Study, stem: str) -> Path:
         for place, goal in study.goals.items():
             write_goal(directory, *place, goal)
     remove_abandoned(directory)
-    return directory
 
 
-def _check_none_is_lost(study: Study, directory: Path) -> None:
+def _check_none_is_lost(directory: Path, asked: Set[Path], single: bool) -> None:
     """Check that no finished search is left out: a study may grow, not shrink."""
-    asked = {cell.path(directory) for cell in study.cells()}
     problems = {path.parents[1] for path in asked}
     lost = [
         path
         for path in directory.glob("cells/*/*/*/*.json")
-        if path not in asked and (study.complete or path.parents[1] in problems)
+        if path not in asked and (not single or path.parents[1] in problems)
     ]
     if lost:
         raise RecordError(
@@ -238,39 +255,19 @@ def _check_none_is_lost(study: Study, directory: Path) -> None:
         )
 
 
-def _read(study: Study, directory: Path) -> dict[Cell, Finished]:
-    """Return the finished cells among those asked for."""
-    samples = study.config.samples
-    return {
-        cell: found
-        for cell in study.cells()
-        if (found := read_cell(directory, cell, study.goal(cell), samples, _AGAIN))
-    }
+def _read(works: Iterable[Work]) -> dict[Cell, Finished]:
+    """Return the finished ones."""
+    return {work.cell: found for work in works if (found := read_cell(work))}
 
 
 def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:
     """Say how many searches other versions made, as their results may differ."""
-    names = [name for name in here if name != "processor"]
+    now = {name: version for name, version in here.items() if name != "processor"}
     made = Counter(
-        ", ".join(
-            f"{name} {each.versions.get(name)}"
-            for name in names
-            if each.versions.get(name) != here[name]
-        )
+        ", ".join(f"{name} {old}" for name in now if (old := each.versions.get(name)) != now[name])
         for each in finished
     )
     for other, count in made.items():
         if other:
-            now = here["commit"]
-            print(f"note: {count} of the searches: {other}; now: commit {now}", file=sys.stderr)
-
-
-def _find_layers(names: Sequence[str]) -> dict[str, Layer]:
-    """Return layers by the names they are called; one called twice would count twice."""
-    layers = {name: find_layer(name) for name in names}
-    called: dict[tuple[object, ...], str] = {}
-    for name, layer in layers.items():
-        other = called.setdefault((layer.operator, layer.dimensions, layer.stride), name)
-        if other != name:
-            raise UsageError(f"--layers: {other} and {name} are the same problem: give one of them")
-    return layers
+            told = f"{count} of the searches: {other}; now: commit {now['commit']}"
+            print(f"note: {told}", file=sys.stderr)

@@ -13,16 +13,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from experiments import cli
 from experiments.files import distinct_name
-from experiments.plots import GREY, STYLES, save, tidy
+from experiments.plots import GREY, STYLES, in_picture, save, tidy
 from experiments.standings import Contest, profiles
 from experiments.stats import Floats, bootstrap_interval, iqm
 from experiments.study import Study
-from experiments.texts import in_picture
 
 # More lines than these hide each other.
 _FEW_SEARCHES = 20
+_SIZE = (8, 5)
 _GRID = 100
 _PROFILE_TO = 10.0
 _PROFILE_POINTS = 200
@@ -34,18 +33,16 @@ def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator
     for contest in contests:
         if any(contest.searches.values()):
             name = f"convergence-{distinct_name(contest.layer)}-{contest.objective}.png"
-            with cli.deferred():
-                draw_convergence(study, contest, directory / name)
+            draw_convergence(study, contest, directory / name)
             yield directory / name
     path = directory / "profile.png"
-    with cli.deferred():
-        _draw_profile(study, contests, path)
+    _draw_profile(study, contests, path)
     yield path
 
 
 def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
     """Draw the best so far of every mapper on a problem, to a PNG file and an SVG file."""
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = Figure(figsize=_SIZE, layout="constrained")
     axes = figure.subplots()
     samples, goal = study.config.samples, contest.goal
     grid = np.unique(np.geomspace(1, samples, _GRID).astype(int))
@@ -59,48 +56,44 @@ def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
         axes.axhline(
             goal.lower_bound, color=GREY, linestyle=broken, linewidth=1.2, label="lower bound"
         )
-    layer = goal.problem.layer
-    title = f"{contest.layer} on {goal.problem.hardware.name}: {contest.objective}"
-    _set_title(axes, title, f"{layer.operator} {layer.dimensions}, {_facts(study)}")
     axes.set(
         xscale="log",
         yscale="log",
         xlabel="evaluations",
         ylabel=f"best {contest.objective} so far ({goal.objective.unit})",
+        xlim=(1, max(2, samples)),
     )
-    axes.set_xlim(1, max(2, samples))
+    layer = goal.problem.layer
+    title = f"{contest.layer} on {goal.problem.hardware.name}: {contest.objective}"
+    _finish(axes, title, f"{layer.operator} {layer.dimensions}, {_facts(study)}")
     if not np.isfinite(contest.best_known):
         axes.text(0.5, 0.5, "no valid mapping", transform=axes.transAxes, ha="center")
         # Without a number there is no logarithmic scale.
         axes.set_yscale("linear" if goal.lower_bound is None else "log")
-    tidy(axes)
-    _add_legend(axes)
     save(figure, png)
 
 
 def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = Figure(figsize=_SIZE, layout="constrained")
     axes = figure.subplots()
     limits = np.geomspace(1, _PROFILE_TO, _PROFILE_POINTS)
     made = profiles(contests, study.config.samples, limits)
     for mapper, (colour, line) in zip(study.mappers, cycle(STYLES)):
         if mapper not in made:
             continue
-        share, interval = made[mapper]
+        share, low, high = made[mapper]
         style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
         axes.plot(limits, share, linewidth=2, label=in_picture(mapper), **style)
-        if not np.isnan(interval).any():
-            axes.fill_between(limits, *interval, step="post", color=colour, alpha=0.15, linewidth=0)
-    _set_title(axes, f"Performance profile over {len(contests)} problems", _facts(study))
+        if not np.isnan(low).any():
+            axes.fill_between(limits, low, high, step="post", color=colour, alpha=0.15, linewidth=0)
     axes.set(
         xscale="log",
         xlabel="multiple of the best known",
         ylabel="share of searches that end within it",
+        xlim=(1, _PROFILE_TO),
+        ylim=(0, 1),
     )
-    axes.set_xlim(1, _PROFILE_TO)
-    axes.set_ylim(0, 1)
-    tidy(axes)
-    _add_legend(axes)
+    _finish(axes, f"Performance profile over {len(contests)} problems", _facts(study))
     save(figure, png)
 
 
@@ -127,8 +120,8 @@ def _draw_curves(
         axes.fill_between(grid[found], low, high, step="post", **shade)
 
 
-def _set_title(axes: Axes, title: str, facts: str) -> None:
-    """Put a title above axes, and a line of facts between them."""
+def _finish(axes: Axes, title: str, facts: str) -> None:
+    """Add the title, a line of facts below it, and the legend beside the axes."""
     axes.set_title(in_picture(title), loc="left", fontweight="bold", pad=22)
     axes.annotate(
         in_picture(facts),
@@ -139,22 +132,13 @@ def _set_title(axes: Axes, title: str, facts: str) -> None:
         color=GREY,
         fontsize=9,
     )
-
-
-def _add_legend(axes: Axes) -> None:
-    """Put the legend beside the axes, where it hides nothing however many mappers there are."""
+    tidy(axes)
     if axes.lines:
         handles, names = axes.get_legend_handles_labels()
         # Settings make names long, which would leave the axes no room.
         labels = ["\n".join(wrap(name, _LABEL_WIDTH)) for name in names]
-        axes.legend(
-            handles,
-            labels,
-            frameon=False,
-            loc="upper left",
-            bbox_to_anchor=(1, 1),
-            labelcolor=GREY,
-        )
+        beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+        axes.legend(handles, labels, frameon=False, labelcolor=GREY, **beside)
 
 
 def _finite(values: Floats) -> Floats:

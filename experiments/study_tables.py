@@ -1,12 +1,17 @@
-"""Tables of a study, for people: one a problem, one over all problems, the ledger."""
+"""Tables of a study: one a problem, one over all problems, the ledger, the times.
+
+Those for people are sheets; those for programs are CSV files, where no number is an empty cell.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
-from experiments.sheets import Sheet, bracketed, significant
+from experiments.files import write_csv
+from experiments.sheets import Sheet, significant
 from experiments.standings import (
     WITHIN,
     Checkpoints,
@@ -19,6 +24,7 @@ from experiments.standings import (
 )
 from experiments.stats import Floats
 from experiments.study import Study
+from maestro_env.errors import printable
 
 _MISSING = "-"
 _ARRIVED = f"samples to within {WITHIN - 1:.0%}"
@@ -31,6 +37,11 @@ LEGEND = (
     "another mapper, mean over the other mappers."
 )
 """What the columns of a problem's table mean."""
+
+_LEDGER = ("searches", "calls", "samples", "unique", "invalid", "warm-up")
+_PLACE = ("layer", "objective", "mapper")
+_FIGURES = ("best", "low", "high", "to_best_mapper", "times_lower_bound", "p_improvement")
+_ARRIVAL = ("median_samples_to_5_percent", "arrived")
 
 
 def sheets(study: Study, contests: Sequence[Contest]) -> Iterator[Sheet]:
@@ -95,7 +106,7 @@ def _headers(at: Checkpoints) -> list[str]:
 
 def _scale(standing: Mapping[str, Standing]) -> tuple[float, str]:
     """Return the power of 1,000 that figures are shown in, and how it is written."""
-    least = min((each.best[-1] for each in standing.values()), default=np.inf)
+    least = min((each.best.figure[-1] for each in standing.values()), default=np.inf)
     if not np.isfinite(least) or least < 1e3:
         return 1.0, ""
     power = int(np.log10(least)) // 3 * 3
@@ -103,11 +114,11 @@ def _scale(standing: Mapping[str, Standing]) -> tuple[float, str]:
 
 
 def _problem_row(standing: Standing, scale: float, samples: int) -> list[str]:
-    columns = zip(standing.valid, standing.best, *standing.interval, strict=True)
+    columns = zip(standing.valid, *(each / scale for each in standing.best), strict=True)
     bests = [
         f"valid in {valid} of {standing.seeds}"
         if valid and not np.isfinite(best)
-        else _figure(best / scale, low / scale, high / scale)
+        else _figure(best, low, high)
         for valid, best, low, high in columns
     ]
     return [
@@ -121,8 +132,10 @@ def _problem_row(standing: Standing, scale: float, samples: int) -> list[str]:
 
 def _figure(figure: float, low: float, high: float) -> str:
     """Return a figure and its interval, if there are any."""
-    interval = None if np.isnan(low) or not np.isfinite(figure) else (low, high)
-    return bracketed(significant(figure), interval)
+    shown = significant(figure)
+    if np.isnan(low) or not np.isfinite(figure):
+        return shown
+    return f"{shown} [{significant(low)}, {significant(high)}]"
 
 
 def _chance(figure: float, low: float = np.nan, high: float = np.nan) -> str:
@@ -147,9 +160,10 @@ def _overall(study: Study, contests: Sequence[Contest], at: Checkpoints) -> Shee
     rows = []
     for mapper in study.mappers:
         row = [_MISSING] * len(headers)
-        if entry := found.get(mapper):
-            row = [_figure(*each) for each in zip(entry.ratio, *entry.ratio_interval, strict=True)]
-            row.append(_chance(entry.improvement, *entry.improvement_interval))
+        if mapper in found:
+            ratio, improvement = found[mapper]
+            row = [_figure(*each) for each in zip(*ratio, strict=True)]
+            row.append(_chance(*map(float, improvement)))
         rows.append([mapper, *row])
     note = (
         "Best so far in multiples of the best known: interquartile mean over seeds, geometric mean "
@@ -177,26 +191,66 @@ def _duels(study: Study, contests: Sequence[Contest]) -> Sheet:
 def ledger_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
     """Return the table of what was spent."""
     rows = [
-        [mapper, *(f"{figure:,}" for figure in ledger(contests, mapper).values())]
+        [mapper, *(f"{figure:,}" for figure in _ledger(contests, mapper))]
         for mapper in study.mappers
     ]
     note = (
         "Calls of the cost model: samples of the budget, and warm-up samples beside it. Unique: "
         "different mappings among the samples of a search. Sums over all searches."
     )
-    return Sheet("Ledger", ("mapper",), LEDGER, rows, note)
+    return Sheet("Ledger", ("mapper",), _LEDGER, rows, note)
 
 
-LEDGER = ("searches", "calls", "samples", "unique", "invalid", "warm-up")
-"""Columns of the ledger."""
-
-
-def ledger(contests: Sequence[Contest], mapper: str) -> dict[str, int]:
+def _ledger(contests: Sequence[Contest], mapper: str) -> list[int]:
     """Return a mapper's entry of the ledger, sums over all its searches."""
     found = [search for contest in contests for search in contest.searches[mapper]]
     samples = sum(search.evaluations for search in found)
     warm_up = sum(search.warm_up for search in found)
     unique = sum(search.unique for search in found)
     invalid = sum(search.invalid for search in found)
-    figures = (len(found), samples + warm_up, samples, unique, invalid, warm_up)
-    return dict(zip(LEDGER, figures, strict=True))
+    return [len(found), samples + warm_up, samples, unique, invalid, warm_up]
+
+
+def write_table(path: Path, study: Study, contests: Sequence[Contest]) -> None:
+    """Write one row per layer, objective, mapper and checkpoint."""
+    at = checkpoints(study.config.samples)
+    rows = (
+        (printable(contest.layer), contest.objective, printable(mapper), *row)
+        for contest in contests
+        for mapper, standing in standings(contest, at).items()
+        for row in _rows(standing, at)
+    )
+    write_csv(path, (*_PLACE, "samples", "seeds", "valid", *_FIGURES, *_ARRIVAL), rows)
+
+
+def write_ledger(path: Path, study: Study, contests: Sequence[Contest]) -> None:
+    """Write one row per mapper."""
+    rows = ((printable(mapper), *_ledger(contests, mapper)) for mapper in study.mappers)
+    write_csv(path, ("mapper", *_LEDGER), rows)
+
+
+def write_seconds(path: Path, contests: Sequence[Contest]) -> None:
+    """Write one row per search: what no two runs share."""
+    rows = (
+        (
+            *(printable(contest.layer), contest.objective, printable(mapper), each.cell.seed),
+            *(each.seconds, each.model_seconds, each.versions.get("commit")),
+        )
+        for contest in contests
+        for mapper, found in contest.searches.items()
+        for each in found
+    )
+    write_csv(path, (*_PLACE, "seed", "seconds", "model_seconds", "commit"), rows)
+
+
+def _rows(standing: Standing, at: Checkpoints) -> Iterator[list[object]]:
+    ratios = (standing.to_best_mapper, standing.times_bound, standing.improvement)
+    arrived = np.count_nonzero(np.isfinite(standing.samples_to))
+    median = _cell(float(np.median(standing.samples_to)))
+    figures = np.stack([*standing.best, *ratios], axis=1).tolist()
+    for samples, valid, row in zip(at, standing.valid, figures, strict=True):
+        yield [samples, standing.seeds, valid, *map(_cell, row), median, arrived]
+
+
+def _cell(figure: float) -> object:
+    return figure if np.isfinite(figure) else ""

@@ -11,9 +11,10 @@ import io
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from experiments.files import cannot_read, replacing
-from experiments.stats import best_so_far
-from experiments.texts import printable
+from maestro_env.errors import printable
 from maestro_env.evaluator import Evaluator
 from maestro_env.problem import STATUSES
 
@@ -23,7 +24,7 @@ _HEADER = ("mapper", "seed", "evaluation", "objective", "best", "status")
 def write_trace(path: Path, mapper: str, seed: int, evaluator: Evaluator) -> None:
     """Write the samples that an evaluator has seen, replacing any other."""
     values, status = evaluator.trace
-    columns = (values, best_so_far(values), status)
+    columns = (values, np.minimum.accumulate(values), status)
     samples = zip(*(column.tolist() for column in columns), strict=True)
     rows = (
         (printable(mapper), seed, index, value, best, STATUSES[code])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.goals import Goal
-from experiments.recorder import Recorder
+from experiments.searches import Recorder
 from experiments.stats import Floats
 
 _WINDOWS = 100
@@ -72,18 +72,16 @@ def window_means(values: Floats, ends: NDArray[np.int64]) -> Floats:
 
 def to_entry(windows: Windows, goal: Goal) -> dict[str, Any]:
     """Return windows as a cell's file holds them: a line of numbers each, choices per mille."""
-    names = [parameter.name for parameter in goal.problem.space.parameters]
 
     def lines(columns: Floats) -> dict[str, str]:
-        whole = np.rint(columns * _PER_MILLE).astype(int)
+        whole = np.rint(columns * _PER_MILLE).astype(int).T.tolist()
         return {
-            name: " ".join(map(str, column))
-            for name, column in zip(names, whole.T.tolist(), strict=True)
+            parameter.name: " ".join(map(str, column))
+            for parameter, column in zip(goal.problem.space.parameters, whole, strict=True)
         }
 
-    returns = " ".join(f"{each:.{_DIGITS}g}" for each in windows.returns.tolist())
     return {
-        "returns": returns,
+        "returns": " ".join(f"{each:.{_DIGITS}g}" for each in windows.returns.tolist()),
         "choices": lines(windows.choices),
         "spreads": lines(windows.spreads),
     }
@@ -96,19 +94,18 @@ def from_entry(entry: dict[str, Any], goal: Goal, samples: int) -> Windows:
         LookupError, TypeError, ValueError: it holds something else.
     """
     ends = window_ends(samples)
-    names = [parameter.name for parameter in goal.problem.space.parameters]
 
-    def columns(section: str) -> Floats:
-        return np.stack([_numbers(entry[section][name], ends) for name in names], 1) / _PER_MILLE
+    def numbers(line: object) -> Floats:
+        if not isinstance(line, str):
+            raise TypeError("windows are no lines of numbers")
+        found = np.array(line.split(), dtype=np.float64)
+        if found.shape != ends.shape or not np.isfinite(found).all():
+            raise ValueError(f"windows: {len(found)} numbers, allowed: {len(ends)} finite ones")
+        return found
 
-    returns = _numbers(entry["returns"], ends)
-    return Windows(ends, returns, columns("choices"), columns("spreads"))
+    def columns(lines: dict[str, object]) -> Floats:
+        parameters = goal.problem.space.parameters
+        return np.stack([numbers(lines[each.name]) for each in parameters], axis=1) / _PER_MILLE
 
-
-def _numbers(text: object, ends: NDArray[np.int64]) -> Floats:
-    if not isinstance(text, str):
-        raise TypeError("windows are no lines of numbers")
-    numbers = np.array([float(each) for each in text.split()])
-    if numbers.shape != ends.shape or not np.isfinite(numbers).all():
-        raise ValueError(f"windows: {len(numbers)} numbers, allowed: {len(ends)} finite ones")
-    return numbers
+    returns, choices, spreads = (entry[name] for name in ("returns", "choices", "spreads"))
+    return Windows(ends, numbers(returns), columns(choices), columns(spreads))

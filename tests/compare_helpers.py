@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from experiments.compare.__main__ import main
+from commands import compare as main
 
 LAYER = "gemm:M=64,N=64,K=64"
 LAYERS = f"mobilenetv2_l2,{LAYER}"

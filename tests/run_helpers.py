@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from commands import run as main
+
 from experiments.files import write_record
-from experiments.run.__main__ import main
 
 LAYER = "gemm:M=64,N=64,K=64"
 FILES = {

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import audit as main
 from compare_helpers import compare
 from run_helpers import edit, load, run
 
-from experiments.audit.__main__ import main
 from mappers import MAPPERS
 
 ROOFLINE = 6272

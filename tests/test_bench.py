@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from map_space_helpers import CONV, PES, column
+from commands import bench as main
+from map_space_helpers import CONV, PES
 from run_helpers import load
 
 from experiments.bench import batches, environments, mappings, sections, speedups
-from experiments.bench.__main__ import main
 from experiments.bench.maestro_binary import MaestroBinary
 from maestro_env import _native
 from maestro_env.hardware import PRESETS

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import signal
@@ -11,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from commands import run as main
 from run_helpers import contents, interrupt_after_import, run
 
 from experiments import cli, flags
@@ -18,7 +18,6 @@ from experiments.bench.job import BenchConfig
 from experiments.cluster.job import ClusterConfig
 from experiments.compare.job import CompareConfig
 from experiments.exhaustive.config import ExhaustiveConfig
-from experiments.run.__main__ import main
 from experiments.run.job import RunConfig
 
 COMMANDS = sorted(path.parent.name for path in Path(cli.__file__).parent.glob("*/__main__.py"))
@@ -111,7 +110,7 @@ def test_help_names_every_flag_once(
     command: str, config: type, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        importlib.import_module(f"experiments.{command}.__main__").main(["--help"])
+        cli.main(f"experiments.{command}", ["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"usage: python -m experiments.{command} [options]\n")
@@ -158,12 +157,19 @@ def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_start_light(command: str) -> None:
     """Until a command answers Ctrl-C, it has imported nothing but the standard library."""
-    script = f"import experiments.{command}.__main__, sys; print(*sys.modules)"
+    script = f"""
+import sys
+from experiments import cli
+cli.start = lambda package: print(package, *sys.modules)
+import experiments.{command}.__main__
+"""
     ended = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    loaded = set(ended.stdout.split())
+    started, *modules = ended.stdout.split()
+    loaded = set(modules)
     package = f"experiments.{command}"
+    assert started == package
     ours = {"experiments", "experiments.cli", package, f"{package}.__main__"}
     assert {name for name in loaded if name.startswith("experiments")} == ours
     assert not {"argparse", "dataclasses", "maestro_env", "mappers", "numpy"} & loaded

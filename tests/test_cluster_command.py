@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from clustering_helpers import layer_samples, partition, sizes_samples
+from commands import cluster as main
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.image import imread
@@ -19,7 +20,6 @@ from planted import LATENCY, PARTITION, planted
 
 from clustering import AgentGroups, Clustering, cluster
 from experiments.cluster import job
-from experiments.cluster.__main__ import main
 from experiments.cluster.plots import cut, draw_clustering, row_order
 from experiments.goals import Goal
 from mappers.agents.grouping import read_groups

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import compare as main
 from compare_helpers import LAYER, LAYERS, cells, compare, rows, tables
 from odd_mappers import ODD, SITE
 from run_helpers import load, trace_rows
 from run_helpers import run as run_one
 
 import mappers
-from experiments.compare.__main__ import main
 from experiments.compare.job import CompareConfig, split_layers
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import compare as main
 from compare_helpers import LAYER, cells, compare, tables
 from run_helpers import interrupt_after_import
-
-from experiments.compare.__main__ import main
 
 FLAGS = ("--mappers=random,ga,ga_log", "--jobs=2")
 SAMPLES, SEEDS = 3000, 16

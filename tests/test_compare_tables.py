@@ -165,7 +165,7 @@ def test_of_a_comparison_interrupted_early(
     """No mapper has finished a search on every problem, and some have finished none."""
     searches = iter([run_cell, run_cell])
 
-    def run(work: Work) -> str | None:
+    def run(work: Work, *_: object) -> str | None:
         for search in searches:
             return search(work)
         raise KeyboardInterrupt

@@ -8,13 +8,13 @@ import shlex
 import subprocess
 import sys
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import experiments.flags
+from experiments import cli
 from maestro_env.cost import Cost
 from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace
@@ -145,8 +145,7 @@ def test_the_commands_have_these_flags(
         "run",
         lambda config, _, module, argv: run(config, lambda _: 0, module, argv),
     )
-    main = import_module(f"{module}.__main__").main
-    assert main(shlex.split(flags, comments=True)) == 0
+    assert cli.main(module, shlex.split(flags, comments=True)) == 0
 
 
 @pytest.mark.parametrize(("snippet", "output"), SNIPPETS)

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import exhaustive as main
 from exhaustive_helpers import Case
 from run_helpers import contents, edit, load
 
 from experiments import flags
 from experiments.exhaustive import job
-from experiments.exhaustive.__main__ import main
 from experiments.exhaustive.config import ExhaustiveConfig, Task, resolve
 from experiments.exhaustive.restriction import restrict
 from experiments.flags import UsageError

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import cluster as cluster_main
+from commands import compare as compare_main
+from commands import gamma_parity as parity_main
+from commands import run as run_main
 from planted import planted
 
-from experiments.cluster.__main__ import main as cluster_main
-from experiments.compare.__main__ import main as compare_main
-from experiments.gamma_parity.__main__ import main as parity_main
-from experiments.run.__main__ import main as run_main
 from experiments.study import read_all
 from mappers import make_mapper
 

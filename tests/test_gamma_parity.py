@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from commands import gamma_parity as main
 
 from experiments.gamma_parity import job
-from experiments.gamma_parity.__main__ import main
 
 
 @pytest.mark.parametrize(

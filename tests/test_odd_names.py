@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from commands import audit, cluster
 from compare_helpers import compare
 from run_helpers import run
 
-from experiments.audit.__main__ import main as audit
-from experiments.cluster.__main__ import main as cluster
+from experiments.plots import in_picture
 from experiments.progress import Bar
-from experiments.texts import in_picture, printable, shown
+from experiments.sheets import shown
+from maestro_env.errors import printable
 
 # What breaks the mathematics of a picture, colours a terminal, is markup, an emoji, or too long.
 NAMES = {

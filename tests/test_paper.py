@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from commands import paper as main
 from matplotlib.figure import Figure
 from odd_mappers import ODD
 
 import mappers
 from experiments.cells import Work, run_cell
-from experiments.paper.__main__ import main
 from experiments.paper.config import ITEMS
 from experiments.paper.ledger import Run, in_turn, run_rest
 
@@ -186,7 +186,7 @@ def test_ctrl_c_writes_what_is_finished_and_says_how_to_continue(
 ) -> None:
     done: list[int] = []
 
-    def run(work: Work) -> str | None:
+    def run(work: Work, *_: object) -> str | None:
         if len(done) == 10:
             raise KeyboardInterrupt
         done.append(work.cell.seed)

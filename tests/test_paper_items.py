@@ -17,7 +17,7 @@ from paper_helpers import LONG, MARL, PPO, SHORT, made_up, places_in
 
 from clustering import Samples, cluster
 from experiments.cells import Finished
-from experiments.csv_files import write_csv
+from experiments.files import write_csv
 from experiments.paper import plots
 from experiments.paper.decomposition import PLAIN, Decomposition, mainly, samples_to_default
 from experiments.paper.fig4 import clustering_of, heights, low_share, pairs_of, rank

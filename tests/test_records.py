@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import audit
 from compare_helpers import LAYER, cell, compare, tables
 from run_helpers import contents, edit, load, run, trace_rows
 
-from experiments.audit.__main__ import main as audit
 from experiments.files import replacing
 
 pytestmark = pytest.mark.usefixtures("_undrawn")

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from commands import run as main
 from odd_mappers import ODD
 from run_helpers import FILES, LAYER, SAMPLES, load, run, trace_rows
 
 import mappers
-from experiments.run.__main__ import main
 from experiments.stats import iqm
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import find_hardware

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.goals import Goal, ProblemConfig, make_goal
-from experiments.recorder import Recorder
+from experiments.searches import Recorder
 from experiments.windows import from_entry, to_entry, window_ends, window_means, windows_of
 from maestro_env import MaestroEnv
 from maestro_env.hardware import PRESETS

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from experiments.cells import Finished
 from experiments.flags import argument
 from experiments.goals import Goal
@@ -41,10 +39,11 @@ class Auditor:
         # mappings.
         space = MapSpace(layer, hardware)
         self._goal = goal
-        self._models = Problem(space, "maestro", guard=False), Problem(space, "exact")
+        unguarded = Problem(space, "maestro", guard=False)
+        self._models = {"maestro": unguarded, "exact": Problem(space, "exact")}
         self._guarded = Problem(space, "maestro")
         self._roofline = latency_bound(layer, hardware)
-        self.warning = self._models[0].stride_warning()
+        self.warning = unguarded.stride_warning()
 
     def sheet(self, searches: Sequence[Finished]) -> Sheet:
         """Return the table of the best mappings of searches."""
@@ -52,13 +51,12 @@ class Auditor:
         layer = problem.layer
         figures = dict.fromkeys((objective.name, "latency"))
         headers = [f"{figure}\n{each}" for figure in figures for each in _COMPARED]
-        headers += [f"{model} /\nroofline" for model in ("maestro", "exact")]
+        headers += [f"{model} /\nroofline" for model in self._models]
         rows = []
         for search in searches:
             columns = ["no valid mapping"]
             if search.best_point is not None:
-                point = np.array(search.best_point, dtype=np.int32)
-                columns = list(self._figures(problem.space.decode(point)))
+                columns = list(self._figures(problem.space.decode(search.best_point)))
             rows.append((search.cell.mapper, search.cell.seed, *columns))
         title = (
             f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name}, searched "
@@ -69,15 +67,15 @@ class Auditor:
 
     def _figures(self, mapping: Mapping) -> Iterator[str]:
         """Yield the columns of a mapping: the verdict, and figures of both models."""
-        maestro, exact = (problem.evaluate_mapping(mapping) for problem in self._models)
-        guard = self._guarded.evaluate_mapping(mapping)[1]
-        scores = {"maestro": maestro, "exact": exact}
+        scores = {name: model.evaluate_mapping(mapping) for name, model in self._models.items()}
         odd = [f"{model}: {status}" for model, (_, status) in scores.items() if status != _OK]
-        cycles = [cost.latency_cycles if cost else math.nan for cost, _ in scores.values()]
+        costs = [cost for cost, _ in scores.values()]
+        cycles = [cost.latency_cycles if cost else math.nan for cost in costs]
+        _, guard = self._guarded.evaluate_mapping(mapping)
         yield "; ".join([self._claim(cycles[0], guard), *odd])
         if self._goal.objective.name != "latency":
             value = self._goal.objective.of
-            values = (value(cost.figures()) if cost else math.nan for cost, _ in scores.values())
+            values = (value(cost.figures()) if cost else math.nan for cost in costs)
             yield from _compared("{:.4g}", *values)
         yield from _compared("{:,.0f}", *cycles)
         for each in cycles:

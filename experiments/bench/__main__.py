@@ -2,7 +2,4 @@
 
 from experiments import cli
 
-main = cli.command("experiments.bench")
-
-if __name__ == "__main__":
-    cli.end(main())
+cli.start("experiments.bench")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments.bench.sections import Row, Section, interleaved
-from experiments.recorder import Recorder
+from experiments.searches import Recorder
 from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.models import MODELS

@@ -15,7 +15,7 @@ from clustering.stability import stability
 from experiments import cli
 from experiments.cluster.plots import draw_clustering
 from experiments.datasets import collect, default_cache
-from experiments.files import RecordError, make_directory, safe_name, write_text
+from experiments.files import RecordError, run_directory, safe_name, write_text
 from experiments.flags import UsageError, option
 from experiments.goals import Goal, ProblemConfig, make_goal, require_fit
 from experiments.progress import Bar
@@ -145,7 +145,7 @@ def _path(config: ClusterConfig, goal: Goal) -> Path:
     if config.out is not None:
         return Path(config.out)
     stem = f"{safe_name(goal.problem.layer.name)}-{goal.objective.name}-groups"
-    return make_directory(None, stem) / "groups.json"
+    return run_directory(None, stem) / "groups.json"
 
 
 def _facts(config: ClusterConfig, found: Clustering) -> Iterator[str]:

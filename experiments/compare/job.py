@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.cells import Cell, Finished
-from experiments.compare.csv_tables import write_ledger, write_seconds, write_table
 from experiments.files import write_text
 from experiments.flags import option
 from experiments.goals import MAPPERS_HELP, unique
+from experiments.standings import Contest
 from experiments.study import Study, StudyConfig, conduct, make_study
 from experiments.study_plots import draw
-from experiments.study_tables import LEGEND, markdown, seconds_sheet, sheets
+from experiments.study_tables import (
+    LEGEND,
+    markdown,
+    seconds_sheet,
+    sheets,
+    write_ledger,
+    write_seconds,
+    write_table,
+)
 from maestro_env.objectives import OBJECTIVES
 
 
@@ -62,10 +69,7 @@ def split_layers(text: str) -> tuple[str, ...]:
     return unique(names)
 
 
-def _report(
-    study: Study, directory: Path, finished: Mapping[Cell, Finished], interrupted: bool
-) -> None:
-    contests = study.contests(finished)
+def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool) -> None:
     tables = list(sheets(study, contests))
     write_text(directory / "table.md", markdown(study, tables))
     write_table(directory / "table.csv", study, contests)

@@ -10,12 +10,10 @@ from pathlib import Path
 from experiments import files
 from experiments.claims import Claim, remove_abandoned
 from experiments.exhaustive.config import Task
-from experiments.files import RecordError
+from experiments.files import RecordError, check_same
 from experiments.flags import to_flags
-from experiments.goal_files import ANEW
+from experiments.goals import ANEW, write_mapping
 from experiments.machine import processor, versions
-from experiments.mapping_files import write_mapping
-from experiments.readback import check_best, check_same
 
 _ADDED = ("units", "ruled_out", "evaluated", "mappings", "valid", "seconds")
 
@@ -62,7 +60,7 @@ class OptimumWriter:
         self._machine = {**versions(), "processor": processor()}
         config = task.config
         stem = f"{files.safe_name(task.goal.problem.layer.name)}-{config.objective}-optimum"
-        self.directory = files.run_directory(config.out, config.resume, stem)
+        self.directory = files.run_directory(config.out, stem, config.resume)
         remove_abandoned(self.directory)
         self._path = self.directory / "optimum.json"
         self._claim = Claim(self._path)
@@ -104,7 +102,7 @@ def _read(task: Task, path: Path) -> Found:
     check_same(path, begun, task.describe())
     try:
         found = Found(**begun["found"])
-        check_best(task.goal, found.best_point, found.best)
+        task.goal.check_best(found.best_point, found.best)
     except (LookupError, TypeError, ValueError) as error:
         raise RecordError(f"{path} is no enumeration: {error}; {ANEW}") from None
     return found if found.best_point else Found(**begun["found"] | {"best": math.inf})

@@ -7,19 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.flags import option
-from experiments.goals import require_fit
+from experiments.goals import Goal, ProblemConfig, make_goal, require_fit
 from experiments.progress import Bar, best_note
 from experiments.searches import run_search
 from experiments.sheets import Sheet
-from experiments.stats import Floats, best_so_far
+from experiments.stats import Floats
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import find_hardware
-from maestro_env.map_space import MapSpace
-from maestro_env.objectives import find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 
-HARDWARE, MODEL, ENERGY = "unlimited", "maestro", "csv"
+_PROBLEM = ProblemConfig(hardware="unlimited", model="maestro", guard=False, energy="csv")
 _SMALL = "conv:K=16,C=32,Y=112,X=112,R=1,S=1"
 _LARGE = "conv:K=64,C=64,Y=224,X=224,R=3,S=3"
 
@@ -49,11 +46,17 @@ class ParityConfig:
 
 def execute(config: ParityConfig) -> int:
     """Search, print, and return the exit status."""
-    require_fit([config.mapper], (_space(layer) for layer, _ in ORIGINAL))
+    hardware = find_hardware(_PROBLEM.hardware)
+    goals = {
+        (layer, objective): make_goal(_PROBLEM, find_layer(layer), hardware, objective)
+        for layer, objective in ORIGINAL
+    }
+    require_fit([config.mapper], (goal.problem.space for goal in goals.values()))
     rows: list[tuple[str, ...]] = []
     status = 0
     for (layer, objective), found in ORIGINAL.items():
-        bests = _search(layer, objective, max(found), config)
+        with Bar(f"{layer} {objective}", max(found) * config.seeds) as bar:
+            bests = _search(goals[layer, objective], max(found), config, bar)
         for samples, theirs in found.items():
             ours = bests[:, samples - 1]
             verdicts = holds(ours, np.array(theirs))
@@ -64,7 +67,8 @@ def execute(config: ParityConfig) -> int:
             status |= not all(verdicts)
     title = (
         f"{config.mapper}, seeds {config.seed} to {config.seed + config.seeds - 1}, against three "
-        f"seeds of GAMMA's program: hardware {HARDWARE}, {MODEL} without guard, energy {ENERGY}"
+        f"seeds of GAMMA's program: hardware {_PROBLEM.hardware}, {_PROBLEM.model} without guard, "
+        f"energy {_PROBLEM.energy}"
     )
     columns = ("our median", "against\ntheir worst", "our best", "against\ntheir median")
     headers = ("samples", "GAMMA", "", "", *columns)
@@ -78,25 +82,18 @@ def holds(ours: Floats, theirs: Floats) -> tuple[bool, bool]:
     return median, bool(ours.min() <= np.median(theirs))
 
 
-def _search(layer: str, objective: str, samples: int, config: ParityConfig) -> Floats:
+def _search(goal: Goal, samples: int, config: ParityConfig, bar: Bar) -> Floats:
     """Return the best so far after every sample of each seed's search, float64[seeds, samples]."""
-    problem = Problem(_space(layer), MODEL, guard=False)
     curves: list[Floats] = []
-    with Bar(f"{layer} {objective}", samples * config.seeds) as bar:
 
-        def follow(evaluator: Evaluator) -> None:
-            bar.show(len(curves) * samples + evaluator.used, best_note(evaluator))
+    def follow(evaluator: Evaluator) -> None:
+        bar.show(len(curves) * samples + evaluator.used, best_note(evaluator))
 
-        for seed in range(config.seed, config.seed + config.seeds):
-            minimised = find_objective(objective, ENERGY)
-            evaluator = Evaluator(problem, minimised, samples, on_batch=follow)
-            run_search(evaluator, config.mapper, seed)
-            curves.append(best_so_far(evaluator.trace[0]))
+    for seed in range(config.seed, config.seed + config.seeds):
+        evaluator = Evaluator(goal.problem, goal.objective, samples, on_batch=follow)
+        run_search(evaluator, config.mapper, seed)
+        curves.append(np.minimum.accumulate(evaluator.trace[0]))
     return np.stack(curves)
-
-
-def _space(layer: str) -> MapSpace:
-    return MapSpace(find_layer(layer), find_hardware(HARDWARE))
 
 
 def _figure(value: float) -> str:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from experiments.csv_files import write_csv
+from experiments.files import write_csv
 from experiments.paper.ledger import Finished, Run
 from experiments.paper.rows import read_rows
 

@@ -18,10 +18,8 @@ from experiments.cells import Cell, Versions, Work, read_cell
 from experiments.cells import Finished as Finished
 from experiments.claims import claimed, remove_abandoned
 from experiments.datasets import collect
-from experiments.files import distinct_name, read_json, write_json
-from experiments.goal_files import check_goal, write_goal
-from experiments.goals import Goal, ProblemConfig, make_goal
-from experiments.readback import check_same
+from experiments.files import check_same, distinct_name, read_json, write_json
+from experiments.goals import Goal, ProblemConfig, check_goal, make_goal, write_goal
 from experiments.standings import Contest
 from experiments.stats import Floats
 from maestro_env.hardware import find_hardware
@@ -99,10 +97,7 @@ def read(out: Path, runs: Iterable[Run]) -> dict[Run, Finished]:
     Raises:
         RecordError: a file is damaged.
     """
-    found = {
-        run: read_cell(out / run.setting, run.cell, goal(run), run.samples, _AGAIN) for run in runs
-    }
-    return {run: finished for run, finished in found.items() if finished is not None}
+    return {run: found for run in runs if (found := read_cell(_work(out, run)))}
 
 
 def run_rest(
@@ -113,20 +108,14 @@ def run_rest(
     Raises:
         RecordError: a file cannot be written.
     """
-    works = [
-        Work(
-            run.cell,
-            goal(run),
-            run.samples,
-            out / run.setting,
-            versions,
-            made=run.mapper.replace(_GROUPS, f"{_GROUPS}{out}/"),
-            watched=True,
-        )
-        for run in runs
-        if run not in finished
-    ]
-    return run_cells(works, len(finished), jobs, _AGAIN) if works else 0
+    works = [replace(_work(out, run), versions=versions) for run in runs if run not in finished]
+    return run_cells(works, len(finished), jobs) if works else 0
+
+
+def _work(out: Path, run: Run) -> Work:
+    made = run.mapper.replace(_GROUPS, f"{_GROUPS}{out}/")
+    place = out / run.setting
+    return Work(run.cell, goal(run), run.samples, place, _AGAIN, made=made, watched=True)
 
 
 def samples_of(run: Run, cache_directory: Path) -> Samples:

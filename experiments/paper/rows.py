@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.csv_files import read_csv
-from experiments.files import RecordError
+from experiments.files import RecordError, read_csv
 
 Row = Mapping[str, str]
 Rows = Sequence[Row]

@@ -2,7 +2,4 @@
 
 from experiments import cli
 
-main = cli.command("experiments.run")
-
-if __name__ == "__main__":
-    cli.end(main())
+cli.start("experiments.run")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments import cli
-from experiments.cells import Cell, Finished, trace_path
-from experiments.files import read_json, safe_name, write_json
+from experiments.cells import Finished, trace_path
+from experiments.files import check_same, read_json, safe_name, write_json
 from experiments.flags import option
-from experiments.goals import MAPPERS_HELP, Goal
-from experiments.mapping_files import write_mapping
-from experiments.readback import check_same
+from experiments.goals import MAPPERS_HELP, Goal, write_mapping
 from experiments.sheets import Sheet
 from experiments.standings import Contest
 from experiments.stats import iqm
@@ -58,7 +55,8 @@ def execute(config: RunConfig) -> int:
     if config.list_layers:
         _layers().print()
         return 0
-    study = resolve(config)
+    mappers = ("--mapper", config.mapper)
+    study = make_study(config, [config.layer.strip()], [config.objective], mappers, single=True)
     ((layer, objective), goal), *_ = study.goals.items()
     if config.resume and config.out and (path := Path(config.out) / _SUMMARY).exists():
         check_same(path, read_json(path), {"problem": {"layer": layer, "objective": objective}})
@@ -74,26 +72,16 @@ def _layers() -> Sheet:
     return Sheet("Layers", ("name", "operator", "dimensions"), ("MACs", "count"), rows)
 
 
-def resolve(config: RunConfig) -> Study:
-    """Look up everything a config names."""
-    mappers = ("--mapper", config.mapper)
-    study = make_study(config, [config.layer.strip()], [config.objective], mappers)
-    return replace(study, traced=True, complete=False)
-
-
-def _report(
-    study: Study, directory: Path, finished: Mapping[Cell, Finished], interrupted: bool
-) -> None:
-    (contest,) = study.contests(finished)
+def _report(study: Study, directory: Path, contests: Sequence[Contest], interrupted: bool) -> None:
+    (contest,) = contests
     searches = [search for found in contest.searches.values() for search in found]
     kept = [trace_path(each.cell.path(directory)) for each in searches if each.trace is not None]
     join_traces(directory / "trace.csv.gz", kept)
     _write_best(directory, contest.goal, searches)
     png = directory / "convergence.png"
-    with cli.deferred():
-        draw_convergence(study, contest, png)
+    draw_convergence(study, contest, png)
     write_json(directory / _SUMMARY, _summary(contest, interrupted))
-    rest = (ledger_sheet(study, [contest]), seconds_sheet(study, [contest]))
+    rest = (ledger_sheet(study, contests), seconds_sheet(study, contests))
     for sheet in (problem_sheet(study, contest), *rest):
         sheet.print()
         print()

@@ -1,0 +1,17 @@
+"""The commands, as tests call them: flags in, exit status out."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from experiments import cli
+
+audit = partial(cli.main, "experiments.audit")
+bench = partial(cli.main, "experiments.bench")
+cluster = partial(cli.main, "experiments.cluster")
+compare = partial(cli.main, "experiments.compare")
+exhaustive = partial(cli.main, "experiments.exhaustive")
+exploit = partial(cli.main, "experiments.exploit")
+gamma_parity = partial(cli.main, "experiments.gamma_parity")
+paper = partial(cli.main, "experiments.paper")
+run = partial(cli.main, "experiments.run")
