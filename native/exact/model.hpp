@@ -54,7 +54,6 @@ class ExactModel final : public Model {
   wide::Problem wide_problem_;
   bool fits_lanes_;
   Batch<wide::Problem> lanes_;
-  Findings findings_{};
   Report report_{};
   int problem_ = -1;
 };

@@ -14,6 +14,8 @@ struct BasicTileWords {
   Number input, filter, output;
 
   GYM_INLINE Number fetched() const { return input + filter; }
+  // Bytes that hold two.
+  GYM_INLINE Number buffer() const { return 2 * (fetched() + output); }
 };
 using TileWords = BasicTileWords<Count>;
 

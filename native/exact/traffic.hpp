@@ -20,6 +20,8 @@ struct BasicLevelWords {
   Number fetched_input, fetched_filter;
   Number unit_input, unit_filter;
   Number leaving;
+
+  GYM_INLINE Number fetched() const { return fetched_input + fetched_filter; }
 };
 using LevelWords = BasicLevelWords<Count>;
 

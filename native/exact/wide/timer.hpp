@@ -94,7 +94,7 @@ GYM_INLINE Wide cycles_of(const Problem& problem, Wide words) {
 // Cycles and ends of the profile, right where words come as fast as the fastest step: see
 // Timer::cost.
 GYM_INLINE WideFlag compute_all(const Problem& problem, const Movers& movers,
-                                BasicFindings<Wide>& findings) {
+                                BasicReport<Wide>& report) {
   const Wide one = number<Wide>(1);
   BasicTileWords<Wide> first = whole_words(problem);
   Wide cycles = number<Wide>(problem.window), fewest = cycles, steps = one, last = one;
@@ -108,12 +108,12 @@ GYM_INLINE WideFlag compute_all(const Problem& problem, const Movers& movers,
     first.output *= mover.words[0].output;
     last *= mover.words[1].output;
   }
-  findings.profile.array_tile = first;
-  findings.profile.first_in = first.fetched();
-  findings.profile.last_out = last;
+  report.profile.array_tile = first;
+  report.profile.first_in = first.fetched();
+  report.profile.last_out = last;
   const Wide passing = number<Wide>(2 * problem.hardware.noc_latency);
   const Wide fill = cycles_of(problem, first.fetched());
-  findings.onchip_cycles = fill + cycles + passing * steps + cycles_of(problem, last);
+  report.onchip_cycles = fill + cycles + passing * steps + cycles_of(problem, last);
   return most(fill, cycles_of(problem, first.output)) <= fewest + passing;
 }
 
