@@ -13,6 +13,13 @@
 
 namespace gym {
 
+// Where a row and a status of each point go, and what is wanted of them.
+struct Results {
+  Metrics* rows;
+  Status* statuses;
+  Detail detail = Detail::rows;
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -28,11 +35,9 @@ class Model {
 
   // The same for many points, a row and a status each; the two questions below are not about these.
   // A model whose results pass all checks but the capacities may make these first.
-  virtual void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                        Metrics* rows, Status* statuses, Detail) {
-    const std::size_t width = space.parameters.size();
-    for (std::int64_t i = 0; i < count; ++i, points += width) {
-      statuses[i] = evaluate(space, points, rows[i]);
+  virtual void evaluate(const Points& points, const Results& results) {
+    for (std::int64_t i = 0; i < points.count; ++i) {
+      results.statuses[i] = evaluate(points.space, points[i], results.rows[i]);
     }
   }
 

@@ -93,24 +93,23 @@ Status ExactModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   return status;
 }
 
-void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                          Metrics* rows, Status* statuses, Detail detail) {
-  if (!tiler_.reads(space)) {
-    return Model::evaluate(space, points, count, rows, statuses, detail);
-  }
+void ExactModel::evaluate(const Points& points, const Results& results) {
+  const MapSpace& space = points.space;
+  const Detail detail = results.detail;
+  if (!tiler_.reads(space)) return Model::evaluate(points, results);
   const auto count_at = [&](std::int64_t i, const MapSpace::Chosen& chosen) {
     tiler_.order(space, chosen, tiling_);
-    this->count(detail, rows[i]);
+    count(detail, results.rows[i]);
   };
   const auto general = [&](std::int64_t i) {
-    const auto chosen = space.read(points + i * std::ssize(space.parameters));
+    const auto chosen = space.read(points[i]);
     const Status status = size(space, chosen, detail);
     if (status == Status::ok) count_at(i, chosen);
     return status;
   };
   // A mapping alone takes about as long either way.
-  if (count == 1 || !fits_lanes_) {
-    for (std::int64_t i = 0; i < count; ++i) statuses[i] = general(i);
+  if (points.count == 1 || !fits_lanes_) {
+    for (std::int64_t i = 0; i < points.count; ++i) results.statuses[i] = general(i);
     return;
   }
   const bool all = timer_.always_served() && (detail == Detail::rows || always_fits_);
@@ -122,7 +121,7 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     count_at(i, chosen);
     return status;
   };
-  lanes_.evaluate(space, points, count, rows, statuses, detail, settle, general);
+  lanes_.evaluate(points, results, settle, general);
 }
 
 Status ExactModel::begin() {

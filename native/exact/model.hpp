@@ -20,8 +20,7 @@ class ExactModel final : public Model {
   ExactModel& operator=(const ExactModel&) = delete;
 
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
-  void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses, Detail detail) override;
+  void evaluate(const Points& points, const Results& results) override;
   using Model::evaluate;
 
   int problem() const override { return problem_; }

@@ -1,17 +1,14 @@
 // The exact model's report of one mapping as a dictionary.
 #pragma once
 
-#include <pybind11/pybind11.h>
-
 #include <string>
 #include <vector>
 
 #include "../exact/model.hpp"
 #include "names.hpp"
+#include "pybind.hpp"
 
 namespace gym::python {
-
-namespace py = pybind11;
 
 // Of the buffers between a level and the one below.
 inline py::dict cluster_counts(const exact::Report& report, int level) {
