@@ -37,9 +37,11 @@ double LoopNest::macs_estimate() const {
 }
 
 std::int64_t LoopNest::words(TensorId tensor) const {
-  const auto product = [this](const auto& loops) {
+  const auto product = [this](LoopSet loops) {
     std::int64_t words = 1;
-    for (const LoopId loop : loops) words = wrap_mul(words, extent[loop]);
+    for (int d = 0; d < kLoops; ++d) {
+      if (has(loops, static_cast<LoopId>(d))) words = wrap_mul(words, extent[d]);
+    }
     return words;
   };
   switch (tensor) {

@@ -326,7 +326,7 @@ std::optional<std::int64_t> Timer::undisturbed_time(const BoxKey& key) const {
     first[id] = cut.largest_array();
     all *= busiest(loop, id == spatial);
     shortest *= last_tile(cut, id == spatial);
-    drained *= has(set_of(kOutputLoops), id) ? cut.array[1] : 1;
+    drained *= has(kOutputLoops, id) ? cut.array[1] : 1;
   }
   const TileWords words = tile_words(nest_, first);
   const std::int64_t fill = network_.cycles(words.fetched());

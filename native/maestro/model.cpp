@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "csv.hpp"
-#include "energy.hpp"
 #include "figures.hpp"
 
 namespace gym::maestro {
