@@ -10,14 +10,6 @@ Partition::Tiles::Tiles(const Tiling& tiling, LoopId id) : levels(tiling.levels)
   }
 }
 
-bool Partition::Tiles::operator==(const Tiles& other) const {
-  bool same = levels == other.levels;
-  for (int j = 0; same && j < levels; ++j) {
-    same = size[j] == other.size[j] && units[j] == other.units[j];
-  }
-  return same;
-}
-
 bool Partition::Tiles::whole() const {
   bool cut = false;
   for (int j = 0; j < levels; ++j) cut = cut || size[j] != TiledLevel::kUncut;

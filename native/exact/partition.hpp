@@ -45,11 +45,11 @@ class Partition {
   // All that cuts of a loop depend on.
   struct Tiles {
     int levels = 0;
-    std::array<std::int64_t, kMaxLevels> size, units;
+    std::array<std::int64_t, kMaxLevels> size{}, units{};
 
     Tiles() = default;
     Tiles(const Tiling& tiling, LoopId id);
-    bool operator==(const Tiles& other) const;
+    bool operator==(const Tiles&) const = default;
     bool whole() const;
     std::size_t slot() const;
   };

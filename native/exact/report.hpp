@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 
-#include "../area.hpp"
 #include "../area_power.hpp"
 #include "../constants.hpp"
 #include "../hardware.hpp"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "../area.hpp"
+#include "../area_power.hpp"
 #include "../hardware.hpp"
 #include "pybind.hpp"
 
