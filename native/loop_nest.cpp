@@ -22,6 +22,36 @@ std::int64_t outputs(const Layer& layer, Dim axis, std::int64_t window, std::int
   return *input < window ? 0 : (*input - window) / stride + 1;
 }
 
+LoopId loop_of(Operator op, Dim dim) {
+  if (op == Operator::gemm) {
+    return dim == kM ? kLoopP : dim == kK ? kLoopC : dim == kN ? kLoopK : kLoops;
+  }
+  switch (dim) {
+    case kC:
+      return op == Operator::dsconv ? kLoopG : kLoopC;
+    case kG:
+      return op == Operator::ngconv ? kLoopG : kLoops;
+    case kK:
+      return kLoopK;
+    case kN:
+      return kLoopN;
+    case kR:
+      return kLoopR;
+    case kS:
+      return kLoopS;
+    case kX:
+    case kOutX:
+    case kQ:
+      return kLoopQ;
+    case kY:
+    case kOutY:
+    case kP:
+      return kLoopP;
+    default:
+      return kLoops;
+  }
+}
+
 }  // namespace
 
 std::int64_t LoopNest::macs() const {
@@ -54,36 +84,6 @@ std::int64_t LoopNest::words(TensorId tensor) const {
       return product(kFilterLoops);
     default:
       return product(kOutputLoops);
-  }
-}
-
-LoopId loop_of(Operator op, Dim dim) {
-  if (op == Operator::gemm) {
-    return dim == kM ? kLoopP : dim == kK ? kLoopC : dim == kN ? kLoopK : kLoops;
-  }
-  switch (dim) {
-    case kC:
-      return op == Operator::dsconv ? kLoopG : kLoopC;
-    case kG:
-      return op == Operator::ngconv ? kLoopG : kLoops;
-    case kK:
-      return kLoopK;
-    case kN:
-      return kLoopN;
-    case kR:
-      return kLoopR;
-    case kS:
-      return kLoopS;
-    case kX:
-    case kOutX:
-    case kQ:
-      return kLoopQ;
-    case kY:
-    case kOutY:
-    case kP:
-      return kLoopP;
-    default:
-      return kLoops;
   }
 }
 

@@ -43,9 +43,8 @@ struct LoopNest {
   double macs_estimate() const;
 };
 
-// The loop a layer's own dimension is; Y and X (their primed forms too) are P and Q.
-LoopId loop_of(Operator op, Dim dim);
-// The same by dimension, for callers that ask often.
+// The loop each of a layer's own dimensions is, kLoops if none; Y and X (their primed forms too)
+// are P and Q.
 std::array<LoopId, kMaxDims> loops_of(Operator op);
 
 // The loops of more than one index.

@@ -22,7 +22,11 @@ struct Results {
 
 class Model {
  public:
+  Model() = default;
   virtual ~Model() = default;
+  // The parts of one refer to each other.
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
 
   // Fills `metrics` if and only if it returns `ok`; what it has no figure for is NaN. Buffers are
   // kept between calls.

@@ -7,7 +7,7 @@ namespace gym::exact {
 Box::Box(const LoopNest& nest)
     : loops_(real_loops(nest)),
       axes_{SlidingAxis{kLoopP, kLoopR, nest.stride_y}, {kLoopQ, kLoopS, nest.stride_x}} {
-  static const Variant one{1, 1, whole(1), {}};
+  static const Variant one{{1, 1, whole(1)}, {}};
   loop_.fill(&one);
 }
 

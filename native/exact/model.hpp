@@ -15,10 +15,6 @@ class ExactModel final : public Model {
  public:
   ExactModel(const Layer& layer, const Hardware& hardware);
 
-  // The evaluator refers to its siblings.
-  ExactModel(const ExactModel&) = delete;
-  ExactModel& operator=(const ExactModel&) = delete;
-
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
   void evaluate(const Points& points, const Results& results) override;
   using Model::evaluate;

@@ -35,7 +35,7 @@ void Partition::LoopCuts::cut(std::int64_t extent, const Tiles& tiles) {
     Sums sums{};
     for (Variant& each : std::span(first(j), level[j].variants)) {
       each.cut = uncut ? whole(each.extent) : cut_loop(each.extent, tiles.size[j], tiles.units[j]);
-      sums.add(each.boxes, each.extent, each.cut);
+      sums.add(each);
       if (passes_on) pass_on(each, j + 1);
     }
     level[j].sums = sums;

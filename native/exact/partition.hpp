@@ -14,10 +14,7 @@
 
 namespace gym::exact {
 
-// Boxes of a level that have one extent in a loop.
-struct Variant {
-  std::int64_t extent, boxes;
-  Cut cut;
+struct Variant : BasicBoxes<Count> {
   // Which its chunks are among the variants of the next level: a whole tile, the last chunk.
   std::array<std::uint8_t, 2> chunk;
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../exact/model.hpp"
+#include "../guard.hpp"
 #include "names.hpp"
 #include "pybind.hpp"
 
@@ -105,11 +106,7 @@ inline py::tuple exact_report(const NamedLayer& layer,
   if (status == Status::ok) {
     const exact::Report& report = model.report();
     results = exact_results(report, hardware);
-    if (report.l1_total() > hardware.l1_bytes) {
-      status = Status::l1_overflow;
-    } else if (report.plan.size > hardware.l2_bytes) {
-      status = Status::l2_overflow;
-    }
+    status = check_capacities(real(report.l1_total()), real(report.plan.size), hardware);
   }
   return py::make_tuple(kStatusNames[static_cast<std::size_t>(status)], results);
 }

@@ -19,9 +19,7 @@ GYM_INLINE WideFlag pes_never_wait(const Problem& problem, const WidePartition& 
     largest[d] = most(whole.cut.largest_array(), last.cut.largest_array());
     fewest_macs *= least(whole.cut.tail, last.cut.tail);
   }
-  const BasicTileWords<Wide> words = tile_words(problem, largest);
-  const Wide bw = number<Wide>(problem.hardware.noc_bw);
-  return (words.fetched() <= bw) & (words.output <= bw) &
+  return tile_words(problem, largest).pass(number<Wide>(problem.hardware.noc_bw)) &
          (number<Wide>(problem.hardware.noc_latency) <= fewest_macs);
 }
 
@@ -60,8 +58,8 @@ class Movers {
     const Loop& loop = problem.loop[d];
     const BasicCut<Wide>& cut = top.variant[0].cut;
     const WideFlag moves = cut.moves();
-    const Wide whole = below.busiest(0);
-    const Wide tail = below.busiest(1);
+    const Wide whole = below.variant[0].busiest(below.spatial);
+    const Wide tail = below.variant[1].busiest(below.spatial);
     const WideFlag several = top.spatial & (cut.active[1] > 1);
     const Wide one = number<Wide>(1);
     Mover mover;
