@@ -22,7 +22,9 @@ Scorer::Scorer(const ScorerSpec& spec)
 Status Scorer::score(const Mapping& mapping, Metrics& metrics) {
   blank(metrics, Detail::rows);
   Status status = model_->evaluate(mapping, metrics);
-  if (status == Status::ok && guard_) status = guard_->check(mapping, metrics);
+  if (status == Status::ok && guard_) {
+    status = guard_->check(metrics, [&]() -> const Mapping& { return mapping; });
+  }
   return status == Status::ok ? check_limits(metrics) : status;
 }
 
@@ -34,7 +36,12 @@ void Scorer::score(const Points& points, Results results) {
   for (std::int64_t i = 0; i < points.count; ++i) {
     Status& status = results.statuses[i];
     const Metrics& row = results.rows[i];
-    if (status == Status::ok && guard_) status = guard_->check(points.space, points[i], row);
+    if (status == Status::ok && guard_) {
+      status = guard_->check(row, [&]() -> const Mapping& {
+        points.space.decode(points[i], decoded_);
+        return decoded_;
+      });
+    }
     if (status == Status::ok) status = check_limits(row);
   }
 }

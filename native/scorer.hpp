@@ -35,6 +35,7 @@ class Scorer {
   Hardware hardware_;
   std::unique_ptr<Model> model_;
   std::optional<Guard> guard_;
+  Mapping decoded_;
 };
 
 }  // namespace gym
