@@ -1,19 +1,29 @@
-// MAESTRO's area and power of an accelerator whose buffers hold what a mapping requires (S9), for
-// both models.
+// Area and power of an accelerator whose buffers hold what a mapping requires, for both models.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "constants.hpp"
+#include "hardware.hpp"
 #include "numbers.hpp"
 
 namespace gym {
+
+// The block-wise buffer area of GAMMA and ArchGym in um^2, for the L1 of every PE and the L2 a
+// mapping needs.
+template <typename Number>
+GYM_INLINE Number block_area_um2(const Hardware& hardware, Number l1_bytes, Number l2_bytes) {
+  using namespace constants;
+  return hardware.num_pes * kPeArea + round_up(l2_bytes / kL2BlockBytes) * kL2BlockArea +
+         round_up(l1_bytes / kL1BlockBytes) * kL1BlockArea * static_cast<double>(hardware.num_pes);
+}
 
 // How per-PE figures are totalled: as the binary does, one PE at a time, or as a product. They
 // differ in the last bits only; the first is what the CSV prints, the second is fast.
 enum class PeSum : std::uint8_t { repeated, product };
 
+// MAESTRO's (S9).
 template <typename Number>
 struct BasicAreaPower {
   Number area_um2;

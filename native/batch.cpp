@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "integers.hpp"
 #include "thread_pool.hpp"
 
 namespace gym {
@@ -15,14 +16,14 @@ namespace {
 constexpr std::int64_t kChunk = 256;
 
 template <typename Work>
-std::vector<double> seconds_each(std::size_t count, const Work& work) {
+std::vector<double> seconds_each(std::int64_t count, const Work& work) {
   using Clock = std::chrono::steady_clock;
-  std::vector<double> seconds(count);
+  std::vector<double> seconds;
   Clock::time_point began = Clock::now();
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     work(i);
     const Clock::time_point ended = Clock::now();
-    seconds[i] = std::chrono::duration<double>(ended - began).count();
+    seconds.push_back(std::chrono::duration<double>(ended - began).count());
     began = ended;
   }
   return seconds;
@@ -45,16 +46,15 @@ void BatchEvaluator::require_workers(int threads) {
 }
 
 template <typename Score>
-std::optional<BatchEvaluator::Stray> BatchEvaluator::for_each_chunk(const MapSpace& space,
-                                                                    const std::int32_t* points,
-                                                                    std::int64_t count, int threads,
+std::optional<BatchEvaluator::Stray> BatchEvaluator::for_each_chunk(const Points& points,
+                                                                    int threads,
                                                                     const Score& score) {
-  const std::int64_t chunks = (count + kChunk - 1) / kChunk;
+  const std::int64_t chunks = ceil_div(points.count, kChunk);
   threads =
       static_cast<int>(std::clamp<std::int64_t>(threads, 1, std::max<std::int64_t>(chunks, 1)));
   require_workers(threads);
-  const auto width = static_cast<std::int64_t>(space.parameters.size());
-  const std::int64_t largest = std::min(kChunk, count);
+  const std::int64_t width = points.width();
+  const std::int64_t largest = std::min(kChunk, points.count);
   for (Worker& worker : workers_) {
     // Here, where running out of memory is an exception and not the end of the process.
     worker.points.reserve(static_cast<std::size_t>(largest * width));
@@ -66,16 +66,17 @@ std::optional<BatchEvaluator::Stray> BatchEvaluator::for_each_chunk(const MapSpa
     Worker& worker = workers_[static_cast<std::size_t>(index)];
     for (std::int64_t chunk = next++; chunk < chunks; chunk = next++) {
       const std::int64_t start = chunk * kChunk;
-      const std::int64_t size = std::min(kChunk, count - start);
-      worker.points.assign(points + start * width, points + (start + size) * width);
-      const std::int64_t entry = space.first_out_of_range(worker.points.data(), size);
+      const std::int64_t size = std::min(kChunk, points.count - start);
+      worker.points.assign(points[start], points[start + size]);
+      const Points copied{points.space, worker.points.data(), size};
+      const std::int64_t entry = copied.first_out_of_range();
       if (entry >= 0) {
-        worker.stray = {start * width + entry, worker.points[static_cast<std::size_t>(entry)]};
+        worker.stray = {start * width + entry, copied.first[entry]};
         // What nobody has begun with comes behind it.
         next = chunks;
         return;
       }
-      score(worker, start, size);
+      score(worker, start, copied);
     }
   };
   ThreadPool::shared().run(threads, std::ref(work));
@@ -86,34 +87,30 @@ std::optional<BatchEvaluator::Stray> BatchEvaluator::for_each_chunk(const MapSpa
   return first;
 }
 
-std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& space,
-                                                              const std::int32_t* points,
-                                                              std::int64_t count, int threads,
+std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const Points& points, int threads,
                                                               Metrics* rows, Status* statuses) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return for_each_chunk(
-      space, points, count, threads, [&](Worker& worker, std::int64_t start, std::int64_t size) {
-        worker.scorer.score(space, worker.points.data(), size, rows + start, statuses + start);
-      });
+  return for_each_chunk(points, threads,
+                        [&](Worker& worker, std::int64_t start, const Points& chunk) {
+                          worker.scorer.score(chunk, {rows + start, statuses + start});
+                        });
 }
 
-std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const MapSpace& space,
-                                                              const std::int32_t* points,
-                                                              std::int64_t count, int threads,
+std::optional<BatchEvaluator::Stray> BatchEvaluator::evaluate(const Points& points, int threads,
                                                               const Columns& columns,
                                                               double* values, Status* statuses) {
   const bool costs = std::all_of(columns.begin(), columns.end(),
                                  [](std::size_t column) { return column < kCosts; });
   const Detail detail = costs ? Detail::costs : Detail::rows;
   const std::lock_guard<std::mutex> lock(mutex_);
-  return for_each_chunk(
-      space, points, count, threads, [&](Worker& worker, std::int64_t start, std::int64_t size) {
-        Metrics* rows = worker.rows.data();
-        worker.scorer.score(space, worker.points.data(), size, rows, statuses + start, detail);
-        for (std::int64_t i = 0; i < size; ++i) {
-          values[start + i] = value_of(rows[i], statuses[start + i], columns);
-        }
-      });
+  return for_each_chunk(points, threads,
+                        [&](Worker& worker, std::int64_t start, const Points& chunk) {
+                          Metrics* rows = worker.rows.data();
+                          worker.scorer.score(chunk, {rows, statuses + start, detail});
+                          for (std::int64_t i = 0; i < chunk.count; ++i) {
+                            values[start + i] = value_of(rows[i], statuses[start + i], columns);
+                          }
+                        });
 }
 
 BatchEvaluator::Single BatchEvaluator::evaluate(const Mapping& mapping) {
@@ -127,14 +124,13 @@ BatchEvaluator::Single BatchEvaluator::evaluate(const Mapping& mapping) {
   return single;
 }
 
-std::vector<double> BatchEvaluator::time(const MapSpace& space, const std::int32_t* points,
-                                         std::int64_t count) {
+std::vector<double> BatchEvaluator::time(const Points& points) {
   const std::lock_guard<std::mutex> lock(mutex_);
   require_workers(1);
   Metrics metrics;
   Status status;
-  return seconds_each(static_cast<std::size_t>(count), [&](std::size_t i) {
-    workers_[0].scorer.score(space, points + i * space.parameters.size(), 1, &metrics, &status);
+  return seconds_each(points.count, [&](std::int64_t i) {
+    workers_[0].scorer.score(points.part(i, 1), {&metrics, &status});
   });
 }
 
@@ -142,8 +138,8 @@ std::vector<double> BatchEvaluator::time(const std::vector<Mapping>& mappings) {
   const std::lock_guard<std::mutex> lock(mutex_);
   require_workers(1);
   Metrics metrics;
-  return seconds_each(mappings.size(),
-                      [&](std::size_t i) { workers_[0].scorer.score(mappings[i], metrics); });
+  return seconds_each(std::ssize(mappings),
+                      [&](std::int64_t i) { workers_[0].scorer.score(mappings[i], metrics); });
 }
 
 }  // namespace gym

@@ -29,12 +29,10 @@ class BatchEvaluator {
   // Writes one row of metrics and one status per point and returns nothing; or returns the first
   // entry out of range, and what is written means nothing. Rows depend on their point alone, so the
   // result is the same for any number of threads.
-  std::optional<Stray> evaluate(const MapSpace& space, const std::int32_t* points,
-                                std::int64_t count, int threads, Metrics* rows, Status* statuses);
+  std::optional<Stray> evaluate(const Points& points, int threads, Metrics* rows, Status* statuses);
   // The same with one value per point, the product of some metrics, infinite unless it is ok; in
   // less time where these are costs.
-  std::optional<Stray> evaluate(const MapSpace& space, const std::int32_t* points,
-                                std::int64_t count, int threads, const Columns& columns,
+  std::optional<Stray> evaluate(const Points& points, int threads, const Columns& columns,
                                 double* values, Status* statuses);
 
   struct Single {
@@ -48,7 +46,7 @@ class BatchEvaluator {
   Single evaluate(const Mapping& mapping);
 
   // Seconds each takes, one after the other.
-  std::vector<double> time(const MapSpace& space, const std::int32_t* points, std::int64_t count);
+  std::vector<double> time(const Points& points);
   std::vector<double> time(const std::vector<Mapping>& mappings);
 
  private:
@@ -63,10 +61,9 @@ class BatchEvaluator {
   };
 
   void require_workers(int threads);
-  // `score(worker, start, size)` scores the worker's points, which are these of all.
+  // `score(worker, start, chunk)` scores points that begin with this one of all.
   template <typename Score>
-  std::optional<Stray> for_each_chunk(const MapSpace& space, const std::int32_t* points,
-                                      std::int64_t count, int threads, const Score& score);
+  std::optional<Stray> for_each_chunk(const Points& points, int threads, const Score& score);
 
   ScorerSpec spec_;
   std::vector<Worker> workers_;

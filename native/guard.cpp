@@ -29,31 +29,6 @@ Guard::Guard(const Layer& layer, const LoopNest& nest, const Hardware& hardware)
       words_{static_cast<double>(nest.words(kInput)), static_cast<double>(nest.words(kFilter)),
              static_cast<double>(nest.words(kOutput))} {}
 
-Status Guard::check(const Mapping& mapping, const Metrics& metrics) {
-  return check_reading(metrics, [&] { read_levels(mapping); });
-}
-
-Status Guard::check(const MapSpace& space, const std::int32_t* point, const Metrics& metrics) {
-  return check_reading(metrics, [&] {
-    space.decode(point, decoded_);
-    read_levels(decoded_);
-  });
-}
-
-// Reads a mapping's levels only if one PE could not do all the work in the time: that takes longer
-// than everything else here.
-template <typename Read>
-Status Guard::check_reading(const Metrics& metrics, const Read& read) {
-  if (metrics.macs != macs_) return Status::mac_mismatch;
-  const double lane_cycles = metrics.latency_cycles * hardware_.simd_lanes;
-  if (macs_ > lane_cycles * hardware_.num_pes) return Status::above_peak;
-  if (lane_cycles < macs_estimate_) {
-    read();
-    if (lane_cycles < busiest_pe_macs()) return Status::below_pe_load;
-  }
-  return has_compulsory_traffic(metrics) ? Status::ok : Status::below_compulsory;
-}
-
 // Checks each count that the lower bound of the energy charges.
 bool Guard::has_compulsory_traffic(const Metrics& metrics) const {
   const double per_mac = std::min({metrics.input_l1_reads, metrics.filter_l1_reads,

@@ -6,7 +6,6 @@
 
 #include "hardware.hpp"
 #include "loop_nest.hpp"
-#include "map_space.hpp"
 #include "mapping.hpp"
 #include "metrics.hpp"
 #include "status.hpp"
@@ -24,9 +23,19 @@ class Guard {
   Guard(const Layer& layer, const LoopNest& nest, const Hardware& hardware);
 
   // The first check that fails: MACs, peak throughput, the busiest PE's load, compulsory traffic.
-  Status check(const Mapping& mapping, const Metrics& metrics);
-  // The same for the mapping of a point in range.
-  Status check(const MapSpace& space, const std::int32_t* point, const Metrics& metrics);
+  // Asks for the mapping only if one PE could not do all the work in the time: reading it takes
+  // longer than everything else here.
+  template <typename GetMapping>
+  Status check(const Metrics& metrics, const GetMapping& mapping) {
+    if (metrics.macs != macs_) return Status::mac_mismatch;
+    const double lane_cycles = metrics.latency_cycles * hardware_.simd_lanes;
+    if (macs_ > lane_cycles * hardware_.num_pes) return Status::above_peak;
+    if (lane_cycles < macs_estimate_) {
+      read_levels(mapping());
+      if (lane_cycles < busiest_pe_macs()) return Status::below_pe_load;
+    }
+    return has_compulsory_traffic(metrics) ? Status::ok : Status::below_compulsory;
+  }
 
  private:
   struct Loop {
@@ -38,8 +47,6 @@ class Guard {
     std::array<Loop, kLoops> loop;
   };
 
-  template <typename Read>
-  Status check_reading(const Metrics& metrics, const Read& read);
   bool has_compulsory_traffic(const Metrics& metrics) const;
   void read_levels(const Mapping& mapping);
   std::int64_t tile_of(const Directive& directive) const;
@@ -55,7 +62,6 @@ class Guard {
   double macs_estimate_;  // at least what one PE can have, also where the other has wrapped around
   std::array<double, kTensors> words_;
   std::vector<Level> levels_;
-  Mapping decoded_;
 };
 
 }  // namespace gym

@@ -1,46 +1,28 @@
 #include "layer.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 
 namespace gym {
 
-void Tensor::add(Dim dim) {
-  dims[count++] = dim;
-  set |= bit(dim);
+Tensor::Tensor(std::initializer_list<Dim> given, bool batched) {
+  if (batched) dims[count++] = kN;
+  for (const Dim dim : given) dims[count++] = dim;
+  for (int k = 0; k < count; ++k) set |= bit(dims[k]);
 }
-
-namespace {
-
-Tensor tensor(std::initializer_list<Dim> dims) {
-  Tensor result;
-  for (Dim dim : dims) result.add(dim);
-  return result;
-}
-
-Tensor activation(bool batched, std::initializer_list<Dim> dims) {
-  Tensor result;
-  if (batched) result.add(kN);
-  for (Dim dim : dims) result.add(dim);
-  return result;
-}
-
-}  // namespace
 
 std::array<Tensor, kTensors> tensors_of(Operator op, bool batched) {
   switch (op) {
     case Operator::conv:
     case Operator::trconv:
-      return {activation(batched, {kC, kY, kX}), tensor({kK, kC, kR, kS}),
-              activation(batched, {kK, kY, kX})};
+      return {Tensor({kC, kY, kX}, batched), Tensor({kK, kC, kR, kS}),
+              Tensor({kK, kY, kX}, batched)};
     case Operator::dsconv:
-      return {activation(batched, {kC, kY, kX}), tensor({kC, kR, kS}),
-              activation(batched, {kC, kY, kX})};
+      return {Tensor({kC, kY, kX}, batched), Tensor({kC, kR, kS}), Tensor({kC, kY, kX}, batched)};
     case Operator::ngconv:
-      return {activation(batched, {kG, kC, kY, kX}), tensor({kG, kK, kC, kR, kS}),
-              activation(batched, {kG, kK, kC, kY, kX})};
+      return {Tensor({kG, kC, kY, kX}, batched), Tensor({kG, kK, kC, kR, kS}),
+              Tensor({kG, kK, kC, kY, kX}, batched)};
     case Operator::gemm:
-      return {tensor({kM, kK}), tensor({kK, kN}), tensor({kM, kN})};
+      return {Tensor({kM, kK}), Tensor({kK, kN}), Tensor({kM, kN})};
   }
   return {};
 }

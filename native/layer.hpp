@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 namespace gym {
@@ -42,7 +43,8 @@ struct Tensor {
   int count = 0;
   DimSet set = 0;
 
-  void add(Dim dim);
+  // `batched` adds N in front.
+  Tensor(std::initializer_list<Dim> given = {}, bool batched = false);
   bool has(Dim dim) const { return (set & bit(dim)) != 0; }
 };
 

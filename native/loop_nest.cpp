@@ -22,39 +22,6 @@ std::int64_t outputs(const Layer& layer, Dim axis, std::int64_t window, std::int
   return *input < window ? 0 : (*input - window) / stride + 1;
 }
 
-}  // namespace
-
-std::int64_t LoopNest::macs() const {
-  std::int64_t product = 1;
-  for (const std::int64_t each : extent) product = wrap_mul(product, each);
-  return product;
-}
-
-double LoopNest::macs_estimate() const {
-  double product = 1;
-  for (const std::int64_t each : extent) product *= static_cast<double>(each);
-  return product;
-}
-
-std::int64_t LoopNest::words(TensorId tensor) const {
-  const auto product = [this](const auto& loops) {
-    std::int64_t words = 1;
-    for (const LoopId loop : loops) words = wrap_mul(words, extent[loop]);
-    return words;
-  };
-  switch (tensor) {
-    case kInput: {
-      const std::int64_t height = touched_rows(extent[kLoopP], extent[kLoopR], stride_y);
-      const std::int64_t width = touched_rows(extent[kLoopQ], extent[kLoopS], stride_x);
-      return wrap_mul(product(kInputSingles), wrap_mul(height, width));
-    }
-    case kFilter:
-      return product(kFilterLoops);
-    default:
-      return product(kOutputLoops);
-  }
-}
-
 LoopId loop_of(Operator op, Dim dim) {
   if (op == Operator::gemm) {
     return dim == kM ? kLoopP : dim == kK ? kLoopC : dim == kN ? kLoopK : kLoops;
@@ -82,6 +49,41 @@ LoopId loop_of(Operator op, Dim dim) {
       return kLoopP;
     default:
       return kLoops;
+  }
+}
+
+}  // namespace
+
+std::int64_t LoopNest::macs() const {
+  std::int64_t product = 1;
+  for (const std::int64_t each : extent) product = wrap_mul(product, each);
+  return product;
+}
+
+double LoopNest::macs_estimate() const {
+  double product = 1;
+  for (const std::int64_t each : extent) product *= static_cast<double>(each);
+  return product;
+}
+
+std::int64_t LoopNest::words(TensorId tensor) const {
+  const auto product = [this](LoopSet loops) {
+    std::int64_t words = 1;
+    for (int d = 0; d < kLoops; ++d) {
+      if (has(loops, static_cast<LoopId>(d))) words = wrap_mul(words, extent[d]);
+    }
+    return words;
+  };
+  switch (tensor) {
+    case kInput: {
+      const std::int64_t height = touched_rows(extent[kLoopP], extent[kLoopR], stride_y);
+      const std::int64_t width = touched_rows(extent[kLoopQ], extent[kLoopS], stride_x);
+      return wrap_mul(product(kInputSingles), wrap_mul(height, width));
+    }
+    case kFilter:
+      return product(kFilterLoops);
+    default:
+      return product(kOutputLoops);
   }
 }
 

@@ -12,11 +12,18 @@ namespace gym {
 
 enum LoopId { kLoopN, kLoopG, kLoopK, kLoopC, kLoopP, kLoopQ, kLoopR, kLoopS, kLoops };
 
+using LoopSet = std::uint32_t;
+template <typename... Loops>
+constexpr LoopSet set_of(Loops... loops) {
+  return ((LoopSet{1} << loops) | ...);
+}
+constexpr bool has(LoopSet set, LoopId id) { return (set >> id & 1) != 0; }
+
 // The loops a tensor's axes are made of. P slides with R and Q with S: the input's axes of one loop
 // are these, its other two are those pairs.
-inline constexpr std::array kInputSingles = {kLoopN, kLoopG, kLoopC};
-inline constexpr std::array kFilterLoops = {kLoopG, kLoopK, kLoopC, kLoopR, kLoopS};
-inline constexpr std::array kOutputLoops = {kLoopN, kLoopG, kLoopK, kLoopP, kLoopQ};
+inline constexpr LoopSet kInputSingles = set_of(kLoopN, kLoopG, kLoopC);
+inline constexpr LoopSet kFilterLoops = set_of(kLoopG, kLoopK, kLoopC, kLoopR, kLoopS);
+inline constexpr LoopSet kOutputLoops = set_of(kLoopN, kLoopG, kLoopK, kLoopP, kLoopQ);
 
 // Rows (columns) that `outputs` windows of `taps` touch, one every stride (E1).
 constexpr std::int64_t touched_rows(std::int64_t outputs, std::int64_t taps, std::int64_t stride) {
@@ -36,9 +43,8 @@ struct LoopNest {
   double macs_estimate() const;
 };
 
-// The loop a layer's own dimension is; Y and X (their primed forms too) are P and Q.
-LoopId loop_of(Operator op, Dim dim);
-// The same by dimension, for callers that ask often.
+// The loop each of a layer's own dimensions is, kLoops if none; Y and X (their primed forms too)
+// are P and Q.
 std::array<LoopId, kMaxDims> loops_of(Operator op);
 
 // The loops of more than one index.

@@ -51,21 +51,22 @@ bool MapSpace::leaves_whole(std::size_t d, std::int64_t extent) const {
                      [&](const Level& level) { return level.tiles[d].least() >= extent; });
 }
 
-std::int64_t MapSpace::first_out_of_range(const std::int32_t* points, std::int64_t count) const {
-  bool inside = true;
-  const std::int32_t* entry = points;
+std::int64_t Points::first_out_of_range() const {
+  const std::int32_t* entry = first;
   for (std::int64_t i = 0; i < count; ++i) {
-    for (const Parameter& parameter : parameters) {
+    bool inside = true;
+    for (const MapSpace::Parameter& parameter : space.parameters) {
       inside &= *entry >= 0 && *entry < parameter.choices;
       ++entry;
     }
+    if (inside) continue;
+    std::int64_t column = 0;
+    for (entry = (*this)[i]; *entry >= 0 && *entry < space.parameters[column].choices; ++entry) {
+      ++column;
+    }
+    return i * width() + column;
   }
-  if (inside) return -1;
-  const std::size_t width = parameters.size();
-  for (std::int64_t i = 0;; ++i) {
-    const std::int32_t choices = parameters[static_cast<std::size_t>(i) % width].choices;
-    if (points[i] < 0 || points[i] >= choices) return i;
-  }
+  return -1;
 }
 
 }  // namespace gym

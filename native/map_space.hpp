@@ -64,9 +64,19 @@ struct MapSpace {
 
   // Whether no point cuts dimension d, of which there are so many indices.
   bool leaves_whole(std::size_t d, std::int64_t extent) const;
+};
 
-  // Index of the first entry outside its range among those of `count` points, or -1.
-  std::int64_t first_out_of_range(const std::int32_t* points, std::int64_t count) const;
+// Some points of a map space, one after the other.
+struct Points {
+  const MapSpace& space;
+  const std::int32_t* first;
+  std::int64_t count;
+
+  std::int64_t width() const { return std::ssize(space.parameters); }
+  const std::int32_t* operator[](std::int64_t i) const { return first + i * width(); }
+  Points part(std::int64_t start, std::int64_t size) const { return {space, (*this)[start], size}; }
+  // Index of the first entry outside its range, or -1.
+  std::int64_t first_out_of_range() const;
 };
 
 // All permutations of 0..n-1 in lexicographic order, that of their Lehmer codes; n <= kMaxLoops.

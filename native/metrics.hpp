@@ -8,71 +8,28 @@
 namespace gym {
 
 // Units are in the names; words are bytes. `l1` is a PE's buffer, `l2` the shared one.
-#define GYM_METRICS(X)        \
-  X(latency_cycles)           \
-  X(energy_nj)                \
-  X(power_mw)                 \
-  X(area_um2)                 \
-  X(csv_energy_nj)            \
-  X(maestro_power_mw)         \
-  X(maestro_area_um2)         \
-  X(macs)                     \
-  X(macs_per_cycle)           \
-  X(utilization)              \
-  X(active_pes)               \
-  X(arithmetic_intensity)     \
-  X(l1_bytes)                 \
-  X(l2_bytes)                 \
-  X(input_l1_reads)           \
-  X(input_l1_writes)          \
-  X(input_l2_reads)           \
-  X(input_l2_writes)          \
-  X(filter_l1_reads)          \
-  X(filter_l1_writes)         \
-  X(filter_l2_reads)          \
-  X(filter_l2_writes)         \
-  X(output_l1_reads)          \
-  X(output_l1_writes)         \
-  X(output_l2_reads)          \
-  X(output_l2_writes)         \
-  X(noc_peak_words_per_cycle) \
-  X(noc_avg_words_per_cycle)  \
-  X(offchip_words_per_cycle)  \
-  X(ingress_min_cycles)       \
-  X(ingress_max_cycles)       \
-  X(ingress_avg_cycles)       \
-  X(egress_min_cycles)        \
-  X(egress_max_cycles)        \
-  X(egress_avg_cycles)        \
-  X(compute_min_cycles)       \
-  X(compute_max_cycles)       \
-  X(compute_avg_cycles)       \
-  X(ingress_sum_cycles)       \
-  X(egress_sum_cycles)        \
-  X(compute_sum_cycles)       \
-  X(steps)                    \
-  X(onchip_cycles)            \
-  X(busy_pe_cycles)           \
-  X(first_in_words)           \
-  X(last_out_words)           \
-  X(input_unit_writes)        \
-  X(filter_unit_writes)       \
-  X(output_leaving_words)     \
-  X(output_psum_reads)        \
-  X(offchip_read_words)       \
-  X(offchip_write_words)      \
-  X(l1_accesses)              \
-  X(cluster_accesses)         \
-  X(l2_accesses)              \
-  X(pe_l1_bytes)              \
-  X(cluster_l1_bytes)         \
-  X(l2_used_bytes)            \
-  X(l2_hold_bytes)            \
-  X(l2_resident_tensors)      \
-  X(input_multicast)          \
-  X(filter_multicast)         \
-  X(input_reuse)              \
-  X(filter_reuse)
+// clang-format off
+#define GYM_METRICS(X) \
+  X(latency_cycles) X(energy_nj) X(power_mw) X(area_um2) \
+  X(csv_energy_nj) X(maestro_power_mw) X(maestro_area_um2) \
+  X(macs) X(macs_per_cycle) X(utilization) X(active_pes) X(arithmetic_intensity) \
+  X(l1_bytes) X(l2_bytes) \
+  X(input_l1_reads) X(input_l1_writes) X(input_l2_reads) X(input_l2_writes) \
+  X(filter_l1_reads) X(filter_l1_writes) X(filter_l2_reads) X(filter_l2_writes) \
+  X(output_l1_reads) X(output_l1_writes) X(output_l2_reads) X(output_l2_writes) \
+  X(noc_peak_words_per_cycle) X(noc_avg_words_per_cycle) X(offchip_words_per_cycle) \
+  X(ingress_min_cycles) X(ingress_max_cycles) X(ingress_avg_cycles) \
+  X(egress_min_cycles) X(egress_max_cycles) X(egress_avg_cycles) \
+  X(compute_min_cycles) X(compute_max_cycles) X(compute_avg_cycles) \
+  X(ingress_sum_cycles) X(egress_sum_cycles) X(compute_sum_cycles) \
+  X(steps) X(onchip_cycles) X(busy_pe_cycles) X(first_in_words) X(last_out_words) \
+  X(input_unit_writes) X(filter_unit_writes) X(output_leaving_words) X(output_psum_reads) \
+  X(offchip_read_words) X(offchip_write_words) \
+  X(l1_accesses) X(cluster_accesses) X(l2_accesses) \
+  X(pe_l1_bytes) X(cluster_l1_bytes) \
+  X(l2_used_bytes) X(l2_hold_bytes) X(l2_resident_tensors) \
+  X(input_multicast) X(filter_multicast) X(input_reuse) X(filter_reuse)
+// clang-format on
 
 // Buffers of the clusters of one level, all clusters together; bytes of one.
 struct ClusterMetrics {

@@ -13,9 +13,20 @@
 
 namespace gym {
 
+// Where a row and a status of each point go, and what is wanted of them.
+struct Results {
+  Metrics* rows;
+  Status* statuses;
+  Detail detail = Detail::rows;
+};
+
 class Model {
  public:
+  Model() = default;
   virtual ~Model() = default;
+  // The parts of one refer to each other.
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
 
   // Fills `metrics` if and only if it returns `ok`; what it has no figure for is NaN. Buffers are
   // kept between calls.
@@ -28,11 +39,9 @@ class Model {
 
   // The same for many points, a row and a status each; the two questions below are not about these.
   // A model whose results pass all checks but the capacities may make these first.
-  virtual void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                        Metrics* rows, Status* statuses, Detail) {
-    const std::size_t width = space.parameters.size();
-    for (std::int64_t i = 0; i < count; ++i, points += width) {
-      statuses[i] = evaluate(space, points, rows[i]);
+  virtual void evaluate(const Points& points, const Results& results) {
+    for (std::int64_t i = 0; i < points.count; ++i) {
+      results.statuses[i] = evaluate(points.space, points[i], results.rows[i]);
     }
   }
 

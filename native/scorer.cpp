@@ -22,19 +22,27 @@ Scorer::Scorer(const ScorerSpec& spec)
 Status Scorer::score(const Mapping& mapping, Metrics& metrics) {
   blank(metrics, Detail::rows);
   Status status = model_->evaluate(mapping, metrics);
-  if (status == Status::ok && guard_) status = guard_->check(mapping, metrics);
+  if (status == Status::ok && guard_) {
+    status = guard_->check(metrics, [&]() -> const Mapping& { return mapping; });
+  }
   return status == Status::ok ? check_limits(metrics) : status;
 }
 
-void Scorer::score(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                   Metrics* rows, Status* statuses, Detail detail) {
+void Scorer::score(const Points& points, Results results) {
   // What the guard finds out comes before the capacities.
-  if (guard_) detail = Detail::rows;
-  std::for_each(rows, rows + count, [detail](Metrics& row) { blank(row, detail); });
-  model_->evaluate(space, points, count, rows, statuses, detail);
-  for (std::int64_t i = 0; i < count; ++i, points += space.parameters.size()) {
-    if (statuses[i] == Status::ok && guard_) statuses[i] = guard_->check(space, points, rows[i]);
-    if (statuses[i] == Status::ok) statuses[i] = check_limits(rows[i]);
+  if (guard_) results.detail = Detail::rows;
+  for (std::int64_t i = 0; i < points.count; ++i) blank(results.rows[i], results.detail);
+  model_->evaluate(points, results);
+  for (std::int64_t i = 0; i < points.count; ++i) {
+    Status& status = results.statuses[i];
+    const Metrics& row = results.rows[i];
+    if (status == Status::ok && guard_) {
+      status = guard_->check(row, [&]() -> const Mapping& {
+        points.space.decode(points[i], decoded_);
+        return decoded_;
+      });
+    }
+    if (status == Status::ok) status = check_limits(row);
   }
 }
 

@@ -25,8 +25,7 @@ class Scorer {
   // Figures are NaN where there is no result; capacity and guard statuses keep them.
   Status score(const Mapping& mapping, Metrics& metrics);
   // The same for points in range: one row and one status each.
-  void score(const MapSpace& space, const std::int32_t* points, std::int64_t count, Metrics* rows,
-             Status* statuses, Detail detail = Detail::rows);
+  void score(const Points& points, Results results);
 
   const Model& model() const { return *model_; }
 
@@ -36,6 +35,7 @@ class Scorer {
   Hardware hardware_;
   std::unique_ptr<Model> model_;
   std::optional<Guard> guard_;
+  Mapping decoded_;
 };
 
 }  // namespace gym

@@ -7,7 +7,7 @@ namespace gym::exact {
 Box::Box(const LoopNest& nest)
     : loops_(real_loops(nest)),
       axes_{SlidingAxis{kLoopP, kLoopR, nest.stride_y}, {kLoopQ, kLoopS, nest.stride_x}} {
-  static const Variant one{1, 1, whole(1), {}};
+  static const Variant one{{1, 1, whole(1)}, {}};
   loop_.fill(&one);
 }
 
@@ -20,7 +20,7 @@ void Box::open(const Partition& partition, int level, const TiledLevel& tiled, c
 void Box::measure_kept() {
   for (int m = movers_; m-- > 0;) {
     Mover& mover = mover_[m];
-    if ((mover.changed & set_of(kInputSingles)) != 0) break;
+    if ((mover.changed & kInputSingles) != 0) break;
     for (std::size_t k = 0; k < axes_.size(); ++k) mover.kept[k] = kept_rows(axes_[k], mover);
   }
 }
@@ -59,29 +59,20 @@ void Box::list_movers(const TiledLevel& level) {
   for (int m = movers_; m-- > 0;) {
     Mover& mover = mover_[m];
     mover.inside = inside;
-    mover.changed = changed |= bit_of(mover.id);
+    mover.changed = changed |= set_of(mover.id);
     inside |= mover.bit;
   }
 }
 
 void Box::measure_tiles() {
-  constexpr std::array tensors = {set_of(kInputSingles), set_of(kFilterLoops),
-                                  set_of(kOutputLoops)};
-  const std::array<ByState*, tensors.size()> table = {&singles_, &filter_, &output_};
-  std::array<std::int64_t, tensors.size()> words = {1, 1, 1};
-  for (const LoopId id : fixed_) {
-    const std::int64_t extent = loop_[id]->cut.array[1];
-    for (std::size_t t = 0; t < tensors.size(); ++t) words[t] *= has(tensors[t], id) ? extent : 1;
-  }
-  for (std::size_t t = 0; t < tensors.size(); ++t) {
-    (*table[t])[0] = words[t];
-    State size = 1;
-    for (const LoopId id : ragged_) {
-      const bool own = has(tensors[t], id);
-      extend(*table[t], size, own ? loop_[id]->cut.array : std::array<std::int64_t, 2>{1, 1});
-      size *= 2;
-    }
-  }
+  const auto measure = [this](ByState& words, LoopSet tensor) {
+    fill(words, [this, tensor](LoopId id) {
+      return has(tensor, id) ? loop_[id]->cut.array : std::array<std::int64_t, 2>{1, 1};
+    });
+  };
+  measure(singles_, kInputSingles);
+  measure(filter_, kFilterLoops);
+  measure(output_, kOutputLoops);
   for (std::size_t k = 0; k < axes_.size(); ++k) rows_[k] = rows(axes_[k]);
   for (State state = 0; state < states_; ++state) {
     const std::uint8_t y = axis_state(axes_[0], state);
@@ -104,7 +95,7 @@ Box::AxisRows Box::rows(const SlidingAxis& axis) const {
 // Rows that stay as the array's tile moves, by where it moves to: the mover advances from before
 // its last position, loops inside it go back from theirs to their start.
 Box::AxisRows Box::kept_rows(const SlidingAxis& axis, const Mover& mover) const {
-  const auto changes = [&](LoopId id) { return (mover.changed & bit_of(id)) != 0; };
+  const auto changes = [&](LoopId id) { return has(mover.changed, id); };
   if (!changes(axis.output) && !changes(axis.window)) {
     return rows_[static_cast<std::size_t>(&axis - axes_.data())];
   }

@@ -35,18 +35,6 @@ class BoxKey {
 using State = std::uint32_t;
 inline constexpr int kStates = 1 << kLoops;
 
-using LoopSet = std::uint32_t;
-constexpr LoopSet bit_of(LoopId id) { return LoopSet{1} << id; }
-
-constexpr bool has(LoopSet set, LoopId id) { return (set >> id & 1) != 0; }
-
-template <std::size_t n>
-constexpr LoopSet set_of(const std::array<LoopId, n>& loops) {
-  LoopSet set = 0;
-  for (const LoopId id : loops) set |= bit_of(id);
-  return set;
-}
-
 // A number for every state.
 using ByState = std::array<std::int64_t, kStates>;
 
@@ -88,12 +76,12 @@ class Box {
   TileWords words(State state) const { return {input_[state], filter_[state], output_[state]}; }
   std::int64_t output(State state) const { return output_[state]; }
   // Whether output words leave when a loop moves.
-  static bool sends(const Mover& mover) { return (mover.changed & set_of(kOutputLoops)) != 0; }
+  static bool sends(const Mover& mover) { return (mover.changed & kOutputLoops) != 0; }
   // Words missing in state `to` when loop m moves there.
   std::int64_t fetched(const Mover& mover, State to) const {
     std::int64_t words = input_[to];
-    if ((mover.changed & set_of(kFilterLoops)) != 0) words += filter_[to];
-    if ((mover.changed & set_of(kInputSingles)) != 0) return words;
+    if ((mover.changed & kFilterLoops) != 0) words += filter_[to];
+    if ((mover.changed & kInputSingles) != 0) return words;
     const auto [y, x] = axis_state_[to];
     return words - singles_[to] * mover.kept[0][y] * mover.kept[1][x];
   }

@@ -19,13 +19,28 @@ struct BasicCut {
 
   GYM_INLINE auto moves() const { return steps > 1; }
   GYM_INLINE Number largest_array() const { return select(moves(), array[0], array[1]); }
-  // Work of the busiest unit in every step along a loop that is dealt to units, summed over steps;
-  // one unit with a whole tile is as slow as many.
-  GYM_INLINE Number busiest() const {
-    return (steps - 1) * tile + select(active[1] > 1, tile, tail);
-  }
+  // Of the busiest unit along a loop that is dealt to units: one with a whole tile is as slow as
+  // many.
+  GYM_INLINE Number last_tile() const { return select(active[1] > 1, tile, tail); }
 };
 using Cut = BasicCut<Count>;
+
+// Boxes of a level that have one extent in a loop.
+template <typename Number>
+struct BasicBoxes {
+  Number extent, boxes;
+  BasicCut<Number> cut;
+
+  // Work of the busiest unit in every step, summed over the steps of a box.
+  template <typename Flag>
+  GYM_INLINE Number busiest(Flag spatial) const {
+    if constexpr (std::is_same_v<Flag, bool>) {
+      // One mapping need not have the rest computed.
+      if (!spatial) return extent;
+    }
+    return select(spatial, (cut.steps - 1) * cut.tile + cut.last_tile(), extent);
+  }
+};
 
 // Extents fit 32 bits, whose divisions are cheaper.
 GYM_INLINE Count chunks_of(Count whole, Count part) {
@@ -70,8 +85,8 @@ struct BasicSums {
   // Of boxes in which the loop does not move: how many, their chunks, their extents.
   Number still_boxes, still_chunks, still;
 
-  // So many boxes of an extent.
-  GYM_INLINE void add(Number times, Number extent, const BasicCut<Number>& cut) {
+  GYM_INLINE void add(const BasicBoxes<Number>& all) {
+    const auto [extent, times, cut] = all;
     const auto moves = cut.moves();
     const Number these = times * cut.chunks;
     boxes += times;

@@ -30,16 +30,16 @@ GYM_INLINE void fill_counts(const BasicReport<Number>& report, BasicMetrics<Real
   metrics.busy_pe_cycles = real(report.busy_pe_cycles);
   metrics.first_in_words = real(report.profile.first_in);
   metrics.last_out_words = real(report.profile.last_out);
-  metrics.input_unit_writes = real(report.l2.unit_input);
-  metrics.filter_unit_writes = real(report.l2.unit_filter);
-  metrics.output_leaving_words = real(report.l2.leaving);
+  metrics.input_unit_writes = real(report.l2().unit_input);
+  metrics.filter_unit_writes = real(report.l2().unit_filter);
+  metrics.output_leaving_words = real(report.l2().leaving);
   metrics.output_psum_reads = real(report.psum_reads());
   metrics.offchip_read_words = real(report.plan.words_in());
   metrics.offchip_write_words = real(report.plan.offchip_out);
   metrics.l1_accesses = real(report.l1_accesses);
   metrics.cluster_accesses = real(report.mid_accesses);
   metrics.l2_accesses = real(report.l2_accesses);
-  metrics.pe_l1_bytes = real(report.l1_size);
+  metrics.pe_l1_bytes = real(report.l1_size());
   metrics.cluster_l1_bytes = real(report.l1_share);
   metrics.l2_used_bytes = real(report.plan.used);
   metrics.l2_hold_bytes = real(report.plan.hold);
@@ -64,9 +64,10 @@ GYM_INLINE void fill_costs(const BasicReport<Number>& report, BasicMetrics<Real>
 
 // What the model has no figure for is left as it is.
 template <typename Number, typename Real>
-GYM_INLINE void fill(const BasicReport<Number>& report, const Hardware& hardware,
+GYM_INLINE void fill(const BasicReport<Number>& report, const Hardware& hardware, Detail detail,
                      BasicMetrics<Real>& metrics) {
   fill_costs(report, metrics);
+  if (detail == Detail::costs) return;
   const Real macs = number<Real>(report.macs);
   metrics.maestro_power_mw = report.power_mw;
   metrics.maestro_area_um2 = report.area_um2;
@@ -76,12 +77,12 @@ GYM_INLINE void fill(const BasicReport<Number>& report, const Hardware& hardware
   metrics.active_pes = report.active_pes();
   metrics.arithmetic_intensity = report.arithmetic_intensity();
   metrics.input_l1_reads = macs;
-  metrics.input_l1_writes = real(report.l1.unit_input);
-  metrics.input_l2_reads = real(report.l2.fetched_input);
+  metrics.input_l1_writes = real(report.l1().unit_input);
+  metrics.input_l2_reads = real(report.l2().fetched_input);
   metrics.input_l2_writes = real(report.plan.offchip_in[kInput]);
   metrics.filter_l1_reads = macs;
-  metrics.filter_l1_writes = real(report.l1.unit_filter);
-  metrics.filter_l2_reads = real(report.l2.fetched_filter);
+  metrics.filter_l1_writes = real(report.l1().unit_filter);
+  metrics.filter_l2_reads = real(report.l2().fetched_filter);
   metrics.filter_l2_writes = real(report.plan.offchip_in[kFilter]);
   metrics.output_l1_reads = macs;
   metrics.output_l1_writes = macs;

@@ -1,7 +1,6 @@
 #include "model.hpp"
 
 #include "../guard.hpp"
-#include "buffers.hpp"
 #include "figures.hpp"
 
 namespace gym::exact {
@@ -38,6 +37,29 @@ bool countable(const LoopNest& nest, int levels, std::int64_t latency, double bo
   return static_cast<__int128>(nest.macs()) * per_mac < static_cast<__int128>(bound);
 }
 
+// `tiling` cuts as it was told to, not as the last boxes leave it.
+void size_buffers(const LoopNest& nest, const Tiling& tiling, Report& report) {
+  report.levels = tiling.levels;
+  report.l1_share = 0;
+  std::int64_t sharers = 1;  // PEs of a unit
+  for (int j = tiling.levels; j-- > 0;) {
+    const TiledLevel& level = tiling.level[j];
+    report.buffer[j] = tile_words(nest, level.extent).buffer();
+    if (j + 1 < tiling.levels) report.l1_share += ceil_div(report.buffer[j], sharers);
+    sharers *= level.units;
+  }
+}
+
+// The least L2 a tiling runs with: see plan_l2.
+std::int64_t required_l2_bytes(const LoopNest& nest, const PerTensor& words, const Tiling& tiling) {
+  const TiledLevel& top = tiling.level[0];
+  Extents tile = top.extent;
+  tile[top.spatial] = std::min(nest.extent[top.spatial], top.units * tile[top.spatial]);
+  const TileWords array = tile_words(nest, tile);
+  return std::min(2 * array.input, words[kInput]) + std::min(2 * array.filter, words[kFilter]) +
+         std::min(2 * array.output, words[kOutput]);
+}
+
 }  // namespace
 
 ExactModel::ExactModel(const Layer& layer, const Hardware& hardware)
@@ -71,24 +93,23 @@ Status ExactModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   return status;
 }
 
-void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                          Metrics* rows, Status* statuses, Detail detail) {
-  if (!tiler_.reads(space)) {
-    return Model::evaluate(space, points, count, rows, statuses, detail);
-  }
+void ExactModel::evaluate(const Points& points, const Results& results) {
+  const MapSpace& space = points.space;
+  const Detail detail = results.detail;
+  if (!tiler_.reads(space)) return Model::evaluate(points, results);
   const auto count_at = [&](std::int64_t i, const MapSpace::Chosen& chosen) {
     tiler_.order(space, chosen, tiling_);
-    this->count(detail, rows[i]);
+    count(detail, results.rows[i]);
   };
   const auto general = [&](std::int64_t i) {
-    const auto chosen = space.read(points + i * std::ssize(space.parameters));
+    const auto chosen = space.read(points[i]);
     const Status status = size(space, chosen, detail);
     if (status == Status::ok) count_at(i, chosen);
     return status;
   };
   // A mapping alone takes about as long either way.
-  if (count == 1 || !fits_lanes_) {
-    for (std::int64_t i = 0; i < count; ++i) statuses[i] = general(i);
+  if (points.count == 1 || !fits_lanes_) {
+    for (std::int64_t i = 0; i < points.count; ++i) results.statuses[i] = general(i);
     return;
   }
   const bool all = timer_.always_served() && (detail == Detail::rows || always_fits_);
@@ -100,12 +121,12 @@ void ExactModel::evaluate(const MapSpace& space, const std::int32_t* points, std
     count_at(i, chosen);
     return status;
   };
-  lanes_.evaluate(space, points, count, rows, statuses, detail, settle, general);
+  lanes_.evaluate(points, results, settle, general);
 }
 
 Status ExactModel::begin() {
   problem_ = -1;
-  report_.cluster_levels = 0;
+  report_.levels = 0;
   if (!possible_) return Status::bad_hw;
   return checked_ ? Status::ok : Status::bad_layer;
 }
@@ -118,36 +139,31 @@ Status ExactModel::size(const MapSpace& space, const MapSpace::Chosen& chosen, D
 
 Status ExactModel::size(Detail detail) {
   if (!countable_[tiling_.levels - 1]) return Status::overflow;
-  size_buffers(nest_, tiling_, findings_);
+  size_buffers(nest_, tiling_, report_);
   if (detail == Detail::rows || always_fits_) return Status::ok;
-  const int last = tiling_.levels - 1;
-  return check_capacities(real(findings_.buffer[last] + findings_.l1_share(tiling_.levels)),
+  return check_capacities(real(report_.l1_total()),
                           real(required_l2_bytes(nest_, totals_.words, tiling_)), hardware_);
 }
 
 void ExactModel::count(Detail detail, Metrics& metrics) {
   partition_.cut(tiling_);
-  findings_.onchip_cycles = timer_.run(tiling_, detail, findings_.profile);
-  traffic_.count(tiling_, findings_.words);
-  findings_.busy_pe_cycles = hardware_.simd_lanes == 1
-                                 ? totals_.macs
-                                 : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
-  report_.write(totals_, tiling_.levels, hardware_, findings_);
-  if (detail == Detail::costs) {
-    fill_costs(report_, metrics);
-  } else {
-    fill(report_, hardware_, metrics);
-  }
+  report_.onchip_cycles = timer_.run(tiling_, detail, report_.profile);
+  traffic_.count(tiling_, report_.words);
+  report_.busy_pe_cycles = hardware_.simd_lanes == 1
+                               ? totals_.macs
+                               : traffic_.busy_pe_cycles(tiling_, hardware_.simd_lanes);
+  report_.conclude(totals_, hardware_);
+  fill(report_, hardware_, detail, metrics);
 }
 
 std::vector<ClusterMetrics> ExactModel::clusters() const {
   std::vector<ClusterMetrics> clusters;
-  for (int j = 0; j < report_.cluster_levels; ++j) {
-    const ClusterBuffers& each = report_.clusters[j];
-    const double leaving = real(each.read.leaving);
-    clusters.push_back({real(each.written.unit_input), real(each.written.unit_filter),
-                        real(each.read.fetched_input), real(each.read.fetched_filter), leaving,
-                        leaving, real(each.size)});
+  for (int j = 0; j + 1 < report_.levels; ++j) {
+    const LevelWords& written = report_.words[j];
+    const LevelWords& read = report_.words[j + 1];
+    clusters.push_back({real(written.unit_input), real(written.unit_filter),
+                        real(read.fetched_input), real(read.fetched_filter), real(read.leaving),
+                        real(read.leaving), real(report_.buffer[j])});
   }
   return clusters;
 }

@@ -15,13 +15,8 @@ class ExactModel final : public Model {
  public:
   ExactModel(const Layer& layer, const Hardware& hardware);
 
-  // The evaluator refers to its siblings.
-  ExactModel(const ExactModel&) = delete;
-  ExactModel& operator=(const ExactModel&) = delete;
-
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
-  void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses, Detail detail) override;
+  void evaluate(const Points& points, const Results& results) override;
   using Model::evaluate;
 
   int problem() const override { return problem_; }
@@ -54,7 +49,6 @@ class ExactModel final : public Model {
   wide::Problem wide_problem_;
   bool fits_lanes_;
   Batch<wide::Problem> lanes_;
-  Findings findings_{};
   Report report_{};
   int problem_ = -1;
 };

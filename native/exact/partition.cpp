@@ -10,14 +10,6 @@ Partition::Tiles::Tiles(const Tiling& tiling, LoopId id) : levels(tiling.levels)
   }
 }
 
-bool Partition::Tiles::operator==(const Tiles& other) const {
-  bool same = levels == other.levels;
-  for (int j = 0; same && j < levels; ++j) {
-    same = size[j] == other.size[j] && units[j] == other.units[j];
-  }
-  return same;
-}
-
 bool Partition::Tiles::whole() const {
   bool cut = false;
   for (int j = 0; j < levels; ++j) cut = cut || size[j] != TiledLevel::kUncut;
@@ -43,7 +35,7 @@ void Partition::LoopCuts::cut(std::int64_t extent, const Tiles& tiles) {
     Sums sums{};
     for (Variant& each : std::span(first(j), level[j].variants)) {
       each.cut = uncut ? whole(each.extent) : cut_loop(each.extent, tiles.size[j], tiles.units[j]);
-      sums.add(each.boxes, each.extent, each.cut);
+      sums.add(each);
       if (passes_on) pass_on(each, j + 1);
     }
     level[j].sums = sums;

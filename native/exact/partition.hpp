@@ -14,10 +14,7 @@
 
 namespace gym::exact {
 
-// Boxes of a level that have one extent in a loop.
-struct Variant {
-  std::int64_t extent, boxes;
-  Cut cut;
+struct Variant : BasicBoxes<Count> {
   // Which its chunks are among the variants of the next level: a whole tile, the last chunk.
   std::array<std::uint8_t, 2> chunk;
 };
@@ -45,11 +42,11 @@ class Partition {
   // All that cuts of a loop depend on.
   struct Tiles {
     int levels = 0;
-    std::array<std::int64_t, kMaxLevels> size, units;
+    std::array<std::int64_t, kMaxLevels> size{}, units{};
 
     Tiles() = default;
     Tiles(const Tiling& tiling, LoopId id);
-    bool operator==(const Tiles& other) const;
+    bool operator==(const Tiles&) const = default;
     bool whole() const;
     std::size_t slot() const;
   };

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 
-#include "../area.hpp"
 #include "../area_power.hpp"
 #include "../constants.hpp"
 #include "../hardware.hpp"
@@ -23,84 +22,57 @@ struct Totals {
       : macs(nest.macs()), words{nest.words(kInput), nest.words(kFilter), nest.words(kOutput)} {}
 };
 
-// What the parts of the model find out about a tiling.
-template <typename Number>
-struct BasicFindings {
-  Number onchip_cycles;
-  Number busy_pe_cycles;
-  std::array<BasicLevelWords<Number>, kMaxLevels> words;
-  // Bytes of a buffer that holds two tiles of a level's units; PEs that share it.
-  std::array<Number, kMaxLevels> buffer;
-  std::array<Number, kMaxLevels> sharers;
-  BasicProfile<Number> profile;
-
-  // Buffers of clusters are pooled from the L1s of their PEs.
-  GYM_INLINE Number l1_share(int levels) const {
-    Number share{};
-    for (int j = 0; j + 1 < levels; ++j) share += ceil_div(buffer[j], sharers[j]);
-    return share;
-  }
-};
-using Findings = BasicFindings<Count>;
-
-// Buffers of the clusters of one level.
-template <typename Number>
-struct BasicClusterBuffers {
-  BasicLevelWords<Number> written;  // unit writes of this level
-  BasicLevelWords<Number> read;     // fetched and leaving words of the level below
-  Number size;
-};
-using ClusterBuffers = BasicClusterBuffers<Count>;
-
 template <typename Number>
 struct BasicReport {
   using Real = decltype(real(Number{}));
 
-  std::int64_t macs;
-  PerTensor words;
-  Number cycles, onchip_cycles, busy_pe_cycles;
-  BasicLevelWords<Number> l2;  // words of the outermost level
-  BasicLevelWords<Number> l1;  // words of the innermost level
-  BasicL2Plan<Number> plan;
-  int cluster_levels;
-  std::array<BasicClusterBuffers<Number>, kMaxLevels> clusters;
-  Number l1_size, l1_share;
-  Number l1_accesses, l2_accesses, mid_accesses;
+  // What the parts of the model find out about a tiling of so many levels.
+  int levels;
+  Number onchip_cycles, busy_pe_cycles;
+  std::array<BasicLevelWords<Number>, kMaxLevels> words;
+  // Bytes of a buffer that holds two tiles of a level's units. Those of clusters are pooled from
+  // the L1s of their PEs, of which they take a share.
+  std::array<Number, kMaxLevels> buffer;
+  Number l1_share;
   BasicProfile<Number> profile;
+  // What follows from that.
+  std::int64_t macs, output_words;
+  Number cycles;
+  BasicL2Plan<Number> plan;
+  Number l1_accesses, l2_accesses, mid_accesses;
   Real energy_nj, area_um2, power_mw, block_area_um2;
 
-  // Overwrites the whole report: reports are large and kept between calls.
-  GYM_INLINE void write(const Totals& totals, int levels, const Hardware& hardware,
-                        const BasicFindings<Number>& findings) {
+  GYM_INLINE void conclude(const Totals& totals, const Hardware& hardware) {
     macs = totals.macs;
-    words = totals.words;
-    profile = findings.profile;
-    onchip_cycles = findings.onchip_cycles;
-    busy_pe_cycles = findings.busy_pe_cycles;
-    l2 = findings.words[0];
-    l1 = findings.words[levels - 1];
-    plan = plan_l2<Number>(
-        words, {l2.fetched_input, l2.fetched_filter, l2.leaving},
-        {profile.array_tile.input, profile.array_tile.filter, profile.array_tile.output},
-        hardware.l2_bytes);
+    output_words = totals.words[kOutput];
+    const BasicTileWords<Number>& tile = profile.array_tile;
+    plan = plan_l2<Number>(totals.words, {l2().fetched_input, l2().fetched_filter, l2().leaving},
+                           {tile.input, tile.filter, tile.output}, hardware.l2_bytes);
     const Number offchip_bw = number<Number>(hardware.offchip_bw);
     cycles = most(ceil_div(profile.first_in, offchip_bw) + onchip_cycles +
                       ceil_div(profile.last_out, offchip_bw),
                   ceil_div(offchip_words(), offchip_bw));
-    write_clusters(levels - 1, findings);
-    l1_share = findings.l1_share(levels);
-    l1_size = findings.buffer[levels - 1];
-    l1_accesses = number<Number>(4 * macs) + l1.unit_input + l1.unit_filter;
-    l2_accesses = fetched() + plan.offchip_in[kInput] + plan.offchip_in[kFilter] +
+    l1_accesses = number<Number>(4 * macs) + l1().unit_input + l1().unit_filter;
+    l2_accesses = l2().fetched() + plan.offchip_in[kInput] + plan.offchip_in[kFilter] +
                   output_l2_writes() + output_l2_reads();
+    mid_accesses = Number{};
+    for (int j = 0; j + 1 < levels; ++j) {
+      const BasicLevelWords<Number>& below = words[j + 1];
+      // A word that leaves the level below is added to or sent on: written and read once.
+      mid_accesses +=
+          words[j].unit_input + words[j].unit_filter + below.fetched() + 2 * below.leaving;
+    }
     price(hardware);
   }
 
-  GYM_INLINE Number l1_total() const { return l1_size + l1_share; }
-  GYM_INLINE Number psum_reads() const { return l2.leaving - number<Number>(words[kOutput]); }
-  GYM_INLINE Number output_l2_writes() const { return l2.leaving + plan.offchip_in[kOutput]; }
+  // Words of the outermost level, and of the innermost.
+  GYM_INLINE const BasicLevelWords<Number>& l2() const { return words[0]; }
+  GYM_INLINE const BasicLevelWords<Number>& l1() const { return words[levels - 1]; }
+  GYM_INLINE Number l1_size() const { return buffer[levels - 1]; }
+  GYM_INLINE Number l1_total() const { return l1_size() + l1_share; }
+  GYM_INLINE Number psum_reads() const { return l2().leaving - number<Number>(output_words); }
+  GYM_INLINE Number output_l2_writes() const { return l2().leaving + plan.offchip_in[kOutput]; }
   GYM_INLINE Number output_l2_reads() const { return psum_reads() + plan.offchip_out; }
-  GYM_INLINE Number fetched() const { return l2.fetched_input + l2.fetched_filter; }
   GYM_INLINE Number offchip_words() const { return plan.words_in() + plan.offchip_out; }
 
   GYM_INLINE Real macs_per_cycle() const { return real(macs) / real(cycles); }
@@ -110,37 +82,24 @@ struct BasicReport {
                        static_cast<double>(hardware.simd_lanes);
     return real(macs) / lanes;
   }
-  GYM_INLINE Real arithmetic_intensity() const { return real(macs) / real(fetched()); }
+  GYM_INLINE Real arithmetic_intensity() const { return real(macs) / real(l2().fetched()); }
   GYM_INLINE Real noc_words_per_cycle() const {
-    return real(fetched() + l2.leaving) / real(onchip_cycles);
+    return real(l2().fetched() + l2().leaving) / real(onchip_cycles);
   }
   GYM_INLINE Real offchip_words_per_cycle() const { return real(offchip_words()) / real(cycles); }
-  GYM_INLINE Real input_multicast() const { return real(l2.unit_input) / real(l2.fetched_input); }
-  GYM_INLINE Real filter_multicast() const {
-    return real(l2.unit_filter) / real(l2.fetched_filter);
+  GYM_INLINE Real input_multicast() const {
+    return real(l2().unit_input) / real(l2().fetched_input);
   }
-  GYM_INLINE Real input_reuse() const { return real(macs) / real(l1.unit_input); }
-  GYM_INLINE Real filter_reuse() const { return real(macs) / real(l1.unit_filter); }
+  GYM_INLINE Real filter_multicast() const {
+    return real(l2().unit_filter) / real(l2().fetched_filter);
+  }
+  GYM_INLINE Real input_reuse() const { return real(macs) / real(l1().unit_input); }
+  GYM_INLINE Real filter_reuse() const { return real(macs) / real(l1().unit_filter); }
   GYM_INLINE Real average(const BasicSpan<Number>& span) const {
     return real(span.sum) / real(profile.steps);
   }
 
  private:
-  GYM_INLINE void write_clusters(int levels, const BasicFindings<Number>& findings) {
-    cluster_levels = levels;
-    mid_accesses = Number{};
-    for (int j = 0; j < levels; ++j) {
-      BasicClusterBuffers<Number>& buffers = clusters[j];
-      buffers.written = findings.words[j];
-      buffers.read = findings.words[j + 1];
-      buffers.size = findings.buffer[j];
-      // A word that leaves the level below is added to or sent on: written and read once.
-      mid_accesses += buffers.written.unit_input + buffers.written.unit_filter +
-                      buffers.read.fetched_input + buffers.read.fetched_filter +
-                      2 * buffers.read.leaving;
-    }
-  }
-
   GYM_INLINE void price(const Hardware& hardware) {
     using namespace constants;
     const Real l1_bytes = real(l1_total());

@@ -14,6 +14,10 @@ struct BasicTileWords {
   Number input, filter, output;
 
   GYM_INLINE Number fetched() const { return input + filter; }
+  // Whether a network of so many words a cycle takes them in a single go.
+  GYM_INLINE auto pass(Number bw) const { return (fetched() <= bw) & (output <= bw); }
+  // Bytes that hold two.
+  GYM_INLINE Number buffer() const { return 2 * (fetched() + output); }
 };
 using TileWords = BasicTileWords<Count>;
 

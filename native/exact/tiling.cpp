@@ -37,7 +37,7 @@ Status deal_units(const Mapping& mapping, std::int64_t num_pes, Tiling& tiling) 
 Tiler::Tiler(const LoopNest& nest, Operator op) : nest_(nest), op_(op), loop_(loops_of(op)) {}
 
 Status Tiler::check_syntax(const Mapping& mapping, int& problem) const {
-  std::uint32_t seen = 0;
+  LoopSet seen = 0;
   for (problem = 0; problem < static_cast<int>(mapping.size()); ++problem) {
     const Directive& directive = mapping[problem];
     if (directive.kind == Kind::malformed || directive.size < 1 || directive.offset < 1) {
@@ -49,9 +49,8 @@ Status Tiler::check_syntax(const Mapping& mapping, int& problem) const {
     }
     if (ignored(op_, directive)) continue;
     const LoopId id = loop_[directive.dim];
-    const bool repeated = id != kLoops && (seen >> id & 1) != 0;
-    if (id == kLoops || repeated) return Status::bad_tile;
-    seen |= 1u << id;
+    if (id == kLoops || has(seen, id)) return Status::bad_tile;
+    seen |= set_of(id);
   }
   problem = -1;
   return mapping.empty() ? Status::bad_tile : Status::ok;

@@ -12,12 +12,7 @@ namespace {
 
 // The tile of the busiest unit at the last position.
 std::int64_t last_tile(const Cut& cut, bool spatial) {
-  return spatial && cut.active[1] > 1 ? cut.tile : cut.tail;
-}
-
-// Work of the busiest unit in every step along one loop, summed over the steps of a box.
-std::int64_t busiest(const Variant& loop, bool spatial) {
-  return spatial ? loop.cut.busiest() : loop.extent;
+  return spatial ? cut.last_tile() : cut.tail;
 }
 
 // Goes through every kind of step of a box once, with how often it occurs (E4.5).
@@ -228,9 +223,7 @@ bool Timer::pes_never_wait() const {
     }
     fewest_macs *= shortest;
   }
-  const TileWords words = tile_words(nest_, largest);
-  return words.fetched() <= network_.bw && words.output <= network_.bw &&
-         network_.latency <= fewest_macs;
+  return tile_words(nest_, largest).pass(network_.bw) && network_.latency <= fewest_macs;
 }
 
 bool Timer::may_never_wait(const Tiling& tiling) const {
@@ -239,8 +232,7 @@ bool Timer::may_never_wait(const Tiling& tiling) const {
   Extents largest = last.extent;
   std::int64_t& dealt = largest[last.spatial];
   dealt = std::min(last.units * dealt, tiling.level[0].extent[last.spatial]);
-  const TileWords words = tile_words(nest_, largest);
-  return words.fetched() <= network_.bw && words.output <= network_.bw;
+  return tile_words(nest_, largest).pass(network_.bw);
 }
 
 // E4.4: units differ in the spatial loop only.
@@ -282,8 +274,8 @@ void Timer::time_clusters_that_never_wait(int j) {
 std::array<std::int64_t, 2> Timer::busy_cycles(int j, LoopId id, const Variant& loop) const {
   const Variants chunks = partition_.of(j + 1, id);
   const bool spatial = id == tiling_->level[j + 1].spatial;
-  const std::int64_t whole = busiest(chunks[loop.chunk[0]], spatial);
-  const std::int64_t tail = busiest(chunks[loop.chunk[1]], spatial);
+  const std::int64_t whole = chunks[loop.chunk[0]].busiest(spatial);
+  const std::int64_t tail = chunks[loop.chunk[1]].busiest(spatial);
   const bool several = id == tiling_->level[j].spatial && loop.cut.active[1] > 1;
   return {whole, several ? std::max(whole, tail) : tail};
 }
@@ -324,9 +316,9 @@ std::optional<std::int64_t> Timer::undisturbed_time(const BoxKey& key) const {
     const Variant& loop = partition_.of(j, id)[key.of(id)];
     const Cut& cut = loop.cut;
     first[id] = cut.largest_array();
-    all *= busiest(loop, id == spatial);
+    all *= loop.busiest(id == spatial);
     shortest *= last_tile(cut, id == spatial);
-    drained *= has(set_of(kOutputLoops), id) ? cut.array[1] : 1;
+    drained *= has(kOutputLoops, id) ? cut.array[1] : 1;
   }
   const TileWords words = tile_words(nest_, first);
   const std::int64_t fill = network_.cycles(words.fetched());

@@ -4,21 +4,6 @@
 
 namespace gym::exact {
 
-namespace {
-
-template <std::size_t n>
-constexpr std::array<bool, kLoops> having(const std::array<LoopId, n>& loops) {
-  std::array<bool, kLoops> tensor{};
-  for (const LoopId id : loops) tensor[id] = true;
-  return tensor;
-}
-
-constexpr auto kFilterAxes = having(kFilterLoops);
-constexpr auto kOutputAxes = having(kOutputLoops);
-constexpr auto kInputAxes = having(kInputSingles);
-
-}  // namespace
-
 Traffic::Traffic(const LoopNest& nest, const Partition& partition)
     : nest_(nest),
       partition_(partition),
@@ -32,12 +17,12 @@ void Traffic::count(const Tiling& tiling, std::array<LevelWords, kMaxLevels>& wo
 
 LevelWords Traffic::count_level(int j, const TiledLevel& level) {
   LevelWords words;
-  words.fetched_filter = moved(j, level, kFilterAxes, kLoops);
+  words.fetched_filter = moved(j, level, kFilterLoops, kLoops);
   // Units have copies of what no axis deals to them.
-  words.unit_filter = level.spatial == kLoops || kFilterAxes[level.spatial]
+  words.unit_filter = level.spatial == kLoops || has(kFilterLoops, level.spatial)
                           ? words.fetched_filter
-                          : moved(j, level, kFilterAxes, level.spatial);
-  words.leaving = moved(j, level, kOutputAxes, kLoops);
+                          : moved(j, level, kFilterLoops, level.spatial);
+  words.leaving = moved(j, level, kOutputLoops, kLoops);
   add_input(j, level, words);
   return words;
 }
@@ -45,11 +30,10 @@ LevelWords Traffic::count_level(int j, const TiledLevel& level) {
 // Words of a tensor without sliding axes that are new in a step or, as many, leave after it. Tiles
 // add up to the tensor along its own loops; others repeat it step by step, one of them perhaps unit
 // by unit. A tile stays as long as no loop of its own moves.
-std::int64_t Traffic::moved(int j, const TiledLevel& level, const Tensor& tensor,
-                            LoopId copied) const {
+std::int64_t Traffic::moved(int j, const TiledLevel& level, LoopSet tensor, LoopId copied) const {
   const auto factor = [&](LoopId id) -> const Factor& {
     const Share copies = id == copied ? Share::copies_for_units : Share::copies;
-    return partition_.factor(j, id, tensor[id] ? Share::own : copies);
+    return partition_.factor(j, id, has(tensor, id) ? Share::own : copies);
   };
   std::int64_t all = 1;
   for (const LoopId id : loops_) all *= level.cuts(id) ? 1 : factor(id).outside;
@@ -87,14 +71,14 @@ void Traffic::add_input(int j, const TiledLevel& level, LevelWords& words) {
     return {singles * k.array * y.array * x.array, singles * k.units * y.units * x.units};
   };
   std::int64_t outside = 1;  // along axes of one loop
-  for (const LoopId id : kInputSingles) outside *= nest_.extent[id];
+  for (const LoopId id : loops_) outside *= has(kInputSingles, id) ? nest_.extent[id] : 1;
   const SlidingRows::Rows all = product(outside);
   words.fetched_input = all.array;
   words.unit_input = all.units;
   std::int64_t inside = 1;
   for (int m = level.count; m-- > 0 && inside != 0;) {
     const LoopId id = level.order[m];
-    if (kInputAxes[id]) {
+    if (has(kInputSingles, id)) {
       outside /= nest_.extent[id];
       inside *= partition_.sums(j, id).still;
     } else {

@@ -20,6 +20,8 @@ struct BasicLevelWords {
   Number fetched_input, fetched_filter;
   Number unit_input, unit_filter;
   Number leaving;
+
+  GYM_INLINE Number fetched() const { return fetched_input + fetched_filter; }
 };
 using LevelWords = BasicLevelWords<Count>;
 
@@ -33,10 +35,8 @@ class Traffic {
   std::int64_t busy_pe_cycles(const Tiling& tiling, std::int64_t simd_lanes) const;
 
  private:
-  using Tensor = std::array<bool, kLoops>;  // whether an axis of it has a loop
-
   LevelWords count_level(int j, const TiledLevel& level);
-  std::int64_t moved(int j, const TiledLevel& level, const Tensor& tensor, LoopId copied) const;
+  std::int64_t moved(int j, const TiledLevel& level, LoopSet tensor, LoopId copied) const;
   void add_input(int j, const TiledLevel& level, LevelWords& words);
 
   const LoopNest& nest_;

@@ -41,6 +41,16 @@ std::int64_t cycles_of(std::int64_t macs, std::int32_t lanes) {
   return static_cast<std::int64_t>(cycles);
 }
 
+// S7.3: how often a number goes into what the L2 buffers hold, coming or going, the more often of
+// the two. False if a division traps.
+bool divide_l2(const Traffics& traffic, std::int64_t divisor, std::int64_t& quotient) {
+  const std::int64_t incoming = wrap_add(traffic[kInput].l2_size, traffic[kFilter].l2_size);
+  const std::int64_t outgoing = traffic[kOutput].l2_size;
+  if (division_traps(incoming, divisor) || division_traps(outgoing, divisor)) return false;
+  quotient = std::max(incoming / divisor, outgoing / divisor);
+  return true;
+}
+
 // S7 step 2: skipped cases count too (quirk Q4).
 void count_outputs(std::int64_t occurrences, const Volume& volume, LevelResult& total) {
   Traffic& output = total.traffic[kOutput];
@@ -156,8 +166,11 @@ Status Analysis::run_level(int j, std::uint32_t remainders, Result& result) {
     std::int64_t wait = now.moving == 0 ? wrap_add(work.compute, step.delay)
                                         : std::max({work.egress_delay, work.compute, step.delay});
     if constexpr (kTop) {
-      if (!accepted && !time_offchip(total)) return Status::reference_sigfpe;
-      wait = std::max(wait, offchip_cycles_);
+      if (!accepted && !divide_l2(total.traffic, machine_.offchip_bw, offchip_cycles_)) {
+        return Status::reference_sigfpe;
+      }
+      // Half the buffers is one step's.
+      wait = std::max(wait, offchip_cycles_ / 2);
       report(step, work, total);
     }
     // S7 steps 6 and 7: all a level needs to know of the one below.
@@ -202,7 +215,7 @@ Status Analysis::time_work(int j, const Result& total, Work& work) {
   const Noc& noc = machine_.nocs[levels_->count - 1 - j];
   if (!noc_delay(noc, work.volume.egress, work.egress_delay)) return Status::reference_sigfpe;
   if constexpr (std::is_same_v<Result, LevelResult>) {
-    if (!require_offchip(total, work)) return Status::reference_sigfpe;
+    if (!divide_l2(total.traffic, work.compute, work.offchip_bw)) return Status::reference_sigfpe;
   }
   work.timed = true;
   return Status::ok;
@@ -250,29 +263,6 @@ void Analysis::size_buffers(const Step& step, const Work& work, LevelResult& tot
   input.l2_write = words_[kInput];
   filter.l2_write = words_[kFilter];
   output.l2_read = words_[kOutput];
-}
-
-// S7.3: cycles the off-chip memory takes for half the L2 buffers. False if a division traps.
-bool Analysis::time_offchip(const LevelResult& total) {
-  const std::int64_t bw = machine_.offchip_bw;
-  const std::int64_t incoming =
-      wrap_add(total.traffic[kInput].l2_size, total.traffic[kFilter].l2_size);
-  const std::int64_t outgoing = total.traffic[kOutput].l2_size;
-  if (division_traps(incoming, bw) || division_traps(outgoing, bw)) return false;
-  offchip_cycles_ = std::max(incoming / bw / 2, outgoing / bw / 2);
-  return true;
-}
-
-// S7.3: the off-chip bandwidth a step requires. False if a division traps.
-bool Analysis::require_offchip(const LevelResult& total, Work& work) const {
-  const std::int64_t incoming =
-      wrap_add(total.traffic[kInput].l2_size, total.traffic[kFilter].l2_size);
-  const std::int64_t outgoing = total.traffic[kOutput].l2_size;
-  if (division_traps(incoming, work.compute) || division_traps(outgoing, work.compute)) {
-    return false;
-  }
-  work.offchip_bw = std::max(outgoing / work.compute, incoming / work.compute);
-  return true;
 }
 
 }  // namespace gym::maestro

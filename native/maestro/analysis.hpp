@@ -127,8 +127,6 @@ class Analysis {
   Status time_work(int j, const Result& total, Work& work);
   Status run_jobs(int j, Work& work);
   void size_buffers(const Step& step, const Work& work, LevelResult& total) const;
-  bool time_offchip(const LevelResult& total);
-  bool require_offchip(const LevelResult& total, Work& work) const;
   static void report(const Step& step, const Work& work, LevelResult& total);
   static void conclude(bool accepted, LevelResult& total);
   void complete_first(int j, std::int64_t sizings);
@@ -139,7 +137,7 @@ class Analysis {
   const Levels* levels_ = nullptr;
   LayerResult* layer_ = nullptr;
   bool first_completed_ = false;
-  std::int64_t offchip_cycles_ = 0;  // at least, for every step of the top level
+  std::int64_t offchip_cycles_ = 0;  // for both halves of the L2 buffers, twice a step's
   std::vector<LevelState> states_;
   std::uint64_t stamp_ = 0;
 };

@@ -25,6 +25,11 @@ const std::string_view kCsvHeader =
 
 namespace {
 
+double add_l1(double energy, const StoredL1Counts& counts) {
+  for (const std::int64_t count : counts) energy += real(count) * constants::kL1AccessMacs;
+  return energy;
+}
+
 class Cells {
  public:
   void integer(std::int64_t value) { texts_.push_back(std::to_string(value)); }
@@ -50,15 +55,12 @@ class Cells {
   std::vector<std::string> texts_;
 };
 
-std::int64_t average(const Delays& delays, std::int64_t iterations) {
-  if (iterations == 0) return std::numeric_limits<std::int64_t>::min();
-  return static_cast<std::int64_t>(delays.sum.value() / static_cast<long double>(iterations));
-}
-
 void add_delays(Cells& cells, const Delays& delays, std::int64_t iterations) {
-  cells.integer(iterations == 0 ? std::numeric_limits<std::int64_t>::min() : delays.min);
+  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
+  const long double average = delays.sum.value() / static_cast<long double>(iterations);
+  cells.integer(iterations == 0 ? kNone : delays.min);
   cells.integer(delays.max);
-  cells.integer(average(delays, iterations));
+  cells.integer(iterations == 0 ? kNone : static_cast<std::int64_t>(average));
 }
 
 void add_traffic(Cells& cells, const Traffic& traffic) {
@@ -80,6 +82,18 @@ std::int64_t required_l2_bytes(const LayerResult& result) {
   const auto& traffic = result.top.traffic;
   return wrap_add(wrap_add(traffic[kInput].l2_size, traffic[kOutput].l2_size),
                   traffic[kFilter].l2_size);
+}
+
+double csv_energy_nj(const LayerResult& result, StoredL1Counts& stored) {
+  double energy = result.nested ? add_l1(0.0, stored) : 0.0;
+  energy = add_l2_energy<Count>(energy, result.top.traffic);
+  std::size_t next = 0;
+  for (const Traffic& traffic : result.top.traffic) {
+    stored[next++] = traffic.l1_read;
+    stored[next++] = traffic.l1_write;
+  }
+  if (!result.nested) energy = add_l1(energy, stored);
+  return energy * constants::kMacEnergyNj;
 }
 
 std::vector<std::string> csv_cells(const Layer& layer, const LayerTable& table,

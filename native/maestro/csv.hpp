@@ -1,6 +1,7 @@
-// One layer's row of MAESTRO's CSV as the binary prints it (S8.2).
+// One layer's row of MAESTRO's CSV as the binary prints it (S8.2-S8.3).
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,13 @@ namespace gym::maestro {
 
 // The header line, with the binary's irregular blanks.
 extern const std::string_view kCsvHeader;
+
+// L1 reads and writes of input, filter and output as the binary last stored them: what a nested
+// mapping is charged is the layer before it in the file; before the first layer all are zero.
+using StoredL1Counts = std::array<std::int64_t, 6>;
+
+// The energy of one layer, stale counters included (quirk Q1); replaces them by the layer's own.
+double csv_energy_nj(const LayerResult& result, StoredL1Counts& stored);
 
 // Texts of the cells after network and layer name.
 std::vector<std::string> csv_cells(const Layer& layer, const LayerTable& table,

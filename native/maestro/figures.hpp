@@ -3,7 +3,6 @@
 
 #include <array>
 
-#include "../area.hpp"
 #include "../area_power.hpp"
 #include "../hardware.hpp"
 #include "../metrics.hpp"

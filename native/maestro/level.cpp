@@ -16,25 +16,16 @@ DimSet listed(const Level& level) {
   return dims;
 }
 
-LevelDirective* find_first(Level& level, Dim dim) {
-  for (LevelDirective& directive : level.directives) {
-    if (directive.dim == dim) return &directive;
-  }
-  return nullptr;
-}
-
-const LevelDirective* find_last(const Level& level, Dim dim) {
-  for (auto it = level.directives.rbegin(); it != level.directives.rend(); ++it) {
-    if (it->dim == dim) return &*it;
-  }
-  return nullptr;
-}
-
 // Where the directives of each dimension are: where there are none, as `listed` says, this is old.
 void locate(Level& level) {
   const int count = static_cast<int>(level.directives.size());
   for (int i = 0; i < count; ++i) level.last[level.directives[i].dim] = i;
   for (int i = count; i-- > 0;) level.first[level.directives[i].dim] = i;
+}
+
+// Of a dimension's last directive, 0 if there is none; `dims` are those listed and located.
+std::int32_t last_size(const Level& level, DimSet dims, Dim dim) {
+  return (dims & bit(dim)) != 0 ? level.directives[level.last[dim]].size : 0;
 }
 
 // S4.2 step 1: an output axis alone becomes its input axis. False if a value is undefined.
@@ -43,15 +34,12 @@ bool convert_lone_output_axes(Level& level) {
   const DimSet dims = listed(level);
   if ((dims & (bit(kOutX) | bit(kOutY))) == 0) return true;
   locate(level);
-  const auto last_size = [&](Dim dim) {
-    return (dims & bit(dim)) != 0 ? level.directives[level.last[dim]].size : 0;
-  };
   for (const Dim axis : {kX, kY}) {
     if ((dims & bit(output_axis(axis))) == 0 || (dims & bit(axis)) != 0) continue;
     if ((dims & bit(window_of(axis))) == 0) defined = false;
     LevelDirective& given = level.directives[level.first[output_axis(axis)]];
-    given.size =
-        wrap32(std::int64_t{last_size(output_axis(axis))} + last_size(window_of(axis)) - 1);
+    given.size = wrap32(std::int64_t{last_size(level, dims, output_axis(axis))} +
+                        last_size(level, dims, window_of(axis)) - 1);
     given.dim = axis;
   }
   return defined;
@@ -84,6 +72,7 @@ Status apply_strides(Level& level, const LayerTable& table, bool below_top) {
     const DimSet known = level.present & ~bit(kUnknownDim);
     return (listed(level) & ~known) != 0 ? Status::reference_exit : Status::ok;
   }
+  locate(level);
   for (std::size_t i = 0; i < level.directives.size(); ++i) {
     const LevelDirective directive = level.directives[i];
     if (directive.dim == kUnknownDim || !level.has(directive.dim)) return Status::reference_exit;
@@ -94,11 +83,11 @@ Status apply_strides(Level& level, const LayerTable& table, bool below_top) {
     const std::int32_t window = table.extent[window_of(directive.dim)];
     if (directive.size < window) continue;
     const BasicStride<Count> shrunk = shrink_tile<Count>(directive.size, stride, window, below_top);
-    LevelDirective* target = find_first(level, directive.dim);
-    target->size = wrap32(shrunk.size);
-    target->offset = wrap32(shrunk.offset);
+    LevelDirective& target = level.directives[level.first[directive.dim]];
+    target.size = wrap32(shrunk.size);
+    target.offset = wrap32(shrunk.offset);
     // Only a size that overflows an int gets here.
-    if (target->offset == 0) return Status::reference_sigfpe;
+    if (target.offset == 0) return Status::reference_sigfpe;
   }
   return Status::ok;
 }
@@ -106,15 +95,16 @@ Status apply_strides(Level& level, const LayerTable& table, bool below_top) {
 // S4.2 step 5: output axes beside their input axis become it too. False if a value is undefined.
 bool convert_other_output_axes(Level& level) {
   bool defined = true;
-  if ((listed(level) & (bit(kOutX) | bit(kOutY))) == 0) return true;
+  const DimSet dims = listed(level);
+  if ((dims & (bit(kOutX) | bit(kOutY))) == 0) return true;
+  locate(level);
   for (LevelDirective& directive : level.directives) {
     if (directive.dim != kOutX && directive.dim != kOutY) continue;
     const Dim axis = directive.dim == kOutX ? kX : kY;
-    const LevelDirective* window = find_last(level, window_of(axis));
-    if (window == nullptr && axis == kX) defined = false;
-    const std::int32_t window_size = window != nullptr ? window->size : 0;
+    if ((dims & bit(window_of(axis))) == 0 && axis == kX) defined = false;
     directive.dim = axis;
-    directive.size = wrap32(std::int64_t{directive.size} + window_size - 1);
+    directive.size =
+        wrap32(std::int64_t{directive.size} + last_size(level, dims, window_of(axis)) - 1);
   }
   return defined;
 }

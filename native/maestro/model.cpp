@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "csv.hpp"
-#include "energy.hpp"
 #include "figures.hpp"
 
 namespace gym::maestro {
@@ -48,17 +47,16 @@ Status MaestroModel::evaluate(const Mapping& mapping, Metrics& metrics) {
   return Status::ok;
 }
 
-void MaestroModel::evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                            Metrics* rows, Status* statuses, Detail detail) {
+void MaestroModel::evaluate(const Points& points, const Results& results) {
   const bool several_windows = windows_[0].several() || windows_[1].several();
-  if (several_windows) return Model::evaluate(space, points, count, rows, statuses, detail);
+  if (several_windows) return Model::evaluate(points, results);
   const auto settle = [](std::int64_t, const MapSpace::Chosen&) -> std::optional<Status> {
     return std::nullopt;
   };
   const auto general = [&](std::int64_t i) {
-    return Model::evaluate(space, points + i * std::ssize(space.parameters), rows[i]);
+    return Model::evaluate(points.space, points[i], results.rows[i]);
   };
-  lanes_.evaluate(space, points, count, rows, statuses, detail, settle, general);
+  lanes_.evaluate(points, results, settle, general);
 }
 
 // Whether the binary's parser takes the sizes: positive, and R or S not cut in time (S1.3).

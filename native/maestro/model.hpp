@@ -12,13 +12,8 @@ class MaestroModel final : public Model {
  public:
   MaestroModel(const Layer& layer, const Hardware& hardware);
 
-  // The analysis refers to its siblings.
-  MaestroModel(const MaestroModel&) = delete;
-  MaestroModel& operator=(const MaestroModel&) = delete;
-
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
-  void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses, Detail detail) override;
+  void evaluate(const Points& points, const Results& results) override;
   using Model::evaluate;
 
  private:

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "csv.hpp"
-#include "energy.hpp"
 
 namespace gym::maestro {
 

@@ -1,10 +1,6 @@
 // Batches of points and single mappings, evaluated on behalf of Python.
 #pragma once
 
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -14,16 +10,14 @@
 #include <vector>
 
 #include "../batch.hpp"
-#include "arrays.hpp"
 #include "information.hpp"
 #include "names.hpp"
 #include "observation.hpp"
 #include "points.hpp"
+#include "pybind.hpp"
 #include "space.hpp"
 
 namespace gym::python {
-
-namespace py = pybind11;
 
 class Evaluator {
   static constexpr std::int64_t kBlock = 1 << 15;
@@ -33,28 +27,24 @@ class Evaluator {
             bool guarded)
       : layer_(layer), batch_(make_spec(model, layer, hardware, guarded)) {}
 
-  py::tuple evaluate(const NamedSpace& space, const py::array& points, int threads) {
-    const std::int64_t total = count_points(space.space, points);
-    py::array_t<double> rows({total, static_cast<std::int64_t>(kMetrics)});
-    py::array_t<std::uint8_t> statuses(total);
+  py::tuple evaluate(const NamedSpace& space, const py::array& array, int threads) {
+    const Points points = points_of(space.space, array);
+    py::array_t<double> rows({points.count, static_cast<std::int64_t>(kMetrics)});
     auto* row = reinterpret_cast<Metrics*>(rows.mutable_data());
-    auto* status = reinterpret_cast<Status*>(statuses.mutable_data());
-    in_blocks(space.space, points, [&](const std::int32_t* point, std::int64_t at, auto size) {
-      return batch_.evaluate(space.space, point, size, threads, row + at, status + at);
+    const auto statuses = in_blocks(points, [&](const Points& block, auto start, Status* status) {
+      return batch_.evaluate(block, threads, row + start, status);
     });
     return py::make_tuple(rows, statuses);
   }
 
-  py::tuple score(const NamedSpace& space, const py::array& points, const Columns& columns,
+  py::tuple score(const NamedSpace& space, const py::array& array, const Columns& columns,
                   int threads) {
     require_columns(columns);
-    const std::int64_t total = count_points(space.space, points);
-    py::array_t<double> values(total);
-    py::array_t<std::uint8_t> statuses(total);
+    const Points points = points_of(space.space, array);
+    py::array_t<double> values(points.count);
     double* value = values.mutable_data();
-    auto* status = reinterpret_cast<Status*>(statuses.mutable_data());
-    in_blocks(space.space, points, [&](const std::int32_t* point, std::int64_t at, auto size) {
-      return batch_.evaluate(space.space, point, size, threads, columns, value + at, status + at);
+    const auto statuses = in_blocks(points, [&](const Points& block, auto start, Status* status) {
+      return batch_.evaluate(block, threads, columns, value + start, status);
     });
     return py::make_tuple(values, statuses);
   }
@@ -63,13 +53,13 @@ class Evaluator {
   // what numpy and Python take for the same is several times what the model takes.
   py::tuple observe(const NamedSpace& space, const py::object& values, const Columns& columns) {
     require_columns(columns);
-    const Points point = to_point(space.space, values);
+    const PointArray point = to_point(space.space, values);
     Metrics metrics;
     Status status;
     std::optional<BatchEvaluator::Stray> stray;
     {
       py::gil_scoped_release release;
-      stray = batch_.evaluate(space.space, point.data(), 1, 1, &metrics, &status);
+      stray = batch_.evaluate({space.space, point.data(), 1}, 1, &metrics, &status);
     }
     if (stray) refuse(space.space, stray->index, stray->value);
     auto observation = new_array<float>(Shape<1>{kObserved});
@@ -98,12 +88,13 @@ class Evaluator {
                           single.problem);
   }
 
-  std::vector<double> time_points(const NamedSpace& space, const py::array& points) {
-    const std::int64_t count = count_points(space.space, points);
-    const std::vector<std::int32_t> copied(data_of(points), data_of(points) + points.size());
-    require_in_range(space.space, copied.data(), count);
+  std::vector<double> time_points(const NamedSpace& space, const py::array& array) {
+    const Points given = points_of(space.space, array);
+    const std::vector<std::int32_t> copy(given.first, given[given.count]);
+    const Points points{space.space, copy.data(), given.count};
+    require_in_range(points);
     py::gil_scoped_release release;
-    return batch_.time(space.space, copied.data(), count);
+    return batch_.time(points);
   }
 
   std::vector<double> time_mappings(const std::vector<std::vector<NamedDirective>>& lists) {
@@ -114,33 +105,30 @@ class Evaluator {
   }
 
  private:
-  static const std::int32_t* data_of(const py::array& points) {
-    return static_cast<const std::int32_t*>(points.data());
-  }
-
   static void require_columns(const Columns& columns) {
     for (const std::size_t column : columns) {
       if (column >= kMetrics) throw std::out_of_range("no such column of metrics");
     }
   }
 
-  // `evaluate(points, index, count)` is called with the first of some points, one block after the
+  // Statuses; `evaluate(block, start, statuses)` is called with one part of the points after the
   // other.
   template <typename Evaluate>
-  static void in_blocks(const MapSpace& space, const py::array& points, const Evaluate& evaluate) {
-    const std::int32_t* point = data_of(points);
-    const std::int64_t total = points.shape(0);
-    const auto width = static_cast<std::int64_t>(space.parameters.size());
-    for (std::int64_t start = 0; start < total; start += kBlock) {
+  static py::array_t<std::uint8_t> in_blocks(const Points& points, const Evaluate& evaluate) {
+    py::array_t<std::uint8_t> statuses(points.count);
+    auto* status = reinterpret_cast<Status*>(statuses.mutable_data());
+    for (std::int64_t start = 0; start < points.count; start += kBlock) {
       // Between blocks Ctrl-C gets through.
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
       std::optional<BatchEvaluator::Stray> stray;
       {
         py::gil_scoped_release release;
-        stray = evaluate(point + start * width, start, std::min(kBlock, total - start));
+        const std::int64_t size = std::min(kBlock, points.count - start);
+        stray = evaluate(points.part(start, size), start, status + start);
       }
-      if (stray) refuse(space, start * width + stray->index, stray->value);
+      if (stray) refuse(points.space, start * points.width() + stray->index, stray->value);
     }
+    return statuses;
   }
 
   static ScorerSpec make_spec(const std::string& model, const NamedLayer& layer,

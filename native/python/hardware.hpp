@@ -1,17 +1,13 @@
 // The accelerator, and what of it needs no mapping.
 #pragma once
 
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
 #include <optional>
 
-#include "../area.hpp"
+#include "../area_power.hpp"
 #include "../hardware.hpp"
+#include "pybind.hpp"
 
 namespace gym::python {
-
-namespace py = pybind11;
 
 inline Hardware make_hardware(std::int32_t num_pes, std::int32_t simd_lanes, std::int32_t noc_bw,
                               std::int64_t noc_latency, std::int32_t offchip_bw,

@@ -1,9 +1,6 @@
 // Layers and mappings by the names Python has for operators, dimensions and directives.
 #pragma once
 
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -16,43 +13,24 @@
 #include "../layer.hpp"
 #include "../loop_nest.hpp"
 #include "../mapping.hpp"
+#include "pybind.hpp"
 
 namespace gym::python {
-
-namespace py = pybind11;
 
 using NamedValues = std::vector<std::pair<std::string, std::int32_t>>;
 using NamedDirective = std::tuple<std::string, std::string, std::int32_t, std::int32_t>;
 
 // Names as a program has them: looking one up in a dictionary compares no letters.
 template <typename Names>
-py::tuple interned(const Names& names) {
-  py::tuple result(names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    PyObject* name = PyUnicode_InternFromString(std::string(names[i]).c_str());
-    if (name == nullptr) throw py::error_already_set();
-    result[i] = py::reinterpret_steal<py::str>(name);
+std::vector<py::str> interned(const Names& names) {
+  std::vector<py::str> result;
+  for (const std::string_view name : names) {
+    PyObject* text = PyUnicode_InternFromString(std::string(name).c_str());
+    if (text == nullptr) throw py::error_already_set();
+    result.push_back(py::reinterpret_steal<py::str>(text));
   }
   return result;
 }
-
-// A layer and the names of its dimensions, in which mappings are read and written.
-class NamedLayer {
- public:
-  NamedLayer(const std::string& op, const NamedValues& extents, const NamedValues& strides);
-
-  Dim dim(std::string_view name) const;
-  const std::string& name(Dim dim) const { return names_[dim]; }
-  Mapping read(const std::vector<NamedDirective>& directives) const;
-  std::vector<NamedDirective> write(const Mapping& mapping) const;
-
-  Layer layer;
-
- private:
-  Dim intern(const std::string& name);
-
-  std::vector<std::string> names_;
-};
 
 inline constexpr std::array<std::string_view, kFirstOtherDim> kDimNames = {
     "C", "G", "K", "M", "N", "R", "S", "X", "Y", "X'", "Y'", "P", "Q"};
@@ -71,6 +49,56 @@ std::size_t index_of(const std::array<std::string_view, n>& names, std::string_v
   return static_cast<std::size_t>(found - names.begin());
 }
 
+// A layer and the names of its dimensions, in which mappings are read and written.
+class NamedLayer {
+ public:
+  NamedLayer(const std::string& op, const NamedValues& extents, const NamedValues& strides)
+      : names_(kDimNames.begin(), kDimNames.end()) {
+    layer.op = static_cast<Operator>(index_of(kOperatorNames, op, "operator"));
+    for (const auto& [name, value] : extents) layer.extents.push_back({intern(name), value});
+    for (const auto& [name, value] : strides) layer.stride[intern(name)] = value;
+  }
+
+  Dim dim(std::string_view name) const {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    return found == names_.end() ? kUnknownDim : static_cast<Dim>(found - names_.begin());
+  }
+  const std::string& name(Dim dim) const { return names_[dim]; }
+
+  Mapping read(const std::vector<NamedDirective>& directives) const {
+    Mapping mapping;
+    for (const auto& [kind, name, size, offset] : directives) {
+      const auto id = static_cast<Directive::Kind>(index_of(kKindNames, kind, "directive"));
+      const bool loop = id == Directive::Kind::temporal || id == Directive::Kind::spatial;
+      mapping.push_back({id, loop ? dim(name) : Dim{0}, size, offset});
+    }
+    return mapping;
+  }
+
+  std::vector<NamedDirective> write(const Mapping& mapping) const {
+    std::vector<NamedDirective> directives;
+    for (const Directive& each : mapping) {
+      const bool cluster = each.kind == Directive::Kind::cluster;
+      directives.emplace_back(kKindNames[static_cast<std::size_t>(each.kind)],
+                              cluster ? "" : names_[each.dim], each.size, each.offset);
+    }
+    return directives;
+  }
+
+  Layer layer;
+
+ private:
+  Dim intern(const std::string& name) {
+    const Dim known = dim(name);
+    if (known != kUnknownDim) return known;
+    if (names_.size() >= kUnknownDim) throw std::invalid_argument("too many dimensions");
+    names_.push_back(name);
+    return static_cast<Dim>(names_.size() - 1);
+  }
+
+  std::vector<std::string> names_;
+};
+
 inline py::dict layer_facts(const NamedLayer& layer) {
   const auto nest = loop_nest(layer.layer);
   if (!nest) throw std::invalid_argument("the layer has no outputs");
@@ -82,47 +110,6 @@ inline py::dict layer_facts(const NamedLayer& layer) {
   facts["output_rows"] = nest->extent[kLoopP];
   facts["output_columns"] = nest->extent[kLoopQ];
   return facts;
-}
-
-inline NamedLayer::NamedLayer(const std::string& op, const NamedValues& extents,
-                              const NamedValues& strides)
-    : names_(kDimNames.begin(), kDimNames.end()) {
-  layer.op = static_cast<Operator>(index_of(kOperatorNames, op, "operator"));
-  for (const auto& [name, value] : extents) layer.extents.push_back({intern(name), value});
-  for (const auto& [name, value] : strides) layer.stride[intern(name)] = value;
-}
-
-inline Dim NamedLayer::dim(std::string_view name) const {
-  const auto found = std::find(names_.begin(), names_.end(), name);
-  return found == names_.end() ? kUnknownDim : static_cast<Dim>(found - names_.begin());
-}
-
-inline Mapping NamedLayer::read(const std::vector<NamedDirective>& directives) const {
-  Mapping mapping;
-  for (const auto& [kind, name, size, offset] : directives) {
-    const auto id = static_cast<Directive::Kind>(index_of(kKindNames, kind, "directive"));
-    const bool loop = id == Directive::Kind::temporal || id == Directive::Kind::spatial;
-    mapping.push_back({id, loop ? dim(name) : Dim{0}, size, offset});
-  }
-  return mapping;
-}
-
-inline std::vector<NamedDirective> NamedLayer::write(const Mapping& mapping) const {
-  std::vector<NamedDirective> directives;
-  for (const Directive& each : mapping) {
-    const bool cluster = each.kind == Directive::Kind::cluster;
-    directives.emplace_back(kKindNames[static_cast<std::size_t>(each.kind)],
-                            cluster ? "" : names_[each.dim], each.size, each.offset);
-  }
-  return directives;
-}
-
-inline Dim NamedLayer::intern(const std::string& name) {
-  const Dim known = dim(name);
-  if (known != kUnknownDim) return known;
-  if (names_.size() >= kUnknownDim) throw std::invalid_argument("too many dimensions");
-  names_.push_back(name);
-  return static_cast<Dim>(names_.size() - 1);
 }
 
 inline void bind_layer(py::module_& module) {

@@ -1,9 +1,6 @@
 // Whole networks as the MAESTRO binary evaluates them, and its CSV.
 #pragma once
 
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -12,10 +9,9 @@
 #include "../maestro/csv.hpp"
 #include "../maestro/network.hpp"
 #include "names.hpp"
+#include "pybind.hpp"
 
 namespace gym::python {
-
-namespace py = pybind11;
 
 // The binary's parser lets no others through, so its model divides by them.
 inline void require_readable(const NamedLayer& named) {

@@ -1,20 +1,15 @@
 // What environments show of a row of metrics.
 #pragma once
 
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <stdexcept>
 
 #include "../metrics.hpp"
-#include "arrays.hpp"
+#include "pybind.hpp"
 
 namespace gym::python {
-
-namespace py = pybind11;
 
 inline constexpr std::size_t kObserved = 4;
 

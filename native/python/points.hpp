@@ -1,9 +1,6 @@
 // Points as numpy has them: what is accepted, and what is said of what is not.
 #pragma once
 
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -11,13 +8,11 @@
 #include <string>
 
 #include "../map_space.hpp"
-#include "arrays.hpp"
+#include "pybind.hpp"
 
 namespace gym::python {
 
-namespace py = pybind11;
-
-using Points = py::array_t<std::int32_t, py::array::c_style>;
+using PointArray = py::array_t<std::int32_t, py::array::c_style>;
 
 using AnyIntegers = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast |
                                                   py::detail::npy_api::NPY_ARRAY_ALIGNED_>;
@@ -25,11 +20,6 @@ using AnyIntegers = py::array_t<std::int64_t, py::array::c_style | py::array::fo
 inline std::string described(const py::array& array) {
   return py::str(array.dtype()).cast<std::string>() + " of shape " +
          py::str(array.attr("shape")).cast<std::string>();
-}
-
-inline std::string not_points(const MapSpace& space, const py::array& points) {
-  return "points must be a C-contiguous int32 array of shape [N, " +
-         std::to_string(space.parameters.size()) + "], got " + described(points);
 }
 
 inline std::invalid_argument out_of_range(const MapSpace& space, std::int64_t index,
@@ -57,8 +47,8 @@ py::array to_array(const py::object& values, const Allowed& allowed) {
 // Integers of a shape, else a complaint that begins with what is `allowed()`. None wraps into the
 // range of a choice: what int32 cannot hold is refused.
 template <std::size_t N, typename Allowed>
-Points to_int32(const MapSpace& space, const py::object& values, const Shape<N>& shape,
-                const Allowed& allowed) {
+PointArray to_int32(const MapSpace& space, const py::object& values, const Shape<N>& shape,
+                    const Allowed& allowed) {
   using Limits = std::numeric_limits<std::int32_t>;
   const py::array given = to_array(values, allowed);
   const char kind = given.dtype().kind();
@@ -67,7 +57,7 @@ Points to_int32(const MapSpace& space, const py::object& values, const Shape<N>&
     throw std::invalid_argument(allowed() + ", got " + described(given));
   }
   const AnyIntegers integers = given;
-  Points points = new_array<std::int32_t>(shape);
+  PointArray points = new_array<std::int32_t>(shape);
   std::int32_t* target = points.mutable_data();
   for (py::ssize_t i = 0; i < integers.size(); ++i) {
     const std::int64_t value = integers.data()[i];
@@ -80,13 +70,14 @@ Points to_int32(const MapSpace& space, const py::object& values, const Shape<N>&
   return points;
 }
 
-// Returns N; throws std::invalid_argument unless the points are int32[N, D] in C order.
-inline std::int64_t count_points(const MapSpace& space, const py::array& points) {
-  if (!py::isinstance<Points>(points) || points.ndim() != 2 ||
-      points.shape(1) != static_cast<py::ssize_t>(space.parameters.size())) {
-    throw std::invalid_argument(not_points(space, points));
+// Throws std::invalid_argument unless the array is int32[N, D] in C order.
+inline Points points_of(const MapSpace& space, const py::array& array) {
+  const auto width = static_cast<py::ssize_t>(space.parameters.size());
+  if (!py::isinstance<PointArray>(array) || array.ndim() != 2 || array.shape(1) != width) {
+    throw std::invalid_argument("points must be a C-contiguous int32 array of shape [N, " +
+                                std::to_string(width) + "], got " + described(array));
   }
-  return points.shape(0);
+  return {space, static_cast<const std::int32_t*>(array.data()), array.shape(0)};
 }
 
 // Throws std::invalid_argument, which names the entry of that index and value.
@@ -95,15 +86,14 @@ inline std::int64_t count_points(const MapSpace& space, const py::array& points)
 }
 
 // Throws the same if one of the points is out of range.
-inline void require_in_range(const MapSpace& space, const std::int32_t* points,
-                             std::int64_t count) {
-  const std::int64_t index = space.first_out_of_range(points, count);
-  if (index >= 0) refuse(space, index, points[index]);
+inline void require_in_range(const Points& points) {
+  const std::int64_t index = points.first_out_of_range();
+  if (index >= 0) refuse(points.space, index, points.first[index]);
 }
 
 // A copy of any D integers as int32[D], or of N times D of them as int32[N, D]; their range is not
 // checked. Throws std::invalid_argument for other values and for what int32 cannot hold.
-inline Points to_point(const MapSpace& space, const py::object& values) {
+inline PointArray to_point(const MapSpace& space, const py::object& values) {
   const auto width = static_cast<py::ssize_t>(space.parameters.size());
   // A step of an environment has no time for the text.
   return to_int32(space, values, Shape<1>{width}, [width] {
@@ -111,7 +101,7 @@ inline Points to_point(const MapSpace& space, const py::object& values) {
   });
 }
 
-inline Points to_points(const MapSpace& space, const py::object& values, py::ssize_t count) {
+inline PointArray to_points(const MapSpace& space, const py::object& values, py::ssize_t count) {
   const auto width = static_cast<py::ssize_t>(space.parameters.size());
   return to_int32(space, values, Shape<2>{count, width}, [width, count] {
     const std::string number = std::to_string(count);

@@ -1,27 +1,28 @@
 // The exact model's report of one mapping as a dictionary.
 #pragma once
 
-#include <pybind11/pybind11.h>
-
 #include <string>
 #include <vector>
 
 #include "../exact/model.hpp"
+#include "../guard.hpp"
 #include "names.hpp"
+#include "pybind.hpp"
 
 namespace gym::python {
 
-namespace py = pybind11;
-
-inline py::dict cluster_counts(const exact::ClusterBuffers& buffers) {
+// Of the buffers between a level and the one below.
+inline py::dict cluster_counts(const exact::Report& report, int level) {
+  const exact::LevelWords& written = report.words[level];
+  const exact::LevelWords& read = report.words[level + 1];
   py::dict counts;
-  counts["write_input"] = buffers.written.unit_input;
-  counts["write_filter"] = buffers.written.unit_filter;
-  counts["read_input"] = buffers.read.fetched_input;
-  counts["read_filter"] = buffers.read.fetched_filter;
-  counts["write_output"] = buffers.read.leaving;
-  counts["read_output"] = buffers.read.leaving;
-  counts["size"] = buffers.size;
+  counts["write_input"] = written.unit_input;
+  counts["write_filter"] = written.unit_filter;
+  counts["read_input"] = read.fetched_input;
+  counts["read_filter"] = read.fetched_filter;
+  counts["write_output"] = read.leaving;
+  counts["read_output"] = read.leaving;
+  counts["size"] = report.buffer[level];
   return counts;
 }
 
@@ -43,27 +44,26 @@ inline py::dict exact_results(const exact::Report& report, const Hardware& hardw
   results["onchip_cycles"] = report.onchip_cycles;
   results["cycles"] = report.cycles;
   results["busy_pe_cycles"] = report.busy_pe_cycles;
-  results["l2_read_input"] = report.l2.fetched_input;
-  results["l2_read_filter"] = report.l2.fetched_filter;
+  results["l2_read_input"] = report.l2().fetched_input;
+  results["l2_read_filter"] = report.l2().fetched_filter;
   results["l2_write_input"] = report.plan.offchip_in[kInput];
   results["l2_write_filter"] = report.plan.offchip_in[kFilter];
-  results["leaving_output"] = report.l2.leaving;
+  results["leaving_output"] = report.l2().leaving;
   results["l2_write_output"] = report.output_l2_writes();
   results["l2_psum_read_output"] = report.psum_reads();
   results["l2_read_output"] = report.output_l2_reads();
-  results["l1_write_input"] = report.l1.unit_input;
-  results["l1_write_filter"] = report.l1.unit_filter;
+  results["l1_write_input"] = report.l1().unit_input;
+  results["l1_write_filter"] = report.l1().unit_filter;
   for (const char* name :
        {"l1_read_input", "l1_read_filter", "l1_read_output", "l1_write_output"}) {
     results[name] = report.macs;
   }
-  results["unit_write_input"] = report.l2.unit_input;
-  results["unit_write_filter"] = report.l2.unit_filter;
+  results["unit_write_input"] = report.l2().unit_input;
+  results["unit_write_filter"] = report.l2().unit_filter;
   py::list clusters;
-  for (int j = 0; j < report.cluster_levels; ++j)
-    clusters.append(cluster_counts(report.clusters[j]));
+  for (int j = 0; j + 1 < report.levels; ++j) clusters.append(cluster_counts(report, j));
   results["mid"] = clusters;
-  results["l1_size"] = report.l1_size;
+  results["l1_size"] = report.l1_size();
   results["l2_size"] = report.plan.size;
   results["l2_used"] = report.plan.used;
   results["l1_share"] = report.l1_share;
@@ -106,11 +106,7 @@ inline py::tuple exact_report(const NamedLayer& layer,
   if (status == Status::ok) {
     const exact::Report& report = model.report();
     results = exact_results(report, hardware);
-    if (report.l1_total() > hardware.l1_bytes) {
-      status = Status::l1_overflow;
-    } else if (report.plan.size > hardware.l2_bytes) {
-      status = Status::l2_overflow;
-    }
+    status = check_capacities(real(report.l1_total()), real(report.plan.size), hardware);
   }
   return py::make_tuple(kStatusNames[static_cast<std::size_t>(status)], results);
 }

@@ -1,10 +1,6 @@
 // A map space whose mappings are read and written by name.
 #pragma once
 
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
 #include <array>
 #include <string>
 #include <tuple>
@@ -14,10 +10,9 @@
 #include "../map_space.hpp"
 #include "names.hpp"
 #include "points.hpp"
+#include "pybind.hpp"
 
 namespace gym::python {
-
-namespace py = pybind11;
 
 class NamedSpace {
  public:
@@ -26,50 +21,38 @@ class NamedSpace {
 
   NamedSpace(const NamedLayer& layer, const NamedValues& parameters,
              const std::vector<std::string>& dims, const std::array<LevelSpec, 2>& levels,
-             const ChoiceSpec& cluster);
+             const ChoiceSpec& cluster)
+      : layer_(layer) {
+    for (const auto& [name, choices] : parameters) space.parameters.push_back({name, choices});
+    for (const std::string& name : dims) space.dims.push_back(layer.dim(name));
+    for (std::size_t j = 0; j < levels.size(); ++j) {
+      const auto& [order, parallel, tiles] = levels[j];
+      space.levels[j] = {order, {parallel.first, parallel.second}, {}};
+      for (const ChoiceSpec& tile : tiles) space.levels[j].tiles.push_back(sizes(tile));
+    }
+    space.cluster = sizes(cluster);
+  }
 
-  std::vector<NamedDirective> decode(const py::object& values) const;
+  std::vector<NamedDirective> decode(const py::object& values) const {
+    const PointArray point = to_point(space, values);
+    require_in_range({space, point.data(), 1});
+    Mapping mapping;
+    space.decode(point.data(), mapping);
+    return layer_.write(mapping);
+  }
 
   MapSpace space;
 
  private:
+  static Choice sizes(const ChoiceSpec& choice) {
+    for (const std::int32_t size : choice.second) {
+      if (size < 1) throw py::value_error("size " + std::to_string(size) + ": allowed: from 1 on");
+    }
+    return {choice.first, choice.second};
+  }
+
   NamedLayer layer_;
 };
-
-inline Choice make_choice(const NamedSpace::ChoiceSpec& choice) {
-  return {choice.first, choice.second};
-}
-
-inline Choice make_size(const NamedSpace::ChoiceSpec& choice) {
-  for (const std::int32_t size : choice.second) {
-    if (size < 1) throw py::value_error("size " + std::to_string(size) + ": allowed: from 1 on");
-  }
-  return make_choice(choice);
-}
-
-inline NamedSpace::NamedSpace(const NamedLayer& layer, const NamedValues& parameters,
-                              const std::vector<std::string>& dims,
-                              const std::array<LevelSpec, 2>& levels, const ChoiceSpec& cluster)
-    : layer_(layer) {
-  for (const auto& [name, choices] : parameters) space.parameters.push_back({name, choices});
-  for (const std::string& name : dims) space.dims.push_back(layer.dim(name));
-  for (std::size_t j = 0; j < levels.size(); ++j) {
-    const auto& [order, parallel, tiles] = levels[j];
-    MapSpace::Level& level = space.levels[j];
-    level.order_column = order;
-    level.parallel = make_choice(parallel);
-    for (const ChoiceSpec& tile : tiles) level.tiles.push_back(make_size(tile));
-  }
-  space.cluster = make_size(cluster);
-}
-
-inline std::vector<NamedDirective> NamedSpace::decode(const py::object& values) const {
-  const Points point = to_point(space, values);
-  require_in_range(space, point.data(), 1);
-  Mapping mapping;
-  space.decode(point.data(), mapping);
-  return layer_.write(mapping);
-}
 
 inline void bind_space(py::module_& module) {
   py::class_<NamedSpace>(module, "MapSpace")

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "../map_space.hpp"
-#include "../status.hpp"
+#include "../model.hpp"
 #include "target.hpp"
 
 namespace gym {
@@ -22,24 +21,24 @@ class Batch {
   // if lanes are to evaluate it; `general(i)` evaluates one that they are not right about: all of
   // them, if the problem does not read the space.
   template <typename Settle, typename General>
-  void evaluate(const MapSpace& space, const std::int32_t* points, std::int64_t count,
-                Metrics* rows, Status* statuses, Detail detail, Settle settle, General general) {
-    const Target& target = count == 1 ? single_ : block_;
+  void evaluate(const Points& points, const Results& results, Settle settle, General general) {
+    const MapSpace& space = points.space;
+    const Target& target = points.count == 1 ? single_ : block_;
     const bool reads = open(space);
     std::array<std::int64_t, kBlock> index{};
     int size = 0;
     const auto run = [&] {
-      run_block(target, size, detail);
+      run_block(target, size, results.detail);
       int right = 0;
       for (int i = 0; i < size; ++i) {
         const std::int64_t at = index[static_cast<std::size_t>(i)];
-        if (results_.right.of[static_cast<std::size_t>(i)] == 0) {
-          statuses[at] = general(at);
+        if (columns_.right.of[static_cast<std::size_t>(i)] == 0) {
+          results.statuses[at] = general(at);
           continue;
         }
         ++right;
-        results_.read(i, detail, rows[at]);
-        if (detail == Detail::rows) problem_.finish(rows[at]);
+        columns_.read(i, results.detail, results.rows[at]);
+        if (results.detail == Detail::rows) problem_.finish(results.rows[at]);
       }
       // Where lanes are never right, as on machines whose PEs wait for words, they pause longer and
       // longer.
@@ -47,16 +46,15 @@ class Batch {
       pause_ = next_pause_;
       size = 0;
     };
-    const std::size_t width = space.parameters.size();
-    for (std::int64_t i = 0; i < count; ++i, points += width) {
+    for (std::int64_t i = 0; i < points.count; ++i) {
       if (!reads || pause_ > 0) {
         pause_ -= reads ? 1 : 0;
-        statuses[i] = general(i);
+        results.statuses[i] = general(i);
         continue;
       }
-      const MapSpace::Chosen chosen = space.read(points);
+      const MapSpace::Chosen chosen = space.read(points[i]);
       const std::optional<Status> settled = settle(i, chosen);
-      statuses[i] = settled.value_or(Status::ok);
+      results.statuses[i] = settled.value_or(Status::ok);
       if (settled) continue;
       add(space.dims.size(), chosen, size);
       index[static_cast<std::size_t>(size++)] = i;
@@ -113,14 +111,14 @@ class Batch {
     const int lanes = target.lanes;
     const int end = (size + lanes - 1) / lanes * lanes;
     for (TilingColumns::Level& level : tilings_.level) level.repeat(size, end, problem_.loops);
-    target.of(problem_)(problem_, tilings_, size, detail, results_);
+    target.of(problem_)(problem_, tilings_, size, detail, columns_);
   }
 
   const Problem& problem_;
   const Target& block_;
   const Target& single_;
   TilingColumns tilings_;
-  ResultColumns results_;
+  ResultColumns columns_;
   std::array<int, MapSpace::kMaxLoops> loop_{};  // by dimension of the space
   int first_place_ = 0;
   int pause_ = 0, next_pause_ = 0;  // points to leave to the general path

@@ -29,11 +29,8 @@ struct Target {
   EvaluateLanes<maestro::wide::Problem> of(const maestro::wide::Problem&) const { return maestro; }
 };
 
-// Two lanes of what every processor of an architecture has, as SSE2 or NEON.
-extern const Target kBaseline;
-#ifdef __x86_64__
-extern const Target kAvx2, kAvx512;
-#endif
+// The first is what every processor has: two lanes of SSE2.
+extern const Target kBaseline, kAvx2, kAvx512;
 
 // Those this processor supports, fewest lanes first.
 std::span<const Target* const> targets();

@@ -99,11 +99,11 @@ inline bool batches_agree(const Problem& problem, std::uint64_t seed) {
     for (const bool guarded : {false, true}) {
       gym::BatchEvaluator evaluator({model, problem.layer, problem.hardware, guarded});
       Results together(kTogether), alone(kTogether);
-      evaluator.evaluate(space, points.data(), kTogether, 1, together.rows.data(),
+      evaluator.evaluate({space, points.data(), kTogether}, 1, together.rows.data(),
                          together.statuses.data());
       for (std::int64_t i = 0; i < kTogether; ++i) {
         const std::size_t at = static_cast<std::size_t>(i) * space.parameters.size();
-        evaluator.evaluate(space, &points[at], 1, 1, &alone.rows[i], &alone.statuses[i]);
+        evaluator.evaluate({space, &points[at], 1}, 1, &alone.rows[i], &alone.statuses[i]);
         if (together.statuses[i] != alone.statuses[i]) return false;
         if (!same_bits(together.rows[i], alone.rows[i])) return false;
       }

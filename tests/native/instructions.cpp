@@ -22,7 +22,7 @@ class Work {
 
   double run() {
     for (std::int64_t i = 0; i < kMappings; i += together_) {
-      evaluator_.evaluate(space_, &points_[i * space_.parameters.size()], together_, 1,
+      evaluator_.evaluate({space_, &points_[i * space_.parameters.size()], together_}, 1,
                           &results_.rows[i], &results_.statuses[i]);
     }
     return results_.rows.back().latency_cycles;

@@ -122,7 +122,7 @@ class Batch {
  private:
   driver::Results evaluate(gym::BatchEvaluator& evaluator, int threads) const {
     driver::Results results(kMappings);
-    evaluator.evaluate(space_, points_.data(), kMappings, threads, results.rows.data(),
+    evaluator.evaluate({space_, points_.data(), kMappings}, threads, results.rows.data(),
                        results.statuses.data());
     return results;
   }

@@ -151,7 +151,7 @@ void compare(const Layer& layer, const Hardware& hardware, const MapSpace& space
   gym::Batch batch(side.problem, target, target);
   const auto evaluate = [&](std::int64_t first, std::int64_t count) {
     batch.evaluate(
-        space, point(first), count, &lanes.rows[first], &lanes.statuses[first], gym::Detail::rows,
+        {space, point(first), count}, {&lanes.rows[first], &lanes.statuses[first]},
         [](std::int64_t, const MapSpace::Chosen&) { return std::optional<gym::Status>(); },
         [&](std::int64_t i) {
           ++score.left;

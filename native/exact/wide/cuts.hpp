@@ -41,34 +41,21 @@ GYM_INLINE BasicTileWords<Wide> tile_words(const Problem& problem,
   return words;
 }
 
-// See Variant: without initialisers, as g++ 12 cannot compile a constructor of vectors that it
-// writes itself when it does not optimise.
-struct WideVariant {
-  Wide extent, boxes;
-  BasicCut<Wide> cut;
-};
-
-GYM_INLINE WideVariant cut_boxes(Wide extent, Wide boxes, Wide tile, Wide units) {
+GYM_INLINE BasicBoxes<Wide> cut_boxes(Wide extent, Wide boxes, Wide tile, Wide units) {
   return {extent, boxes, cut_loop(extent, tile, units)};
 }
 
 // A loop at one level. Boxes below the top have one of two extents, which may be equal.
 struct WideLevelLoop {
-  std::array<WideVariant, 2> variant;
+  std::array<BasicBoxes<Wide>, 2> variant;
   int variants;
   BasicSums<Wide> sums;
   WideFlag spatial;
   Wide place;  // in the level's order, 0 outermost
 
-  // Work of the busiest unit in every step, summed over steps.
-  GYM_INLINE Wide busiest(int i) const {
-    return select(spatial, variant[i].cut.busiest(), variant[i].extent);
-  }
   GYM_INLINE void sum() {
     sums = BasicSums<Wide>{};
-    for (int i = 0; i < variants; ++i) {
-      sums.add(variant[i].boxes, variant[i].extent, variant[i].cut);
-    }
+    for (int i = 0; i < variants; ++i) sums.add(variant[i]);
   }
 };
 
@@ -84,7 +71,7 @@ struct WidePartition {
       const Wide outer_units = select(top[d].spatial, tiling.level[0].units, one);
       const Wide inner_units = select(below[d].spatial, tiling.level[1].units, one);
       const Wide extent = number<Wide>(problem.loop[d].extent);
-      const WideVariant outer = cut_boxes(extent, one, tiling.level[0].tile[d], outer_units);
+      const BasicBoxes<Wide> outer = cut_boxes(extent, one, tiling.level[0].tile[d], outer_units);
       const Wide inner = tiling.level[1].tile[d];
       top[d].variants = 1;
       top[d].variant[0] = outer;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "../../wide/lanes.hpp"
-#include "../buffers.hpp"
 #include "../figures.hpp"
 #include "timer.hpp"
 #include "traffic.hpp"
@@ -12,14 +11,14 @@ namespace gym::exact::wide {
 namespace {
 
 GYM_INLINE void size_buffers(const Problem& problem, const WideTiling& tiling,
-                             BasicFindings<Wide>& findings) {
+                             BasicReport<Wide>& report) {
   std::array<Wide, kMaxLoops> tile;
   for (int d = 0; d < problem.loops; ++d) tile[d] = number<Wide>(problem.loop[d].extent);
   for (std::size_t j = 0; j < tiling.level.size(); ++j) {
     for (int d = 0; d < problem.loops; ++d) tile[d] = least(tiling.level[j].tile[d], tile[d]);
-    findings.buffer[j] = two_of(tile_words(problem, tile));
+    report.buffer[j] = tile_words(problem, tile).buffer();
   }
-  findings.sharers[0] = tiling.level[1].units;
+  report.l1_share = ceil_div(report.buffer[0], tiling.level[1].units);
 }
 
 // Says whose figures are right: mappings whose PEs wait are not.
@@ -28,23 +27,19 @@ GYM_INLINE WideFlag evaluate(const Problem& problem, const WideTiling& tiling, D
   const WidePartition partition(problem, tiling);
   const WideFlag right = (tiling.level[0].units >= 1) & pes_never_wait(problem, partition);
   if (!any(right)) return right;
-  BasicFindings<Wide> findings;
-  findings.words[0] = LevelTraffic(problem, partition.top).words();
-  findings.words[1] = LevelTraffic(problem, partition.below).words();
-  findings.busy_pe_cycles = number<Wide>(problem.totals.macs);
-  size_buffers(problem, tiling, findings);
+  BasicReport<Wide> report;
+  report.levels = static_cast<int>(tiling.level.size());
+  report.words[0] = LevelTraffic(problem, partition.top).words();
+  report.words[1] = LevelTraffic(problem, partition.below).words();
+  report.busy_pe_cycles = number<Wide>(problem.totals.macs);
+  size_buffers(problem, tiling, report);
   const Movers movers(problem, partition);
   const bool costs = detail == Detail::costs;
-  if (!costs || any(right & ~compute_all(problem, movers, findings))) {
-    Walk(problem, movers, !costs).run(findings.onchip_cycles, findings.profile);
+  if (!costs || any(right & ~compute_all(problem, movers, report))) {
+    Walk(problem, movers, !costs).run(report.onchip_cycles, report.profile);
   }
-  BasicReport<Wide> report;
-  report.write(problem.totals, static_cast<int>(tiling.level.size()), problem.hardware, findings);
-  if (costs) {
-    fill_costs(report, figures);
-  } else {
-    fill(report, problem.hardware, figures);
-  }
+  report.conclude(problem.totals, problem.hardware);
+  fill(report, problem.hardware, detail, figures);
   return right;
 }
 

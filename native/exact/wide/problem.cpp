@@ -8,11 +8,6 @@ namespace gym::exact::wide {
 
 namespace {
 
-template <std::size_t n>
-bool has(const std::array<LoopId, n>& loops, LoopId id) {
-  return std::find(loops.begin(), loops.end(), id) != loops.end();
-}
-
 Axis axis_of(std::int64_t window, std::int64_t stride) {
   const std::int64_t step = std::min(stride, window);
   return {real(stride), real(step), real(window - step)};

@@ -19,9 +19,7 @@ GYM_INLINE WideFlag pes_never_wait(const Problem& problem, const WidePartition& 
     largest[d] = most(whole.cut.largest_array(), last.cut.largest_array());
     fewest_macs *= least(whole.cut.tail, last.cut.tail);
   }
-  const BasicTileWords<Wide> words = tile_words(problem, largest);
-  const Wide bw = number<Wide>(problem.hardware.noc_bw);
-  return (words.fetched() <= bw) & (words.output <= bw) &
+  return tile_words(problem, largest).pass(number<Wide>(problem.hardware.noc_bw)) &
          (number<Wide>(problem.hardware.noc_latency) <= fewest_macs);
 }
 
@@ -60,8 +58,8 @@ class Movers {
     const Loop& loop = problem.loop[d];
     const BasicCut<Wide>& cut = top.variant[0].cut;
     const WideFlag moves = cut.moves();
-    const Wide whole = below.busiest(0);
-    const Wide tail = below.busiest(1);
+    const Wide whole = below.variant[0].busiest(below.spatial);
+    const Wide tail = below.variant[1].busiest(below.spatial);
     const WideFlag several = top.spatial & (cut.active[1] > 1);
     const Wide one = number<Wide>(1);
     Mover mover;
@@ -94,7 +92,7 @@ GYM_INLINE Wide cycles_of(const Problem& problem, Wide words) {
 // Cycles and ends of the profile, right where words come as fast as the fastest step: see
 // Timer::cost.
 GYM_INLINE WideFlag compute_all(const Problem& problem, const Movers& movers,
-                                BasicFindings<Wide>& findings) {
+                                BasicReport<Wide>& report) {
   const Wide one = number<Wide>(1);
   BasicTileWords<Wide> first = whole_words(problem);
   Wide cycles = number<Wide>(problem.window), fewest = cycles, steps = one, last = one;
@@ -108,12 +106,12 @@ GYM_INLINE WideFlag compute_all(const Problem& problem, const Movers& movers,
     first.output *= mover.words[0].output;
     last *= mover.words[1].output;
   }
-  findings.profile.array_tile = first;
-  findings.profile.first_in = first.fetched();
-  findings.profile.last_out = last;
+  report.profile.array_tile = first;
+  report.profile.first_in = first.fetched();
+  report.profile.last_out = last;
   const Wide passing = number<Wide>(2 * problem.hardware.noc_latency);
   const Wide fill = cycles_of(problem, first.fetched());
-  findings.onchip_cycles = fill + cycles + passing * steps + cycles_of(problem, last);
+  report.onchip_cycles = fill + cycles + passing * steps + cycles_of(problem, last);
   return most(fill, cycles_of(problem, first.output)) <= fewest + passing;
 }
 

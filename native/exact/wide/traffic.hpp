@@ -27,9 +27,9 @@ class LevelTraffic {
     BasicLevelWords<Wide> words;
     words.fetched_input = whole.input * moved(of_input(array_rows_, array_copies_));
     words.unit_input = whole.input * moved(of_input(unit_rows_, unit_copies_));
-    words.fetched_filter = whole.filter * moved(of_filter(array_copies_));
-    words.unit_filter = whole.filter * moved(of_filter(unit_copies_));
-    words.leaving = moved(of_output());
+    words.fetched_filter = whole.filter * moved(of_other(&Loop::in_filter, array_copies_));
+    words.unit_filter = whole.filter * moved(of_other(&Loop::in_filter, unit_copies_));
+    words.leaving = moved(of_other(&Loop::in_output, array_copies_));
     return words;
   }
 
@@ -59,17 +59,11 @@ class LevelTraffic {
     }
     return factors;
   }
-  GYM_INLINE Factors of_filter(const Factors& copies) const {
+  // Of a tensor without sliding axes, by which loops it has.
+  GYM_INLINE Factors of_other(bool Loop::* in_tensor, const Factors& copies) const {
     Factors factors;
     for (int d = 0; d < problem_.loops; ++d) {
-      factors[d] = problem_.loop[d].in_filter ? own(d) : copies[d];
-    }
-    return factors;
-  }
-  GYM_INLINE Factors of_output() const {
-    Factors factors;
-    for (int d = 0; d < problem_.loops; ++d) {
-      factors[d] = problem_.loop[d].in_output ? own(d) : array_copies_[d];
+      factors[d] = problem_.loop[d].*in_tensor ? own(d) : copies[d];
     }
     return factors;
   }

@@ -11,18 +11,19 @@ namespace {
 using Tile = BasicTile<Wide>;
 using States = BasicStates<Wide>;
 
-// A loop at one level.
-struct LevelLoop {
+// How a level cuts a loop.
+struct LoopCut {
   Wide extent, size, offset;
-  Wide place;  // in the level's order, 0 outermost
-  WideFlag spatial;
+  Wide place;          // in the level's order, 0 outermost
   Tile input, output;  // along the input, and along the output if that has the loop
 };
 
+struct LevelLoop : LoopCut {
+  WideFlag spatial;
+};
+
 // The loop dealt to the units.
-struct Dealt {
-  Wide extent, size, offset, place;
-  Tile input, output;
+struct Dealt : LoopCut {
   std::array<Wide, kTensors> in;  // 1 if the tensor has it, else 0
 };
 
@@ -69,15 +70,11 @@ GYM_INLINE Level cut_level(const Problem& problem, const WideTiling::Level& tili
     LevelLoop& cut = level.loop[d];
     cut = cut_loop(loop, extent, tiling.tile[d], spatial, above != nullptr);
     cut.place = tiling.place[d];
-    Dealt& dealt = level.dealt;
-    dealt.extent = select(spatial, cut.extent, dealt.extent);
-    dealt.size = select(spatial, cut.size, dealt.size);
-    dealt.offset = select(spatial, cut.offset, dealt.offset);
-    dealt.place = select(spatial, cut.place, dealt.place);
-    dealt.input = choose(spatial, cut.input, dealt.input);
-    dealt.output = choose(spatial, cut.output, dealt.output);
+    LoopCut& dealt = level.dealt;
+    dealt = choose<LoopCut>(spatial, cut, dealt);
     for (const TensorId id : {kInput, kFilter, kOutput}) {
-      dealt.in[id] = select(spatial & flag(loop.in[id]), number<Wide>(1), dealt.in[id]);
+      Wide& in = level.dealt.in[id];
+      in = select(spatial & flag(loop.in[id]), number<Wide>(1), in);
     }
   }
   level.edge_units =

@@ -1,7 +1,9 @@
-// New arrays, faster than pybind11 makes them: it keeps shape and strides on the heap.
+// Pybind11, and new arrays in less time than it takes: it keeps shape and strides on the heap.
 #pragma once
 
 #include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <array>
 #include <cstddef>
