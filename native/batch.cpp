@@ -15,20 +15,6 @@ namespace {
 
 constexpr std::int64_t kChunk = 256;
 
-template <typename Work>
-std::vector<double> seconds_each(std::int64_t count, const Work& work) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<double> seconds;
-  Clock::time_point began = Clock::now();
-  for (std::int64_t i = 0; i < count; ++i) {
-    work(i);
-    const Clock::time_point ended = Clock::now();
-    seconds.push_back(std::chrono::duration<double>(ended - began).count());
-    began = ended;
-  }
-  return seconds;
-}
-
 }  // namespace
 
 double value_of(const Metrics& row, Status status, const Columns& columns) {
@@ -129,17 +115,16 @@ std::vector<double> BatchEvaluator::time(const Points& points) {
   require_workers(1);
   Metrics metrics;
   Status status;
-  return seconds_each(points.count, [&](std::int64_t i) {
+  std::vector<double> seconds;
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point began = Clock::now();
+  for (std::int64_t i = 0; i < points.count; ++i) {
     workers_[0].scorer.score(points.part(i, 1), {&metrics, &status});
-  });
-}
-
-std::vector<double> BatchEvaluator::time(const std::vector<Mapping>& mappings) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  require_workers(1);
-  Metrics metrics;
-  return seconds_each(std::ssize(mappings),
-                      [&](std::int64_t i) { workers_[0].scorer.score(mappings[i], metrics); });
+    const Clock::time_point ended = Clock::now();
+    seconds.push_back(std::chrono::duration<double>(ended - began).count());
+    began = ended;
+  }
+  return seconds;
 }
 
 }  // namespace gym

@@ -47,7 +47,6 @@ class BatchEvaluator {
 
   // Seconds each takes, one after the other.
   std::vector<double> time(const Points& points);
-  std::vector<double> time(const std::vector<Mapping>& mappings);
 
  private:
   // One for each thread that takes part in a batch.

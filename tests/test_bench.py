@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import bench as main
-from map_space_helpers import CONV, PES
+from map_space_helpers import CONV, PES, column
 from run_helpers import load
 
 from experiments.bench import batches, environments, mappings, sections, speedups

@@ -97,13 +97,6 @@ class Evaluator {
     return batch_.time(points);
   }
 
-  std::vector<double> time_mappings(const std::vector<std::vector<NamedDirective>>& lists) {
-    std::vector<Mapping> mappings;
-    for (const auto& directives : lists) mappings.push_back(layer_.read(directives));
-    py::gil_scoped_release release;
-    return batch_.time(mappings);
-  }
-
  private:
   static void require_columns(const Columns& columns) {
     for (const std::size_t column : columns) {
@@ -155,8 +148,7 @@ inline void bind_evaluator(py::module_& module) {
            py::arg("threads") = 1)
       .def("observe", &Evaluator::observe, py::arg("space"), py::arg("values"), py::arg("columns"))
       .def("evaluate_mapping", &Evaluator::evaluate_mapping, py::arg("directives"))
-      .def("time_points", &Evaluator::time_points, py::arg("space"), py::arg("points"))
-      .def("time_mappings", &Evaluator::time_mappings, py::arg("mappings"));
+      .def("time_points", &Evaluator::time_points, py::arg("space"), py::arg("points"));
 }
 
 }  // namespace gym::python
