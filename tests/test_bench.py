@@ -74,14 +74,13 @@ def test_a_report(
     sizes = set(keys("batch_sizes", "model", "batch", "threads"))
     assert sizes >= set(product(MODELS, (1, 10, 1000), threads))
     assert keys("mappings", "layer", "model") == [*product(layers, MODELS)]
-    assert sorted(keys("levels", "model", "levels")) == [*product(MODELS, (1, 2, 3, 4))]
     assert keys("environments", "layer", "model") == [*product(layers, MODELS)]
     assert keys("maestro_binary", "model") == [("exact",), ("maestro, no guard",), ("maestro",)]
     rates = ("batches", "accelerators", "searches", "batch_sizes", "environments")
-    for section in (*rates, "mappings", "levels"):
+    for section in (*rates, "mappings"):
         for row in report[section]:
             assert all(figure > 0 for figure in row.values() if isinstance(figure, float))
-    for row in report["mappings"] + report["levels"]:
+    for row in report["mappings"]:
         assert row["p50_us"] <= row["p90_us"] <= row["p99_us"]
     for row in report["maestro_binary"]:
         assert row["ratio"] == pytest.approx(row["binary_us"] / row["model_us"])
