@@ -13,7 +13,7 @@ from paper_helpers import MARL, SHORT, Found, arena, ends, made_up
 
 from experiments.paper.fig7 import settled, uniform_spread
 from experiments.paper.frame import log_spaced
-from experiments.paper.ledger import WARMED, make_arenas
+from experiments.paper.ledger import WARMED, make_arenas, windows_of
 from experiments.paper.overhead import mean_interval, total
 from experiments.paper.ratios import RATIO_COLUMNS, Ratio, cost_ratios, ratio_rows, tally
 from experiments.paper.reach import (
@@ -26,7 +26,6 @@ from experiments.paper.reach import (
     samples_to_cost,
     samples_to_return,
     widened,
-    windows_of,
 )
 from experiments.paper.table3 import leads, times_fewer
 from experiments.paper.verdicts import at_least, everywhere, mostly
@@ -206,12 +205,12 @@ def test_ratio_rows_leave_out_what_cannot_be_told() -> None:
     arenas = [arena({"marl": [{10: 8.0, 50: 4.0}], "ga": [{20: 6.0}]})]
     rows = [
         Ratio.of(dict(zip(RATIO_COLUMNS, map(str, row), strict=True)))
-        for row in ratio_rows(arenas, "marl", "ga", (5, 10, 20, 50))
+        for row in ratio_rows([((), arenas, "marl", "ga")], (5, 10, 20, 50))
     ]
     # After 5 samples neither has found anything, after 10 only the first has.
     assert [str(row) for row in rows] == ["alone in 1", "1.333", "0.6667"]
     assert (rows[0].better, rows[0].worse) == (True, False)
-    assert list(ratio_rows(arenas, "marl", "bo", (20,))) == []
+    assert list(ratio_rows([((), arenas, "marl", "bo")], (20,))) == []
 
 
 def test_intervals_decide_which_is_better() -> None:
@@ -241,10 +240,10 @@ def test_long_searches_only_count_for_the_best_known_and_a_charged_warm_up_delay
         SHORT,
     )
     at = np.array([1, 30, 31, 50])
-    assert found.contest.best_known == 5
+    assert found.best_known == 5
     assert not found.has("ga")
-    assert found.contest.bests(WARMED, at).tolist() == [[np.inf, np.inf, 9, 7]]
-    assert found.contest.bests("marl_clustered", at).tolist() == [[9, 7, 7, 7]]
+    assert found.bests(WARMED, at).tolist() == [[np.inf, np.inf, 9, 7]]
+    assert found.bests("marl_clustered", at).tolist() == [[9, 7, 7, 7]]
 
 
 def test_marl_leads_up_to_the_upper_end_of_the_interval_of_the_best() -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.paper.ledger import Arena
+from experiments.paper.rows import Row, Rows
 from experiments.sheets import significant
 from experiments.stats import Floats, iqm, stratified_interval
 
 _DIGITS = 4
 RATIO_COLUMNS = ("problems", "samples", "ratio", "low", "high", "without", "alone")
 """Of the files of Fig. 6 and the overhead: what ``ratio_rows`` yields."""
+
+Comparison = tuple[Sequence[object], Sequence[Arena], str, str]
+"""The first columns of its rows, the arenas, the mapper and its base."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Ratio:
     alone: int
 
     @classmethod
-    def of(cls, row: Mapping[str, str]) -> Ratio:
+    def of(cls, row: Row) -> Ratio:
         """Read it from a row of a file; an empty cell is NaN."""
         ratio, low, high = (float(row[name] or math.nan) for name in ("ratio", "low", "high"))
         # Table III's files have the first two in other columns.
@@ -84,11 +88,11 @@ def cost_ratios(
 
     Arenas that lack a search of one of both are left out.
     """
-    shared = [arena.contest for arena in arenas if arena.has(mapper, base)]
+    shared = [arena for arena in arenas if arena.has(mapper, base)]
     if not shared:
         return [Ratio(0, each, math.nan, math.nan, math.nan, 0, 0) for each in checkpoints]
     at = np.array(checkpoints)
-    strata = [contest.bests(name, at) for name in (mapper, base) for contest in shared]
+    strata = [arena.bests(name, at) for name in (mapper, base) for arena in shared]
     own, other = np.split(np.isfinite([iqm(stratum) for stratum in strata]), 2)
 
     def figure(drawn: Sequence[Floats]) -> Floats:
@@ -128,13 +132,19 @@ def _geometric_ratio(
 
 
 def ratio_rows(
-    arenas: Sequence[Arena], mapper: str, base: str, checkpoints: Sequence[int]
+    comparisons: Iterable[Comparison], checkpoints: Sequence[int]
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the columns of a file for what a mapper costs, wherever that can be told."""
-    for each in cost_ratios(arenas, mapper, base, checkpoints):
-        if each.without or each.alone or not math.isnan(each.ratio):
-            figures = (round(figure, _DIGITS) for figure in (each.ratio, each.low, each.high))
-            yield each.problems, each.samples, *figures, each.without, each.alone
+    """Yield the rows of a file for what mappers cost, wherever that can be told."""
+    for keys, arenas, mapper, base in comparisons:
+        for each in cost_ratios(arenas, mapper, base, checkpoints):
+            if each.without or each.alone or not math.isnan(each.ratio):
+                figures = (round(figure, _DIGITS) for figure in (each.ratio, each.low, each.high))
+                yield *keys, each.problems, each.samples, *figures, each.without, each.alone
+
+
+def ratios(rows: Rows) -> list[Ratio]:
+    """Return the ratios that rows of a file hold."""
+    return list(map(Ratio.of, rows))
 
 
 def tally(ratios: Sequence[Ratio]) -> tuple[int, int, int]:

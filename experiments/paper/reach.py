@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.paper.ledger import Finished
+from experiments.paper.ledger import Finished, windows_of
 from experiments.stats import Floats, stratified_interval
 from experiments.windows import Windows
 
@@ -203,9 +203,3 @@ def converged_return(searches: Sequence[Finished]) -> float:
     """
     returns = [converged(windows_of(each).returns) for each in searches]
     return float(np.quantile(returns, 0.5, method="lower"))
-
-
-def windows_of(search: Finished) -> Windows:
-    """Return the windows of a search; the paper's are all watched."""
-    assert search.windows is not None
-    return search.windows

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.paper import table3_view
-from experiments.paper.frame import Item, Places, Scale
+from experiments.paper.frame import Item
 from experiments.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Finished, Run, make_arenas
 from experiments.paper.printed import CONTROLS, MARL, PAPERS, PERCENTS, TABLE_3
 from experiments.paper.ratios import Ratio, cost_ratios
@@ -41,7 +40,8 @@ class Table3(Item):
 
     name = "table3"
 
-    def runs(self, scale: Scale) -> Iterator[Run]:
+    def runs(self) -> Iterator[Run]:
+        scale = self.scale
         ways = [("exact", each, scale.seeds, scale.few_seeds) for each in scale.hardware]
         ways.append(("maestro", "paper", scale.few_seeds, 0))
         for way, layer, objective in product(ways, scale.layers, scale.objectives):
@@ -51,46 +51,42 @@ class Table3(Item):
                     yield Run(layer, objective, mapper, seed, scale.samples, hardware, model)
             yield Run(layer, objective, _LONG, 0, scale.long_samples, hardware, model)
 
-    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
+    def write(self, finished: Mapping[Run, Finished]) -> None:
+        scale = self.scale
         arenas = make_arenas(finished, scale.samples)
         exact = [arena for arena in arenas if arena.model == "exact"]
         shown = (*MAPPERS, WARMED)
-        write_costs(self, places, arenas, shown, scale.checkpoints)
+        write_costs(self, arenas, shown)
         against = {"the paper's": PAPERS, "the controls": CONTROLS}
         against |= {mapper: (mapper,) for mapper in MAPPERS if mapper != MARL}
         of = len(scale.hardware) * len(scale.layers) * len(scale.objectives)
-        write_leads(self, places, exact, against, scale.checkpoints, of)
+        write_leads(self, exact, against, of)
         header: tuple[str, ...] = (*ARENA_COLUMNS, "single_agent", "times", "found_after")
-        self.put(places, "fewer.csv", header, _fewer(exact))
+        self.put("fewer.csv", header, _fewer(exact))
         header = ("group", "mapper", "percent", "searches", "median", "share")
-        self.put(places, "arrivals.csv", header, _arrivals(arenas, shown))
+        self.put("arrivals.csv", header, _arrivals(arenas, shown))
 
-    def view(self, results: Path) -> dict[str, Any]:
-        return table3_view.view(self, results)
+    def view(self) -> dict[str, Any]:
+        return table3_view.view(self)
 
 
-def write_costs(
-    item: Item,
-    places: Places,
-    arenas: Sequence[Arena],
-    mappers: Sequence[str],
-    checkpoints: Sequence[int],
-) -> None:
+def write_costs(item: Item, arenas: Sequence[Arena], mappers: Sequence[str]) -> None:
     """Write what some mappers found: in each cell, and in multiples of MARL's costs."""
+    checkpoints = item.scale.checkpoints
     figures = (f"{kind}_{each}" for each in checkpoints for kind in ("iqm", "low", "high"))
     kinds = ("median_to", "arrived_at", "expected_to")
     near = (f"{kind}_{percent}" for percent in PERCENTS for kind in kinds)
     header: tuple[str, ...] = (*ARENA_COLUMNS, "mapper", "seeds", "best_known", *figures, *near)
-    item.put(places, "cells.csv", header, _cells(arenas, mappers, checkpoints))
+    item.put("cells.csv", header, _cells(arenas, mappers, checkpoints))
     header = ("model", "network", "objective", "mapper", "layer", *_RATIO, "printed", "recomputed")
-    item.put(places, "networks.csv", header, _networks(arenas, mappers))
+    item.put("networks.csv", header, _networks(arenas, mappers))
     header = ("group", "cells", "mapper", "samples", *_RATIO)
     rows = (
         (name, len(group), mapper, ratio.samples, *_columns(ratio))
         for (name, group), mapper in product(_groups(arenas).items(), mappers)
         for ratio in cost_ratios(group, mapper, MARL, checkpoints)
     )
-    item.put(places, "ratios.csv", header, rows)
+    item.put("ratios.csv", header, rows)
 
 
 def _cells(
@@ -98,17 +94,17 @@ def _cells(
 ) -> Iterator[RowOf]:
     for arena, mapper in product(arenas, mappers):
         if arena.has(mapper):
-            found = arena.contest.bests(mapper, np.array(checkpoints))
+            found = arena.bests(mapper, np.array(checkpoints))
             figures = np.stack([iqm(found), *bootstrap_interval(found)], axis=1)
             near = (each for percent in PERCENTS for each in _arrived(arena, mapper, percent))
-            shown = map(_number, (arena.contest.best_known, *figures.ravel()))
+            shown = map(_number, (arena.best_known, *figures.ravel()))
             yield [*arena.keys, mapper, len(found), *shown, *near]
 
 
 def _to_within(arena: Arena, mapper: str, percent: float) -> Floats:
     """Return each search's samples to within some per cent of the best known."""
-    target = (1 + percent / 100) * arena.contest.best_known
-    return np.array([each.samples_to(target) for each in arena.searches(mapper)])
+    target = (1 + percent / 100) * arena.best_known
+    return np.array([each.samples_to(target) for each in arena.searches[mapper]])
 
 
 def _arrived(arena: Arena, mapper: str, percent: float) -> RowOf:
@@ -132,10 +128,10 @@ def _networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf
         here = [
             arena
             for arena in paper
-            if (arena.model, arena.contest.objective) == (model, objective)
-            and arena.contest.layer.startswith(f"{network}_")
+            if (arena.model, arena.objective) == (model, objective)
+            and arena.layer.startswith(f"{network}_")
         ]
-        parts = {"": here, **{arena.contest.layer: [arena] for arena in here}}
+        parts = {"": here, **{arena.layer: [arena] for arena in here}}
         for mapper, (layer, part) in product(mappers, parts.items()):
             if part and mapper not in (MARL, WARMED):
                 (ratio,) = cost_ratios(part, mapper, MARL, [part[0].samples])
@@ -146,16 +142,16 @@ def _networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf
 
 def _groups(arenas: Sequence[Arena]) -> dict[str, list[Arena]]:
     """Return the arenas that figures are taken over together, by model and hardware."""
-    models: dict[str, list[Arena]] = {}
-    both: dict[str, list[Arena]] = {}
+    groups: dict[str, list[Arena]] = {}
     for arena in arenas:
-        models.setdefault(arena.model, []).append(arena)
-        both.setdefault(f"{arena.model}, {arena.hardware}", []).append(arena)
+        for name in (arena.model, f"{arena.model}, {arena.hardware}"):
+            groups.setdefault(name, []).append(arena)
     # A model on one hardware has nothing to sum up.
-    several = {
-        model: each for model, each in models.items() if len({arena.hardware for arena in each}) > 1
+    return {
+        name: group
+        for name, group in groups.items()
+        if "," in name or len({arena.hardware for arena in group}) > 1
     }
-    return several | both
 
 
 def _columns(ratio: Ratio) -> RowOf:
@@ -166,7 +162,7 @@ def _columns(ratio: Ratio) -> RowOf:
 def _fewer(arenas: Sequence[Arena]) -> Iterator[RowOf]:
     for arena, slow in product(arenas, _SINGLE_AGENTS):
         if arena.has(MARL, slow):
-            searches = arena.searches(slow)
+            searches = arena.searches[slow]
             lasts = [each.at[-1] if len(each.at) else arena.samples for each in searches]
             figures = map(_number, (times_fewer(arena, MARL, slow), float(np.median(lasts))))
             yield [*arena.keys, slow, *figures]
@@ -177,10 +173,10 @@ def times_fewer(arena: Arena, mapper: str, slow: str) -> float:
 
     NaN where that is infinite; 0 where the mapper's median search never gets there.
     """
-    target = float(middle(arena.bests(slow, arena.samples)))
+    target = float(middle(arena.bests_after(slow, arena.samples)))
     if np.isinf(target):
         return np.nan
-    return arena.samples / samples_to_cost(arena.searches(mapper), target).median
+    return arena.samples / samples_to_cost(arena.searches[mapper], target).median
 
 
 def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf]:
@@ -193,19 +189,14 @@ def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf
 
 
 def write_leads(
-    item: Item,
-    places: Places,
-    arenas: Sequence[Arena],
-    against: Mapping[str, Sequence[str]],
-    checkpoints: Sequence[int],
-    of: int,
+    item: Item, arenas: Sequence[Arena], against: Mapping[str, Sequence[str]], of: int
 ) -> None:
     """Write in how many of so many cells MARL leads others, of those that all have searched."""
     rows = []
-    for (name, others), samples in product(against.items(), checkpoints):
+    for (name, others), samples in product(against.items(), item.scale.checkpoints):
         judged = [leads(arena, others, samples) for arena in arenas if arena.has(MARL, *others)]
         rows.append((name, samples, sum(judged), len(judged), of))
-    item.put(places, "leads.csv", ("against", "samples", "yes", "counted", "cells"), rows)
+    item.put("leads.csv", ("against", "samples", "yes", "counted", "cells"), rows)
 
 
 def leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
@@ -214,8 +205,8 @@ def leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
     That is if its interquartile mean is at most the upper end of the 95 % bootstrap interval of
     the best other's. Where that end is infinite it bounds nothing, and the other's mean counts.
     """
-    best = min((arena.bests(other, samples) for other in others), key=iqm)
-    own, end = iqm(arena.bests(MARL, samples)), bootstrap_interval(best)[1]
+    best = min((arena.bests_after(other, samples) for other in others), key=iqm)
+    own, end = iqm(arena.bests_after(MARL, samples)), bootstrap_interval(best)[1]
     return bool(np.isfinite(own) and own <= (end if np.isfinite(end) else iqm(best)))
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,16 +27,10 @@ _RESNET18_TWIN = dict(zip(ARENA_COLUMNS, ("exact", "paper", "resnet50_l2", "late
 _RESNET18_LOWER = 1.5
 
 
-def view(item: Item, results: Path) -> dict[str, Any]:
+def view(item: Item) -> dict[str, Any]:
     """Return what the template shows."""
-    files = {name: item.rows(results, f"{name}.csv") for name in _FILES}
-    for name in _SHARED:
-        if (path := results / OWN / f"{name}.csv").exists():
-            rows = read_rows(path)
-            files[name] += [
-                each for each in rows if OWN in (each.get("mapper"), each.get("against"))
-            ]
-    networks, ratios, arrivals, leads, cells, fewer = files.values()
+    networks, ratios, leads, cells = (_with_own_agents(item, name) for name in _SHARED)
+    arrivals, fewer = item.rows("arrivals.csv"), item.rows("fewer.csv")
     label = _labels(cells)
     whole = select(networks, model="exact", layer="")
     printed = [row for row in whole if row["printed"]]
@@ -52,6 +45,9 @@ def view(item: Item, results: Path) -> dict[str, Any]:
         if row["group"] == "exact" or row["percent"] == "2"
     ]
     own, resnet18 = _own_agents(ratios), _resnet18(cells, fewer)
+    slow = select(fewer, single_agent="ppo")
+    times = _times(slow)
+    median = interval([np.array(times)], lambda drawn: np.median(drawn[0], axis=0))
     return {
         "networks": pivot("mapper", whole, ("network", "objective"), _beside_printed, label),
         "ratios": [
@@ -73,21 +69,38 @@ def view(item: Item, results: Path) -> dict[str, Any]:
         "largest": max((float(row["ratio"]) for row in sums), default=None),
         "soon": (soon.count(True), len(soon)),
         "own": own,
-        "fewer": _fewer(fewer),
+        # How many times fewer samples MARL needs than single agents, by cell.
+        "fewer": {
+            "ppo": times,
+            "box": _times(select(fewer, single_agent="ppo_box")),
+            "hardware": {
+                name: _times(select(slow, hardware=name))
+                for name in dict.fromkeys(row["hardware"] for row in fewer)
+            },
+            "interval": median,
+            "of": len(slow),
+        },
         "resnet18": resnet18,
         "verdicts": {
             "ahead": everywhere(ahead),
             "margins": everywhere(margins),
             "budgets": _budgets(everywhere(soon), own),
-            "fewer": at_least(*_median_interval(_times(fewer, "ppo")), _FEWER),
+            "fewer": at_least(*median, _FEWER),
             "resnet18": resnet18["verdict"] if resnet18 else None,
         },
     }
 
 
-_FILES = ("networks", "ratios", "arrivals", "leads", "cells", "fewer")
 _SHARED = ("networks", "ratios", "leads", "cells")
 """Files that the item of the paper's own agents has too."""
+
+
+def _with_own_agents(item: Item, name: str) -> Rows:
+    """Return the rows of a file, and those of the paper's own agents if they were searched."""
+    path = item.results / OWN / f"{name}.csv"
+    beside = read_rows(path) if path.exists() else []
+    own = [row for row in beside if OWN in (row.get("mapper"), row.get("against"))]
+    return [*item.rows(f"{name}.csv"), *own]
 
 
 def _labels(cells: Rows) -> Callable[[Row], str]:
@@ -156,37 +169,8 @@ def _budgets(marl: bool | None, own: tuple[int, int, int]) -> Verdict:
     return f"`{MARL}` only" if marl and of and worse else marl
 
 
-def _times(fewer: Rows, slow: str, hardware: str = "") -> list[float]:
-    return [
-        float(row["times"])
-        for row in fewer
-        if row["single_agent"] == slow and row["times"] and hardware in ("", row["hardware"])
-    ]
-
-
-def _fewer(rows: Rows) -> dict[str, Any]:
-    """Return how many times fewer samples MARL needs than single agents, medians over cells."""
-    times = _times(rows, "ppo")
-    return {
-        "ppo": _median(times),
-        "box": _median(_times(rows, "ppo_box")),
-        "hardware": {
-            name: _median(_times(rows, "ppo", name))
-            for name in dict.fromkeys(r["hardware"] for r in rows)
-        },
-        "interval": "{:.1f} to {:.1f}".format(*_median_interval(times)),
-        "cells": len(times),
-        "of": sum(row["single_agent"] == "ppo" for row in rows),
-    }
-
-
-def _median(times: Sequence[float]) -> str:
-    return f"{np.median(times):.1f}" if times else "-"
-
-
-def _median_interval(times: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of a median over cells; of one cell it is everything."""
-    return interval([np.array(times)], lambda drawn: np.median(drawn[0], axis=0))
+def _times(fewer: Rows) -> list[float]:
+    return [float(row["times"]) for row in fewer if row["times"]]
 
 
 def _resnet18(cells: Rows, fewer: Rows) -> dict[str, Any] | None:
@@ -201,7 +185,7 @@ def _resnet18(cells: Rows, fewer: Rows) -> dict[str, Any] | None:
     columns = [name for name in cells[0] if name.startswith(("iqm_", "low_", "high_"))][-3:]
     slow, fast = ([float(found[who][name]) for name in columns] for who in ("ppo", MARL))
     return {
-        "fewer": f"{float(times[0]['times']):.1f}",
-        "lower": f"{slow[0] / fast[0]:.2f}",
+        "fewer": float(times[0]["times"]),
+        "lower": slow[0] / fast[0],
         "verdict": at_least(slow[1] / fast[2], slow[2] / fast[1], _RESNET18_LOWER),
     }

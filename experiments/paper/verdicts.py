@@ -15,6 +15,11 @@ def at_least(low: float, high: float, threshold: float) -> bool | None:
     return False if high < threshold else None
 
 
+def at_most(low: float, high: float, threshold: float) -> bool | None:
+    """Say whether what an interval is of is within a threshold; None if that is inside."""
+    return at_least(-high, -low, -threshold)
+
+
 def everywhere(verdicts: Iterable[bool | None]) -> bool | None:
     """Say whether all hold: False if one does not, otherwise None if one is not decided."""
     found = list(verdicts)
