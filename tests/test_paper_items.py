@@ -19,19 +19,18 @@ from clustering import Samples, cluster
 from experiments.cells import Finished
 from experiments.paper import plots
 from experiments.paper.decomposition import PLAIN, Decomposition, mainly, samples_to_default
-from experiments.paper.fig4 import clustering_of, heights, low_share, pairs_of, rank
+from experiments.paper.fig4 import clustering_of, facts, pairs_of
 from experiments.paper.fig5 import BEST, CONVERGED, LAST, Fig5, compare
 from experiments.paper.fig6 import PARAMETERS, Fig6, Variant, mean_share, optimal, variants
 from experiments.paper.fig7 import Fig7
 from experiments.paper.frame import FULL, QUICK, Item
 from experiments.paper.ledger import Run, goal, make_arenas
-from experiments.paper.marl_paper import MarlPaper
 from experiments.paper.overhead import Overhead
 from experiments.paper.printed import TABLE_3
 from experiments.paper.ratios import Ratio
 from experiments.paper.reach import Factor, Reach
 from experiments.paper.table2 import Table2, typical_extent
-from experiments.paper.table3 import MAPPERS, Table3
+from experiments.paper.table3 import MAPPERS, MarlPaper, Table3
 from experiments.windows import reference
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
@@ -193,12 +192,13 @@ def test_a_clustering_comes_back_from_its_files_with_the_figures_of_its_matrix_a
     np.testing.assert_array_equal(read.dependence.matrix, made.dependence.matrix)
     np.testing.assert_array_equal(read.tree.merges, made.tree.merges)
     r = np.corrcoef(correlated().top().points[:, :3], rowvar=False)
-    assert rank(read, {"b", "a"}) == (1, 3, pytest.approx(1))
+    found = facts(read, {"b", "a"})
+    assert (found["place"], found["pairs"], found["r"]) == (1, 3, pytest.approx(1))
     # The pairs of c correlate by chance alone.
-    assert low_share(read) == pytest.approx(2 / 3)
+    assert found["low"] == pytest.approx(2 / 3)
     # Equal rows merge at height 0; Ward joins two points and one at sqrt(4/3) of their distance.
     distance = math.dist([1, 1, r[0, 2]], [r[0, 2], r[0, 2], 1])
-    assert heights(read) == pytest.approx((0, math.sqrt(4 / 3) * distance))
+    assert found["merges"] == pytest.approx([0, math.sqrt(4 / 3) * distance])
 
 
 # --- Fig. 5 and the decomposition ---------------------------------------------------------------

@@ -56,7 +56,7 @@ class Fig4(Item):
         self.put(_GROUPINGS, (*keys, *facts), groupings)
 
     def view(self) -> dict[str, Any]:
-        rows = [_facts(row, made) for row, made in self._clusterings()]
+        rows = [{**row, **facts(made)} for row, made in self._clusterings()]
         ours = [row for row in rows if row["measure"] == "pearson"]
         first = ours[0]
         return {
@@ -104,35 +104,19 @@ def clustering_of(row: Row, pairs: Rows) -> Clustering:
     return Clustering(cut_to_agents(tree, names, min(AGENTS, len(names))), dependence, tree)
 
 
-def rank(clustering: Clustering, names: Set[str]) -> tuple[int, int, float]:
-    """Return a pair's place among all, the strongest first, how many there are, and its own."""
-    pairs = pairs_of(clustering)
+def facts(clustering: Clustering, names: Set[str] = _FILTERS_AND_CHANNELS) -> dict[str, Any]:
+    """Return what the page tells of a clustering, and of a pair of parameters in it."""
+    tree, pairs = clustering.tree, pairs_of(clustering)
     own = next(value for *pair, value in pairs if set(pair) == names)
-    return 1 + sum(abs(value) > abs(own) for *_, value in pairs), len(pairs), own
-
-
-def low_share(clustering: Clustering) -> float:
-    """Return the share of pairs that the paper calls little correlated."""
-    return float(np.mean([abs(value) <= _LOW for *_, value in pairs_of(clustering)]))
-
-
-def heights(clustering: Clustering) -> tuple[float, float]:
-    """Return the heights of the first and the last merge."""
-    merges = clustering.tree.merges[:, 2]
-    return float(merges[0]), float(merges[-1])
-
-
-def _facts(row: Row, clustering: Clustering) -> dict[str, Any]:
-    """Return what the page tells of a clustering, beside its row of the file."""
-    tree = clustering.tree
-    place, pairs, correlation = rank(clustering, _FILTERS_AND_CHANNELS)
     return {
-        **row,
-        "strongest": max(pairs_of(clustering), key=lambda pair: abs(pair[2])),
-        "low": low_share(clustering),
-        "place": place,
-        "pairs": pairs,
-        "r": correlation,
-        "merges": heights(clustering),
+        "strongest": max(pairs, key=lambda pair: abs(pair[2])),
+        # The share of pairs that the paper calls little correlated.
+        "low": float(np.mean([abs(value) <= _LOW for *_, value in pairs])),
+        # The pair's place among all, the strongest first.
+        "place": 1 + sum(abs(value) > abs(own) for *_, value in pairs),
+        "pairs": len(pairs),
+        "r": own,
+        # Heights of the first and the last merge.
+        "merges": tree.merges[[0, -1], 2].tolist(),
         "groups": [len(cut_at(tree, tree.leaves, at)) for at in (_ALONE, _TOGETHER)],
     }

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.paper.ledger import Arena
 from experiments.paper.rows import Row, Rows
@@ -94,9 +93,20 @@ def cost_ratios(
     at = np.array(checkpoints)
     strata = [arena.bests(name, at) for name in (mapper, base) for arena in shared]
     own, other = np.split(np.isfinite([iqm(stratum) for stratum in strata]), 2)
+    counted = np.count_nonzero(own & other, axis=0)
 
     def figure(drawn: Sequence[Floats]) -> Floats:
-        return _geometric_ratio(drawn[: len(shared)], drawn[len(shared) :], own & other)
+        """Return the geometric mean over arenas, float64[..., C]; NaN where no arena counts."""
+        logs = []
+        with np.errstate(invalid="ignore"):
+            means = list(map(iqm, drawn))
+            halves = means[: len(shared)], means[len(shared) :]
+            for top, bottom, counts in zip(*halves, own & other, strict=True):
+                # A resample may lose what the seeds have found.
+                neither = np.isinf(top) & np.isinf(bottom)
+                logs.append(np.where(counts & ~neither, np.log(top) - np.log(bottom), 0.0))
+            sums = np.sum(logs, axis=0)
+        return np.asarray(np.exp(sums / np.where(counted, counted, np.nan)))
 
     ratio = figure(strata)
     low = high = np.full(len(at), np.nan)
@@ -105,30 +115,6 @@ def cost_ratios(
     without, alone = (np.count_nonzero(each, axis=0) for each in (other & ~own, own & ~other))
     columns = (each.tolist() for each in (at, ratio, low, high, without, alone))
     return [Ratio(len(shared), *figures) for figures in zip(*columns, strict=True)]
-
-
-def _geometric_ratio(
-    tops: Sequence[Floats], bottoms: Sequence[Floats], counted: NDArray[np.bool_]
-) -> Floats:
-    """Return the geometric mean over tasks of ratios of interquartile means over seeds.
-
-    Args:
-        tops: float64[S, ..., C] each, a task each.
-        bottoms: the same tasks in the same order.
-        counted: bool[T, C], whether a task counts in a column.
-
-    Returns:
-        float64[..., C]; NaN in a column where no task counts.
-    """
-    tasks = np.count_nonzero(counted, axis=0)
-    logs = []
-    with np.errstate(invalid="ignore"):
-        for top, bottom, counts in zip(map(iqm, tops), map(iqm, bottoms), counted, strict=True):
-            # A resample may lose what the seeds have found.
-            neither = np.isinf(top) & np.isinf(bottom)
-            logs.append(np.where(counts & ~neither, np.log(top) - np.log(bottom), 0.0))
-        mean: Floats = np.exp(np.sum(logs, axis=0) / np.where(tasks, tasks, np.nan))
-    return mean
 
 
 def ratio_rows(

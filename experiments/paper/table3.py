@@ -1,4 +1,4 @@
-"""Table III: MARL against the other mappers on the reporting layers."""
+"""Table III: MARL against the other mappers on the reporting layers; and the paper's own agents."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from experiments.paper import table3_view
-from experiments.paper.frame import Item
+from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Finished, Run, make_arenas
-from experiments.paper.printed import CONTROLS, MARL, PAPERS, PERCENTS, TABLE_3
+from experiments.paper.printed import CONTROLS, MARL, OWN, PAPERS, PERCENTS, TABLE_3
 from experiments.paper.ratios import Ratio, cost_ratios
 from experiments.paper.reach import middle, samples_to_cost
+from experiments.paper.rows import read_rows, select
 from experiments.stats import Floats, bootstrap_interval, iqm
 
 _COSTLY = ("bo", "marl_mlp")
@@ -31,6 +32,8 @@ MAPPERS = (
 _SINGLE_AGENTS = ("ppo", "ppo_box")
 _LONG = "ga"
 
+_BESIDE = (MARL, OWN, "random_log")
+_TO_PPO = "to_ppo.csv"
 _RATIO = ("of", "ratio", "low", "high", "without", "alone")
 RowOf = Sequence[object]
 
@@ -56,11 +59,11 @@ class Table3(Item):
         arenas = make_arenas(finished, scale.samples)
         exact = [arena for arena in arenas if arena.model == "exact"]
         shown = (*MAPPERS, WARMED)
-        write_costs(self, arenas, shown)
+        _write_costs(self, arenas, shown)
         against = {"the paper's": PAPERS, "the controls": CONTROLS}
         against |= {mapper: (mapper,) for mapper in MAPPERS if mapper != MARL}
         of = len(scale.hardware) * len(scale.layers) * len(scale.objectives)
-        write_leads(self, exact, against, of)
+        _write_leads(self, exact, against, of)
         header: tuple[str, ...] = (*ARENA_COLUMNS, "single_agent", "times", "found_after")
         self.put("fewer.csv", header, _fewer(exact))
         header = ("group", "mapper", "percent", "searches", "median", "share")
@@ -70,7 +73,57 @@ class Table3(Item):
         return table3_view.view(self)
 
 
-def write_costs(item: Item, arenas: Sequence[Arena], mappers: Sequence[str]) -> None:
+class MarlPaper(Item):
+    """Searches of ``marl_paper`` and others on Table III's cells, from the same seeds.
+
+    ``marl`` and ``random_log`` are run again here, as result files keep no searches: from the same
+    seeds they find the same. How soon they find what ``ppo`` ends with is told by Table III's file.
+    """
+
+    name = OWN
+
+    def runs(self) -> Iterator[Run]:
+        scale = self.scale
+        for hardware in scale.hardware:
+            yield from searches(
+                scale.layers, scale.objectives, _BESIDE, scale.seeds, scale.samples, hardware
+            )
+
+    def write(self, finished: Mapping[Run, Finished]) -> None:
+        arenas = make_arenas(finished, self.scale.samples)
+        _write_costs(self, arenas, _BESIDE)
+        complete = [arena for arena in arenas if arena.has(*_BESIDE)]
+        _write_leads(self, complete, {OWN: [OWN]}, len(arenas))
+        path = self.results / "table3" / "cells.csv"
+        # What ppo ends with in each of Table III's cells: the interquartile mean.
+        ends = select(read_rows(path), mapper=_SINGLE_AGENTS[0]) if path.exists() else []
+        targets = {
+            tuple(row[key] for key in ARENA_COLUMNS): float(row[f"iqm_{self.scale.samples}"])
+            for row in ends
+        }
+        rows = []
+        for arena in complete:
+            if target := targets.get(arena.keys):
+                found = (samples_to_cost(arena.searches[each], target) for each in _BESIDE)
+                needed = (each.median for each in found)
+                rows.append((*arena.keys, f"{target:.6g}", arena.samples, *needed))
+        self.put(_TO_PPO, (*ARENA_COLUMNS, "target", "budget", *_BESIDE), rows)
+
+    def view(self) -> dict[str, Any]:
+        rows = self.rows(_TO_PPO)
+        finite = [row for row in rows if np.isfinite(float(row["target"]))]
+        return {
+            "fewer": {
+                mapper: [float(row["budget"]) / float(row[mapper]) for row in finite]
+                for mapper in _BESIDE
+            },
+            "cells": len(finite),
+            "of": len(rows),
+            "verdicts": {},
+        }
+
+
+def _write_costs(item: Item, arenas: Sequence[Arena], mappers: Sequence[str]) -> None:
     """Write what some mappers found: in each cell, and in multiples of MARL's costs."""
     checkpoints = item.scale.checkpoints
     figures = (f"{kind}_{each}" for each in checkpoints for kind in ("iqm", "low", "high"))
@@ -188,7 +241,7 @@ def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf
             yield [name, mapper, percent, len(pooled), *figures]
 
 
-def write_leads(
+def _write_leads(
     item: Item, arenas: Sequence[Arena], against: Mapping[str, Sequence[str]], of: int
 ) -> None:
     """Write in how many of so many cells MARL leads others, of those that all have searched."""
