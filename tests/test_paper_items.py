@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -289,7 +289,9 @@ def test_variants_are_the_settings_they_say_and_come_back_from_their_file() -> N
         assert config.agents == variant.agents
         assert config.grouping == (variant.grouping or "clustered")
         assert config.measure == (variant.measure or "pearson")
-        assert Variant.of({name: str(value) for name, value in asdict(variant).items()}) == variant
+        assert (
+            Variant.of({name: str(value) for name, value in variant._asdict().items()}) == variant
+        )
     assert len(goal(MARL).problem.space.parameters) == PARAMETERS
 
 

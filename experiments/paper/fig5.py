@@ -69,8 +69,7 @@ class Fig5(Item):
         there = [
             (mapper, arena)
             for pair in pairs
-            for arena, mappers in zip(pair, (SINGLE, MULTI), strict=True)
-            for mapper in mappers
+            for mapper, arena in product((*SINGLE, *MULTI), pair)
             if arena.has(mapper)
         ]
         keys = ("layer", "objective", "mapper", "samples")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,9 @@ from maestro_env.problem import OK
 PARAMETERS = 13
 """Of the map space: as many agents are one per parameter."""
 PEARSON, INTERACTION = "pearson", "interaction"
+_PAPERS = ("clustered", PEARSON)
 _GROUPINGS = (
-    ("clustered", PEARSON),
+    _PAPERS,
     ("clustered", INTERACTION),
     ("reversed", PEARSON),
     ("random", ""),
@@ -39,8 +39,7 @@ _LEVEL = 1.01
 _WARM_UP = 20_000
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """A form of MARL.
 
     Args:
@@ -59,7 +58,7 @@ class Variant:
         if not self.grouping:
             return f"marl:agents={self.agents}" if self.agents else "marl"
         parts = ["marl_clustered"]
-        if self != Variant(6, "clustered", PEARSON):
+        if self != Variant(6, *_PAPERS):
             parts.append(f"agents={self.agents}")
         if self.grouping != "clustered":
             parts.append(f"grouping={self.grouping}")
@@ -82,26 +81,15 @@ class Variant:
         return cls(int(row["agents"]), row["grouping"], row["measure"])
 
 
-_COLUMNS = ("agents", "grouping", "measure")
 ONE, ALL = Variant(1), Variant(0)
-_BEST = [Variant(agents, "clustered", PEARSON) for agents in _PRINTED]
+_BEST = [Variant(agents, *_PAPERS) for agents in _PRINTED]
 
 
-def variants(agents: Iterable[int]) -> list[Variant]:
-    """Return one agent, every grouping of each number of agents, and one agent per parameter."""
-    return [ONE, *(Variant(each, *how) for each in agents for how in _GROUPINGS), ALL]
-
-
-def numbers(agents: Iterable[int]) -> list[Variant]:
-    """Return one agent, each number of agents clustered by Pearson's r, and one per parameter."""
-    return [ONE, *(Variant(each, "clustered", PEARSON) for each in agents), ALL]
-
-
-def rivals(agents: Iterable[int]) -> list[tuple[Variant, Variant]]:
-    """Return each number of agents with each that claims compare it with: one, and the best."""
-    one, *several = numbers(agents)
-    best = [each for each in _BEST if each in several]
-    return [(each, base) for base in (one, *best) for each in several if each != base]
+def variants(
+    agents: Iterable[int], groupings: Sequence[tuple[str, str]] = _GROUPINGS
+) -> list[Variant]:
+    """Return one agent, some groupings of each number of agents, and one agent per parameter."""
+    return [ONE, *(Variant(each, *how) for each in agents for how in groupings), ALL]
 
 
 class Fig6(Item):
@@ -112,9 +100,8 @@ class Fig6(Item):
     def runs(self) -> Iterator[Run]:
         scale = self.scale
         mappers = [variant.mapper for variant in variants(scale.agents)]
-        problems = product(scale.figure_layers, scale.objectives, scale.hardware)
-        for layer, objective, hardware in problems:
-            yield from searches([layer], [objective], mappers, scale.seeds, scale.samples, hardware)
+        problems = scale.figure_layers, scale.objectives
+        return searches(*problems, mappers, scale.seeds, scale.samples, scale.hardware)
 
     def write(self, finished: Mapping[Run, Finished]) -> None:
         scale = self.scale
@@ -129,21 +116,24 @@ class Fig6(Item):
             for each in several
             if each.grouping not in ("", "random")
         ]
-        header = (*_COLUMNS, *RATIO_COLUMNS)
+        header = (*Variant._fields, *RATIO_COLUMNS)
         for name, pairs in ((_NUMBERS, product(several, [ALL])), (_DUELS, against_random)):
             compared = (
-                ((hardware, *astuple(each)), here, each.mapper, base.mapper)
+                ((hardware, *each), here, each.mapper, base.mapper)
                 for (each, base), (hardware, here) in product(pairs, groups.items())
             )
             self.put(name, ("hardware", *header), ratio_rows(compared, scale.checkpoints))
-        compared = (
-            ((base.agents, *astuple(each)), arenas, each.mapper, base.mapper)
-            for each, base in rivals(scale.agents)
+        one, *numbers = paper = variants(scale.agents, [_PAPERS])
+        # Claims compare each number of agents with one and with the paper's best.
+        claimed = (
+            ((base.agents, *each), arenas, each.mapper, base.mapper)
+            for base, each in product([one, *_BEST], numbers)
+            if base != each and base in paper
         )
-        self.put(_RIVALS, ("to", *header), ratio_rows(compared, scale.checkpoints))
+        self.put(_RIVALS, ("to", *header), ratio_rows(claimed, scale.checkpoints))
         self.put(_VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
-        curves = (row for each in numbers(scale.agents) for row in _curve(arenas, each))
-        self.put(_CURVES, (*_COLUMNS, "samples", "share", "low", "high"), curves)
+        curves = (row for each in paper for row in _curve(arenas, each))
+        self.put(_CURVES, (*Variant._fields, "samples", "share", "low", "high"), curves)
 
     def view(self) -> dict[str, Any]:
         costs = self.rows(_NUMBERS, hardware=_EVERY)
@@ -152,7 +142,7 @@ class Fig6(Item):
         rivalry = self.rows(_RIVALS)
         one = ratios(select(rivalry, to="1"))
         best = [optimal(_beats(rivalry, samples)) for (samples,) in grouped(costs, "samples")]
-        few = [found[-1] for variant, found in self._costs().items() if variant in _BEST]
+        few = [found[-1] for variant, found in self._costs() if variant in _BEST]
         return {
             "costs": pivot("agents", costs, ("samples",), Ratio.of, Variant.of),
             "problems": max((int(row["problems"]) for row in costs), default=0),
@@ -178,9 +168,7 @@ class Fig6(Item):
         }
 
     def draw(self) -> None:
-        lines = {
-            (each.told, each.agents or PARAMETERS): found for each, found in self._costs().items()
-        }
+        lines = {(each.told, each.agents or PARAMETERS): found for each, found in self._costs()}
         plots.draw_costs(lines, PARAMETERS, self.images / "fig6.png")
         curves = {
             int(agents) or PARAMETERS: rows
@@ -188,10 +176,11 @@ class Fig6(Item):
         }
         plots.draw_shares(curves, self.images / "fig6-returns.png")
 
-    def _costs(self) -> dict[Variant, list[Ratio]]:
-        """Return costs in multiples of those of one agent per parameter, over all hardware."""
-        found = grouped(self.rows(_NUMBERS, hardware=_EVERY), *_COLUMNS)
-        return {Variant.of(rows[0]): ratios(rows) for rows in found.values()}
+    def _costs(self) -> Iterator[tuple[Variant, list[Ratio]]]:
+        """Yield costs in multiples of those of one agent per parameter, over all hardware."""
+        costs = self.rows(_NUMBERS, hardware=_EVERY)
+        for rows in grouped(costs, *Variant._fields).values():
+            yield Variant.of(rows[0]), ratios(rows)
 
 
 def _valid(scale: Scale) -> Iterator[list[object]]:
@@ -210,7 +199,7 @@ def _curve(arenas: Sequence[Arena], variant: Variant) -> Iterator[list[object]]:
         ends = there[0].windows(variant.mapper)[0].ends
         kept = log_spaced(len(ends))
         for end, *figures in zip(ends[kept], *mean_share(there, variant.mapper, kept), strict=True):
-            yield [*astuple(variant), end, *(f"{each:.4f}" for each in figures)]
+            yield [*variant, end, *(f"{each:.4f}" for each in figures)]
 
 
 def mean_share(

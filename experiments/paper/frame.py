@@ -154,12 +154,13 @@ def searches(
     mappers: Iterable[str],
     seeds: int,
     samples: int,
-    hardware: str = "paper",
-    model: str = "exact",
+    hardware: Iterable[str] = ("paper",),
 ) -> Iterator[Run]:
     """Yield the searches of all combinations."""
-    for layer, objective, mapper, seed in product(layers, objectives, mappers, range(seeds)):
-        yield Run(layer, objective, mapper, seed, samples, hardware, model)
+    for layer, objective, name, mapper, seed in product(
+        layers, objectives, hardware, mappers, range(seeds)
+    ):
+        yield Run(layer, objective, mapper, seed, samples, name)
 
 
 def log_spaced(windows: int) -> list[int]:

@@ -56,6 +56,10 @@ class Reach:
         """Samples of the median search, or the budget it needs more than."""
         return min(self.median, float(self.budget))
 
+    def earliest(self, median: Floats) -> Floats:
+        """Return the least samples that a median of such searches stands for."""
+        return np.where(np.isinf(median), self.budget, median - self.window + 1)
+
     def after(self, warm_up: int) -> Reach:
         """Return the same with samples spent before each search began."""
         samples = tuple(each + warm_up for each in self.samples)
@@ -123,7 +127,7 @@ Pair = tuple[Reach, Reach]
 """What a slow and a fast mapper needed."""
 
 _BOUNDS = {(False, False): "", (True, False): ">", (False, True): "<", (True, True): "?"}
-"""By whether the slow and the fast one are beyond their budgets."""
+"""By whether some of the slow and some of the fast ones are beyond their budgets."""
 
 
 def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
@@ -136,7 +140,9 @@ def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
         own: whether the target is the one that the median slow search reaches, so that it lies
             within the slow budget by definition, also where a resample of few seeds misses it.
     """
-    bounds = {_BOUNDS[slow.censored, fast.censored] for slow, fast in pairs} - {""}
+    slow_late, fast_late = (
+        any(each.censored for each in side) for side in zip(*pairs, strict=True)
+    )
     value = math.exp(np.mean([math.log(slow.least / fast.least) for slow, fast in pairs]))
 
     def extreme(drawn: Sequence[Floats], most: bool) -> Floats:
@@ -144,22 +150,15 @@ def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
         logs = []
         with np.errstate(divide="ignore"):
             for (slow, fast), top, bottom in zip(pairs, medians[::2], medians[1::2], strict=True):
-                capped = np.minimum(top, slow.budget) if own else top
-                ends = _end(slow, capped, latest=most), _end(fast, bottom, latest=not most)
+                latest = np.minimum(top, slow.budget) if own else top
+                ends = (latest, fast.earliest(bottom)) if most else (slow.earliest(latest), bottom)
                 logs.append(np.log(ends[0]) - np.log(ends[1]))
         return np.asarray(np.exp(np.mean(logs, axis=0)))
 
     strata = [np.array(each.samples) for pair in pairs for each in pair]
     low, _ = interval(strata, lambda drawn: extreme(drawn, most=False))
     _, high = interval(strata, lambda drawn: extreme(drawn, most=True))
-    return Factor(value, "?" if len(bounds) > 1 else "".join(bounds), low, high)
-
-
-def _end(reach: Reach, median: Floats, *, latest: bool) -> Floats:
-    """Return the least or the most samples that a median stands for."""
-    if latest:
-        return median
-    return np.where(np.isinf(median), reach.budget, median - reach.window + 1)
+    return Factor(value, _BOUNDS[slow_late, fast_late], low, high)
 
 
 def samples_to_cost(searches: Sequence[Finished], cost: float) -> Reach:

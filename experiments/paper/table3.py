@@ -86,7 +86,7 @@ class MarlPaper(Item):
         scale = self.scale
         for hardware in scale.hardware:
             yield from searches(
-                scale.layers, scale.objectives, _BESIDE, scale.seeds, scale.samples, hardware
+                scale.layers, scale.objectives, _BESIDE, scale.seeds, scale.samples, [hardware]
             )
 
     def write(self, finished: Mapping[Run, Finished]) -> None:
