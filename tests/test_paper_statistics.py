@@ -13,7 +13,7 @@ from paper_helpers import MARL, SHORT, Found, arena, ends, made_up
 
 from experiments.paper.fig7 import settled, uniform_spread
 from experiments.paper.frame import log_spaced
-from experiments.paper.ledger import WARMED, make_arenas, windows_of
+from experiments.paper.ledger import WARMED, make_arenas
 from experiments.paper.overhead import mean_interval, total
 from experiments.paper.ratios import RATIO_COLUMNS, Ratio, cost_ratios, ratio_rows, tally
 from experiments.paper.reach import (
@@ -23,7 +23,6 @@ from experiments.paper.reach import (
     converged,
     converged_return,
     mean_factor,
-    samples_to_cost,
     samples_to_return,
     widened,
 )
@@ -120,17 +119,18 @@ def test_mean_factor_is_geometric_and_keeps_the_bounds() -> None:
 
 
 def test_samples_to_a_cost_are_those_of_the_first_improvement_that_reaches_it() -> None:
-    searches = [made_up(MARL, each) for each in ({1: 9, 40: 5, 70: 3}, {10: 5}, {2: 6})]
-    assert samples_to_cost(searches, 5.0) == Reach((40, 10, math.inf), 100)
+    made = arena({"marl": [{1: 9, 40: 5, 70: 3}, {10: 5}, {2: 6}]})
+    assert made.samples_to("marl", 5.0) == Reach((40, 10, math.inf), 100)
 
 
 def test_returns_are_compared_in_windows_of_equal_width() -> None:
-    search = made_up(MARL, {1: 1.0}, returns=[0.1, 0.9, 0.2, 0.4, 0.7])
+    search = made_up(MARL, {1: 1.0}, returns=[0.1, 0.9, 0.2, 0.4, 0.7]).windows
+    assert search is not None
     # Windows of 20; two together have means of 0.5 and 0.3, and the last one is alone.
     assert samples_to_return([search], 0.6) == Reach((40,), 100, 20)
     assert samples_to_return([search], 0.6, width=40) == Reach((100,), 100, 40)
     assert samples_to_return([search], 0.95) == Reach((math.inf,), 100, 20)
-    merged, returns = widened(windows_of(search), 40)
+    merged, returns = widened(search, 40)
     assert merged.tolist() == [40, 80, 100]
     np.testing.assert_allclose(returns, [0.5, 0.3, 0.7])
 
@@ -139,7 +139,11 @@ def test_what_a_search_converged_to_is_the_mean_of_the_last_tenth() -> None:
     assert converged(np.arange(100.0)) == np.mean(np.arange(90, 100))
     assert converged(np.array([1.0, 7.0])) == 7
     returns = [[0.0] * 18 + [last, 1.0] for last in (3.0, 1.0, 9.0)]
-    assert converged_return([made_up(MARL, {1: 1.0}, each) for each in returns]) == 2
+    finished = {
+        replace(MARL, seed=seed): made_up(MARL, {1: 1.0}, each) for seed, each in enumerate(returns)
+    }
+    (made,) = make_arenas(finished, SHORT)
+    assert converged_return(made.windows("marl")) == 2
 
 
 # --- Verdicts -----------------------------------------------------------------------------------

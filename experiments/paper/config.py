@@ -22,8 +22,6 @@ _KINDS = (Table2, Table3, MarlPaper, Fig4, Fig5, Decomposition, Fig6, Fig7, Over
 ITEMS: dict[str, type[Item]] = {kind.name: kind for kind in _KINDS}
 """The tables and figures by name, in the order of the page."""
 
-_SEPARATORS = ":,"
-
 
 @dataclass(frozen=True)
 class PaperConfig:
@@ -84,7 +82,7 @@ def resolve(config: PaperConfig) -> Plan:
     if config.all and config.only is not None:
         raise UsageError(f"--all and --only {config.only} cannot be combined: give one of them")
     out = Path(config.out or ("runs/paper-quick" if config.quick else "runs/paper"))
-    if set(str(out)) & set(_SEPARATORS):
+    if set(str(out)) & set(":,"):
         raise UsageError(
             f"--out {out}: settings of mappers name files in it, which allow no colon or comma; "
             "give a directory without"

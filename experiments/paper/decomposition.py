@@ -8,14 +8,7 @@ from typing import Any
 
 from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
-from experiments.paper.reach import (
-    REACH_COLUMNS,
-    Factor,
-    Reach,
-    mean_factor,
-    middle,
-    samples_to_cost,
-)
+from experiments.paper.reach import REACH_COLUMNS, Factor, Reach, mean_factor
 from experiments.paper.rows import grouped
 
 _FILE = "samples.csv"
@@ -83,10 +76,10 @@ def samples_to_default(arena: Arena) -> Iterator[tuple[str, Reach]]:
     """Yield what each mapper needed to find what ``ppo`` has at its end, median over its seeds."""
     if not arena.has(_DEFAULT):
         return
-    target = float(middle(arena.bests_after(_DEFAULT, arena.samples)))
+    target = arena.median_best(_DEFAULT, arena.samples)
     for mapper in (*_STEPS, *_BESIDE):
         if arena.has(mapper):
-            yield mapper, samples_to_cost(arena.searches[mapper], target)
+            yield mapper, arena.samples_to(mapper, target)
 
 
 def _saved(samples: Samples, slow: str, fast: str) -> Factor | None:

@@ -19,7 +19,6 @@ from experiments.paper.reach import (
     interval,
     mean_factor,
     middle,
-    samples_to_cost,
     samples_to_return,
 )
 from experiments.paper.rows import Rows, grouped, select
@@ -134,17 +133,17 @@ def compare(long: Arena, short: Arena) -> Iterator[list[object]]:
     for single, multi in product(SINGLE, MULTI):
         if not (long.has(single) and short.has(multi)):
             continue
-        both = slow, fast = long.searches[single], short.searches[multi]
-        converged, windows = converged_return(slow), len(long.windows(single)[0].ends)
-        by_return = [samples_to_return(each, converged, long.samples / windows) for each in both]
+        both = long.windows(single), short.windows(multi)
+        converged, width = converged_return(both[0]), long.samples / len(both[0][0].ends)
+        by_return = [samples_to_return(each, converged, width) for each in both]
         reached = [(CONVERGED, converged, by_return)]
         for target, samples in ((BEST, short.samples), (LAST, long.samples)):
-            best = float(middle(long.bests_after(single, samples)))
-            reached.append((target, best, [samples_to_cost(each, best) for each in both]))
-        warm_up = max(each.warm_up for each in fast)
-        for target, value, needed in reached:
-            figures = [figure for each in needed for figure in each.row()]
-            yield [*short.problem, single, target, multi, value, *figures, warm_up]
+            best = long.median_best(single, samples)
+            by_cost = [long.samples_to(single, best), short.samples_to(multi, best)]
+            reached.append((target, best, by_cost))
+        warm_up = max(each.warm_up for each in short.searches[multi])
+        for target, value, (slow, fast) in reached:
+            yield [*short.problem, single, target, multi, value, *slow.row(), *fast.row(), warm_up]
 
 
 def _returns(mapper: str, arena: Arena) -> Iterator[list[object]]:
@@ -158,7 +157,7 @@ def _returns(mapper: str, arena: Arena) -> Iterator[list[object]]:
 
 def _ends(mapper: str, arena: Arena) -> list[object]:
     bests = " ".join(map(str, arena.bests_after(mapper, arena.samples).tolist()))
-    converged = converged_return(arena.searches[mapper])
+    converged = converged_return(arena.windows(mapper))
     return [*arena.problem, mapper, arena.samples, converged, bests]
 
 

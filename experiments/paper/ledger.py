@@ -21,6 +21,7 @@ from experiments.datasets import collect
 from experiments.files import distinct_name, read_json, write_json
 from experiments.goal_files import check_goal, write_goal
 from experiments.goals import Goal, ProblemConfig, make_goal
+from experiments.paper.reach import Reach, middle
 from experiments.readback import check_same
 from experiments.standings import Contest
 from experiments.stats import Floats
@@ -146,12 +147,6 @@ def _goal(layer: str, objective: str, hardware: str, model: str, schema: str) ->
     return make_goal(config, find_layer(layer), find_hardware(hardware), objective)
 
 
-def windows_of(search: Finished) -> Windows:
-    """Return the windows of a search; the paper's are all watched."""
-    assert search.windows is not None
-    return search.windows
-
-
 @dataclass(frozen=True, eq=False)
 class Arena(Contest):
     """The finished searches of one problem; longer ones count for the best known alone.
@@ -179,9 +174,18 @@ class Arena(Contest):
         """Return the least cost of each search of a mapper after so many samples, float64[S]."""
         return self.bests(mapper, np.array([samples]))[:, 0]
 
+    def median_best(self, mapper: str, samples: int) -> float:
+        """Return the median of the same over searches."""
+        return float(middle(self.bests_after(mapper, samples)))
+
+    def samples_to(self, mapper: str, cost: float) -> Reach:
+        """Return the samples that a mapper's searches needed to a cost."""
+        searches = self.searches[mapper]
+        return Reach(tuple(each.samples_to(cost) for each in searches), searches[0].evaluations)
+
     def windows(self, mapper: str) -> list[Windows]:
-        """Return the windows of each search of a mapper."""
-        return [windows_of(each) for each in self.searches[mapper]]
+        """Return the windows of each search of a mapper; the paper's are all watched."""
+        return [each.windows for each in self.searches[mapper] if each.windows is not None]
 
     def has(self, *mappers: str) -> bool:
         """Say whether each of these mappers finished a search here."""

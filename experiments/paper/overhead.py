@@ -14,7 +14,7 @@ from experiments.files import ensure_directory, write_text
 from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas, samples_of
 from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, ratios, tally
-from experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle, samples_to_cost
+from experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle
 from experiments.paper.rows import grouped, pivot, select
 from experiments.paper.verdicts import at_most, everywhere, mostly
 from experiments.stats import Floats
@@ -133,7 +133,7 @@ def _samples(arena: Arena) -> Iterator[list[object]]:
     for groups, mapper in _mappers(arena.objective).items():
         if found := arena.searches.get(mapper):
             warm_up = max(each.warm_up for each in found)
-            reach = samples_to_cost(found, target)
+            reach = arena.samples_to(mapper, target)
             yield [arena.objective, arena.layer, groups, *reach.row(), warm_up]
 
 

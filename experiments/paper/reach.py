@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.paper.ledger import Finished, windows_of
 from experiments.stats import Floats, stratified_interval
 from experiments.windows import Windows
 
@@ -161,21 +160,16 @@ def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
     return Factor(value, _BOUNDS[slow_late, fast_late], low, high)
 
 
-def samples_to_cost(searches: Sequence[Finished], cost: float) -> Reach:
-    """Return the samples that searches of one budget needed to a cost."""
-    return Reach(tuple(each.samples_to(cost) for each in searches), searches[0].evaluations)
-
-
-def samples_to_return(searches: Sequence[Finished], mean_return: float, width: float = 0) -> Reach:
+def samples_to_return(searches: Sequence[Windows], mean_return: float, width: float = 0) -> Reach:
     """Return the samples that searches of one budget needed to a mean return of a window.
 
     Windows are merged to at least ``width`` samples: only windows of equal width compare.
     """
     arrivals = []
     for each in searches:
-        ends, returns = widened(windows_of(each), width)
+        ends, returns = widened(each, width)
         arrivals.append(float(np.append(ends[returns >= mean_return], np.inf)[0]))
-    return Reach(tuple(arrivals), searches[0].evaluations, int(ends[0]))
+    return Reach(tuple(arrivals), int(ends[-1]), int(ends[0]))
 
 
 def widened(windows: Windows, width: float) -> tuple[NDArray[np.int64], Floats]:
@@ -194,11 +188,11 @@ def converged(values: Floats) -> Floats:
     return mean
 
 
-def converged_return(searches: Sequence[Finished]) -> float:
+def converged_return(searches: Sequence[Windows]) -> float:
     """Return the median over searches of the mean return they converged to.
 
     Of an even number it is the lesser of the two in the middle, so that more than half of the
     searches have reached it.
     """
-    returns = [converged(windows_of(each).returns) for each in searches]
+    returns = [converged(each.returns) for each in searches]
     return float(np.quantile(returns, 0.5, method="lower"))

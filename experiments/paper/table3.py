@@ -13,7 +13,6 @@ from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Finished, Run, make_arenas
 from experiments.paper.printed import CONTROLS, MARL, OWN, PAPERS, PERCENTS, TABLE_3
 from experiments.paper.ratios import Ratio, cost_ratios
-from experiments.paper.reach import middle, samples_to_cost
 from experiments.paper.rows import read_rows, select
 from experiments.stats import Floats, bootstrap_interval, iqm
 
@@ -104,8 +103,7 @@ class MarlPaper(Item):
         rows = []
         for arena in complete:
             if target := targets.get(arena.keys):
-                found = (samples_to_cost(arena.searches[each], target) for each in _BESIDE)
-                needed = (each.median for each in found)
+                needed = (arena.samples_to(mapper, target).median for mapper in _BESIDE)
                 rows.append((*arena.keys, f"{target:.6g}", arena.samples, *needed))
         self.put(_TO_PPO, (*ARENA_COLUMNS, "target", "budget", *_BESIDE), rows)
 
@@ -226,10 +224,10 @@ def times_fewer(arena: Arena, mapper: str, slow: str) -> float:
 
     NaN where that is infinite; 0 where the mapper's median search never gets there.
     """
-    target = float(middle(arena.bests_after(slow, arena.samples)))
+    target = arena.median_best(slow, arena.samples)
     if np.isinf(target):
         return np.nan
-    return arena.samples / samples_to_cost(arena.searches[mapper], target).median
+    return arena.samples / arena.samples_to(mapper, target).median
 
 
 def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf]:
