@@ -15,7 +15,7 @@ from experiments.paper.fig7 import settled, uniform_spread
 from experiments.paper.frame import log_spaced
 from experiments.paper.ledger import WARMED, make_arenas
 from experiments.paper.overhead import mean_interval, total
-from experiments.paper.ratios import RATIO_COLUMNS, Ratio, cost_ratios, ratio_rows, tally
+from experiments.paper.ratios import RATIO_COLUMNS, Ratio, cost_ratios, ratio_rows
 from experiments.paper.reach import (
     REACH_COLUMNS,
     Factor,
@@ -27,7 +27,7 @@ from experiments.paper.reach import (
     widened,
 )
 from experiments.paper.table3 import leads, times_fewer
-from experiments.paper.verdicts import at_least, everywhere, mostly
+from experiments.paper.verdicts import at_least, everywhere, mostly, tally
 from experiments.windows import Windows
 
 NEVER = (math.inf,) * 3
@@ -161,9 +161,13 @@ def test_verdicts_are_summed_up() -> None:
     assert everywhere([True, None, False]) is False
     assert everywhere([True, None]) is everywhere([]) is None
     assert everywhere([True, True]) is True
-    pairs = ((3, 1), (2, 2), (2, 1), (1, 2), (1, 1))
-    assert [mostly(yes, no, 4) for yes, no in pairs] == [True, False, None, False, None]
-    assert mostly(0, 0, 0) is None
+    cases = [
+        [*[True] * yes, *[False] * no, *[None] * (4 - yes - no)]
+        for yes, no in ((3, 1), (2, 2), (2, 1), (1, 2), (1, 1))
+    ]
+    assert list(map(mostly, cases)) == [True, False, None, False, None]
+    assert mostly([]) is None
+    assert tally(cases[2]) == (2, 1, 1)
 
 
 # --- Ratios -------------------------------------------------------------------------------------
@@ -222,11 +226,12 @@ def test_intervals_decide_which_is_better() -> None:
         Ratio(1, 1, 0.9, low, high, 0, 0)
         for low, high in ((0.8, 0.95), (0.8, 1.0), (1.0, 1.2), (1.01, 1.2), (math.nan, math.nan))
     ]
-    assert tally(rows) == (1, 1, 3)
+    assert tally(each.better for each in rows) == (1, 1, 3)
     # Cells where only one has found something count as well.
     lost, alone = Ratio(2, 1, math.nan, math.nan, math.nan, 1, 0), Ratio(2, 1, 1, 1, 1, 0, 1)
-    assert tally([lost, replace(lost, without=0, alone=1), alone]) == (1, 1, 1)
-    assert tally([replace(rows[0], without=1), replace(rows[3], alone=1)]) == (0, 0, 2)
+    found = [each.better for each in (lost, replace(lost, without=0, alone=1), alone)]
+    assert found == [False, True, None]
+    assert replace(rows[0], without=1).better is replace(rows[3], alone=1).better is None
     assert str(Ratio(8, 20, 0.9, 0.8, 0.95, 2, 0)) == "0.9000 [0.8000, 0.9500], none in 2"
 
 

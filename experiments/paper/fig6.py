@@ -12,9 +12,9 @@ import numpy as np
 from experiments.paper import plots
 from experiments.paper.frame import Item, Scale, log_spaced, searches
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas
-from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, ratios, tally
+from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, ratios
 from experiments.paper.rows import Row, Rows, grouped, pivot, select
-from experiments.paper.verdicts import at_most, everywhere, mostly
+from experiments.paper.verdicts import at_most, everywhere, mostly, tally
 from experiments.stats import Floats, stratified_interval
 from experiments.windows import reference
 from maestro_env.problem import OK
@@ -138,9 +138,9 @@ class Fig6(Item):
     def view(self) -> dict[str, Any]:
         costs = self.rows(_NUMBERS, hardware=_EVERY)
         duels = [row for row in self.rows(_DUELS) if row["hardware"] != _EVERY]
-        pearson = tally(ratios(select(duels, grouping="clustered", measure=PEARSON)))
+        pearson = ratios(select(duels, grouping="clustered", measure=PEARSON))
         rivalry = self.rows(_RIVALS)
-        one = ratios(select(rivalry, to="1"))
+        one = [each.better for each in ratios(select(rivalry, to="1"))]
         best = [optimal(_beats(rivalry, samples)) for (samples,) in grouped(costs, "samples")]
         few = [found[-1] for variant, found in self._costs() if variant in _BEST]
         return {
@@ -155,15 +155,15 @@ class Fig6(Item):
             "valid": self.rows(_VALID),
             "one": tally(one),
             "all_to_one": ratios(select(rivalry, to="1", agents=str(ALL.agents))),
-            "best": [best.count(verdict) for verdict in (True, False, None)],
+            "best": tally(best),
             "few": few,
-            "pearson": pearson,
+            "pearson": tally(each.better for each in pearson),
             "verdicts": {
-                "one": everywhere(ratio.better for ratio in one),
+                "one": everywhere(one),
                 # By most numbers of samples: at a single one it may be chance.
-                "optimal": mostly(best.count(True), best.count(False), len(best)),
+                "optimal": mostly(best),
                 "few": everywhere(map(_is_level, few)),
-                "pearson": mostly(*pearson[:2], sum(pearson)),
+                "pearson": mostly(each.better for each in pearson),
             },
         }
 
@@ -226,7 +226,11 @@ def _summary(duels: Sequence[Ratio]) -> list[object]:
     """Sum up comparisons of a grouping with random groups."""
     finite = [each.ratio for each in duels if not math.isnan(each.ratio)]
     span = f"{min(finite):.3f} to {max(finite):.3f}" if finite else "-"
-    return [*tally(duels), span, sum(each.without + each.alone for each in duels)]
+    return [
+        *tally(each.better for each in duels),
+        span,
+        sum(each.without + each.alone for each in duels),
+    ]
 
 
 # --- Claims -------------------------------------------------------------------------------------

@@ -77,25 +77,27 @@ class Fig7(Item):
         single, multi = (found.get(name, {}) for name in _BOTH)
         pairs = [(single[name], multi[name]) for name in single if name in multi]
         both = [pair for pair in pairs if not any(each.samples.censored for each in pair)]
-        alike = [pair for pair in both if pair[0].alike(pair[1])]
-        apart = sum(slow.alike(fast) is False for slow, fast in both)
-        times = [mean_factor([(slow.samples, fast.samples)]) for slow, fast in alike]
-        sooner, later = sum(each.low > 1 for each in times), sum(each.high < 1 for each in times)
-        enough, alike_enough = (2 * len(each) > len(single) for each in (both, alike))
+        alike = [slow.alike(fast) for slow, fast in both]
+        times = [
+            mean_factor([(slow.samples, fast.samples)])
+            for (slow, fast), same in zip(both, alike, strict=True)
+            if same
+        ]
+        sooner = [each.low > 1 or (False if each.high < 1 else None) for each in times]
         return {
             "found": found,
             "parameters": list(single or multi),
             "both": len(both),
-            "alike": len(alike),
-            "sooner": sooner,
+            "alike": len(times),
+            "sooner": sooner.count(True),
             "settled": {name: _settled_told(each) for name, each in found.items()},
             "near": _NEAR,
             "mostly": _MOSTLY,
             "undecided": _UNDECIDED,
             # With less than half of all parameters nothing is decided.
             "verdicts": {
-                "alike": mostly(len(alike), apart, len(both)) if enough else None,
-                "sooner": mostly(sooner, later, len(times)) if alike_enough else None,
+                "alike": mostly(alike) if 2 * len(alike) > len(single) else None,
+                "sooner": mostly(sooner) if 2 * len(times) > len(single) else None,
             },
         }
 

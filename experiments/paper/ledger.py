@@ -180,8 +180,7 @@ class Arena(Contest):
 
     def samples_to(self, mapper: str, cost: float) -> Reach:
         """Return the samples that a mapper's searches needed to a cost."""
-        searches = self.searches[mapper]
-        return Reach(tuple(each.samples_to(cost) for each in searches), searches[0].evaluations)
+        return Reach(tuple(each.samples_to(cost) for each in self.searches[mapper]), self.samples)
 
     def windows(self, mapper: str) -> list[Windows]:
         """Return the windows of each search of a mapper; the paper's are all watched."""

@@ -13,10 +13,10 @@ from clustering import cluster
 from experiments.files import ensure_directory, write_text
 from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas, samples_of
-from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, ratios, tally
+from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, ratios
 from experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle
 from experiments.paper.rows import grouped, pivot, select
-from experiments.paper.verdicts import at_most, everywhere, mostly
+from experiments.paper.verdicts import at_most, everywhere, mostly, tally
 from experiments.stats import Floats
 
 _SAMPLES, _RATIOS = "samples.csv", "ratios.csv"
@@ -80,7 +80,8 @@ class Overhead(Item):
         for (objective, groups), here in grouped(rows, "objective", "groups").items():
             found.setdefault(objective, {})[groups] = list(map(Reach.of, here))
         own, chance = (
-            tally(ratios(select(costs, groups=_REUSED, to=other))) for other in (_OWN, _RANDOM)
+            [each.better for each in ratios(select(costs, groups=_REUSED, to=other))]
+            for other in (_OWN, _RANDOM)
         )
         amortised = {
             objective: amortisation(groups, warm_up)
@@ -99,11 +100,11 @@ class Overhead(Item):
                 "{0[objective]}: {0[groups]} to {0[to]}".format,
             ),
             "warm_up": warm_up,
-            "own": own,
-            "chance": chance,
+            "own": tally(own),
+            "chance": tally(chance),
             "amortised": amortised,
             "verdicts": {
-                "reuse": everywhere((2 * own[1] <= sum(own), mostly(*chance[:2], sum(chance)))),
+                "reuse": everywhere((2 * own.count(False) <= len(own), mostly(chance))),
                 **{objective: found["verdict"] for objective, found in amortised.items()},
             },
         }

@@ -73,26 +73,23 @@ def draw_costs(
     figure, panels = _panels((13, 4.6), len(shown))
     for axes, samples in zip(panels, shown, strict=False):
         axes.axhline(1, color=GREY, linewidth=1)
-        for grouping, label, shift, (colour, style) in looks:
+        for grouping, label, shift, (colour, fmt) in looks:
             line = {
                 agents.index(number) + shift: ratio
                 for (how, number), ratios in lines.items()
                 for ratio in ratios
                 if (how, ratio.samples) == (grouping, samples)
             }
-            _draw_costs(axes, line, label=label, color=colour, fmt=style)
+            figures = [(each.ratio, each.low, each.high) for each in line.values()]
+            ratio, low, high = np.array(figures, dtype=np.float64).reshape(-1, 3).T
+            # A percentile interval may be beside its figure.
+            bars = np.maximum([ratio - low, high - ratio], 0)
+            style: dict[str, Any] = {"label": label, "color": colour, "fmt": fmt, "linewidth": 0.7}
+            axes.errorbar([*line], ratio, bars, elinewidth=1.3, markersize=4.5, **style)
         axes.set_xticks(range(len(agents)), [str(each) for each in agents])
         ylabel = f"cost, multiples of that of {parameters} agents"
         _finish(axes, f"after {samples:,} samples", xlabel="agents", ylabel=ylabel)
     _save(figure, path)
-
-
-def _draw_costs(axes: Axes, line: Mapping[float, Ratio], **style: Any) -> None:
-    figures = [(each.ratio, each.low, each.high) for each in line.values()]
-    ratio, low, high = np.array(figures, dtype=np.float64).reshape(-1, 3).T
-    # A percentile interval may be beside its figure.
-    bars = np.maximum([ratio - low, high - ratio], 0)
-    axes.errorbar(list(line), ratio, bars, linewidth=0.7, elinewidth=1.3, markersize=4.5, **style)
 
 
 def draw_shares(curves: Mapping[int, Rows], path: Path) -> None:

@@ -131,9 +131,3 @@ def ratio_rows(
 def ratios(rows: Rows) -> list[Ratio]:
     """Return the ratios that rows of a file hold."""
     return list(map(Ratio.of, rows))
-
-
-def tally(ratios: Sequence[Ratio]) -> tuple[int, int, int]:
-    """Return how many are better, worse, and not told apart."""
-    verdicts = [each.better for each in ratios]
-    return verdicts.count(True), verdicts.count(False), verdicts.count(None)

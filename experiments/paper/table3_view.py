@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ def view(item: Item) -> dict[str, Any]:
     """Return what the template shows."""
     networks, ratios, leads, cells = (_with_own_agents(item, name) for name in _SHARED)
     arrivals, fewer = item.rows("arrivals.csv"), item.rows("fewer.csv")
-    label = _labels(cells)
+    label = partial(_label, cells)
     whole = select(networks, model="exact", layer="")
     printed = [row for row in whole if row["printed"]]
     sums = [row for row in printed if row["ratio"]]
@@ -56,7 +56,7 @@ def view(item: Item) -> dict[str, Any]:
         ],
         "arrivals": pivot("mapper", near, ("group", "percent"), _arrival, label),
         "leads": pivot("against", leads, ("samples",), "{0[yes]} of {0[counted]}".format, label),
-        "seeds": max((int(row["seeds"]) for row in cells), default=0),
+        "seeds": _most_seeds(cells),
         "misprints": [
             row
             for row in printed
@@ -105,24 +105,20 @@ def _with_own_agents(item: Item, name: str) -> Rows:
     return [*item.rows(f"{name}.csv"), *own]
 
 
-def _labels(cells: Rows) -> Callable[[Row], str]:
-    """Return what names a row by its mapper, with its seeds if it has fewer than the most."""
-    counts: dict[tuple[str, str], set[int]] = {}
-    for row in cells:
-        counts.setdefault((row["model"], row["mapper"]), set()).add(int(row["seeds"]))
-    most = max((max(found) for found in counts.values()), default=0)
+def _label(cells: Rows, row: Row) -> str:
+    """Return what names a row: its mapper, and its seeds if it has fewer than the most."""
+    mapper = row.get("mapper") or row["against"]
+    # A line of several models has the seeds under the first.
+    model = "exact" if "percent" in row else row.get("group", "exact").partition(",")[0]
+    seeds = [int(cell["seeds"]) for cell in select(cells, model=model, mapper=mapper)]
+    if not seeds or min(seeds) == _most_seeds(cells):
+        return mapper
+    told = " to ".join(map(str, sorted({min(seeds), max(seeds)})))
+    return f"{mapper} ({told} seed{'s' if max(seeds) > 1 else ''})"
 
-    def label(row: Row) -> str:
-        mapper = row.get("mapper") or row["against"]
-        # A line of several models has the seeds under the first.
-        model = "exact" if "percent" in row else row.get("group", "exact").partition(",")[0]
-        found = counts.get((model, mapper), {most})
-        if min(found) == most:
-            return mapper
-        told = " to ".join(map(str, sorted({min(found), max(found)})))
-        return f"{mapper} ({told} seed{'s' if max(found) > 1 else ''})"
 
-    return label
+def _most_seeds(cells: Rows) -> int:
+    return max((int(cell["seeds"]) for cell in cells), default=0)
 
 
 def _beside_printed(row: Row) -> str:
@@ -150,13 +146,10 @@ def _own_agents(ratios: Rows) -> tuple[int, int, int]:
         Numbers of comparisons in which they cost less, more, and of all, on ``paper`` hardware,
         where every mapper finds valid mappings. Two differ if their intervals do not overlap.
     """
-    own, rivals = {}, []
-    for row in select(ratios, group="exact, paper"):
-        if row["ratio"] and row["mapper"] == OWN:
-            own[row["samples"]] = Ratio.of(row)
-        elif row["ratio"] and row["mapper"] in PAPERS:
-            rivals.append((row["samples"], Ratio.of(row)))
-    pairs = [(own[samples], rival) for samples, rival in rivals if samples in own]
+    there = [row for row in select(ratios, group="exact, paper") if row["ratio"]]
+    own = {row["samples"]: Ratio.of(row) for row in select(there, mapper=OWN)}
+    rivals = [row for row in there if row["mapper"] in PAPERS and row["samples"] in own]
+    pairs = [(own[row["samples"]], Ratio.of(row)) for row in rivals]
     better = sum(ours.high < rival.low for ours, rival in pairs)
     return better, sum(rival.high < ours.low for ours, rival in pairs), len(pairs)
 
