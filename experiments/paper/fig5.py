@@ -83,15 +83,13 @@ class Fig5(Item):
     def view(self) -> dict[str, Any]:
         rows, ends = self.rows(_SAMPLES), self.rows(_ENDS)
         own, clustered = (select(rows, single=SINGLE[0], multi=multi) for multi in MULTI)
-        shared = select(own, target=CONVERGED)
-        converged = _factor(shared)
+        by_return = select(own, target=CONVERGED)
+        converged = _factor(by_return)
         charged = _factor(select(clustered, target=CONVERGED), charged=True)
         final = final_costs(ends)
         level = [at_least(low, high, 1 - _MATCH) for _, low, high in final.values()]
-        steps = {
-            problem: _factor(found)
-            for problem, found in grouped(shared, "layer", "objective").items()
-        }
+        problems = grouped(by_return, "layer", "objective")
+        steps = {problem: _factor(found) for problem, found in problems.items()}
         return {
             "tables": [(target, _table(rows, target)) for target in (CONVERGED, BEST, LAST)],
             "seeds": {row["mapper"]: len(row["bests"].split()) for row in ends},

@@ -138,7 +138,8 @@ class Fig6(Item):
     def view(self) -> dict[str, Any]:
         costs = self.rows(_NUMBERS, hardware=_EVERY)
         duels = [row for row in self.rows(_DUELS) if row["hardware"] != _EVERY]
-        pearson = ratios(select(duels, grouping="clustered", measure=PEARSON))
+        by_pearson = select(duels, grouping="clustered", measure=PEARSON)
+        pearson = [each.better for each in ratios(by_pearson)]
         rivalry = self.rows(_RIVALS)
         one = [each.better for each in ratios(select(rivalry, to="1"))]
         best = [optimal(_beats(rivalry, samples)) for (samples,) in grouped(costs, "samples")]
@@ -157,13 +158,13 @@ class Fig6(Item):
             "all_to_one": ratios(select(rivalry, to="1", agents=str(ALL.agents))),
             "best": tally(best),
             "few": few,
-            "pearson": tally(each.better for each in pearson),
+            "pearson": tally(pearson),
             "verdicts": {
                 "one": everywhere(one),
                 # By most numbers of samples: at a single one it may be chance.
                 "optimal": mostly(best),
                 "few": everywhere(map(_is_level, few)),
-                "pearson": mostly(each.better for each in pearson),
+                "pearson": mostly(pearson),
             },
         }
 
@@ -226,11 +227,8 @@ def _summary(duels: Sequence[Ratio]) -> list[object]:
     """Sum up comparisons of a grouping with random groups."""
     finite = [each.ratio for each in duels if not math.isnan(each.ratio)]
     span = f"{min(finite):.3f} to {max(finite):.3f}" if finite else "-"
-    return [
-        *tally(each.better for each in duels),
-        span,
-        sum(each.without + each.alone for each in duels),
-    ]
+    left_out = sum(each.without + each.alone for each in duels)
+    return [*tally(each.better for each in duels), span, left_out]
 
 
 # --- Claims -------------------------------------------------------------------------------------

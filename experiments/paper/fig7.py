@@ -79,9 +79,7 @@ class Fig7(Item):
         both = [pair for pair in pairs if not any(each.samples.censored for each in pair)]
         alike = [slow.alike(fast) for slow, fast in both]
         times = [
-            mean_factor([(slow.samples, fast.samples)])
-            for (slow, fast), same in zip(both, alike, strict=True)
-            if same
+            mean_factor([(slow.samples, fast.samples)]) for slow, fast in both if slow.alike(fast)
         ]
         sooner = [each.low > 1 or (False if each.high < 1 else None) for each in times]
         return {

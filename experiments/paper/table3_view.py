@@ -28,7 +28,8 @@ def view(item: Item) -> dict[str, Any]:
     """Return what the template shows."""
     networks, ratios, leads, cells = (_with_own_agents(item, name) for name in _SHARED)
     arrivals, fewer = item.rows("arrivals.csv"), item.rows("fewer.csv")
-    label = partial(_label, cells)
+    most = max((int(row["seeds"]) for row in cells), default=0)
+    label = partial(_label, cells, most)
     whole = select(networks, model="exact", layer="")
     printed = [row for row in whole if row["printed"]]
     sums = [row for row in printed if row["ratio"]]
@@ -56,7 +57,7 @@ def view(item: Item) -> dict[str, Any]:
         ],
         "arrivals": pivot("mapper", near, ("group", "percent"), _arrival, label),
         "leads": pivot("against", leads, ("samples",), "{0[yes]} of {0[counted]}".format, label),
-        "seeds": _most_seeds(cells),
+        "seeds": most,
         "misprints": [
             row
             for row in printed
@@ -105,20 +106,16 @@ def _with_own_agents(item: Item, name: str) -> Rows:
     return [*item.rows(f"{name}.csv"), *own]
 
 
-def _label(cells: Rows, row: Row) -> str:
+def _label(cells: Rows, most: int, row: Row) -> str:
     """Return what names a row: its mapper, and its seeds if it has fewer than the most."""
     mapper = row.get("mapper") or row["against"]
     # A line of several models has the seeds under the first.
     model = "exact" if "percent" in row else row.get("group", "exact").partition(",")[0]
     seeds = [int(cell["seeds"]) for cell in select(cells, model=model, mapper=mapper)]
-    if not seeds or min(seeds) == _most_seeds(cells):
+    if not seeds or min(seeds) == most:
         return mapper
     told = " to ".join(map(str, sorted({min(seeds), max(seeds)})))
     return f"{mapper} ({told} seed{'s' if max(seeds) > 1 else ''})"
-
-
-def _most_seeds(cells: Rows) -> int:
-    return max((int(cell["seeds"]) for cell in cells), default=0)
 
 
 def _beside_printed(row: Row) -> str:
