@@ -50,7 +50,7 @@ def _make(plan: Plan) -> int:
     open_directory(plan.out, runs)
     for item in plan.asked:
         item.prepare()
-    status = run_rest(plan.out, runs, read(plan.out, runs), plan.jobs, here)
+    status = run_rest(plan.out, runs, plan.jobs, here)
     finished = read(plan.out, runs)
     before: set[Run] = set()
     for item in plan.items:

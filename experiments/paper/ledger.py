@@ -107,14 +107,13 @@ def read(out: Path, runs: Iterable[Run]) -> dict[Run, Finished]:
     return {run: finished for run, finished in found.items() if finished is not None}
 
 
-def run_rest(
-    out: Path, runs: Sequence[Run], finished: Mapping[Run, Finished], jobs: int, versions: Versions
-) -> int:
+def run_rest(out: Path, runs: Sequence[Run], jobs: int, versions: Versions) -> int:
     """Run what is not finished; return the exit status.
 
     Raises:
-        RecordError: a file cannot be written.
+        RecordError: a file is damaged, or cannot be written.
     """
+    finished = read(out, runs)
     works = [
         Work(
             run.cell,
