@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.cells import Finished
 from experiments.files import ensure_directory
-from experiments.paper.frame import Places
+from experiments.paper.frame import QUICK, Item, Scale
 from experiments.paper.ledger import Arena, Run, make_arenas
 from experiments.windows import Windows
 
@@ -69,9 +69,9 @@ def ends(*values: float) -> list[Found]:
     return [{1: value} for value in values]
 
 
-def places_in(directory: Path) -> Places:
-    """Directories of an item's files, made."""
-    made = Places(directory / "work", directory / "results", directory / "images")
-    for each in (made.work, made.results, made.images):
+def make_item(kind: type[Item], directory: Path, scale: Scale = QUICK) -> Item:
+    """An item whose files are in a directory, which is made."""
+    made = kind(scale, directory / "work", directory / "results", directory / "images")
+    for each in (made.work, made.results / made.name, made.images):
         ensure_directory(each)
     return made

@@ -118,7 +118,7 @@ def test_a_file_of_groups_is_beside_the_runs_and_its_place_changes_no_search(
 
     monkeypatch.setattr("experiments.paper.ledger.run_cells", run)
     mapper = "marl_clustered:groups=overhead/groups.json:agents=3"
-    run_rest(out, [Run(LAYER, "latency", mapper, 0, 60)], {}, 1, {})
+    run_rest(out, [Run(LAYER, "latency", mapper, 0, 60)], 1, {})
     (work,) = given
     assert work.made == f"marl_clustered:groups={out}/overhead/groups.json:agents=3"
     # The cell's own text decides the random stream.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -13,35 +13,27 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from paper_helpers import LONG, MARL, PPO, SHORT, made_up, places_in
+from paper_helpers import LONG, MARL, PPO, SHORT, made_up, make_item
 
 from clustering import Samples, cluster
 from experiments.cells import Finished
-from experiments.files import write_csv
 from experiments.paper import plots
 from experiments.paper.decomposition import PLAIN, Decomposition, mainly, samples_to_default
-from experiments.paper.fig4 import clustering_of, heights, low_share, pairs_of, rank
+from experiments.paper.fig4 import clustering_of, facts, pairs_of
 from experiments.paper.fig5 import BEST, CONVERGED, LAST, Fig5, compare
 from experiments.paper.fig6 import PARAMETERS, Fig6, Variant, mean_share, optimal, variants
 from experiments.paper.fig7 import Fig7
-from experiments.paper.frame import FULL, QUICK, Item, Places
+from experiments.paper.frame import FULL, QUICK, Item
 from experiments.paper.ledger import Run, goal, make_arenas
-from experiments.paper.marl_paper import MarlPaper
 from experiments.paper.overhead import Overhead
 from experiments.paper.printed import TABLE_3
 from experiments.paper.ratios import Ratio
 from experiments.paper.reach import Factor, Reach
-from experiments.paper.rows import read_rows
 from experiments.paper.table2 import Table2, typical_extent
-from experiments.paper.table3 import MAPPERS, Table3
+from experiments.paper.table3 import MAPPERS, MarlPaper, Table3
 from experiments.windows import reference
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return places_in(tmp_path)
 
 
 def searched(run: Run) -> Finished:
@@ -52,30 +44,31 @@ def searched(run: Run) -> Finished:
     return made_up(run, found, [1.0, 2.0, 3.0, 3.0], still, still)
 
 
-@pytest.mark.parametrize("item", [Fig5(), Decomposition(), Fig6(), Fig7(), Overhead()])
+@pytest.mark.parametrize("kind", [Fig5, Decomposition, Fig6, Fig7, Overhead])
 @pytest.mark.parametrize("kept", ["all", "one mapper", "all but one mapper"])
-def test_items_are_written_of_whatever_has_ended(item: Item, kept: str, places: Places) -> None:
-    item.prepare(QUICK, places)
-    (places.results / item.name).mkdir()
-    runs = list(item.runs(QUICK))
+def test_items_are_written_of_whatever_has_ended(
+    kind: type[Item], kept: str, tmp_path: Path
+) -> None:
+    item = make_item(kind, tmp_path)
+    item.prepare()
+    runs = list(item.runs())
     chosen = [
         run
         for run in runs
         if kept == "all" or (run.mapper == runs[-1].mapper) == (kept[:3] == "one")
     ]
-    item.write({run: searched(run) for run in chosen}, QUICK, places)
-    view = item.view(places.results)
+    item.write({run: searched(run) for run in chosen})
+    view = item.view()
     assert "nan" not in json.dumps(view, default=str).lower()
 
 
 # --- Table II -----------------------------------------------------------------------------------
 
 
-def test_sizes_are_products_of_choices(places: Places) -> None:
-    Table2().prepare(QUICK, places)
-    (places.results / "table2").mkdir()
-    Table2().write({}, QUICK, places)
-    found = {row["layer"]: row for row in read_rows(places.results / "table2/spaces.csv")}
+def test_sizes_are_products_of_choices(tmp_path: Path) -> None:
+    item = make_item(Table2, tmp_path)
+    item.write({})
+    found = {row["layer"]: row for row in item.rows("spaces.csv")}
     # Two levels: 6! orders, 4 parallel dimensions, tiles of K, C, Y', X'; 1,024 cluster sizes.
     level = math.factorial(6) * 4 * (128 * 64 * 112 * 112)
     assert int(found["vgg16_l2"]["legal13"]) == level**2 * 1024
@@ -86,21 +79,21 @@ def test_sizes_are_products_of_choices(places: Places) -> None:
     one = 256**3 * len(list(permutations(range(3)))) * 3
     assert [int(row[f"equation_1_levels_{levels}"]) for levels in (1, 2)] == [one, one**2]
     assert typical_extent(8 * 27, 3) == 6
-    assert Table2().view(places.results)["verdicts"] == {"largest": True, "equation": False}
+    assert item.view()["verdicts"] == {"largest": True, "equation": False}
 
 
 # --- Table III ----------------------------------------------------------------------------------
 
 
-def test_the_full_scale_has_the_reporting_cells_and_seeds() -> None:
-    runs = list(Table3().runs(FULL))
+def test_the_full_scale_has_the_reporting_cells_and_seeds(tmp_path: Path) -> None:
+    runs = list(make_item(Table3, tmp_path, FULL).runs())
     assert len(set(runs)) == len(runs) == 5024
     exact = [run for run in runs if run.model == "exact" and run.samples == 20_000]
     assert len({(run.layer, run.objective, run.hardware) for run in exact}) == 32
     costly = {"bo", "marl_mlp"}
     counts = Counter(run.mapper for run in exact)
     assert counts == {mapper: 96 if mapper in costly else 320 for mapper in MAPPERS}
-    own = Counter(run.mapper for run in MarlPaper().runs(FULL))
+    own = Counter(run.mapper for run in make_item(MarlPaper, tmp_path, FULL).runs())
     assert own == {"marl": 320, "marl_paper": 320, "random_log": 320}
 
 
@@ -142,39 +135,39 @@ def ratio_row(mapper: str, ratio: str, low: str, high: str, **other: str) -> dic
     ],
 )
 def test_a_ratio_decides_whether_marl_is_ahead(
-    row: dict[str, str], ahead: bool | None, reaches: bool | None, places: Places
+    row: dict[str, str], ahead: bool | None, reaches: bool | None, tmp_path: Path
 ) -> None:
-    write_tables(places.results, [row])
-    verdicts = Table3().view(places.results)["verdicts"]
+    verdicts = table_3(tmp_path, [row]).view()["verdicts"]
     assert verdicts["budgets"] is ahead
     assert verdicts["margins"] is reaches
 
 
-def write_tables(results: Path, rows: list[dict[str, str]]) -> None:
-    """Write these rows of ratios, and nothing else, as the files of Table III."""
-    (results / "table3").mkdir(exist_ok=True)
+def table_3(directory: Path, rows: list[dict[str, str]]) -> Item:
+    """Table III with files of these rows of ratios, and of nothing else."""
+    item = make_item(Table3, directory)
     for name in ("networks", "ratios"):
-        write_csv(results / f"table3/{name}.csv", rows[0], (each.values() for each in rows))
+        item.put(f"{name}.csv", rows[0], (each.values() for each in rows))
     for name in ("arrivals", "leads", "cells", "fewer"):
-        write_csv(results / f"table3/{name}.csv", ("layer",), ())
+        item.put(f"{name}.csv", ("layer",), ())
+    return item
 
 
 @pytest.mark.parametrize(
     ("own", "verdict"), [(("3", "4"), "`marl` only"), (("1.1", "1.2"), True), (("1.5", "3"), True)]
 )
 def test_the_papers_own_agents_are_judged_beside_marl(
-    own: tuple[str, str], verdict: object, places: Places
+    own: tuple[str, str], verdict: object, tmp_path: Path
 ) -> None:
     group = {"group": "exact, paper"}
-    write_tables(
-        places.results,
+    item = table_3(
+        tmp_path,
         [
             ratio_row("ga", "2", "1.4", "2.5"),
             ratio_row("ga", "2", "1.4", "2.5", **group),
             ratio_row("marl_paper", "2", *own, **group),
         ],
     )
-    assert Table3().view(places.results)["verdicts"]["budgets"] == verdict
+    assert item.view()["verdicts"]["budgets"] == verdict
 
 
 # --- Fig. 4 -------------------------------------------------------------------------------------
@@ -199,12 +192,13 @@ def test_a_clustering_comes_back_from_its_files_with_the_figures_of_its_matrix_a
     np.testing.assert_array_equal(read.dependence.matrix, made.dependence.matrix)
     np.testing.assert_array_equal(read.tree.merges, made.tree.merges)
     r = np.corrcoef(correlated().top().points[:, :3], rowvar=False)
-    assert rank(read, {"b", "a"}) == (1, 3, pytest.approx(1))
+    found = facts(read, {"b", "a"})
+    assert (found["place"], found["pairs"], found["r"]) == (1, 3, pytest.approx(1))
     # The pairs of c correlate by chance alone.
-    assert low_share(read) == pytest.approx(2 / 3)
+    assert found["low"] == pytest.approx(2 / 3)
     # Equal rows merge at height 0; Ward joins two points and one at sqrt(4/3) of their distance.
     distance = math.dist([1, 1, r[0, 2]], [r[0, 2], r[0, 2], 1])
-    assert heights(read) == pytest.approx((0, math.sqrt(4 / 3) * distance))
+    assert found["merges"] == pytest.approx([0, math.sqrt(4 / 3) * distance])
 
 
 # --- Fig. 5 and the decomposition ---------------------------------------------------------------
@@ -236,7 +230,7 @@ def test_single_agents_and_marl_are_compared_at_where_the_single_agents_get() ->
     ]
 
 
-def test_claims_of_samples_are_judged_by_the_converged_mean_return(places: Places) -> None:
+def test_claims_of_samples_are_judged_by_the_converged_mean_return(tmp_path: Path) -> None:
     single = Run("mobilenetv2_l2", "edp", "ppo", 0, QUICK.single_agent_samples)
     finished = {}
     for seed in range(3):
@@ -246,14 +240,14 @@ def test_claims_of_samples_are_judged_by_the_converged_mean_return(places: Place
         finished[fast] = made_up(fast, {1: 40, 2: 20}, [1.0] * 8)
         clustered = replace(fast, mapper="marl_clustered")
         finished[clustered] = made_up(clustered, {1: 40}, [4.0] * 8, warm_up=20)
-    (places.results / "fig5").mkdir()
-    Fig5().write(finished, QUICK, places)
-    view = Fig5().view(places.results)
+    item = make_item(Fig5, tmp_path)
+    item.write(finished)
+    view = item.view()
     # MARL's 128 samples never have the mean return that the single agent has after 256.
     assert view["steps"] == [("mobilenetv2_l2", "edp", 312.5, "<2x [0, 2]", False)]
-    assert view["better"] == [("mobilenetv2_l2", "edp", 2.56, "1.500 [1.500, 1.500]", False)]
+    assert view["better"] == [("mobilenetv2_l2", "edp", 2.56, (1.5, 1.5, 1.5), False)]
     # 241 to 256 samples against 1 to 16 and the warm-up of 20.
-    assert view["charged"] == "7.11x [6.69, 12.2]"
+    assert view["charged"].told == "7.11x [6.69, 12.2]"
     assert view["verdicts"] == {"fewer": False, "charged": None, "final": True}
 
 
@@ -295,7 +289,9 @@ def test_variants_are_the_settings_they_say_and_come_back_from_their_file() -> N
         assert config.agents == variant.agents
         assert config.grouping == (variant.grouping or "clustered")
         assert config.measure == (variant.measure or "pearson")
-        assert Variant.of({name: str(value) for name, value in asdict(variant).items()}) == variant
+        assert (
+            Variant.of({name: str(value) for name, value in variant._asdict().items()}) == variant
+        )
     assert len(goal(MARL).problem.space.parameters) == PARAMETERS
 
 
@@ -312,13 +308,13 @@ def test_variants_are_the_settings_they_say_and_come_back_from_their_file() -> N
 def test_numbers_of_agents_are_best_only_for_certain(
     nine: dict[int, float], six: dict[int, float], verdict: bool | None
 ) -> None:
-    rows = {
-        (base, agents): [Ratio(1, 50, ratio, ratio - 0.05, ratio + 0.05, 0, 0)]
+    beats = {
+        (base, agents): Ratio(1, 50, ratio, ratio - 0.05, ratio + 0.05, 0, 0).better
         for base, each in ((9, nine), (6, six))
         for agents, ratio in each.items()
     }
-    assert optimal(rows, 50) is verdict
-    assert optimal(rows, 51) is None
+    assert optimal(beats) is verdict
+    assert optimal(dict.fromkeys(beats)) is None
 
 
 def test_mean_returns_are_shares_of_the_best_known() -> None:
@@ -373,8 +369,9 @@ def moves(run: Run, settle: list[int], ends: list[float]) -> Finished:
 
 
 @pytest.mark.parametrize("most", [False, True])
-def test_only_what_settles_alike_in_both_may_settle_sooner(most: bool, places: Places) -> None:
-    runs = list(Fig7().runs(replace(QUICK, few_seeds=3)))
+def test_only_what_settles_alike_in_both_may_settle_sooner(most: bool, tmp_path: Path) -> None:
+    item = make_item(Fig7, tmp_path, replace(QUICK, few_seeds=3))
+    runs = list(item.runs())
     count = len(goal(runs[0]).problem.space.parameters)
     alike = count // 2 + 1 if most else 3
     finished = {}
@@ -382,15 +379,14 @@ def test_only_what_settles_alike_in_both_may_settle_sooner(most: bool, places: P
         multi = run.mapper.startswith("marl")
         apart = [0.9 if multi else 0.1] * (count - alike)
         finished[run] = moves(run, [0 if multi else 10] * count, [0.1] * alike + apart)
-    (places.results / "fig7").mkdir()
-    Fig7().write(finished, QUICK, places)
-    view = Fig7().view(places.results)
+    item.write(finished)
+    view = item.view()
     assert view["verdicts"] == {"alike": most, "sooner": True if most else None}
     # A window is a twentieth of 256 samples.
     assert view["settled"]["marl:patience=0"] == f"{count} of {count} (median: within 12 samples)"
 
 
-def test_reuse_is_tried_on_all_reporting_layers_with_the_same_parameters() -> None:
+def test_reuse_is_tried_on_all_reporting_layers_with_the_same_parameters(tmp_path: Path) -> None:
     layers = ("vgg16_l2", "bert_base_l4", "mobilenetv2_l3")
-    runs = list(Overhead().runs(replace(QUICK, layers=layers)))
+    runs = list(make_item(Overhead, tmp_path, replace(QUICK, layers=layers)).runs())
     assert {run.layer for run in runs} == {"vgg16_l2", "mobilenetv2_l3"}

@@ -15,7 +15,7 @@ from experiments.paper.fig7 import settled, uniform_spread
 from experiments.paper.frame import log_spaced
 from experiments.paper.ledger import WARMED, make_arenas
 from experiments.paper.overhead import mean_interval, total
-from experiments.paper.ratios import RATIO_COLUMNS, Ratio, cost_ratios, ratio_rows, tally
+from experiments.paper.ratios import RATIO_COLUMNS, Ratio, cost_ratios, ratio_rows
 from experiments.paper.reach import (
     REACH_COLUMNS,
     Factor,
@@ -23,13 +23,11 @@ from experiments.paper.reach import (
     converged,
     converged_return,
     mean_factor,
-    samples_to_cost,
     samples_to_return,
     widened,
-    windows_of,
 )
 from experiments.paper.table3 import leads, times_fewer
-from experiments.paper.verdicts import at_least, everywhere, mostly
+from experiments.paper.verdicts import at_least, everywhere, mostly, tally
 from experiments.windows import Windows
 
 NEVER = (math.inf,) * 3
@@ -121,17 +119,18 @@ def test_mean_factor_is_geometric_and_keeps_the_bounds() -> None:
 
 
 def test_samples_to_a_cost_are_those_of_the_first_improvement_that_reaches_it() -> None:
-    searches = [made_up(MARL, each) for each in ({1: 9, 40: 5, 70: 3}, {10: 5}, {2: 6})]
-    assert samples_to_cost(searches, 5.0) == Reach((40, 10, math.inf), 100)
+    made = arena({"marl": [{1: 9, 40: 5, 70: 3}, {10: 5}, {2: 6}]})
+    assert made.samples_to("marl", 5.0) == Reach((40, 10, math.inf), 100)
 
 
 def test_returns_are_compared_in_windows_of_equal_width() -> None:
-    search = made_up(MARL, {1: 1.0}, returns=[0.1, 0.9, 0.2, 0.4, 0.7])
+    search = made_up(MARL, {1: 1.0}, returns=[0.1, 0.9, 0.2, 0.4, 0.7]).windows
+    assert search is not None
     # Windows of 20; two together have means of 0.5 and 0.3, and the last one is alone.
     assert samples_to_return([search], 0.6) == Reach((40,), 100, 20)
     assert samples_to_return([search], 0.6, width=40) == Reach((100,), 100, 40)
     assert samples_to_return([search], 0.95) == Reach((math.inf,), 100, 20)
-    merged, returns = widened(windows_of(search), 40)
+    merged, returns = widened(search, 40)
     assert merged.tolist() == [40, 80, 100]
     np.testing.assert_allclose(returns, [0.5, 0.3, 0.7])
 
@@ -140,7 +139,11 @@ def test_what_a_search_converged_to_is_the_mean_of_the_last_tenth() -> None:
     assert converged(np.arange(100.0)) == np.mean(np.arange(90, 100))
     assert converged(np.array([1.0, 7.0])) == 7
     returns = [[0.0] * 18 + [last, 1.0] for last in (3.0, 1.0, 9.0)]
-    assert converged_return([made_up(MARL, {1: 1.0}, each) for each in returns]) == 2
+    finished = {
+        replace(MARL, seed=seed): made_up(MARL, {1: 1.0}, each) for seed, each in enumerate(returns)
+    }
+    (made,) = make_arenas(finished, SHORT)
+    assert converged_return(made.windows("marl")) == 2
 
 
 # --- Verdicts -----------------------------------------------------------------------------------
@@ -158,9 +161,13 @@ def test_verdicts_are_summed_up() -> None:
     assert everywhere([True, None, False]) is False
     assert everywhere([True, None]) is everywhere([]) is None
     assert everywhere([True, True]) is True
-    pairs = ((3, 1), (2, 2), (2, 1), (1, 2), (1, 1))
-    assert [mostly(yes, no, 4) for yes, no in pairs] == [True, False, None, False, None]
-    assert mostly(0, 0, 0) is None
+    cases = [
+        [*[True] * yes, *[False] * no, *[None] * (4 - yes - no)]
+        for yes, no in ((3, 1), (2, 2), (2, 1), (1, 2), (1, 1))
+    ]
+    assert list(map(mostly, cases)) == [True, False, None, False, None]
+    assert mostly([]) is None
+    assert tally(cases[2]) == (2, 1, 1)
 
 
 # --- Ratios -------------------------------------------------------------------------------------
@@ -206,12 +213,12 @@ def test_ratio_rows_leave_out_what_cannot_be_told() -> None:
     arenas = [arena({"marl": [{10: 8.0, 50: 4.0}], "ga": [{20: 6.0}]})]
     rows = [
         Ratio.of(dict(zip(RATIO_COLUMNS, map(str, row), strict=True)))
-        for row in ratio_rows(arenas, "marl", "ga", (5, 10, 20, 50))
+        for row in ratio_rows([((), arenas, "marl", "ga")], (5, 10, 20, 50))
     ]
     # After 5 samples neither has found anything, after 10 only the first has.
     assert [str(row) for row in rows] == ["alone in 1", "1.333", "0.6667"]
     assert (rows[0].better, rows[0].worse) == (True, False)
-    assert list(ratio_rows(arenas, "marl", "bo", (20,))) == []
+    assert list(ratio_rows([((), arenas, "marl", "bo")], (20,))) == []
 
 
 def test_intervals_decide_which_is_better() -> None:
@@ -219,11 +226,12 @@ def test_intervals_decide_which_is_better() -> None:
         Ratio(1, 1, 0.9, low, high, 0, 0)
         for low, high in ((0.8, 0.95), (0.8, 1.0), (1.0, 1.2), (1.01, 1.2), (math.nan, math.nan))
     ]
-    assert tally(rows) == (1, 1, 3)
+    assert tally(each.better for each in rows) == (1, 1, 3)
     # Cells where only one has found something count as well.
     lost, alone = Ratio(2, 1, math.nan, math.nan, math.nan, 1, 0), Ratio(2, 1, 1, 1, 1, 0, 1)
-    assert tally([lost, replace(lost, without=0, alone=1), alone]) == (1, 1, 1)
-    assert tally([replace(rows[0], without=1), replace(rows[3], alone=1)]) == (0, 0, 2)
+    found = [each.better for each in (lost, replace(lost, without=0, alone=1), alone)]
+    assert found == [False, True, None]
+    assert replace(rows[0], without=1).better is replace(rows[3], alone=1).better is None
     assert str(Ratio(8, 20, 0.9, 0.8, 0.95, 2, 0)) == "0.9000 [0.8000, 0.9500], none in 2"
 
 
@@ -241,10 +249,10 @@ def test_long_searches_only_count_for_the_best_known_and_a_charged_warm_up_delay
         SHORT,
     )
     at = np.array([1, 30, 31, 50])
-    assert found.contest.best_known == 5
+    assert found.best_known == 5
     assert not found.has("ga")
-    assert found.contest.bests(WARMED, at).tolist() == [[np.inf, np.inf, 9, 7]]
-    assert found.contest.bests("marl_clustered", at).tolist() == [[9, 7, 7, 7]]
+    assert found.bests(WARMED, at).tolist() == [[np.inf, np.inf, 9, 7]]
+    assert found.bests("marl_clustered", at).tolist() == [[9, 7, 7, 7]]
 
 
 def test_marl_leads_up_to_the_upper_end_of_the_interval_of_the_best() -> None:

@@ -12,18 +12,15 @@ from experiments.paper.fig4 import Fig4
 from experiments.paper.fig5 import Fig5
 from experiments.paper.fig6 import Fig6
 from experiments.paper.fig7 import Fig7
-from experiments.paper.frame import FULL, QUICK, Item, Places, Scale
-from experiments.paper.marl_paper import MarlPaper
+from experiments.paper.frame import FULL, QUICK, Item
 from experiments.paper.overhead import Overhead
 from experiments.paper.table2 import Table2
-from experiments.paper.table3 import Table3
+from experiments.paper.table3 import MarlPaper, Table3
 from maestro_env.errors import UnknownNameError
 
 _KINDS = (Table2, Table3, MarlPaper, Fig4, Fig5, Decomposition, Fig6, Fig7, Overhead)
-ITEMS: dict[str, Item] = {kind.name: kind() for kind in _KINDS}
+ITEMS: dict[str, type[Item]] = {kind.name: kind for kind in _KINDS}
 """The tables and figures by name, in the order of the page."""
-
-_SEPARATORS = ":,"
 
 
 @dataclass(frozen=True)
@@ -57,19 +54,23 @@ class PaperConfig:
 
 @dataclass(frozen=True)
 class Plan:
-    """A config resolved; without items only the page is made."""
+    """A config resolved.
+
+    Args:
+        items: all of them.
+        asked: those to make; without any only the page is made.
+        jobs: number of searches at a time.
+        out: where searches are kept.
+        results: directory of the result files.
+        page: that is made from them.
+    """
 
     items: tuple[Item, ...]
-    scale: Scale
+    asked: tuple[Item, ...]
     jobs: int
     out: Path
     results: Path
     page: Path
-
-    def places(self, item: Item) -> Places:
-        """Return where an item's files are."""
-        images = self.page.parent / "images" / "paper"
-        return Places(self.out / item.name, self.results, images)
 
 
 def resolve(config: PaperConfig) -> Plan:
@@ -81,29 +82,20 @@ def resolve(config: PaperConfig) -> Plan:
     if config.all and config.only is not None:
         raise UsageError(f"--all and --only {config.only} cannot be combined: give one of them")
     out = Path(config.out or ("runs/paper-quick" if config.quick else "runs/paper"))
-    if set(str(out)) & set(_SEPARATORS):
+    if set(str(out)) & set(":,"):
         raise UsageError(
             f"--out {out}: settings of mappers name files in it, which allow no colon or comma; "
             "give a directory without"
         )
-    results, page = Path("experiments/results"), Path("docs/results.md")
-    if config.quick:
-        results, page = out / "results", out / "results.md"
-    return Plan(
-        items=_items(config),
-        scale=QUICK if config.quick else FULL,
-        jobs=config.jobs,
-        out=out,
-        results=Path(config.results or results),
-        page=Path(config.page or page),
-    )
-
-
-def _items(config: PaperConfig) -> tuple[Item, ...]:
-    if config.all:
-        return tuple(ITEMS.values())
     names = unique(config.only.split(",")) if config.only is not None else ()
     for name in names:
         if name not in ITEMS:
             raise UnknownNameError("item", name, ITEMS)
-    return tuple(item for item in ITEMS.values() if item.name in names)
+    results, page = Path("experiments/results"), Path("docs/results.md")
+    if config.quick:
+        results, page = out / "results", out / "results.md"
+    results, page = Path(config.results or results), Path(config.page or page)
+    scale, images = QUICK if config.quick else FULL, page.parent / "images" / "paper"
+    items = tuple(kind(scale, out / name, results, images) for name, kind in ITEMS.items())
+    asked = tuple(item for item in items if config.all or item.name in names)
+    return Plan(items, asked, config.jobs, out, results, page)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from experiments.paper.frame import Item, Places, Scale, searches
+from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
-from experiments.paper.reach import (
-    REACH_COLUMNS,
-    Factor,
-    Reach,
-    mean_factor,
-    middle,
-    samples_to_cost,
-)
+from experiments.paper.reach import REACH_COLUMNS, Factor, Reach, mean_factor
 from experiments.paper.rows import grouped
 
 _FILE = "samples.csv"
@@ -43,38 +35,37 @@ class Decomposition(Item):
 
     name = "decomposition"
 
-    def runs(self, scale: Scale) -> Iterable[Run]:
+    def runs(self) -> Iterator[Run]:
+        scale = self.scale
         for mappers, seeds in ((_STEPS, scale.seeds), (_BESIDE, scale.few_seeds)):
             yield from searches(scale.figure_layers, _OBJECTIVES, mappers, seeds, scale.samples)
 
-    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
+    def write(self, finished: Mapping[Run, Finished]) -> None:
         rows = (
             (*arena.problem, mapper, *reach.row())
-            for arena in make_arenas(finished, scale.samples)
+            for arena in make_arenas(finished, self.scale.samples)
             for mapper, reach in samples_to_default(arena)
         )
-        self.put(places, _FILE, ("layer", "objective", "mapper", *REACH_COLUMNS), rows)
+        self.put(_FILE, ("layer", "objective", "mapper", *REACH_COLUMNS), rows)
 
-    def view(self, results: Path) -> dict[str, Any]:
+    def view(self) -> dict[str, Any]:
         samples = {
             problem: {row["mapper"]: Reach.of(row) for row in rows}
-            for problem, rows in grouped(self.rows(results, _FILE), "layer", "objective").items()
+            for problem, rows in grouped(self.rows(_FILE), "layer", "objective").items()
         }
         steps = {fast: _saved(samples, slow, fast) for slow, fast in pairwise(_STEPS)}
-        rows = [
-            [
-                name,
-                *(found.get(mapper, "-") for found in samples.values()),
-                steps.get(mapper) or "",
-                _saved(samples, _DEFAULT, mapper) or "",
-            ]
-            for mapper, name in {**_STEPS, **_BESIDE}.items()
-        ]
-        whole = _saved(samples, _DEFAULT, "marl")
-        agents = list(steps.values())[1]
+        whole, agents = _saved(samples, _DEFAULT, "marl"), [*steps.values()][1]
         return {
-            "problems": [f"{layer}, {objective}" for layer, objective in samples],
-            "rows": rows,
+            "problems": list(samples),
+            "rows": [
+                [
+                    name,
+                    *(found.get(mapper, "-") for found in samples.values()),
+                    steps.get(mapper) or "",
+                    _saved(samples, _DEFAULT, mapper) or "",
+                ]
+                for mapper, name in {**_STEPS, **_BESIDE}.items()
+            ],
             "plain": PLAIN,
             "steps": [each.told if each else "-" for each in (*steps.values(), whole)],
             "verdicts": {"agents": mainly(agents, whole) if agents and whole else None},
@@ -85,16 +76,16 @@ def samples_to_default(arena: Arena) -> Iterator[tuple[str, Reach]]:
     """Yield what each mapper needed to find what ``ppo`` has at its end, median over its seeds."""
     if not arena.has(_DEFAULT):
         return
-    target = float(middle(arena.bests(_DEFAULT, arena.samples)))
+    target = arena.median_best(_DEFAULT, arena.samples)
     for mapper in (*_STEPS, *_BESIDE):
         if arena.has(mapper):
-            yield mapper, samples_to_cost(arena.searches(mapper), target)
+            yield mapper, arena.samples_to(mapper, target)
 
 
 def _saved(samples: Samples, slow: str, fast: str) -> Factor | None:
     """Return the geometric mean over problems of how many times fewer samples one needed."""
-    both = [found for found in samples.values() if {slow, fast} <= found.keys()]
-    return mean_factor([(found[slow], found[fast]) for found in both]) if both else None
+    both = [(found[slow], found[fast]) for found in samples.values() if {slow, fast} <= {*found}]
+    return mean_factor(both) if both else None
 
 
 def mainly(step: Factor, whole: Factor) -> bool | None:

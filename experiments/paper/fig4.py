@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,9 @@ from clustering import AGENTS, Clustering, Dependence, cluster
 from clustering.stability import stability
 from clustering.tree import agglomerate, cut_at, cut_to_agents
 from experiments.cluster.plots import draw_clustering
-from experiments.paper.frame import Item, Places, Scale
+from experiments.paper.frame import Item
 from experiments.paper.ledger import Finished, Run, samples_of
-from experiments.paper.rows import Row, Rows, select
+from experiments.paper.rows import Row, Rows
 
 _PAIRS, _GROUPINGS = "pairs.csv", "groupings.csv"
 _RUN = Run("mobilenetv2_l2", "latency", "random", seed=0, samples=0)
@@ -38,12 +37,12 @@ class Fig4(Item):
 
     name = "fig4"
 
-    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
+    def write(self, finished: Mapping[Run, Finished]) -> None:
         pairs: list[Sequence[object]] = []
         groupings: list[Sequence[object]] = []
         for schema, measure in product(_SCHEMAS, _MEASURES):
-            run = replace(_RUN, samples=scale.samples, schema=schema)
-            samples = samples_of(run, places.work)
+            run = replace(_RUN, samples=self.scale.samples, schema=schema)
+            samples = samples_of(run, self.work)
             made = cluster(samples, measure=measure)
             pairs += [(schema, measure, *pair) for pair in pairs_of(made)]
             rng = np.random.default_rng(0)
@@ -52,45 +51,37 @@ class Fig4(Item):
             agreements = (round(each, 3) for each in (agreement.with_whole, agreement.of_halves))
             groupings.append((schema, measure, len(samples), *names, *agreements))
         keys = ("schema", "measure")
-        self.put(places, _PAIRS, (*keys, "first", "second", "dependence"), pairs)
+        self.put(_PAIRS, (*keys, "first", "second", "dependence"), pairs)
         facts = ("samples", "parameters", "varying", "with_whole", "of_halves")
-        self.put(places, _GROUPINGS, (*keys, *facts), groupings)
+        self.put(_GROUPINGS, (*keys, *facts), groupings)
 
-    def view(self, results: Path) -> dict[str, Any]:
-        made = self._clusterings(results)
-        groupings = self.rows(results, _GROUPINGS)
-        ours = [made[schema, "pearson"] for schema in _SCHEMAS]
-        place, pairs, correlation = rank(ours[0], _FILTERS_AND_CHANNELS)
-        low, merges = list(map(low_share, ours)), list(map(heights, ours))
+    def view(self) -> dict[str, Any]:
+        rows = [{**row, **facts(made)} for row, made in self._clusterings()]
+        ours = [row for row in rows if row["measure"] == "pearson"]
+        first = ours[0]
         return {
-            "rows": [_line(row, made[row["schema"], row["measure"]]) for row in groupings],
-            "samples": int(groupings[0]["samples"]),
+            "rows": rows,
+            "ours": ours,
             "agents": AGENTS,
-            "low": [f"{share:.0%}" for share in low],
-            "merges": ["{:.2f} to {:.2f}".format(*found) for found in merges],
-            "correlation": f"{correlation:.2f}",
-            "place": place,
-            "pairs": pairs,
-            "pictures": ["-".join(key) for key in made],
             "verdicts": {
-                "low": all(share > 0.5 for share in low),
-                "strong": place <= _TOP * pairs or abs(correlation) > _LOW,
-                "thresholds": all(first > _ALONE and last <= _TOGETHER for first, last in merges),
+                "low": all(row["low"] > 0.5 for row in ours),
+                "strong": first["place"] <= _TOP * first["pairs"] or abs(first["r"]) > _LOW,
+                "thresholds": all(
+                    row["merges"][0] > _ALONE and row["merges"][1] <= _TOGETHER for row in ours
+                ),
             },
         }
 
-    def draw(self, places: Places) -> None:
-        for (schema, measure), clustering in self._clusterings(places.results).items():
-            title = f"{_RUN.layer}, {_RUN.objective}, schema {schema}"
-            draw_clustering(clustering, places.images / f"fig4-{schema}-{measure}.png", title)
+    def draw(self) -> None:
+        for row, clustering in self._clusterings():
+            title = f"{_RUN.layer}, {_RUN.objective}, schema {row['schema']}"
+            name = f"fig4-{row['schema']}-{row['measure']}.png"
+            draw_clustering(clustering, self.images / name, title)
 
-    def _clusterings(self, results: Path) -> dict[tuple[str, str], Clustering]:
-        pairs, made = self.rows(results, _PAIRS), {}
-        for row in self.rows(results, _GROUPINGS):
-            schema, measure = row["schema"], row["measure"]
-            own = select(pairs, schema=schema, measure=measure)
-            made[schema, measure] = clustering_of(row, own)
-        return made
+    def _clusterings(self) -> Iterator[tuple[Row, Clustering]]:
+        for row in self.rows(_GROUPINGS):
+            pairs = self.rows(_PAIRS, schema=row["schema"], measure=row["measure"])
+            yield row, clustering_of(row, pairs)
 
 
 def pairs_of(clustering: Clustering) -> list[Pair]:
@@ -113,34 +104,19 @@ def clustering_of(row: Row, pairs: Rows) -> Clustering:
     return Clustering(cut_to_agents(tree, names, min(AGENTS, len(names))), dependence, tree)
 
 
-def rank(clustering: Clustering, names: Set[str]) -> tuple[int, int, float]:
-    """Return a pair's place among all, the strongest first, how many there are, and its own."""
-    pairs = pairs_of(clustering)
+def facts(clustering: Clustering, names: Set[str] = _FILTERS_AND_CHANNELS) -> dict[str, Any]:
+    """Return what the page tells of a clustering, and of a pair of parameters in it."""
+    tree, pairs = clustering.tree, pairs_of(clustering)
     own = next(value for *pair, value in pairs if set(pair) == names)
-    return 1 + sum(abs(value) > abs(own) for *_, value in pairs), len(pairs), own
-
-
-def low_share(clustering: Clustering) -> float:
-    """Return the share of pairs that the paper calls little correlated."""
-    return float(np.mean([abs(value) <= _LOW for *_, value in pairs_of(clustering)]))
-
-
-def heights(clustering: Clustering) -> tuple[float, float]:
-    """Return the heights of the first and the last merge."""
-    merges = clustering.tree.merges[:, 2]
-    return float(merges[0]), float(merges[-1])
-
-
-def _line(row: Row, clustering: Clustering) -> list[str]:
-    tree = clustering.tree
-    strongest = max(pairs_of(clustering), key=lambda pair: abs(pair[2]))
-    agents = [len(cut_at(tree, tree.leaves, at)) for at in (_ALONE, _TOGETHER)]
-    return [
-        f"{row['schema']}, {row['measure']}",
-        "{2:.2f} ({0}, {1})".format(*strongest),
-        f"{low_share(clustering):.0%}",
-        f"{rank(clustering, _FILTERS_AND_CHANNELS)[2]:.2f}",
-        "{:.2f} to {:.2f}".format(*heights(clustering)),
-        "{} / {}".format(*agents),
-        f"{float(row['with_whole']):.2f} / {float(row['of_halves']):.2f}",
-    ]
+    return {
+        "strongest": max(pairs, key=lambda pair: abs(pair[2])),
+        # The share of pairs that the paper calls little correlated.
+        "low": float(np.mean([abs(value) <= _LOW for *_, value in pairs])),
+        # The pair's place among all, the strongest first.
+        "place": 1 + sum(abs(value) > abs(own) for *_, value in pairs),
+        "pairs": len(pairs),
+        "r": own,
+        # Heights of the first and the last merge.
+        "merges": tree.merges[[0, -1], 2].tolist(),
+        "groups": [len(cut_at(tree, tree.leaves, at)) for at in (_ALONE, _TOGETHER)],
+    }

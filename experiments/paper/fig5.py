@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.paper import plots
-from experiments.paper.frame import Item, Places, Scale, log_spaced, searches
+from experiments.paper.frame import Item, log_spaced, searches
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
 from experiments.paper.reach import (
     REACH_COLUMNS,
@@ -20,9 +19,7 @@ from experiments.paper.reach import (
     interval,
     mean_factor,
     middle,
-    samples_to_cost,
     samples_to_return,
-    windows_of,
 )
 from experiments.paper.rows import Rows, grouped, select
 from experiments.paper.verdicts import at_least, everywhere
@@ -59,41 +56,40 @@ class Fig5(Item):
 
     name = "fig5"
 
-    def runs(self, scale: Scale) -> Iterable[Run]:
+    def runs(self) -> Iterator[Run]:
+        scale = self.scale
         problems = scale.figure_layers, _OBJECTIVES
         yield from searches(*problems, SINGLE, scale.few_seeds, scale.single_agent_samples)
         yield from searches(*problems, MULTI, scale.seeds, scale.samples)
 
-    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
-        budgets = scale.single_agent_samples, scale.samples
+    def write(self, finished: Mapping[Run, Finished]) -> None:
+        budgets = self.scale.single_agent_samples, self.scale.samples
         pairs = list(zip(*(make_arenas(finished, each) for each in budgets), strict=True))
         there = [
             (mapper, arena)
             for pair in pairs
-            for arena, mappers in zip(pair, (SINGLE, MULTI), strict=True)
-            for mapper in mappers
+            for mapper, arena in product((*SINGLE, *MULTI), pair)
             if arena.has(mapper)
         ]
         keys = ("layer", "objective", "mapper", "samples")
         returns = (row for each in there for row in _returns(*each))
-        self.put(places, _RETURNS, (*keys, "low", "mean", "high"), returns)
+        self.put(_RETURNS, (*keys, "low", "mean", "high"), returns)
         ends = (_ends(*each) for each in there)
-        self.put(places, _ENDS, (*keys, "converged_return", "bests"), ends)
+        self.put(_ENDS, (*keys, "converged_return", "bests"), ends)
         reached = (f"{who}_{name}" for who in ("slow", "fast") for name in REACH_COLUMNS)
         header = ("layer", "objective", "single", "target", "multi", "value", *reached, "warm_up")
-        self.put(places, _SAMPLES, header, (row for pair in pairs for row in compare(*pair)))
+        self.put(_SAMPLES, header, (row for pair in pairs for row in compare(*pair)))
 
-    def view(self, results: Path) -> dict[str, Any]:
-        rows, ends = self.rows(results, _SAMPLES), self.rows(results, _ENDS)
+    def view(self) -> dict[str, Any]:
+        rows, ends = self.rows(_SAMPLES), self.rows(_ENDS)
         own, clustered = (select(rows, single=SINGLE[0], multi=multi) for multi in MULTI)
-        steps = {
-            (row["layer"], row["objective"]): _factor([row])
-            for row in select(own, target=CONVERGED)
-        }
-        final = final_costs(ends)
-        converged = _factor(select(own, target=CONVERGED))
+        by_return = select(own, target=CONVERGED)
+        converged = _factor(by_return)
         charged = _factor(select(clustered, target=CONVERGED), charged=True)
+        final = final_costs(ends)
         level = [at_least(low, high, 1 - _MATCH) for _, low, high in final.values()]
+        problems = grouped(by_return, "layer", "objective")
+        steps = {problem: _factor(found) for problem, found in problems.items()}
         return {
             "tables": [(target, _table(rows, target)) for target in (CONVERGED, BEST, LAST)],
             "seeds": {row["mapper"]: len(row["bests"].split()) for row in ends},
@@ -103,15 +99,15 @@ class Fig5(Item):
                 if problem in steps
             ],
             "better": [
-                (*problem, times, _shown(final[problem]), at_least(*final[problem][1:], times))
+                (*problem, times, final[problem], at_least(*final[problem][1:], times))
                 for problem, times in _BETTER.items()
                 if problem in final
             ],
             "converged": converged,
-            "best": _factor(select(own, target=BEST)).told,
-            "charged": charged.told,
-            "charged_last": _factor(select(clustered, target=LAST), charged=True).told,
-            "final": {", ".join(problem): _shown(found) for problem, found in final.items()},
+            "best": _factor(select(own, target=BEST)),
+            "charged": charged,
+            "charged_last": _factor(select(clustered, target=LAST), charged=True),
+            "final": {", ".join(problem): cost for problem, cost in final.items()},
             "matched": level.count(True),
             "verdicts": {
                 "fewer": _reaches(converged, _FEWER),
@@ -120,11 +116,9 @@ class Fig5(Item):
             },
         }
 
-    def draw(self, places: Places) -> None:
-        samples = self.rows(places.results, _SAMPLES)
-        warm_ups = {row["multi"]: int(row["warm_up"]) for row in samples}
-        rows = self.rows(places.results, _RETURNS)
-        plots.draw_returns(rows, warm_ups, places.images / "fig5.png")
+    def draw(self) -> None:
+        warm_ups = {row["multi"]: int(row["warm_up"]) for row in self.rows(_SAMPLES)}
+        plots.draw_returns(self.rows(_RETURNS), warm_ups, self.images / "fig5.png")
 
 
 def compare(long: Arena, short: Arena) -> Iterator[list[object]]:
@@ -137,21 +131,21 @@ def compare(long: Arena, short: Arena) -> Iterator[list[object]]:
     for single, multi in product(SINGLE, MULTI):
         if not (long.has(single) and short.has(multi)):
             continue
-        both = slow, fast = long.searches(single), short.searches(multi)
-        converged, windows = converged_return(slow), len(windows_of(slow[0]).ends)
-        by_return = [samples_to_return(each, converged, long.samples / windows) for each in both]
+        both = long.windows(single), short.windows(multi)
+        converged, width = converged_return(both[0]), long.samples / len(both[0][0].ends)
+        by_return = [samples_to_return(each, converged, width) for each in both]
         reached = [(CONVERGED, converged, by_return)]
         for target, samples in ((BEST, short.samples), (LAST, long.samples)):
-            best = float(middle(long.bests(single, samples)))
-            reached.append((target, best, [samples_to_cost(each, best) for each in both]))
-        warm_up = max(each.warm_up for each in fast)
-        for target, value, needed in reached:
-            figures = [figure for each in needed for figure in each.row()]
-            yield [*short.problem, single, target, multi, value, *figures, warm_up]
+            best = long.median_best(single, samples)
+            by_cost = [long.samples_to(single, best), short.samples_to(multi, best)]
+            reached.append((target, best, by_cost))
+        warm_up = max(each.warm_up for each in short.searches[multi])
+        for target, value, (slow, fast) in reached:
+            yield [*short.problem, single, target, multi, value, *slow.row(), *fast.row(), warm_up]
 
 
 def _returns(mapper: str, arena: Arena) -> Iterator[list[object]]:
-    windows = [windows_of(each) for each in arena.searches(mapper)]
+    windows = arena.windows(mapper)
     returns = np.stack([each.returns for each in windows])
     columns = returns.min(axis=0), returns.mean(axis=0), returns.max(axis=0)
     for index in log_spaced(len(windows[0].ends)):
@@ -160,8 +154,8 @@ def _returns(mapper: str, arena: Arena) -> Iterator[list[object]]:
 
 
 def _ends(mapper: str, arena: Arena) -> list[object]:
-    bests = " ".join(map(str, arena.bests(mapper, arena.samples).tolist()))
-    converged = converged_return(arena.searches(mapper))
+    bests = " ".join(map(str, arena.bests_after(mapper, arena.samples).tolist()))
+    converged = converged_return(arena.windows(mapper))
     return [*arena.problem, mapper, arena.samples, converged, bests]
 
 
@@ -169,14 +163,9 @@ def _factor(rows: Rows, charged: bool = False) -> Factor:
     """Return how many times fewer samples MARL needs, with its warm-up or not, to one target."""
     if not rows:
         return Factor(1, "?", 0, np.inf)
-    pairs = [
-        (
-            Reach.of(row, "slow_"),
-            Reach.of(row, "fast_").after(int(row["warm_up"]) if charged else 0),
-        )
-        for row in rows
-    ]
-    return mean_factor(pairs, own=rows[0]["target"] == CONVERGED)
+    slow = [Reach.of(row, "slow_") for row in rows]
+    fast = [Reach.of(row, "fast_").after(charged * int(row["warm_up"])) for row in rows]
+    return mean_factor([*zip(slow, fast, strict=True)], own=rows[0]["target"] == CONVERGED)
 
 
 def _table(rows: Rows, target: str) -> list[list[object]]:
@@ -198,28 +187,19 @@ def _reaches(found: Factor, threshold: float) -> bool | None:
     return at_least(found.low, found.high, threshold)
 
 
-Cost = tuple[float, float, float]
-"""A ratio and its interval."""
-
-
-def final_costs(ends: Rows) -> dict[tuple[str, ...], Cost]:
-    """Return what ``ppo`` ends with in multiples of ``marl``, medians over seeds, by problem."""
+def final_costs(ends: Rows) -> dict[tuple[str, ...], tuple[float, float, float]]:
+    """Return what ``ppo`` ends with in multiples of ``marl``, and its interval, by problem."""
     costs = {}
     for problem, rows in grouped(ends, "layer", "objective").items():
         bests = {row["mapper"]: np.array(row["bests"].split(), dtype=np.float64) for row in rows}
         if {SINGLE[0], MULTI[0]} <= bests.keys():
-            costs[problem] = _ratio_of_medians([bests[SINGLE[0]], bests[MULTI[0]]])
+            both = [bests[SINGLE[0]], bests[MULTI[0]]]
+            costs[problem] = float(_ratio_of_medians(both)), *interval(both, _ratio_of_medians)
     return costs
 
 
-def _ratio_of_medians(strata: Sequence[Floats]) -> Cost:
-    def ratio(drawn: Sequence[Floats]) -> Floats:
-        # Infinite over infinite is not a number, and is sorted behind all.
-        with np.errstate(invalid="ignore"):
-            return np.asarray(middle(drawn[0]) / middle(drawn[1]))
-
-    return float(ratio(strata)), *interval(strata, ratio)
-
-
-def _shown(cost: Cost) -> str:
-    return "{:.3f} [{:.3f}, {:.3f}]".format(*cost)
+def _ratio_of_medians(both: Sequence[Floats]) -> Floats:
+    slow, fast = map(middle, both)
+    # Infinite over infinite is not a number, and is sorted behind all.
+    with np.errstate(invalid="ignore"):
+        return np.asarray(slow / fast)

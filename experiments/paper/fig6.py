@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
 from itertools import product
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from experiments.paper import plots
-from experiments.paper.frame import Item, Places, Scale, log_spaced, searches
+from experiments.paper.frame import Item, Scale, log_spaced, searches
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas
-from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, tally
-from experiments.paper.reach import windows_of
+from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, ratios
 from experiments.paper.rows import Row, Rows, grouped, pivot, select
-from experiments.paper.verdicts import at_least, everywhere, mostly
+from experiments.paper.verdicts import at_most, everywhere, mostly, tally
 from experiments.stats import Floats, stratified_interval
 from experiments.windows import reference
 from maestro_env.problem import OK
@@ -25,8 +22,9 @@ from maestro_env.problem import OK
 PARAMETERS = 13
 """Of the map space: as many agents are one per parameter."""
 PEARSON, INTERACTION = "pearson", "interaction"
+_PAPERS = ("clustered", PEARSON)
 _GROUPINGS = (
-    ("clustered", PEARSON),
+    _PAPERS,
     ("clustered", INTERACTION),
     ("reversed", PEARSON),
     ("random", ""),
@@ -41,8 +39,7 @@ _LEVEL = 1.01
 _WARM_UP = 20_000
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(NamedTuple):
     """A form of MARL.
 
     Args:
@@ -60,14 +57,14 @@ class Variant:
         """Its name and settings, the shortest ones: other items have the same."""
         if not self.grouping:
             return f"marl:agents={self.agents}" if self.agents else "marl"
-        changes = {"agents": str(self.agents), "grouping": self.grouping, "measure": self.measure}
-        if self.grouping == "clustered":
-            del changes["grouping"]
-        if self.measure != INTERACTION:
-            del changes["measure"]
-        if self == Variant(6, "clustered", PEARSON):
-            del changes["agents"]
-        return ":".join(["marl_clustered", *map("=".join, changes.items())])
+        parts = ["marl_clustered"]
+        if self != Variant(6, *_PAPERS):
+            parts.append(f"agents={self.agents}")
+        if self.grouping != "clustered":
+            parts.append(f"grouping={self.grouping}")
+        if self.measure == INTERACTION:
+            parts.append(f"measure={self.measure}")
+        return ":".join(parts)
 
     def __str__(self) -> str:
         agents = "one per parameter" if self == ALL else str(self.agents)
@@ -84,26 +81,15 @@ class Variant:
         return cls(int(row["agents"]), row["grouping"], row["measure"])
 
 
-_COLUMNS = ("agents", "grouping", "measure")
 ONE, ALL = Variant(1), Variant(0)
-_BEST = [Variant(agents, "clustered", PEARSON) for agents in _PRINTED]
+_BEST = [Variant(agents, *_PAPERS) for agents in _PRINTED]
 
 
-def variants(agents: Iterable[int]) -> list[Variant]:
-    """Return one agent, every grouping of each number of agents, and one agent per parameter."""
-    return [ONE, *(Variant(each, *how) for each in agents for how in _GROUPINGS), ALL]
-
-
-def numbers(agents: Iterable[int]) -> list[Variant]:
-    """Return one agent, each number of agents clustered by Pearson's r, and one per parameter."""
-    return [ONE, *(Variant(each, "clustered", PEARSON) for each in agents), ALL]
-
-
-def rivals(agents: Iterable[int]) -> list[tuple[Variant, Variant]]:
-    """Return each number of agents with each that claims compare it with: one, and the best."""
-    one, *several = numbers(agents)
-    best = [each for each in _BEST if each in several]
-    return [(each, base) for base in (one, *best) for each in several if each != base]
+def variants(
+    agents: Iterable[int], groupings: Sequence[tuple[str, str]] = _GROUPINGS
+) -> list[Variant]:
+    """Return one agent, some groupings of each number of agents, and one agent per parameter."""
+    return [ONE, *(Variant(each, *how) for each in agents for how in groupings), ALL]
 
 
 class Fig6(Item):
@@ -111,109 +97,91 @@ class Fig6(Item):
 
     name = "fig6"
 
-    def runs(self, scale: Scale) -> Iterable[Run]:
+    def runs(self) -> Iterator[Run]:
+        scale = self.scale
         mappers = [variant.mapper for variant in variants(scale.agents)]
-        problems = product(scale.figure_layers, scale.objectives, scale.hardware)
-        for layer, objective, hardware in problems:
-            yield from searches([layer], [objective], mappers, scale.seeds, scale.samples, hardware)
+        problems = scale.figure_layers, scale.objectives
+        return searches(*problems, mappers, scale.seeds, scale.samples, scale.hardware)
 
-    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
+    def write(self, finished: Mapping[Run, Finished]) -> None:
+        scale = self.scale
         arenas = make_arenas(finished, scale.samples)
-
-        def compared(
-            variant: Variant, base: Variant, hardware: str = _EVERY
-        ) -> Iterator[list[object]]:
-            here = [arena for arena in arenas if hardware in (_EVERY, arena.hardware)]
-            for row in ratio_rows(here, variant.mapper, base.mapper, scale.checkpoints):
-                yield [*astuple(variant), *row]
-
+        groups = {
+            hardware: [arena for arena in arenas if hardware in (_EVERY, arena.hardware)]
+            for hardware in (_EVERY, *scale.hardware)
+        }
         several = variants(scale.agents)
         against_random = [
             (each, Variant(each.agents, "random"))
             for each in several
             if each.grouping not in ("", "random")
         ]
-        header = (*_COLUMNS, *RATIO_COLUMNS)
-        for name, pairs in (
-            (_NUMBERS, [(each, ALL) for each in several]),
-            (_DUELS, against_random),
-        ):
-            rows = (
-                [hardware, *row]
-                for pair, hardware in product(pairs, (_EVERY, *scale.hardware))
-                for row in compared(*pair, hardware)
+        header = (*Variant._fields, *RATIO_COLUMNS)
+        for name, pairs in ((_NUMBERS, product(several, [ALL])), (_DUELS, against_random)):
+            compared = (
+                ((hardware, *each), here, each.mapper, base.mapper)
+                for (each, base), (hardware, here) in product(pairs, groups.items())
             )
-            self.put(places, name, ("hardware", *header), rows)
-        rivalry = (
-            [base.agents, *row]
-            for variant, base in rivals(scale.agents)
-            for row in compared(variant, base)
+            self.put(name, ("hardware", *header), ratio_rows(compared, scale.checkpoints))
+        one, *numbers = paper = variants(scale.agents, [_PAPERS])
+        # Claims compare each number of agents with one and with the paper's best.
+        claimed = (
+            ((base.agents, *each), arenas, each.mapper, base.mapper)
+            for base, each in product([one, *_BEST], numbers)
+            if base != each and base in paper
         )
-        self.put(places, _RIVALS, ("to", *header), rivalry)
-        self.put(places, _VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
-        curves = (row for variant in numbers(scale.agents) for row in _curve(arenas, variant))
-        self.put(places, _CURVES, (*_COLUMNS, "samples", "share", "low", "high"), curves)
+        self.put(_RIVALS, ("to", *header), ratio_rows(claimed, scale.checkpoints))
+        self.put(_VALID, ("layer", "hardware", "valid", "of"), _valid(scale))
+        curves = (row for each in paper for row in _curve(arenas, each))
+        self.put(_CURVES, (*Variant._fields, "samples", "share", "low", "high"), curves)
 
-    def view(self, results: Path) -> dict[str, Any]:
-        costs = self._costs(results)
-        ratios = [ratio for found in costs.values() for ratio in found]
-        duels = [row for row in self.rows(results, _DUELS) if row["hardware"] != _EVERY]
-        pearson = tally(_ratios(select(duels, grouping="clustered", measure=PEARSON)))
-        rivalry = {
-            (int(to), int(agents)): _ratios(rows)
-            for (to, agents), rows in grouped(self.rows(results, _RIVALS), "to", "agents").items()
-        }
-        against_one = [ratio for (to, _), found in rivalry.items() if to == 1 for ratio in found]
-        best = [optimal(rivalry, at) for at in sorted({ratio.samples for ratio in ratios})]
-        few = [costs[each][-1] for each in costs if each in _BEST]
+    def view(self) -> dict[str, Any]:
+        costs = self.rows(_NUMBERS, hardware=_EVERY)
+        duels = [row for row in self.rows(_DUELS) if row["hardware"] != _EVERY]
+        by_pearson = select(duels, grouping="clustered", measure=PEARSON)
+        pearson = [each.better for each in ratios(by_pearson)]
+        rivalry = self.rows(_RIVALS)
+        one = [each.better for each in ratios(select(rivalry, to="1"))]
+        best = [optimal(_beats(rivalry, samples)) for (samples,) in grouped(costs, "samples")]
+        few = [found[-1] for variant, found in self._costs() if variant in _BEST]
         return {
-            "costs": pivot(
-                "agents",
-                select(self.rows(results, _NUMBERS), hardware=_EVERY),
-                ("samples",),
-                Ratio.of,
-                Variant.of,
-            ),
-            "problems": max((ratio.problems for ratio in ratios), default=0),
+            "costs": pivot("agents", costs, ("samples",), Ratio.of, Variant.of),
+            "problems": max((int(row["problems"]) for row in costs), default=0),
             "duels": [
-                [hardware, f"{grouping}, {measure}".removesuffix(", "), *_summary(_ratios(rows))]
+                [hardware, f"{grouping}, {measure}".removesuffix(", "), *_summary(ratios(rows))]
                 for (hardware, grouping, measure), rows in grouped(
                     duels, "hardware", "grouping", "measure"
                 ).items()
             ],
-            "valid": self.rows(results, _VALID),
-            "one": tally(against_one),
-            "all_to_one": rivalry.get((1, ALL.agents), []),
-            "best": [best.count(verdict) for verdict in (True, False, None)],
+            "valid": self.rows(_VALID),
+            "one": tally(one),
+            "all_to_one": ratios(select(rivalry, to="1", agents=str(ALL.agents))),
+            "best": tally(best),
             "few": few,
-            "pearson": pearson,
+            "pearson": tally(pearson),
             "verdicts": {
-                "one": everywhere(ratio.better for ratio in against_one),
+                "one": everywhere(one),
                 # By most numbers of samples: at a single one it may be chance.
-                "optimal": mostly(best.count(True), best.count(False), len(best)),
+                "optimal": mostly(best),
                 "few": everywhere(map(_is_level, few)),
-                "pearson": mostly(*pearson[:2], sum(pearson)),
+                "pearson": mostly(pearson),
             },
         }
 
-    def draw(self, places: Places) -> None:
-        costs = self._costs(places.results)
-        lines = {(each.told, each.agents or PARAMETERS): found for each, found in costs.items()}
-        plots.draw_costs(lines, PARAMETERS, places.images / "fig6.png")
+    def draw(self) -> None:
+        lines = {(each.told, each.agents or PARAMETERS): found for each, found in self._costs()}
+        plots.draw_costs(lines, PARAMETERS, self.images / "fig6.png")
         curves = {
             int(agents) or PARAMETERS: rows
-            for (agents,), rows in grouped(self.rows(places.results, _CURVES), "agents").items()
+            for (agents,), rows in grouped(self.rows(_CURVES), "agents").items()
         }
-        plots.draw_shares(curves, places.images / "fig6-returns.png")
+        plots.draw_shares(curves, self.images / "fig6-returns.png")
 
-    def _costs(self, results: Path) -> dict[Variant, list[Ratio]]:
-        """Return costs in multiples of those of one agent per parameter, over all hardware."""
-        rows = select(self.rows(results, _NUMBERS), hardware=_EVERY)
-        return {Variant.of(found[0]): _ratios(found) for found in grouped(rows, *_COLUMNS).values()}
-
-
-def _ratios(rows: Rows) -> list[Ratio]:
-    return list(map(Ratio.of, rows))
+    def _costs(self) -> Iterator[tuple[Variant, list[Ratio]]]:
+        """Yield costs in multiples of those of one agent per parameter, over all hardware."""
+        costs = self.rows(_NUMBERS, hardware=_EVERY)
+        for rows in grouped(costs, *Variant._fields).values():
+            yield Variant.of(rows[0]), ratios(rows)
 
 
 def _valid(scale: Scale) -> Iterator[list[object]]:
@@ -229,10 +197,10 @@ def _curve(arenas: Sequence[Arena], variant: Variant) -> Iterator[list[object]]:
     """Yield the mean return in some windows, and its interval."""
     there = [arena for arena in arenas if arena.has(variant.mapper)]
     if there:
-        ends = windows_of(there[0].searches(variant.mapper)[0]).ends
+        ends = there[0].windows(variant.mapper)[0].ends
         kept = log_spaced(len(ends))
         for end, *figures in zip(ends[kept], *mean_share(there, variant.mapper, kept), strict=True):
-            yield [*astuple(variant), end, *(f"{each:.4f}" for each in figures)]
+            yield [*variant, end, *(f"{each:.4f}" for each in figures)]
 
 
 def mean_share(
@@ -249,40 +217,45 @@ def mean_share(
 
     strata = []
     for arena in arenas:
-        best = reference(arena.contest.goal) / arena.contest.best_known
-        returns = np.stack([windows_of(each).returns for each in arena.searches(mapper)])
+        best = reference(arena.goal) / arena.best_known
+        returns = np.stack([each.returns for each in arena.windows(mapper)])
         strata.append(returns[:, windows] / best)
     return mean(strata), *stratified_interval(strata, mean)
 
 
 def _summary(duels: Sequence[Ratio]) -> list[object]:
     """Sum up comparisons of a grouping with random groups."""
-    ratios = [each.ratio for each in duels if not math.isnan(each.ratio)]
-    span = f"{min(ratios):.3f} to {max(ratios):.3f}" if ratios else "-"
-    return [*tally(duels), span, sum(each.without + each.alone for each in duels)]
+    finite = [each.ratio for each in duels if not math.isnan(each.ratio)]
+    span = f"{min(finite):.3f} to {max(finite):.3f}" if finite else "-"
+    left_out = sum(each.without + each.alone for each in duels)
+    return [*tally(each.better for each in duels), span, left_out]
 
 
 # --- Claims -------------------------------------------------------------------------------------
 
+Beats = Mapping[tuple[int, int], bool | None]
+"""Whether a number of agents costs less than another for certain, by the other and it."""
 
-def optimal(rivalry: Mapping[tuple[int, int], Sequence[Ratio]], samples: int) -> bool | None:
-    """Say whether one of the paper's best numbers of agents beats every other after some samples.
 
-    Args:
-        rivalry: what a number of agents costs in multiples of another, by the other and it.
-        samples: how many.
+def _beats(rivalry: Rows, samples: str) -> Beats:
+    """Return what rows tell after some samples; what they leave out is open."""
+    beats: dict[tuple[int, int], bool | None] = {}
+    for row in rivalry:
+        pair = int(row["to"]), int(row["agents"])
+        beats.setdefault(pair, None)
+        if row["samples"] == samples:
+            beats[pair] = Ratio.of(row).better
+    return beats
+
+
+def optimal(beats: Beats) -> bool | None:
+    """Say whether one of the paper's best numbers of agents beats every other.
 
     Returns:
         False if another number beats each of the best, None if neither is for certain.
     """
-    beats = {
-        pair: ratio.better
-        for pair, found in rivalry.items()
-        for ratio in found
-        if ratio.samples == samples
-    }
-    best = {to for to, _ in rivalry if to in _PRINTED}
-    others = {agents for to, agents in rivalry if to in best} - best
+    best = {to for to, _ in beats if to in _PRINTED}
+    others = {agents for to, agents in beats if to in best} - best
     if not others:
         return None
     if any(all(beats.get((to, other)) is True for to in best) for other in others):
@@ -293,6 +266,6 @@ def optimal(rivalry: Mapping[tuple[int, int], Sequence[Ratio]], samples: int) ->
 
 def _is_level(ratio: Ratio) -> bool | None:
     """Say whether a cost is competitive; None if its interval or what it leaves out is open."""
-    verdict = at_least(-ratio.high, -ratio.low, -_LEVEL)
+    verdict = at_most(ratio.low, ratio.high, _LEVEL)
     left_out = ratio.without if verdict else ratio.alone
     return None if left_out else verdict

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain, product
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.paper import plots
-from experiments.paper.frame import Item, Places, Scale, log_spaced, searches
+from experiments.paper.frame import Item, log_spaced, searches
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
-from experiments.paper.reach import REACH_COLUMNS, Reach, converged, mean_factor, windows_of
+from experiments.paper.reach import REACH_COLUMNS, Reach, converged, mean_factor
 from experiments.paper.rows import grouped
 from experiments.paper.verdicts import mostly
 from experiments.stats import Floats
 from experiments.windows import Windows
-from maestro_env.map_space import Parameter
 
 _TRAJECTORIES, _SETTLING = "trajectories.csv", "settling.csv"
 _LAYER, _OBJECTIVE = "mobilenetv2_l2", "latency"
@@ -33,8 +30,7 @@ _BOTH = ("ppo", "marl:patience=0")
 _NEAR, _MOSTLY, _UNDECIDED = 0.1, 0.9, 0.8
 
 
-@dataclass(frozen=True)
-class Settling:
+class Settling(NamedTuple):
     """A parameter in the searches of a mapper.
 
     Args:
@@ -44,10 +40,6 @@ class Settling:
 
     samples: Reach
     ends: tuple[float, ...]
-
-    def row(self) -> tuple[object, ...]:
-        """Return its columns of the page."""
-        return self.samples, f"{np.median(self.ends):.2f}"
 
     def alike(self, other: Settling) -> bool | None:
         """Say whether they end near each other; None if only some searches do."""
@@ -60,74 +52,67 @@ class Fig7(Item):
 
     name = "fig7"
 
-    def runs(self, scale: Scale) -> Iterable[Run]:
-        budget = scale.single_agent_samples
-        return searches([_LAYER], [_OBJECTIVE], _BOTH, scale.few_seeds, budget)
+    def runs(self) -> Iterator[Run]:
+        budget = self.scale.single_agent_samples
+        return searches([_LAYER], [_OBJECTIVE], _BOTH, self.scale.few_seeds, budget)
 
-    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
-        (arena,) = make_arenas(finished, scale.single_agent_samples)
+    def write(self, finished: Mapping[Run, Finished]) -> None:
+        (arena,) = make_arenas(finished, self.scale.single_agent_samples)
         there = [name for name in _BOTH if arena.has(name)]
-        parameters = arena.contest.goal.problem.space.parameters
-        columns = [f"{kind}_{each.name}" for kind in ("mean", "spread") for each in parameters]
+        parameters = [each.name for each in arena.goal.problem.space.parameters]
+        columns = [f"{kind}_{name}" for kind in ("mean", "spread") for name in parameters]
         rows = (row for name in there for row in _trajectory(name, arena))
-        self.put(places, _TRAJECTORIES, ("mapper", "samples", *columns), rows)
-        rows = (row for name in there for row in _settling(name, arena, parameters))
-        self.put(places, _SETTLING, ("mapper", "parameter", *REACH_COLUMNS, "ends"), rows)
+        self.put(_TRAJECTORIES, ("mapper", "samples", *columns), rows)
+        rows = (row for name in there for row in _settling(name, arena))
+        self.put(_SETTLING, ("mapper", "parameter", *REACH_COLUMNS, "ends"), rows)
 
-    def view(self, results: Path) -> dict[str, Any]:
+    def view(self) -> dict[str, Any]:
         found = {
             mapper: {
                 row["parameter"]: Settling(Reach.of(row), tuple(map(float, row["ends"].split())))
                 for row in rows
             }
-            for (mapper,), rows in grouped(self.rows(results, _SETTLING), "mapper").items()
+            for (mapper,), rows in grouped(self.rows(_SETTLING), "mapper").items()
         }
         single, multi = (found.get(name, {}) for name in _BOTH)
         pairs = [(single[name], multi[name]) for name in single if name in multi]
         both = [pair for pair in pairs if not any(each.samples.censored for each in pair)]
-        alike = [pair for pair in both if pair[0].alike(pair[1])]
-        apart = sum(slow.alike(fast) is False for slow, fast in both)
-        times = [mean_factor([(slow.samples, fast.samples)]) for slow, fast in alike]
-        sooner, later = sum(each.low > 1 for each in times), sum(each.high < 1 for each in times)
-        enough, alike_enough = (2 * len(each) > len(single) for each in (both, alike))
+        alike = [slow.alike(fast) for slow, fast in both]
+        times = [
+            mean_factor([(slow.samples, fast.samples)]) for slow, fast in both if slow.alike(fast)
+        ]
+        sooner = [each.low > 1 or (False if each.high < 1 else None) for each in times]
         return {
-            "headers": [
-                "parameter",
-                *chain(*((f"{name} settled after", "ends at") for name in found)),
-            ],
-            "rows": [
-                [name, *chain(*(each[name].row() for each in found.values()))]
-                for name in dict.fromkeys([*single, *multi])
-            ],
+            "found": found,
+            "parameters": list(single or multi),
             "both": len(both),
-            "alike": len(alike),
-            "sooner": sooner,
+            "alike": len(times),
+            "sooner": sooner.count(True),
             "settled": {name: _settled_told(each) for name, each in found.items()},
             "near": _NEAR,
-            "mostly": f"{_MOSTLY:.0%}",
-            "undecided": f"{_UNDECIDED:.0%}",
+            "mostly": _MOSTLY,
+            "undecided": _UNDECIDED,
             # With less than half of all parameters nothing is decided.
             "verdicts": {
-                "alike": mostly(len(alike), apart, len(both)) if enough else None,
-                "sooner": mostly(sooner, later, len(times)) if alike_enough else None,
+                "alike": mostly(alike) if 2 * len(alike) > len(single) else None,
+                "sooner": mostly(sooner) if 2 * len(times) > len(single) else None,
             },
         }
 
-    def draw(self, places: Places) -> None:
-        rows = self.rows(places.results, _TRAJECTORIES)
-        plots.draw_trajectories(rows, places.images / "fig7.png")
+    def draw(self) -> None:
+        plots.draw_trajectories(self.rows(_TRAJECTORIES), self.images / "fig7.png")
 
 
 def _trajectory(mapper: str, arena: Arena) -> Iterator[list[object]]:
     """Yield mean and spread of every parameter in each window, means over seeds."""
-    windows = [windows_of(each) for each in arena.searches(mapper)]
+    windows = arena.windows(mapper)
     means = np.mean([np.hstack((each.choices, each.spreads)) for each in windows], axis=0)
     for index in log_spaced(len(means)):
         yield [mapper, windows[0].ends[index], *(f"{each:.3f}" for each in means[index])]
 
 
-def _settling(mapper: str, arena: Arena, parameters: Iterable[Parameter]) -> Iterator[list[object]]:
-    windows = [windows_of(each) for each in arena.searches(mapper)]
+def _settling(mapper: str, arena: Arena) -> Iterator[list[object]]:
+    windows, parameters = arena.windows(mapper), arena.goal.problem.space.parameters
     choices = tuple(each.choices for each in parameters)
     samples = np.stack([settled(each, choices) for each in windows])
     ends = np.stack([converged(each.choices) for each in windows])

@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.files import write_csv
 from experiments.paper.ledger import Finished, Run
-from experiments.paper.rows import read_rows
+from experiments.paper.rows import Rows, read_rows, select
 
 LAYERS = ("mobilenetv2_l2", "vgg16_l2")
 """The layers of the paper's figures."""
@@ -91,35 +91,33 @@ QUICK = Scale(
 
 
 @dataclass(frozen=True)
-class Places:
-    """Where an item's files are.
+class Item(ABC):
+    """A table or figure; everything it knows is in files.
 
     Args:
+        scale: how much is run.
         work: its directory beside the searches, for files that are not published.
         results: directory of the result files of all items.
         images: directory of the pictures of all items.
     """
 
+    name: ClassVar[str]
+    """In flags and file names."""
+
+    scale: Scale
     work: Path
     results: Path
     images: Path
 
-
-class Item(ABC):
-    """A table or figure; everything it knows is in files."""
-
-    name: ClassVar[str]
-    """In flags and file names."""
-
-    def prepare(self, scale: Scale, places: Places) -> None:  # noqa: B027 (few items need it)
+    def prepare(self) -> None:  # noqa: B027 (few items need it)
         """Make the files that the searches need, always the same ones."""
 
-    def runs(self, scale: Scale) -> Iterable[Run]:
+    def runs(self) -> Iterable[Run]:
         """Yield the searches it needs; other items may need them too."""
         return ()
 
     @abstractmethod
-    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
+    def write(self, finished: Mapping[Run, Finished]) -> None:
         """Write its result files from the searches that have ended.
 
         Raises:
@@ -127,7 +125,7 @@ class Item(ABC):
         """
 
     @abstractmethod
-    def view(self, results: Path) -> dict[str, Any]:
+    def view(self) -> dict[str, Any]:
         """Return what the template shows of it, from result files alone.
 
         Its ``verdicts`` are those of the paper's claims by name.
@@ -136,19 +134,18 @@ class Item(ABC):
             RecordError: a file cannot be read.
         """
 
-    def draw(self, places: Places) -> None:  # noqa: B027 (few items need it)
+    def draw(self) -> None:  # noqa: B027 (few items need it)
         """Draw its pictures, from result files alone."""
 
-    def file(self, results: Path, name: str) -> Path:
-        return results / self.name / name
+    def path(self, name: str) -> Path:
+        return self.results / self.name / name
 
-    def put(
-        self, places: Places, name: str, header: Iterable[str], rows: Iterable[Iterable[object]]
-    ) -> None:
-        write_csv(self.file(places.results, name), header, rows)
+    def put(self, name: str, header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+        write_csv(self.path(name), header, rows)
 
-    def rows(self, results: Path, name: str) -> list[dict[str, str]]:
-        return read_rows(self.file(results, name))
+    def rows(self, name: str, **values: str) -> Rows:
+        """Return the rows of a result file with these values in some columns."""
+        return select(read_rows(self.path(name)), **values)
 
 
 def searches(
@@ -157,12 +154,13 @@ def searches(
     mappers: Iterable[str],
     seeds: int,
     samples: int,
-    hardware: str = "paper",
-    model: str = "exact",
+    hardware: Iterable[str] = ("paper",),
 ) -> Iterator[Run]:
     """Yield the searches of all combinations."""
-    for layer, objective, mapper, seed in product(layers, objectives, mappers, range(seeds)):
-        yield Run(layer, objective, mapper, seed, samples, hardware, model)
+    for layer, objective, name, mapper, seed in product(
+        layers, objectives, hardware, mappers, range(seeds)
+    ):
+        yield Run(layer, objective, mapper, seed, samples, name)
 
 
 def log_spaced(windows: int) -> list[int]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import asdict
 from datetime import UTC, datetime
-from itertools import chain, takewhile
+from itertools import chain
 
 from experiments import cli
 from experiments.files import ensure_directory, write_json
 from experiments.flags import to_flags
 from experiments.machine import processor, versions
-from experiments.paper.config import ITEMS, PaperConfig, Plan, resolve
+from experiments.paper.config import PaperConfig, Plan, resolve
 from experiments.paper.frame import Item
 from experiments.paper.ledger import Finished, Run, in_turn, open_directory, read, run_rest
 from experiments.paper.page import ABOUT, write_page
@@ -25,7 +25,7 @@ def execute(config: PaperConfig) -> int:
     plan = resolve(config)
     status = 0
     try:
-        if plan.items:
+        if plan.asked:
             status = _make(plan)
         write_page(plan)
     except KeyboardInterrupt:
@@ -46,42 +46,35 @@ def _make(plan: Plan) -> int:
     """Run and write all items asked for; return the exit status."""
     date = datetime.now(UTC).date().isoformat()
     here = {**versions(), "processor": processor(), "date": date}
-    runs = in_turn(chain.from_iterable(item.runs(plan.scale) for item in plan.items))
+    runs = in_turn(chain.from_iterable(item.runs() for item in plan.asked))
     open_directory(plan.out, runs)
-    for item in plan.items:
-        item.prepare(plan.scale, plan.places(item))
-    status = run_rest(plan.out, runs, read(plan.out, runs), plan.jobs, here)
+    for item in plan.asked:
+        item.prepare()
+    status = run_rest(plan.out, runs, plan.jobs, here)
     finished = read(plan.out, runs)
+    before: set[Run] = set()
     for item in plan.items:
-        _write(plan, item, finished)
+        if item in plan.asked:
+            _write(item, finished, before)
+        before.update(item.runs())
     return status
 
 
-def _write(plan: Plan, item: Item, finished: Mapping[Run, Finished]) -> None:
-    asked = list(dict.fromkeys(item.runs(plan.scale)))
+def _write(item: Item, finished: Mapping[Run, Finished], before: Set[Run]) -> None:
+    """Write the files of an item; searches that items before it have are not its own."""
+    asked = list(dict.fromkeys(item.runs()))
     found = {run: finished[run] for run in asked if run in finished}
     if asked and not found:
         print(f"{item.name}: no search has ended yet", file=sys.stderr)
         return
-    places = plan.places(item)
-    ensure_directory(places.results / item.name)
-    item.write(found, plan.scale, places)
-    before = takewhile(lambda each: each is not item, ITEMS.values())
-    shared = set(chain.from_iterable(each.runs(plan.scale) for each in before))
-    own = [each for run, each in found.items() if run not in shared]
-    about = {**_about(item, plan, asked, found), "own_seconds": _seconds(own)}
-    write_json(item.file(places.results, ABOUT), about)
-
-
-def _about(
-    item: Item, plan: Plan, asked: Sequence[Run], found: Mapping[Run, Finished]
-) -> dict[str, object]:
-    """Return what was asked for, what there is, and what it was computed by."""
-    quick = " --quick" if plan.scale.name == "quick" else ""
+    ensure_directory(item.path(ABOUT).parent)
+    item.write(found)
+    quick = " --quick" if item.scale.name == "quick" else ""
     searches = list(found.values())
-    return {
+    # What was asked for, what there is, and what it was computed by.
+    about = {
         "command": f"python -m experiments.paper --only {item.name}{quick}",
-        "scale": asdict(plan.scale),
+        "scale": asdict(item.scale),
         "asked": len(asked),
         "finished": len(found),
         "missing": Counter(run.mapper for run in asked if run not in found),
@@ -91,13 +84,15 @@ def _about(
         "warm_up": sum(each.warm_up for each in searches),
         "seconds": _seconds(searches),
         **{name: _counts(searches, name) for name in ("commit", "processor", "date")},
+        "own_seconds": _seconds(each for run, each in found.items() if run not in before),
     }
+    write_json(item.path(ABOUT), about)
 
 
-def _seconds(searches: Sequence[Finished]) -> float:
+def _seconds(searches: Iterable[Finished]) -> float:
     return round(sum(each.seconds for each in searches), 3)
 
 
-def _counts(searches: Sequence[Finished], name: str) -> dict[str, int]:
+def _counts(searches: Iterable[Finished], name: str) -> dict[str, int]:
     counts = Counter(str(each.versions.get(name)) for each in searches)
     return dict(sorted(counts.items()))

@@ -20,8 +20,10 @@ from experiments.claims import claimed, remove_abandoned
 from experiments.datasets import collect
 from experiments.files import check_same, distinct_name, read_json, write_json
 from experiments.goals import Goal, ProblemConfig, check_goal, make_goal, write_goal
+from experiments.paper.reach import Reach, middle
 from experiments.standings import Contest
 from experiments.stats import Floats
+from experiments.windows import Windows
 from maestro_env.hardware import find_hardware
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
@@ -100,14 +102,13 @@ def read(out: Path, runs: Iterable[Run]) -> dict[Run, Finished]:
     return {run: found for run in runs if (found := read_cell(_work(out, run)))}
 
 
-def run_rest(
-    out: Path, runs: Sequence[Run], finished: Mapping[Run, Finished], jobs: int, versions: Versions
-) -> int:
+def run_rest(out: Path, runs: Sequence[Run], jobs: int, versions: Versions) -> int:
     """Run what is not finished; return the exit status.
 
     Raises:
-        RecordError: a file cannot be written.
+        RecordError: a file is damaged, or cannot be written.
     """
+    finished = read(out, runs)
     works = [replace(_work(out, run), versions=versions) for run in runs if run not in finished]
     return run_cells(works, len(finished), jobs) if works else 0
 
@@ -135,40 +136,47 @@ def _goal(layer: str, objective: str, hardware: str, model: str, schema: str) ->
 
 
 @dataclass(frozen=True, eq=False)
-class Arena:
-    """The finished searches of one problem.
+class Arena(Contest):
+    """The finished searches of one problem; longer ones count for the best known alone.
 
     Args:
         model: name of the cost model.
         hardware: name of the accelerator.
         samples: budget of the searches that are compared.
-        contest: searches by mapper. Its best known is that of longer searches too.
     """
 
     model: str
     hardware: str
     samples: int
-    contest: Contest
 
     @property
     def problem(self) -> tuple[str, str]:
-        return self.contest.layer, self.contest.objective
+        return self.layer, self.objective
 
     @property
     def keys(self) -> tuple[str, str, str, str]:
         """Its columns in result files, ``ARENA_COLUMNS``."""
         return self.model, self.hardware, *self.problem
 
-    def searches(self, mapper: str) -> Sequence[Finished]:
-        return self.contest.searches.get(mapper, ())
+    def bests_after(self, mapper: str, samples: int) -> Floats:
+        """Return the least cost of each search of a mapper after so many samples, float64[S]."""
+        return self.bests(mapper, np.array([samples]))[:, 0]
 
-    def bests(self, mapper: str, samples: int) -> Floats:
-        """Return the least cost of each of them after so many samples, float64[S]."""
-        return self.contest.bests(mapper, np.array([samples]))[:, 0]
+    def median_best(self, mapper: str, samples: int) -> float:
+        """Return the median of the same over searches."""
+        return float(middle(self.bests_after(mapper, samples)))
+
+    def samples_to(self, mapper: str, cost: float) -> Reach:
+        """Return the samples that a mapper's searches needed to a cost."""
+        return Reach(tuple(each.samples_to(cost) for each in self.searches[mapper]), self.samples)
+
+    def windows(self, mapper: str) -> list[Windows]:
+        """Return the windows of each search of a mapper; the paper's are all watched."""
+        return [each.windows for each in self.searches[mapper] if each.windows is not None]
 
     def has(self, *mappers: str) -> bool:
         """Say whether each of these mappers finished a search here."""
-        return all(map(self.searches, mappers))
+        return all(map(self.searches.get, mappers))
 
 
 ARENA_COLUMNS = ("model", "hardware", "layer", "objective")
@@ -179,22 +187,15 @@ def make_arenas(finished: Mapping[Run, Finished], samples: int) -> list[Arena]:
 
     Searches with other budgets than ``samples`` only count for the best known.
     """
-    found: dict[tuple[str, ...], dict[Run, Finished]] = {}
+    problems: dict[Run, dict[str, list[Finished]]] = {}
     for run, each in finished.items():
-        key = run.model, run.hardware, run.layer, run.objective
-        found.setdefault(key, {})[run] = each
-    arenas = []
-    for runs in found.values():
-        run = next(iter(runs))
-        contest = Contest(run.layer, run.objective, goal(run), _by_mapper(runs, samples))
-        arenas.append(Arena(run.model, run.hardware, samples, contest))
-    return arenas
-
-
-def _by_mapper(runs: Mapping[Run, Finished], samples: int) -> dict[str, list[Finished]]:
-    searches: dict[str, list[Finished]] = {}
-    for run, each in runs.items():
         name = run.mapper if run.samples == samples else f"{run.mapper}, {run.samples:,} samples"
-        searches.setdefault(name, []).append(each)
-    charged = [replace(each, at=each.at + each.warm_up) for each in searches.get(_CHARGED, ())]
-    return {**searches, WARMED: charged}
+        problem = replace(run, mapper="", seed=0, samples=samples)
+        problems.setdefault(problem, {}).setdefault(name, []).append(each)
+    for searches in problems.values():
+        charged = searches.get(_CHARGED, ())
+        searches[WARMED] = [replace(each, at=each.at + each.warm_up) for each in charged]
+    return [
+        Arena(run.layer, run.objective, goal(run), searches, run.model, run.hardware, samples)
+        for run, searches in problems.items()
+    ]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clustering import cluster
 from experiments.files import ensure_directory, write_text
-from experiments.paper.frame import Item, Places, Scale, searches
+from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas, samples_of
-from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, tally
-from experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle, samples_to_cost
+from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, ratios
+from experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle
 from experiments.paper.rows import grouped, pivot, select
-from experiments.paper.verdicts import at_least, everywhere, mostly
+from experiments.paper.verdicts import at_most, everywhere, mostly, tally
 from experiments.stats import Floats
 
 _SAMPLES, _RATIOS = "samples.csv", "ratios.csv"
@@ -40,40 +39,48 @@ class Overhead(Item):
 
     name = "overhead"
 
-    def prepare(self, scale: Scale, places: Places) -> None:
-        ensure_directory(places.work)
-        for objective in scale.objectives:
-            run = Run(_SOURCE, objective, "random", 0, scale.samples)
-            groups = cluster(samples_of(run, places.work)).groups
-            write_text(places.work / _groups_file(objective), groups.to_json())
+    def prepare(self) -> None:
+        ensure_directory(self.work)
+        for objective in self.scale.objectives:
+            run = Run(_SOURCE, objective, "random", 0, self.scale.samples)
+            groups = cluster(samples_of(run, self.work)).groups
+            write_text(self.work / _groups_file(objective), groups.to_json())
 
-    def runs(self, scale: Scale) -> Iterable[Run]:
+    def runs(self) -> Iterator[Run]:
+        scale = self.scale
         layers = [layer for layer in scale.layers if _parameters(layer) == _parameters(_SOURCE)]
         for layer, objective in product(layers, scale.objectives):
             mappers = _mappers(objective).values()
             yield from searches([layer], [objective], mappers, scale.seeds, scale.samples)
             yield Run(layer, objective, "ga", 0, scale.long_samples)
 
-    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
+    def write(self, finished: Mapping[Run, Finished]) -> None:
+        scale = self.scale
         arenas = make_arenas(finished, scale.samples)
-        header = ("objective", "layer", "groups", *REACH_COLUMNS, "warm_up")
-        rows = (row for arena in arenas for row in _samples(arena))
-        self.put(places, _SAMPLES, header, rows)
+        reached = (row for arena in arenas for row in _samples(arena))
+        self.put(_SAMPLES, ("objective", "layer", "groups", *REACH_COLUMNS, "warm_up"), reached)
         for name in map(_groups_file, scale.objectives):
-            text = (places.work / name).read_text(encoding="utf-8")
-            write_text(self.file(places.results, name), text)
-        ratios = (row for each in scale.objectives for row in _ratios(arenas, each, scale))
-        self.put(places, _RATIOS, ("objective", "groups", "to", *RATIO_COLUMNS), ratios)
+            write_text(self.path(name), (self.work / name).read_text(encoding="utf-8"))
+        compared = (
+            (
+                (objective, groups, other),
+                [arena for arena in arenas if arena.objective == objective],
+                _mappers(objective)[groups],
+                _mappers(objective)[other],
+            )
+            for objective, (groups, other) in product(scale.objectives, _PAIRS)
+        )
+        costs = ratio_rows(compared, scale.checkpoints)
+        self.put(_RATIOS, ("objective", "groups", "to", *RATIO_COLUMNS), costs)
 
-    def view(self, results: Path) -> dict[str, Any]:
-        rows = self.rows(results, _SAMPLES)
+    def view(self) -> dict[str, Any]:
+        rows, costs = self.rows(_SAMPLES), self.rows(_RATIOS)
+        warm_up = max((int(row["warm_up"]) for row in rows), default=0)
         found: dict[str, dict[str, list[Reach]]] = {}
         for (objective, groups), here in grouped(rows, "objective", "groups").items():
             found.setdefault(objective, {})[groups] = list(map(Reach.of, here))
-        warm_up = max((int(row["warm_up"]) for row in rows), default=0)
-        ratios = self.rows(results, _RATIOS)
         own, chance = (
-            tally(list(map(Ratio.of, select(ratios, groups=_REUSED, to=other))))
+            [each.better for each in ratios(select(costs, groups=_REUSED, to=other))]
             for other in (_OWN, _RANDOM)
         )
         amortised = {
@@ -81,26 +88,24 @@ class Overhead(Item):
             for objective, groups in found.items()
             if {_REUSED, _NONE} <= groups.keys()
         }
-        layers = [f"{number} layer{'s' if number > 1 else ''}" for number in _LAYERS]
         return {
-            "headers": ["groups", *layers, "arrives on"],
             "rows": [
                 line for name, groups in found.items() for line in _lines(name, groups, warm_up)
             ],
             "ratios": pivot(
                 "groups",
-                sorted(ratios, key=lambda row: _PAIRS.index((row["groups"], row["to"]))),
+                sorted(costs, key=lambda row: _PAIRS.index((row["groups"], row["to"]))),
                 ("samples",),
                 Ratio.of,
                 "{0[objective]}: {0[groups]} to {0[to]}".format,
             ),
-            "warm_up": f"{warm_up:,}",
-            "own": own,
-            "chance": chance,
-            "amortised": {objective: told for objective, (told, _) in amortised.items()},
+            "warm_up": warm_up,
+            "own": tally(own),
+            "chance": tally(chance),
+            "amortised": amortised,
             "verdicts": {
-                "reuse": everywhere((2 * own[1] <= sum(own), mostly(*chance[:2], sum(chance)))),
-                **{objective: verdict for objective, (_, verdict) in amortised.items()},
+                "reuse": everywhere((2 * own.count(False) <= len(own), mostly(chance))),
+                **{objective: found["verdict"] for objective, found in amortised.items()},
             },
         }
 
@@ -125,20 +130,12 @@ def _parameters(layer: str) -> list[str]:
 
 
 def _samples(arena: Arena) -> Iterator[list[object]]:
-    layer, objective = arena.problem
-    target = (1 + _PERCENT / 100) * arena.contest.best_known
-    for groups, mapper in _mappers(objective).items():
-        if found := arena.searches(mapper):
+    target = (1 + _PERCENT / 100) * arena.best_known
+    for groups, mapper in _mappers(arena.objective).items():
+        if found := arena.searches.get(mapper):
             warm_up = max(each.warm_up for each in found)
-            yield [objective, layer, groups, *samples_to_cost(found, target).row(), warm_up]
-
-
-def _ratios(arenas: list[Arena], objective: str, scale: Scale) -> Iterator[list[object]]:
-    here = [arena for arena in arenas if arena.contest.objective == objective]
-    mappers = _mappers(objective)
-    for groups, other in _PAIRS:
-        for row in ratio_rows(here, mappers[groups], mappers[other], scale.checkpoints):
-            yield [objective, groups, other, *row]
+            reach = arena.samples_to(mapper, target)
+            yield [arena.objective, arena.layer, groups, *reach.row(), warm_up]
 
 
 def total(reaches: Sequence[Reach], layers: int, warm_up: int, counted: str) -> tuple[float, str]:
@@ -154,8 +151,7 @@ def total(reaches: Sequence[Reach], layers: int, warm_up: int, counted: str) -> 
         Them, and as a text: with ``>`` if on some layer the median search never arrived.
     """
     times = {_ONCE: 1, _ALWAYS: layers}.get(counted, 0)
-    mean = float(np.mean([each.least for each in reaches]))
-    samples = layers * mean + times * warm_up
+    samples = layers * float(np.mean([each.least for each in reaches])) + times * warm_up
     return samples, f"{'>' if any(each.censored for each in reaches) else ''}{samples:,.0f}"
 
 
@@ -186,16 +182,17 @@ def _lines(objective: str, groups: Found, warm_up: int) -> Iterator[list[str]]:
             yield [label, *totals, arrived]
 
 
-def amortisation(groups: Found, warm_up: int) -> tuple[dict[str, str], bool | None]:
-    """Return the warm-up's share of what many layers take, and whether it is negligible."""
+def amortisation(groups: Found, warm_up: int) -> dict[str, Any]:
+    """Return the warm-up's share of what many layers take, its interval, and these samples."""
     most = max(_LAYERS)
     samples, told = total(groups[_REUSED], most, warm_up, _ONCE)
-    ends = reversed(mean_interval(groups[_REUSED]))
-    low, high = (warm_up / (warm_up + most * each) for each in ends)
-    figures = {
+    least, greatest = mean_interval(groups[_REUSED])
+    low, high = (warm_up / (warm_up + most * each) for each in (greatest, least))
+    return {
         "share": f"{'at most ' if told.startswith('>') else ''}{warm_up / samples:.0%}",
-        "interval": f"[{low:.1%}, {high:.1%}]",
+        "low": low,
+        "high": high,
         "samples": told,
         "without": total(groups[_NONE], most, warm_up, _NEVER)[1],
+        "verdict": at_most(low, high, _NEGLIGIBLE),
     }
-    return figures, at_least(-high, -low, -_NEGLIGIBLE)

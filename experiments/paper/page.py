@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
 from experiments.files import RecordError, ensure_directory, read_json, write_text
-from experiments.paper.config import ITEMS, Plan
+from experiments.paper.config import Plan
 from experiments.paper.frame import Item
 from experiments.paper.verdicts import Verdict, everywhere
 
@@ -18,7 +19,6 @@ ABOUT = "about.json"
 """Beside an item's result files: where they come from."""
 
 _TEMPLATE = "results.md.j2"
-_HOUR = 3600
 _VERDICTS = {True: "Holds", False: "Does not hold", None: "Not decided"}
 
 
@@ -28,7 +28,7 @@ def write_page(plan: Plan) -> None:
     Raises:
         RecordError: a result file cannot be read, or the page not be written.
     """
-    items = {name: _shown(plan, item) for name, item in ITEMS.items()}
+    items = {item.name: _shown(item) for item in plan.items}
     seconds = sum(each["about"]["own_seconds"] for each in items.values() if each)
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -38,7 +38,7 @@ def write_page(plan: Plan) -> None:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.filters |= {"verdict": _verdict, "counts": _counts, "hours": _hours}
+    environment.filters |= _FILTERS
     environment.globals["fewer_verdict"] = _by_both
     try:
         text = environment.get_template(_TEMPLATE).render(**items, seconds=seconds)
@@ -48,25 +48,24 @@ def write_page(plan: Plan) -> None:
     write_text(plan.page, re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
 
 
-def _shown(plan: Plan, item: Item) -> dict[str, Any] | None:
+def _shown(item: Item) -> dict[str, Any] | None:
     """Return what the template shows of an item; None if it was not run yet.
 
     Raises:
         RecordError: its results cannot be read.
     """
-    about = _read_about(item.file(plan.results, ABOUT))
+    about = _read_about(item.path(ABOUT))
     if about is None:
         return None
-    places = plan.places(item)
-    ensure_directory(places.images)
+    ensure_directory(item.images)
     try:
-        shown = item.view(plan.results)
-        item.draw(places)
+        shown = item.view()
+        item.draw()
     except RecordError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise RecordError(
-            f"cannot read the results in {plan.results / item.name}: {error}; "
+            f"cannot read the results in {item.results / item.name}: {error}; "
             f"`{about['command']}` writes them anew"
         ) from None
     if about["finished"] < about["asked"]:
@@ -115,5 +114,21 @@ def _counts(tally: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({count:,})" for name, count in tally.items())
 
 
-def _hours(seconds: float) -> str:
-    return f"{seconds / _HOUR:.2f}"
+def _median(values: Sequence[float], form: str) -> str:
+    """Return the median of some values, if there are any."""
+    return form % np.median(values) if values else "-"
+
+
+def _span(ends: tuple[float, float]) -> str:
+    return "{:.2f} to {:.2f}".format(*ends)
+
+
+_FILTERS: dict[str, Callable[..., str]] = {
+    "verdict": _verdict,
+    "counts": _counts,
+    "span": _span,
+    "median": _median,
+    "percent": "{:.0%}".format,
+    "power": "10^{:.1f}".format,
+    "thousands": "{:,}".format,
+}

@@ -41,13 +41,11 @@ def draw_returns(rows: Rows, warm_ups: Mapping[str, int], path: Path) -> None:
     for (layer, objective), here in problems.items():
         axes = panels[layers.index(layer) * len(objectives) + objectives.index(objective)]
         for (mapper,), curve in grouped(here, "mapper").items():
-            samples, low, mean, high = _columns(curve, "samples", "low", "mean", "high")
-            _draw_band(axes, samples, mean, (low, high), colours[mapper], mapper)
+            band = _columns(curve, "samples", "mean", "low", "high")
+            _draw_band(axes, band, colours[mapper], mapper)
             if warm_up := warm_ups.get(mapper, 0):
                 label = f"{mapper}, warm-up counted"
-                axes.plot(
-                    samples + warm_up, mean, color=colours[mapper], linestyle=":", label=label
-                )
+                axes.plot(band[0] + warm_up, band[1], ":", color=colours[mapper], label=label)
         _finish(axes, f"{layer}: {objective}", **_SAMPLES, ylabel="mean return")
     _save(figure, path)
 
@@ -73,26 +71,23 @@ def draw_costs(
     figure, panels = _panels((13, 4.6), len(shown))
     for axes, samples in zip(panels, shown, strict=False):
         axes.axhline(1, color=GREY, linewidth=1)
-        for grouping, label, shift, (colour, style) in looks:
+        for grouping, label, shift, (colour, fmt) in looks:
             line = {
                 agents.index(number) + shift: ratio
                 for (how, number), ratios in lines.items()
                 for ratio in ratios
                 if (how, ratio.samples) == (grouping, samples)
             }
-            _draw_costs(axes, line, label=label, color=colour, fmt=style)
+            figures = [(each.ratio, each.low, each.high) for each in line.values()]
+            ratio, low, high = np.array(figures, dtype=np.float64).reshape(-1, 3).T
+            # A percentile interval may be beside its figure.
+            bars = np.maximum([ratio - low, high - ratio], 0)
+            style: dict[str, Any] = {"label": label, "color": colour, "fmt": fmt, "linewidth": 0.7}
+            axes.errorbar([*line], ratio, bars, elinewidth=1.3, markersize=4.5, **style)
         axes.set_xticks(range(len(agents)), [str(each) for each in agents])
         ylabel = f"cost, multiples of that of {parameters} agents"
         _finish(axes, f"after {samples:,} samples", xlabel="agents", ylabel=ylabel)
     _save(figure, path)
-
-
-def _draw_costs(axes: Axes, line: Mapping[float, Ratio], **style: Any) -> None:
-    figures = [(each.ratio, each.low, each.high) for each in line.values()]
-    ratio, low, high = np.array(figures, dtype=np.float64).reshape(-1, 3).T
-    # A percentile interval may be beside its figure.
-    bars = np.maximum([ratio - low, high - ratio], 0)
-    axes.errorbar(list(line), ratio, bars, linewidth=0.7, elinewidth=1.3, markersize=4.5, **style)
 
 
 def draw_shares(curves: Mapping[int, Rows], path: Path) -> None:
@@ -104,10 +99,9 @@ def draw_shares(curves: Mapping[int, Rows], path: Path) -> None:
             (curves.get(1, ()), GREY, "one agent"),
             (curve, _COLOURS[0], "as many agents as the panel's title says"),
         ):
-            samples, share, low, high = _columns(rows, "samples", "share", "low", "high")
-            _draw_band(axes, samples, share, (low, high), colour, label, alpha=0.25)
-        ylabel = "mean return, share of best"
-        _finish(axes, f"{agents} agents", **_SAMPLES, ylabel=ylabel)
+            band = _columns(rows, "samples", "share", "low", "high")
+            _draw_band(axes, band, colour, label, alpha=0.25)
+        _finish(axes, f"{agents} agents", **_SAMPLES, ylabel="mean return, share of best")
     _save(figure, path)
 
 
@@ -119,7 +113,7 @@ def draw_trajectories(rows: Rows, path: Path) -> None:
     for axes, name in zip(panels, names, strict=True):
         for ((mapper,), found), colour in zip(grouped(rows, "mapper").items(), cycle(_COLOURS)):
             samples, mean, spread = _columns(found, "samples", _MEAN + name, _SPREAD + name)
-            _draw_band(axes, samples, mean, (mean - spread, mean + spread), colour, mapper)
+            _draw_band(axes, (samples, mean, mean - spread, mean + spread), colour, mapper)
         _finish(axes, name, weight="normal", xscale="log", ylim=(0, 1))
     figure.supxlabel("samples")
     figure.supylabel("choice (0 first, 1 last)")
@@ -143,16 +137,12 @@ def _panels(
 
 
 def _draw_band(
-    axes: Axes,
-    samples: Floats,
-    figures: Floats,
-    ends: tuple[Floats, Floats],
-    colour: str,
-    label: str,
-    alpha: float = 0.15,
+    axes: Axes, band: Sequence[Floats], colour: str, label: str, alpha: float = 0.15
 ) -> None:
+    """Draw figures against samples, and a band between their lower and upper ends."""
+    samples, figures, low, high = band
     axes.plot(samples, figures, color=colour, label=label)
-    axes.fill_between(samples, *ends, color=colour, alpha=alpha, linewidth=0)
+    axes.fill_between(samples, low, high, color=colour, alpha=alpha, linewidth=0)
 
 
 def _finish(axes: Axes, title: str, weight: str = "bold", **settings: Any) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 MARL = "marl"
+OWN = "marl_paper"
+"""The paper's own agents, without what this project added to them; and their item."""
 PAPERS = ("random", "bo", "ga", "gamma", "ppo")
 """The paper's other mappers."""
 CONTROLS = ("random_log", "ga_log", "pbil", "marl:agents=1")

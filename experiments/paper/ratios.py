@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.paper.ledger import Arena
+from experiments.paper.rows import Row, Rows
 from experiments.sheets import significant
 from experiments.stats import Floats, iqm, stratified_interval
 
 _DIGITS = 4
 RATIO_COLUMNS = ("problems", "samples", "ratio", "low", "high", "without", "alone")
 """Of the files of Fig. 6 and the overhead: what ``ratio_rows`` yields."""
+
+Comparison = tuple[Sequence[object], Sequence[Arena], str, str]
+"""The first columns of its rows, the arenas, the mapper and its base."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Ratio:
     alone: int
 
     @classmethod
-    def of(cls, row: Mapping[str, str]) -> Ratio:
+    def of(cls, row: Row) -> Ratio:
         """Read it from a row of a file; an empty cell is NaN."""
         ratio, low, high = (float(row[name] or math.nan) for name in ("ratio", "low", "high"))
         # Table III's files have the first two in other columns.
@@ -84,15 +87,26 @@ def cost_ratios(
 
     Arenas that lack a search of one of both are left out.
     """
-    shared = [arena.contest for arena in arenas if arena.has(mapper, base)]
+    shared = [arena for arena in arenas if arena.has(mapper, base)]
     if not shared:
         return [Ratio(0, each, math.nan, math.nan, math.nan, 0, 0) for each in checkpoints]
     at = np.array(checkpoints)
-    strata = [contest.bests(name, at) for name in (mapper, base) for contest in shared]
+    strata = [arena.bests(name, at) for name in (mapper, base) for arena in shared]
     own, other = np.split(np.isfinite([iqm(stratum) for stratum in strata]), 2)
+    counted = np.count_nonzero(own & other, axis=0)
 
     def figure(drawn: Sequence[Floats]) -> Floats:
-        return _geometric_ratio(drawn[: len(shared)], drawn[len(shared) :], own & other)
+        """Return the geometric mean over arenas, float64[..., C]; NaN where no arena counts."""
+        logs = []
+        with np.errstate(invalid="ignore"):
+            means = list(map(iqm, drawn))
+            halves = means[: len(shared)], means[len(shared) :]
+            for top, bottom, counts in zip(*halves, own & other, strict=True):
+                # A resample may lose what the seeds have found.
+                neither = np.isinf(top) & np.isinf(bottom)
+                logs.append(np.where(counts & ~neither, np.log(top) - np.log(bottom), 0.0))
+            sums = np.sum(logs, axis=0)
+        return np.asarray(np.exp(sums / np.where(counted, counted, np.nan)))
 
     ratio = figure(strata)
     low = high = np.full(len(at), np.nan)
@@ -103,41 +117,17 @@ def cost_ratios(
     return [Ratio(len(shared), *figures) for figures in zip(*columns, strict=True)]
 
 
-def _geometric_ratio(
-    tops: Sequence[Floats], bottoms: Sequence[Floats], counted: NDArray[np.bool_]
-) -> Floats:
-    """Return the geometric mean over tasks of ratios of interquartile means over seeds.
-
-    Args:
-        tops: float64[S, ..., C] each, a task each.
-        bottoms: the same tasks in the same order.
-        counted: bool[T, C], whether a task counts in a column.
-
-    Returns:
-        float64[..., C]; NaN in a column where no task counts.
-    """
-    tasks = np.count_nonzero(counted, axis=0)
-    logs = []
-    with np.errstate(invalid="ignore"):
-        for top, bottom, counts in zip(map(iqm, tops), map(iqm, bottoms), counted, strict=True):
-            # A resample may lose what the seeds have found.
-            neither = np.isinf(top) & np.isinf(bottom)
-            logs.append(np.where(counts & ~neither, np.log(top) - np.log(bottom), 0.0))
-        mean: Floats = np.exp(np.sum(logs, axis=0) / np.where(tasks, tasks, np.nan))
-    return mean
-
-
 def ratio_rows(
-    arenas: Sequence[Arena], mapper: str, base: str, checkpoints: Sequence[int]
+    comparisons: Iterable[Comparison], checkpoints: Sequence[int]
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the columns of a file for what a mapper costs, wherever that can be told."""
-    for each in cost_ratios(arenas, mapper, base, checkpoints):
-        if each.without or each.alone or not math.isnan(each.ratio):
-            figures = (round(figure, _DIGITS) for figure in (each.ratio, each.low, each.high))
-            yield each.problems, each.samples, *figures, each.without, each.alone
+    """Yield the rows of a file for what mappers cost, wherever that can be told."""
+    for keys, arenas, mapper, base in comparisons:
+        for each in cost_ratios(arenas, mapper, base, checkpoints):
+            if each.without or each.alone or not math.isnan(each.ratio):
+                figures = (round(figure, _DIGITS) for figure in (each.ratio, each.low, each.high))
+                yield *keys, each.problems, each.samples, *figures, each.without, each.alone
 
 
-def tally(ratios: Sequence[Ratio]) -> tuple[int, int, int]:
-    """Return how many are better, worse, and not told apart."""
-    verdicts = [each.better for each in ratios]
-    return verdicts.count(True), verdicts.count(False), verdicts.count(None)
+def ratios(rows: Rows) -> list[Ratio]:
+    """Return the ratios that rows of a file hold."""
+    return list(map(Ratio.of, rows))

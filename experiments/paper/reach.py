@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.paper.ledger import Finished
 from experiments.stats import Floats, stratified_interval
 from experiments.windows import Windows
 
@@ -55,6 +54,10 @@ class Reach:
     def least(self) -> float:
         """Samples of the median search, or the budget it needs more than."""
         return min(self.median, float(self.budget))
+
+    def earliest(self, median: Floats) -> Floats:
+        """Return the least samples that a median of such searches stands for."""
+        return np.where(np.isinf(median), self.budget, median - self.window + 1)
 
     def after(self, warm_up: int) -> Reach:
         """Return the same with samples spent before each search began."""
@@ -123,7 +126,7 @@ Pair = tuple[Reach, Reach]
 """What a slow and a fast mapper needed."""
 
 _BOUNDS = {(False, False): "", (True, False): ">", (False, True): "<", (True, True): "?"}
-"""By whether the slow and the fast one are beyond their budgets."""
+"""By whether some of the slow and some of the fast ones are beyond their budgets."""
 
 
 def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
@@ -136,7 +139,9 @@ def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
         own: whether the target is the one that the median slow search reaches, so that it lies
             within the slow budget by definition, also where a resample of few seeds misses it.
     """
-    bounds = {_BOUNDS[slow.censored, fast.censored] for slow, fast in pairs} - {""}
+    slow_late, fast_late = (
+        any(each.censored for each in side) for side in zip(*pairs, strict=True)
+    )
     value = math.exp(np.mean([math.log(slow.least / fast.least) for slow, fast in pairs]))
 
     def extreme(drawn: Sequence[Floats], most: bool) -> Floats:
@@ -144,39 +149,27 @@ def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
         logs = []
         with np.errstate(divide="ignore"):
             for (slow, fast), top, bottom in zip(pairs, medians[::2], medians[1::2], strict=True):
-                capped = np.minimum(top, slow.budget) if own else top
-                ends = _end(slow, capped, latest=most), _end(fast, bottom, latest=not most)
+                latest = np.minimum(top, slow.budget) if own else top
+                ends = (latest, fast.earliest(bottom)) if most else (slow.earliest(latest), bottom)
                 logs.append(np.log(ends[0]) - np.log(ends[1]))
         return np.asarray(np.exp(np.mean(logs, axis=0)))
 
     strata = [np.array(each.samples) for pair in pairs for each in pair]
     low, _ = interval(strata, lambda drawn: extreme(drawn, most=False))
     _, high = interval(strata, lambda drawn: extreme(drawn, most=True))
-    return Factor(value, "?" if len(bounds) > 1 else "".join(bounds), low, high)
+    return Factor(value, _BOUNDS[slow_late, fast_late], low, high)
 
 
-def _end(reach: Reach, median: Floats, *, latest: bool) -> Floats:
-    """Return the least or the most samples that a median stands for."""
-    if latest:
-        return median
-    return np.where(np.isinf(median), reach.budget, median - reach.window + 1)
-
-
-def samples_to_cost(searches: Sequence[Finished], cost: float) -> Reach:
-    """Return the samples that searches of one budget needed to a cost."""
-    return Reach(tuple(each.samples_to(cost) for each in searches), searches[0].evaluations)
-
-
-def samples_to_return(searches: Sequence[Finished], mean_return: float, width: float = 0) -> Reach:
+def samples_to_return(searches: Sequence[Windows], mean_return: float, width: float = 0) -> Reach:
     """Return the samples that searches of one budget needed to a mean return of a window.
 
     Windows are merged to at least ``width`` samples: only windows of equal width compare.
     """
     arrivals = []
     for each in searches:
-        ends, returns = widened(windows_of(each), width)
+        ends, returns = widened(each, width)
         arrivals.append(float(np.append(ends[returns >= mean_return], np.inf)[0]))
-    return Reach(tuple(arrivals), searches[0].evaluations, int(ends[0]))
+    return Reach(tuple(arrivals), int(ends[-1]), int(ends[0]))
 
 
 def widened(windows: Windows, width: float) -> tuple[NDArray[np.int64], Floats]:
@@ -195,17 +188,11 @@ def converged(values: Floats) -> Floats:
     return mean
 
 
-def converged_return(searches: Sequence[Finished]) -> float:
+def converged_return(searches: Sequence[Windows]) -> float:
     """Return the median over searches of the mean return they converged to.
 
     Of an even number it is the lesser of the two in the middle, so that more than half of the
     searches have reached it.
     """
-    returns = [converged(windows_of(each).returns) for each in searches]
+    returns = [converged(each.returns) for each in searches]
     return float(np.quantile(returns, 0.5, method="lower"))
-
-
-def windows_of(search: Finished) -> Windows:
-    """Return the windows of a search; the paper's are all watched."""
-    assert search.windows is not None
-    return search.windows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from experiments.files import RecordError, read_csv
 
@@ -39,11 +38,8 @@ def grouped(rows: Rows, *keys: str) -> Mapping[tuple[str, ...], Rows]:
     return found
 
 
-class Table(NamedTuple):
-    """What a macro of the template shows."""
-
-    headers: Sequence[str]
-    rows: Sequence[Sequence[object]]
+Table = tuple[Sequence[str], Sequence[Sequence[object]]]
+"""Headers and rows, which a macro of the template shows."""
 
 
 def pivot(
@@ -62,4 +58,4 @@ def pivot(
         columns[column] = None
         lines.setdefault(label(row), {})[column] = cell(row)
     table = [[name, *(line.get(each, "-") for each in columns)] for name, line in lines.items()]
-    return Table([left, *columns], table)
+    return [left, *columns], table

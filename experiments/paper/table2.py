@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from experiments.paper.frame import Item, Places, Scale
+from experiments.paper.frame import Item
 from experiments.paper.ledger import Finished, Run
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace, equation_1
@@ -24,6 +23,7 @@ _LAYERS = {
     "CNN": ("mobilenetv2_l2", "mobilenetv2_l3", "resnet50_l2", "vgg16_l2"),
 }
 _EQUATION = {levels: f"equation_1_levels_{levels}" for levels in (1, 2, 3)}
+_SIZES = (*_EQUATION.values(), *SCHEMAS)
 
 
 class Table2(Item):
@@ -31,31 +31,27 @@ class Table2(Item):
 
     name = "table2"
 
-    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
-        header = ("kind", "layer", "dimensions", "n", "d", *_EQUATION.values(), *SCHEMAS)
-        self.put(places, _FILE, header, _rows())
+    def write(self, finished: Mapping[Run, Finished]) -> None:
+        self.put(_FILE, ("kind", "layer", "dimensions", "n", "d", *_SIZES), _rows())
 
-    def view(self, results: Path) -> dict[str, Any]:
-        rows = self.rows(results, _FILE)
-        inside = dict.fromkeys(_EQUATION, 0)
+    def view(self) -> dict[str, Any]:
+        rows = self.rows(_FILE)
+        ranges = [_PRINTED[row["kind"]] for row in rows]
+        powers = {name: [math.log10(int(row[name])) for row in rows] for name in _SIZES}
+        inside = {
+            levels: sum(
+                least <= power <= most
+                for (least, most), power in zip(ranges, powers[name], strict=True)
+            )
+            for levels, name in _EQUATION.items()
+        }
         largest = dict.fromkeys(_PRINTED, 0.0)
-        table = []
-        for row in rows:
-            kind, (least, most) = row["kind"], _PRINTED[row["kind"]]
-            powers = {name: math.log10(int(row[name])) for name in (*_EQUATION.values(), *SCHEMAS)}
-            for levels, name in _EQUATION.items():
-                inside[levels] += least <= powers[name] <= most
-            largest[kind] = max(largest[kind], powers["legal13"])
-            facts = [f"{kind}: {row['layer']}", row["dimensions"], f"{row['n']}, {row['d']}"]
-            sizes = (f"10^{power:.1f}" for power in powers.values())
-            table.append([*facts, f"10^{least} to 10^{most}", *sizes])
-        equations = (f"eq. 1, l = {levels}" for levels in _EQUATION)
+        for row, power in zip(rows, powers["legal13"], strict=True):
+            largest[row["kind"]] = max(largest[row["kind"]], power)
         return {
-            "headers": ["layer", "dimensions", "n, d", "paper", *equations, *SCHEMAS],
-            "rows": table,
-            "largest": {kind: f"10^{power:.1f}" for kind, power in largest.items()},
+            "rows": list(zip(rows, ranges, zip(*powers.values(), strict=True), strict=True)),
+            "largest": largest,
             "inside": inside,
-            "layers": len(rows),
             "verdicts": {
                 "largest": largest["CNN"] > max(largest["MLP"], largest["Transformer"]),
                 "equation": len(rows) in inside.values(),

@@ -1,20 +1,19 @@
-"""Table III: MARL against the other mappers on the reporting layers."""
+"""Table III: MARL against the other mappers on the reporting layers; and the paper's own agents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from experiments.paper import table3_view
-from experiments.paper.frame import Item, Places, Scale
+from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Finished, Run, make_arenas
-from experiments.paper.printed import CONTROLS, MARL, PAPERS, PERCENTS, TABLE_3
+from experiments.paper.printed import CONTROLS, MARL, OWN, PAPERS, PERCENTS, TABLE_3
 from experiments.paper.ratios import Ratio, cost_ratios
-from experiments.paper.reach import middle, samples_to_cost
+from experiments.paper.rows import read_rows, select
 from experiments.stats import Floats, bootstrap_interval, iqm
 
 _COSTLY = ("bo", "marl_mlp")
@@ -32,6 +31,8 @@ MAPPERS = (
 _SINGLE_AGENTS = ("ppo", "ppo_box")
 _LONG = "ga"
 
+_BESIDE = (MARL, OWN, "random_log")
+_TO_PPO = "to_ppo.csv"
 _RATIO = ("of", "ratio", "low", "high", "without", "alone")
 RowOf = Sequence[object]
 
@@ -41,7 +42,8 @@ class Table3(Item):
 
     name = "table3"
 
-    def runs(self, scale: Scale) -> Iterator[Run]:
+    def runs(self) -> Iterator[Run]:
+        scale = self.scale
         ways = [("exact", each, scale.seeds, scale.few_seeds) for each in scale.hardware]
         ways.append(("maestro", "paper", scale.few_seeds, 0))
         for way, layer, objective in product(ways, scale.layers, scale.objectives):
@@ -51,46 +53,91 @@ class Table3(Item):
                     yield Run(layer, objective, mapper, seed, scale.samples, hardware, model)
             yield Run(layer, objective, _LONG, 0, scale.long_samples, hardware, model)
 
-    def write(self, finished: Mapping[Run, Finished], scale: Scale, places: Places) -> None:
+    def write(self, finished: Mapping[Run, Finished]) -> None:
+        scale = self.scale
         arenas = make_arenas(finished, scale.samples)
         exact = [arena for arena in arenas if arena.model == "exact"]
         shown = (*MAPPERS, WARMED)
-        write_costs(self, places, arenas, shown, scale.checkpoints)
+        _write_costs(self, arenas, shown)
         against = {"the paper's": PAPERS, "the controls": CONTROLS}
         against |= {mapper: (mapper,) for mapper in MAPPERS if mapper != MARL}
         of = len(scale.hardware) * len(scale.layers) * len(scale.objectives)
-        write_leads(self, places, exact, against, scale.checkpoints, of)
+        _write_leads(self, exact, against, of)
         header: tuple[str, ...] = (*ARENA_COLUMNS, "single_agent", "times", "found_after")
-        self.put(places, "fewer.csv", header, _fewer(exact))
+        self.put("fewer.csv", header, _fewer(exact))
         header = ("group", "mapper", "percent", "searches", "median", "share")
-        self.put(places, "arrivals.csv", header, _arrivals(arenas, shown))
+        self.put("arrivals.csv", header, _arrivals(arenas, shown))
 
-    def view(self, results: Path) -> dict[str, Any]:
-        return table3_view.view(self, results)
+    def view(self) -> dict[str, Any]:
+        return table3_view.view(self)
 
 
-def write_costs(
-    item: Item,
-    places: Places,
-    arenas: Sequence[Arena],
-    mappers: Sequence[str],
-    checkpoints: Sequence[int],
-) -> None:
+class MarlPaper(Item):
+    """Searches of ``marl_paper`` and others on Table III's cells, from the same seeds.
+
+    ``marl`` and ``random_log`` are run again here, as result files keep no searches: from the same
+    seeds they find the same. How soon they find what ``ppo`` ends with is told by Table III's file.
+    """
+
+    name = OWN
+
+    def runs(self) -> Iterator[Run]:
+        scale = self.scale
+        for hardware in scale.hardware:
+            yield from searches(
+                scale.layers, scale.objectives, _BESIDE, scale.seeds, scale.samples, [hardware]
+            )
+
+    def write(self, finished: Mapping[Run, Finished]) -> None:
+        arenas = make_arenas(finished, self.scale.samples)
+        _write_costs(self, arenas, _BESIDE)
+        complete = [arena for arena in arenas if arena.has(*_BESIDE)]
+        _write_leads(self, complete, {OWN: [OWN]}, len(arenas))
+        path = self.results / "table3" / "cells.csv"
+        # What ppo ends with in each of Table III's cells: the interquartile mean.
+        ends = select(read_rows(path), mapper=_SINGLE_AGENTS[0]) if path.exists() else []
+        targets = {
+            tuple(row[key] for key in ARENA_COLUMNS): float(row[f"iqm_{self.scale.samples}"])
+            for row in ends
+        }
+        rows = []
+        for arena in complete:
+            if target := targets.get(arena.keys):
+                needed = (arena.samples_to(mapper, target).median for mapper in _BESIDE)
+                rows.append((*arena.keys, f"{target:.6g}", arena.samples, *needed))
+        self.put(_TO_PPO, (*ARENA_COLUMNS, "target", "budget", *_BESIDE), rows)
+
+    def view(self) -> dict[str, Any]:
+        rows = self.rows(_TO_PPO)
+        finite = [row for row in rows if np.isfinite(float(row["target"]))]
+        return {
+            "fewer": {
+                mapper: [float(row["budget"]) / float(row[mapper]) for row in finite]
+                for mapper in _BESIDE
+            },
+            "cells": len(finite),
+            "of": len(rows),
+            "verdicts": {},
+        }
+
+
+def _write_costs(item: Item, arenas: Sequence[Arena], mappers: Sequence[str]) -> None:
     """Write what some mappers found: in each cell, and in multiples of MARL's costs."""
+    checkpoints = item.scale.checkpoints
     figures = (f"{kind}_{each}" for each in checkpoints for kind in ("iqm", "low", "high"))
     kinds = ("median_to", "arrived_at", "expected_to")
     near = (f"{kind}_{percent}" for percent in PERCENTS for kind in kinds)
     header: tuple[str, ...] = (*ARENA_COLUMNS, "mapper", "seeds", "best_known", *figures, *near)
-    item.put(places, "cells.csv", header, _cells(arenas, mappers, checkpoints))
+    item.put("cells.csv", header, _cells(arenas, mappers, checkpoints))
     header = ("model", "network", "objective", "mapper", "layer", *_RATIO, "printed", "recomputed")
-    item.put(places, "networks.csv", header, _networks(arenas, mappers))
+    item.put("networks.csv", header, _networks(arenas, mappers))
     header = ("group", "cells", "mapper", "samples", *_RATIO)
     rows = (
         (name, len(group), mapper, ratio.samples, *_columns(ratio))
         for (name, group), mapper in product(_groups(arenas).items(), mappers)
         for ratio in cost_ratios(group, mapper, MARL, checkpoints)
     )
-    item.put(places, "ratios.csv", header, rows)
+    item.put("ratios.csv", header, rows)
 
 
 def _cells(
@@ -98,17 +145,17 @@ def _cells(
 ) -> Iterator[RowOf]:
     for arena, mapper in product(arenas, mappers):
         if arena.has(mapper):
-            found = arena.contest.bests(mapper, np.array(checkpoints))
+            found = arena.bests(mapper, np.array(checkpoints))
             figures = np.stack([iqm(found), *bootstrap_interval(found)], axis=1)
             near = (each for percent in PERCENTS for each in _arrived(arena, mapper, percent))
-            shown = map(_number, (arena.contest.best_known, *figures.ravel()))
+            shown = map(_number, (arena.best_known, *figures.ravel()))
             yield [*arena.keys, mapper, len(found), *shown, *near]
 
 
 def _to_within(arena: Arena, mapper: str, percent: float) -> Floats:
     """Return each search's samples to within some per cent of the best known."""
-    target = (1 + percent / 100) * arena.contest.best_known
-    return np.array([each.samples_to(target) for each in arena.searches(mapper)])
+    target = (1 + percent / 100) * arena.best_known
+    return np.array([each.samples_to(target) for each in arena.searches[mapper]])
 
 
 def _arrived(arena: Arena, mapper: str, percent: float) -> RowOf:
@@ -132,10 +179,10 @@ def _networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf
         here = [
             arena
             for arena in paper
-            if (arena.model, arena.contest.objective) == (model, objective)
-            and arena.contest.layer.startswith(f"{network}_")
+            if (arena.model, arena.objective) == (model, objective)
+            and arena.layer.startswith(f"{network}_")
         ]
-        parts = {"": here, **{arena.contest.layer: [arena] for arena in here}}
+        parts = {"": here, **{arena.layer: [arena] for arena in here}}
         for mapper, (layer, part) in product(mappers, parts.items()):
             if part and mapper not in (MARL, WARMED):
                 (ratio,) = cost_ratios(part, mapper, MARL, [part[0].samples])
@@ -146,16 +193,16 @@ def _networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf
 
 def _groups(arenas: Sequence[Arena]) -> dict[str, list[Arena]]:
     """Return the arenas that figures are taken over together, by model and hardware."""
-    models: dict[str, list[Arena]] = {}
-    both: dict[str, list[Arena]] = {}
+    groups: dict[str, list[Arena]] = {}
     for arena in arenas:
-        models.setdefault(arena.model, []).append(arena)
-        both.setdefault(f"{arena.model}, {arena.hardware}", []).append(arena)
+        for name in (arena.model, f"{arena.model}, {arena.hardware}"):
+            groups.setdefault(name, []).append(arena)
     # A model on one hardware has nothing to sum up.
-    several = {
-        model: each for model, each in models.items() if len({arena.hardware for arena in each}) > 1
+    return {
+        name: group
+        for name, group in groups.items()
+        if "," in name or len({arena.hardware for arena in group}) > 1
     }
-    return several | both
 
 
 def _columns(ratio: Ratio) -> RowOf:
@@ -166,7 +213,7 @@ def _columns(ratio: Ratio) -> RowOf:
 def _fewer(arenas: Sequence[Arena]) -> Iterator[RowOf]:
     for arena, slow in product(arenas, _SINGLE_AGENTS):
         if arena.has(MARL, slow):
-            searches = arena.searches(slow)
+            searches = arena.searches[slow]
             lasts = [each.at[-1] if len(each.at) else arena.samples for each in searches]
             figures = map(_number, (times_fewer(arena, MARL, slow), float(np.median(lasts))))
             yield [*arena.keys, slow, *figures]
@@ -177,10 +224,10 @@ def times_fewer(arena: Arena, mapper: str, slow: str) -> float:
 
     NaN where that is infinite; 0 where the mapper's median search never gets there.
     """
-    target = float(middle(arena.bests(slow, arena.samples)))
+    target = arena.median_best(slow, arena.samples)
     if np.isinf(target):
         return np.nan
-    return arena.samples / samples_to_cost(arena.searches(mapper), target).median
+    return arena.samples / arena.samples_to(mapper, target).median
 
 
 def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf]:
@@ -192,20 +239,15 @@ def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf
             yield [name, mapper, percent, len(pooled), *figures]
 
 
-def write_leads(
-    item: Item,
-    places: Places,
-    arenas: Sequence[Arena],
-    against: Mapping[str, Sequence[str]],
-    checkpoints: Sequence[int],
-    of: int,
+def _write_leads(
+    item: Item, arenas: Sequence[Arena], against: Mapping[str, Sequence[str]], of: int
 ) -> None:
     """Write in how many of so many cells MARL leads others, of those that all have searched."""
     rows = []
-    for (name, others), samples in product(against.items(), checkpoints):
+    for (name, others), samples in product(against.items(), item.scale.checkpoints):
         judged = [leads(arena, others, samples) for arena in arenas if arena.has(MARL, *others)]
         rows.append((name, samples, sum(judged), len(judged), of))
-    item.put(places, "leads.csv", ("against", "samples", "yes", "counted", "cells"), rows)
+    item.put("leads.csv", ("against", "samples", "yes", "counted", "cells"), rows)
 
 
 def leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
@@ -214,8 +256,8 @@ def leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
     That is if its interquartile mean is at most the upper end of the 95 % bootstrap interval of
     the best other's. Where that end is infinite it bounds nothing, and the other's mean counts.
     """
-    best = min((arena.bests(other, samples) for other in others), key=iqm)
-    own, end = iqm(arena.bests(MARL, samples)), bootstrap_interval(best)[1]
+    best = min((arena.bests_after(other, samples) for other in others), key=iqm)
+    own, end = iqm(arena.bests_after(MARL, samples)), bootstrap_interval(best)[1]
     return bool(np.isfinite(own) and own <= (end if np.isfinite(end) else iqm(best)))
 
 

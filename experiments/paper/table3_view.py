@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from experiments.paper.frame import Item
 from experiments.paper.ledger import ARENA_COLUMNS
-from experiments.paper.printed import MARL, PAPERS
+from experiments.paper.printed import MARL, OWN, PAPERS
 from experiments.paper.ratios import Ratio
 from experiments.paper.reach import interval
 from experiments.paper.rows import Row, Rows, grouped, pivot, read_rows, select
-from experiments.paper.verdicts import Verdict, at_least, everywhere
-
-OWN = "marl_paper"
-"""The item, and the mapper, that the paper's own agents are."""
+from experiments.paper.verdicts import at_least, everywhere
 
 _MISPRINT = 0.01
 _LEVEL = 0.01
@@ -28,17 +24,12 @@ _RESNET18_TWIN = dict(zip(ARENA_COLUMNS, ("exact", "paper", "resnet50_l2", "late
 _RESNET18_LOWER = 1.5
 
 
-def view(item: Item, results: Path) -> dict[str, Any]:
+def view(item: Item) -> dict[str, Any]:
     """Return what the template shows."""
-    files = {name: item.rows(results, f"{name}.csv") for name in _FILES}
-    for name in _SHARED:
-        if (path := results / OWN / f"{name}.csv").exists():
-            rows = read_rows(path)
-            files[name] += [
-                each for each in rows if OWN in (each.get("mapper"), each.get("against"))
-            ]
-    networks, ratios, arrivals, leads, cells, fewer = files.values()
-    label = _labels(cells)
+    networks, ratios, leads, cells = (_with_own_agents(item, name) for name in _SHARED)
+    arrivals, fewer = item.rows("arrivals.csv"), item.rows("fewer.csv")
+    most = max((int(row["seeds"]) for row in cells), default=0)
+    label = partial(_label, cells, most)
     whole = select(networks, model="exact", layer="")
     printed = [row for row in whole if row["printed"]]
     sums = [row for row in printed if row["ratio"]]
@@ -51,7 +42,10 @@ def view(item: Item, results: Path) -> dict[str, Any]:
         for row in arrivals
         if row["group"] == "exact" or row["percent"] == "2"
     ]
-    own, resnet18 = _own_agents(ratios), _resnet18(cells, fewer)
+    own, resnet18, everyone = _own_agents(ratios), _resnet18(cells, fewer), everywhere(soon)
+    slow = select(fewer, single_agent="ppo")
+    times = _times(slow)
+    median = interval([np.array(times)], lambda drawn: np.median(drawn[0], axis=0))
     return {
         "networks": pivot("mapper", whole, ("network", "objective"), _beside_printed, label),
         "ratios": [
@@ -63,8 +57,12 @@ def view(item: Item, results: Path) -> dict[str, Any]:
         ],
         "arrivals": pivot("mapper", near, ("group", "percent"), _arrival, label),
         "leads": pivot("against", leads, ("samples",), "{0[yes]} of {0[counted]}".format, label),
-        "seeds": max((int(row["seeds"]) for row in cells), default=0),
-        "misprints": [row for row in printed if _is_misprint(row)],
+        "seeds": most,
+        "misprints": [
+            row
+            for row in printed
+            if abs(float(row["printed"]) / float(row["recomputed"]) - 1) > _MISPRINT
+        ],
         "sums": len(sums),
         "ahead": ahead.count(True),
         "not_ahead": sorted({row["mapper"] for row in sums if not Ratio.of(row).worse}),
@@ -73,41 +71,51 @@ def view(item: Item, results: Path) -> dict[str, Any]:
         "largest": max((float(row["ratio"]) for row in sums), default=None),
         "soon": (soon.count(True), len(soon)),
         "own": own,
-        "fewer": _fewer(fewer),
+        # How many times fewer samples MARL needs than single agents, by cell.
+        "fewer": {
+            "ppo": times,
+            "box": _times(select(fewer, single_agent="ppo_box")),
+            "hardware": {
+                name: _times(select(slow, hardware=name))
+                for name in dict.fromkeys(row["hardware"] for row in fewer)
+            },
+            "interval": median,
+            "of": len(slow),
+        },
         "resnet18": resnet18,
         "verdicts": {
             "ahead": everywhere(ahead),
             "margins": everywhere(margins),
-            "budgets": _budgets(everywhere(soon), own),
-            "fewer": at_least(*_median_interval(_times(fewer, "ppo")), _FEWER),
+            # Our MARL may beat the other mappers where the paper's own agents do not.
+            "budgets": f"`{MARL}` only" if everyone and own[1] else everyone,
+            "fewer": at_least(*median, _FEWER),
             "resnet18": resnet18["verdict"] if resnet18 else None,
         },
     }
 
 
-_FILES = ("networks", "ratios", "arrivals", "leads", "cells", "fewer")
 _SHARED = ("networks", "ratios", "leads", "cells")
 """Files that the item of the paper's own agents has too."""
 
 
-def _labels(cells: Rows) -> Callable[[Row], str]:
-    """Return what names a row by its mapper, with its seeds if it has fewer than the most."""
-    counts: dict[tuple[str, str], set[int]] = {}
-    for row in cells:
-        counts.setdefault((row["model"], row["mapper"]), set()).add(int(row["seeds"]))
-    most = max((max(found) for found in counts.values()), default=0)
+def _with_own_agents(item: Item, name: str) -> Rows:
+    """Return the rows of a file, and those of the paper's own agents if they were searched."""
+    path = item.results / OWN / f"{name}.csv"
+    beside = read_rows(path) if path.exists() else []
+    own = [row for row in beside if OWN in (row.get("mapper"), row.get("against"))]
+    return [*item.rows(f"{name}.csv"), *own]
 
-    def label(row: Row) -> str:
-        mapper = row.get("mapper") or row["against"]
-        # A line of several models has the seeds under the first.
-        model = "exact" if "percent" in row else row.get("group", "exact").partition(",")[0]
-        found = counts.get((model, mapper), {most})
-        if min(found) == most:
-            return mapper
-        told = " to ".join(map(str, sorted({min(found), max(found)})))
-        return f"{mapper} ({told} seed{'s' if max(found) > 1 else ''})"
 
-    return label
+def _label(cells: Rows, most: int, row: Row) -> str:
+    """Return what names a row: its mapper, and its seeds if it has fewer than the most."""
+    mapper = row.get("mapper") or row["against"]
+    # A line of several models has the seeds under the first.
+    model = "exact" if "percent" in row else row.get("group", "exact").partition(",")[0]
+    seeds = [int(cell["seeds"]) for cell in select(cells, model=model, mapper=mapper)]
+    if not seeds or min(seeds) == most:
+        return mapper
+    told = " to ".join(map(str, sorted({min(seeds), max(seeds)})))
+    return f"{mapper} ({told} seed{'s' if max(seeds) > 1 else ''})"
 
 
 def _beside_printed(row: Row) -> str:
@@ -118,10 +126,6 @@ def _beside_printed(row: Row) -> str:
 def _arrival(row: Row) -> str:
     median = float(row["median"])
     return f"{'never' if median == math.inf else f'{median:,.0f}'} ({float(row['share']):.0%})"
-
-
-def _is_misprint(row: Row) -> bool:
-    return abs(float(row["printed"]) / float(row["recomputed"]) - 1) > _MISPRINT
 
 
 # --- Claims -------------------------------------------------------------------------------------
@@ -139,54 +143,16 @@ def _own_agents(ratios: Rows) -> tuple[int, int, int]:
         Numbers of comparisons in which they cost less, more, and of all, on ``paper`` hardware,
         where every mapper finds valid mappings. Two differ if their intervals do not overlap.
     """
-    own, rivals = {}, []
-    for row in select(ratios, group="exact, paper"):
-        if row["ratio"] and row["mapper"] == OWN:
-            own[row["samples"]] = Ratio.of(row)
-        elif row["ratio"] and row["mapper"] in PAPERS:
-            rivals.append((row["samples"], Ratio.of(row)))
-    pairs = [(own[samples], rival) for samples, rival in rivals if samples in own]
+    there = [row for row in select(ratios, group="exact, paper") if row["ratio"]]
+    own = {row["samples"]: Ratio.of(row) for row in select(there, mapper=OWN)}
+    rivals = [row for row in there if row["mapper"] in PAPERS and row["samples"] in own]
+    pairs = [(own[row["samples"]], Ratio.of(row)) for row in rivals]
     better = sum(ours.high < rival.low for ours, rival in pairs)
     return better, sum(rival.high < ours.low for ours, rival in pairs), len(pairs)
 
 
-def _budgets(marl: bool | None, own: tuple[int, int, int]) -> Verdict:
-    """Say whether MARL beats the other mappers: our MARL, and the paper's own agents."""
-    _, worse, of = own
-    return f"`{MARL}` only" if marl and of and worse else marl
-
-
-def _times(fewer: Rows, slow: str, hardware: str = "") -> list[float]:
-    return [
-        float(row["times"])
-        for row in fewer
-        if row["single_agent"] == slow and row["times"] and hardware in ("", row["hardware"])
-    ]
-
-
-def _fewer(rows: Rows) -> dict[str, Any]:
-    """Return how many times fewer samples MARL needs than single agents, medians over cells."""
-    times = _times(rows, "ppo")
-    return {
-        "ppo": _median(times),
-        "box": _median(_times(rows, "ppo_box")),
-        "hardware": {
-            name: _median(_times(rows, "ppo", name))
-            for name in dict.fromkeys(r["hardware"] for r in rows)
-        },
-        "interval": "{:.1f} to {:.1f}".format(*_median_interval(times)),
-        "cells": len(times),
-        "of": sum(row["single_agent"] == "ppo" for row in rows),
-    }
-
-
-def _median(times: Sequence[float]) -> str:
-    return f"{np.median(times):.1f}" if times else "-"
-
-
-def _median_interval(times: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of a median over cells; of one cell it is everything."""
-    return interval([np.array(times)], lambda drawn: np.median(drawn[0], axis=0))
+def _times(fewer: Rows) -> list[float]:
+    return [float(row["times"]) for row in fewer if row["times"]]
 
 
 def _resnet18(cells: Rows, fewer: Rows) -> dict[str, Any] | None:
@@ -201,7 +167,7 @@ def _resnet18(cells: Rows, fewer: Rows) -> dict[str, Any] | None:
     columns = [name for name in cells[0] if name.startswith(("iqm_", "low_", "high_"))][-3:]
     slow, fast = ([float(found[who][name]) for name in columns] for who in ("ppo", MARL))
     return {
-        "fewer": f"{float(times[0]['times']):.1f}",
-        "lower": f"{slow[0] / fast[0]:.2f}",
+        "fewer": float(times[0]["times"]),
+        "lower": slow[0] / fast[0],
         "verdict": at_least(slow[1] / fast[2], slow[2] / fast[1], _RESNET18_LOWER),
     }
