@@ -170,6 +170,10 @@ class Arena(Contest):
         """Return the samples that a mapper's searches needed to a cost."""
         return Reach(tuple(each.samples_to(cost) for each in self.searches[mapper]), self.samples)
 
+    def samples_to_within(self, mapper: str, percent: float) -> Reach:
+        """Return the samples that they needed to within some per cent of the best known."""
+        return self.samples_to(mapper, (1 + percent / 100) * self.best_known)
+
     def windows(self, mapper: str) -> list[Windows]:
         """Return the windows of each search of a mapper; the paper's are all watched."""
         return [each.windows for each in self.searches[mapper] if each.windows is not None]

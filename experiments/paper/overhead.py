@@ -130,12 +130,11 @@ def _parameters(layer: str) -> list[str]:
 
 
 def _samples(arena: Arena) -> Iterator[list[object]]:
-    target = (1 + _PERCENT / 100) * arena.best_known
     for groups, mapper in _mappers(arena.objective).items():
         if found := arena.searches.get(mapper):
             warm_up = max(each.warm_up for each in found)
-            reach = arena.samples_to(mapper, target)
-            yield [arena.objective, arena.layer, groups, *reach.row(), warm_up]
+            reach = arena.samples_to_within(mapper, _PERCENT).row()
+            yield [arena.objective, arena.layer, groups, *reach, warm_up]
 
 
 def total(reaches: Sequence[Reach], layers: int, warm_up: int, counted: str) -> tuple[float, str]:

@@ -14,7 +14,7 @@ from experiments.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Finished, Run
 from experiments.paper.printed import CONTROLS, MARL, OWN, PAPERS, PERCENTS, TABLE_3
 from experiments.paper.ratios import Ratio, cost_ratios
 from experiments.paper.rows import read_rows, select
-from experiments.stats import Floats, bootstrap_interval, iqm
+from experiments.stats import bootstrap_interval, iqm
 
 _COSTLY = ("bo", "marl_mlp")
 MAPPERS = (
@@ -125,9 +125,7 @@ def _write_costs(item: Item, arenas: Sequence[Arena], mappers: Sequence[str]) ->
     """Write what some mappers found: in each cell, and in multiples of MARL's costs."""
     checkpoints = item.scale.checkpoints
     figures = (f"{kind}_{each}" for each in checkpoints for kind in ("iqm", "low", "high"))
-    kinds = ("median_to", "arrived_at", "expected_to")
-    near = (f"{kind}_{percent}" for percent in PERCENTS for kind in kinds)
-    header: tuple[str, ...] = (*ARENA_COLUMNS, "mapper", "seeds", "best_known", *figures, *near)
+    header: tuple[str, ...] = (*ARENA_COLUMNS, "mapper", "seeds", "best_known", *figures)
     item.put("cells.csv", header, _cells(arenas, mappers, checkpoints))
     header = ("model", "network", "objective", "mapper", "layer", *_RATIO, "printed", "recomputed")
     item.put("networks.csv", header, _networks(arenas, mappers))
@@ -147,28 +145,8 @@ def _cells(
         if arena.has(mapper):
             found = arena.bests(mapper, np.array(checkpoints))
             figures = np.stack([iqm(found), *bootstrap_interval(found)], axis=1)
-            near = (each for percent in PERCENTS for each in _arrived(arena, mapper, percent))
             shown = map(_number, (arena.best_known, *figures.ravel()))
-            yield [*arena.keys, mapper, len(found), *shown, *near]
-
-
-def _to_within(arena: Arena, mapper: str, percent: float) -> Floats:
-    """Return each search's samples to within some per cent of the best known."""
-    target = (1 + percent / 100) * arena.best_known
-    return np.array([each.samples_to(target) for each in arena.searches[mapper]])
-
-
-def _arrived(arena: Arena, mapper: str, percent: float) -> RowOf:
-    """Return the median samples to near the best known, arrivals, and expected samples.
-
-    These are the samples of all searches, until they arrive or end, for each one that arrives: the
-    expected running time of Hansen et al., *COCO: a platform for comparing continuous optimizers
-    in a black-box setting*, 2021.
-    """
-    needed = _to_within(arena, mapper, percent)
-    arrived = np.count_nonzero(np.isfinite(needed))
-    spent = np.minimum(needed, arena.samples).sum()
-    return _number(np.median(needed)), arrived, _number(spent / arrived if arrived else np.inf)
+            yield [*arena.keys, mapper, len(found), *shown]
 
 
 def _networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf]:
@@ -232,7 +210,9 @@ def times_fewer(arena: Arena, mapper: str, slow: str) -> float:
 
 def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf]:
     for (name, group), mapper, percent in product(_groups(arenas).items(), mappers, PERCENTS):
-        found = [_to_within(arena, mapper, percent) for arena in group if arena.has(mapper)]
+        found = [
+            arena.samples_to_within(mapper, percent).samples for arena in group if arena.has(mapper)
+        ]
         if found:
             pooled = np.concatenate(found)
             figures = map(_number, (float(np.median(pooled)), float(np.mean(np.isfinite(pooled)))))
