@@ -26,6 +26,7 @@ _STEPS = {
     "marl": "`marl`: the final learner",
 }
 _BESIDE = {"ppo:episode_length=100": "`ppo:episode_length=100`"}
+_LEARNERS = _STEPS | _BESIDE
 Samples = Mapping[tuple[str, ...], Mapping[str, Reach]]
 """What each mapper needed, by problem."""
 
@@ -54,21 +55,17 @@ class Decomposition(Item):
             for problem, rows in grouped(self.rows(_FILE), "layer", "objective").items()
         }
         steps = {fast: _saved(samples, slow, fast) for slow, fast in pairwise(_STEPS)}
-        whole, agents = _saved(samples, _DEFAULT, "marl"), [*steps.values()][1]
+        whole = {mapper: _saved(samples, _DEFAULT, mapper) for mapper in _LEARNERS}
+        _, agents, _ = steps.values()
         return {
+            "learners": _LEARNERS,
             "problems": list(samples),
-            "rows": [
-                [
-                    name,
-                    *(found.get(mapper, "-") for found in samples.values()),
-                    steps.get(mapper) or "",
-                    _saved(samples, _DEFAULT, mapper) or "",
-                ]
-                for mapper, name in {**_STEPS, **_BESIDE}.items()
-            ],
+            "samples": list(samples.values()),
             "plain": PLAIN,
-            "steps": [each.told if each else "-" for each in (*steps.values(), whole)],
-            "verdicts": {"agents": mainly(agents, whole) if agents and whole else None},
+            "steps": steps,
+            "whole": whole,
+            "told": [each.told for each in (*steps.values(), whole["marl"])],
+            "verdicts": {"agents": mainly(agents, whole["marl"])},
         }
 
 
@@ -77,15 +74,15 @@ def samples_to_default(arena: Arena) -> Iterator[tuple[str, Reach]]:
     if not arena.has(_DEFAULT):
         return
     target = arena.median_best(_DEFAULT, arena.samples)
-    for mapper in (*_STEPS, *_BESIDE):
+    for mapper in _LEARNERS:
         if arena.has(mapper):
             yield mapper, arena.samples_to(mapper, target)
 
 
-def _saved(samples: Samples, slow: str, fast: str) -> Factor | None:
-    """Return the geometric mean over problems of how many times fewer samples one needed."""
-    both = [(found[slow], found[fast]) for found in samples.values() if {slow, fast} <= {*found}]
-    return mean_factor(both) if both else None
+def _saved(samples: Samples, slow: str, fast: str) -> Factor:
+    """Return how many times fewer samples one needed, over the problems that both have."""
+    there = [found for found in samples.values() if {slow, fast} <= {*found}]
+    return mean_factor([(found[slow], found[fast]) for found in there])
 
 
 def mainly(step: Factor, whole: Factor) -> bool | None:

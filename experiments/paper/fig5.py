@@ -161,11 +161,10 @@ def _ends(mapper: str, arena: Arena) -> list[object]:
 
 def _factor(rows: Rows, charged: bool = False) -> Factor:
     """Return how many times fewer samples MARL needs, with its warm-up or not, to one target."""
-    if not rows:
-        return Factor(1, "?", 0, np.inf)
     slow = [Reach.of(row, "slow_") for row in rows]
     fast = [Reach.of(row, "fast_").after(charged * int(row["warm_up"])) for row in rows]
-    return mean_factor([*zip(slow, fast, strict=True)], own=rows[0]["target"] == CONVERGED)
+    own = CONVERGED in (row["target"] for row in rows)
+    return mean_factor([*zip(slow, fast, strict=True)], own)
 
 
 def _table(rows: Rows, target: str) -> list[list[object]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
@@ -148,10 +147,8 @@ class Fig6(Item):
             "costs": pivot("agents", costs, ("samples",), Ratio.of, Variant.of),
             "problems": max((int(row["problems"]) for row in costs), default=0),
             "duels": [
-                [hardware, f"{grouping}, {measure}".removesuffix(", "), *_summary(ratios(rows))]
-                for (hardware, grouping, measure), rows in grouped(
-                    duels, "hardware", "grouping", "measure"
-                ).items()
+                (*groups, ratios(rows))
+                for groups, rows in grouped(duels, "hardware", "grouping", "measure").items()
             ],
             "valid": self.rows(_VALID),
             "one": tally(one),
@@ -221,14 +218,6 @@ def mean_share(
         returns = np.stack([each.returns for each in arena.windows(mapper)])
         strata.append(returns[:, windows] / best)
     return mean(strata), *stratified_interval(strata, mean)
-
-
-def _summary(duels: Sequence[Ratio]) -> list[object]:
-    """Sum up comparisons of a grouping with random groups."""
-    finite = [each.ratio for each in duels if not math.isnan(each.ratio)]
-    span = f"{min(finite):.3f} to {max(finite):.3f}" if finite else "-"
-    left_out = sum(each.without + each.alone for each in duels)
-    return [*tally(each.better for each in duels), span, left_out]
 
 
 # --- Claims -------------------------------------------------------------------------------------

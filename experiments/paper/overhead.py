@@ -30,9 +30,6 @@ _NEVER, _ONCE, _ALWAYS = "never", "once", "every time"
 _COUNTED = {_OWN: (_ALWAYS, _NEVER), _REUSED: (_ONCE, _NEVER), _RANDOM: ("",), _NONE: ("",)}
 """How often the warm-up of groups counts, a line of the table each; empty without warm-up."""
 
-Found = Mapping[str, Sequence[Reach]]
-"""What searches needed on every layer, by groups."""
-
 
 class Overhead(Item):
     """Own, reused and random groups on the reporting layers that have the source's parameters."""
@@ -89,9 +86,10 @@ class Overhead(Item):
             if {_REUSED, _NONE} <= groups.keys()
         }
         return {
-            "rows": [
-                line for name, groups in found.items() for line in _lines(name, groups, warm_up)
-            ],
+            "found": found,
+            "counted": _COUNTED,
+            "layers": _LAYERS,
+            "total": total,
             "ratios": pivot(
                 "groups",
                 sorted(costs, key=lambda row: _PAIRS.index((row["groups"], row["to"]))),
@@ -172,16 +170,7 @@ def mean_interval(reaches: Sequence[Reach]) -> tuple[float, float]:
     return low, high
 
 
-def _lines(objective: str, groups: Found, warm_up: int) -> Iterator[list[str]]:
-    for name, reaches in groups.items():
-        arrived = f"{sum(not each.censored for each in reaches)}/{len(reaches)}"
-        for counted in _COUNTED[name]:
-            label = f"{objective}: {name}, warm-up {counted}" if counted else f"{objective}: {name}"
-            totals = (total(reaches, number, warm_up, counted)[1] for number in _LAYERS)
-            yield [label, *totals, arrived]
-
-
-def amortisation(groups: Found, warm_up: int) -> dict[str, Any]:
+def amortisation(groups: Mapping[str, Sequence[Reach]], warm_up: int) -> dict[str, Any]:
     """Return the warm-up's share of what many layers take, its interval, and these samples."""
     most = max(_LAYERS)
     samples, told = total(groups[_REUSED], most, warm_up, _ONCE)

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from experiments.files import RecordError, ensure_directory, read_json, write_text
 from experiments.paper.config import Plan
 from experiments.paper.frame import Item
-from experiments.paper.verdicts import Verdict, everywhere
+from experiments.paper.verdicts import Verdict, everywhere, tally
 
 ABOUT = "about.json"
 """Beside an item's result files: where they come from."""
@@ -123,11 +123,12 @@ def _span(ends: tuple[float, float]) -> str:
     return "{:.2f} to {:.2f}".format(*ends)
 
 
-_FILTERS: dict[str, Callable[..., str]] = {
+_FILTERS: dict[str, Callable[..., object]] = {
     "verdict": _verdict,
     "counts": _counts,
     "span": _span,
     "median": _median,
+    "tally": tally,
     "percent": "{:.0%}".format,
     "power": "10^{:.1f}".format,
     "thousands": "{:,}".format,

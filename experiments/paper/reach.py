@@ -135,10 +135,12 @@ def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
     A bound on some of the ratios bounds the mean, unless they disagree.
 
     Args:
-        pairs: some.
+        pairs: without any the mean can be anything.
         own: whether the target is the one that the median slow search reaches, so that it lies
             within the slow budget by definition, also where a resample of few seeds misses it.
     """
+    if not pairs:
+        return Factor(1, "?", 0, math.inf)
     slow_late, fast_late = (
         any(each.censored for each in side) for side in zip(*pairs, strict=True)
     )
