@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_helpers import MARL, SHORT, Found, arena, ends, made_up
 
-from experiments.paper.fig7 import settled, uniform_spread
+from experiments.paper.fig7 import settled
 from experiments.paper.frame import log_spaced
 from experiments.paper.ledger import WARMED, make_arenas
 from experiments.paper.overhead import mean_interval, total
@@ -310,10 +310,10 @@ def test_single_windows_may_be_off_by_chance() -> None:
 
 
 def test_a_parameter_that_stays_as_wide_as_uniform_draws_never_settles() -> None:
-    uniform = uniform_spread(100)
-    assert uniform == pytest.approx(np.linspace(0, 1, 100).std())
-    assert settles([0.5] * 6, [uniform] * 6) == math.inf
-    assert settles([0.5] * 6, [0.7 * uniform] * 6) == 10
+    # Of the numbers 0 to 99, over 99.
+    uniform = math.sqrt((100**2 - 1) / 12) / 99
+    assert settles([0.5] * 6, [0.81 * uniform] * 6) == math.inf
+    assert settles([0.5] * 6, [0.79 * uniform] * 6) == 10
     assert settles([0.0] * 6, [0.0] * 6, number=1) == math.inf
 
 

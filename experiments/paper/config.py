@@ -59,7 +59,6 @@ class Plan:
     Args:
         items: all of them.
         asked: those to make; without any only the page is made.
-        jobs: number of searches at a time.
         out: where searches are kept.
         results: directory of the result files.
         page: that is made from them.
@@ -67,7 +66,6 @@ class Plan:
 
     items: tuple[Item, ...]
     asked: tuple[Item, ...]
-    jobs: int
     out: Path
     results: Path
     page: Path
@@ -98,4 +96,4 @@ def resolve(config: PaperConfig) -> Plan:
     scale, images = QUICK if config.quick else FULL, page.parent / "images" / "paper"
     items = tuple(kind(scale, out / name, results, images) for name, kind in ITEMS.items())
     asked = tuple(item for item in items if config.all or item.name in names)
-    return Plan(items, asked, config.jobs, out, results, page)
+    return Plan(items, asked, out, results, page)

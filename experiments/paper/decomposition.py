@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -27,8 +27,6 @@ _STEPS = {
 }
 _BESIDE = {"ppo:episode_length=100": "`ppo:episode_length=100`"}
 _LEARNERS = _STEPS | _BESIDE
-Samples = Mapping[tuple[str, ...], Mapping[str, Reach]]
-"""What each mapper needed, by problem."""
 
 
 class Decomposition(Item):
@@ -50,17 +48,15 @@ class Decomposition(Item):
         self.put(_FILE, ("layer", "objective", "mapper", *REACH_COLUMNS), rows)
 
     def view(self) -> dict[str, Any]:
-        samples = {
-            problem: {row["mapper"]: Reach.of(row) for row in rows}
-            for problem, rows in grouped(self.rows(_FILE), "layer", "objective").items()
-        }
+        problems = grouped(self.rows(_FILE), "layer", "objective")
+        samples = [{row["mapper"]: Reach.of(row) for row in rows} for rows in problems.values()]
         steps = {fast: _saved(samples, slow, fast) for slow, fast in pairwise(_STEPS)}
         whole = {mapper: _saved(samples, _DEFAULT, mapper) for mapper in _LEARNERS}
         _, agents, _ = steps.values()
         return {
             "learners": _LEARNERS,
-            "problems": list(samples),
-            "samples": list(samples.values()),
+            "problems": list(problems),
+            "samples": samples,
             "plain": PLAIN,
             "steps": steps,
             "whole": whole,
@@ -79,10 +75,10 @@ def samples_to_default(arena: Arena) -> Iterator[tuple[str, Reach]]:
             yield mapper, arena.samples_to(mapper, target)
 
 
-def _saved(samples: Samples, slow: str, fast: str) -> Factor:
+def _saved(problems: Iterable[Mapping[str, Reach]], slow: str, fast: str) -> Factor:
     """Return how many times fewer samples one needed, over the problems that both have."""
-    there = [found for found in samples.values() if {slow, fast} <= {*found}]
-    return mean_factor([(found[slow], found[fast]) for found in there])
+    there = [samples for samples in problems if {slow, fast} <= {*samples}]
+    return mean_factor([(samples[slow], samples[fast]) for samples in there])
 
 
 def mainly(step: Factor, whole: Factor) -> bool | None:

@@ -29,8 +29,6 @@ _LOW, _ALONE, _TOGETHER = 0.2, 0.5, 2.5
 _TOP = 0.1
 _FILTERS_AND_CHANNELS = {"l2_tile_K", "l2_tile_C"}
 
-Pair = tuple[str, str, float]
-
 
 class Fig4(Item):
     """Dependence among the best of random samples; it needs no other search."""
@@ -84,7 +82,7 @@ class Fig4(Item):
             yield row, clustering_of(row, pairs)
 
 
-def pairs_of(clustering: Clustering) -> list[Pair]:
+def pairs_of(clustering: Clustering) -> list[tuple[str, str, float]]:
     """Return the pairs of parameters that vary and their dependence."""
     names, matrix = clustering.dependence.names, clustering.dependence.matrix
     varying = np.flatnonzero(clustering.dependence.varying)

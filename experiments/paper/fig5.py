@@ -89,14 +89,14 @@ class Fig5(Item):
         final = final_costs(ends)
         level = [at_least(low, high, 1 - _MATCH) for _, low, high in final.values()]
         problems = grouped(by_return, "layer", "objective")
-        steps = {problem: _factor(found) for problem, found in problems.items()}
+        steps = {problem: _factor(each) for problem, each in problems.items()}
         return {
-            "tables": [(target, _table(rows, target)) for target in (CONVERGED, BEST, LAST)],
+            "tables": [(target, [*_table(rows, target)]) for target in (CONVERGED, BEST, LAST)],
             "seeds": {row["mapper"]: len(row["bests"].split()) for row in ends},
             "steps": [
-                (*problem, printed, steps[problem].told, _reaches(steps[problem], printed))
+                (*problem, printed, found.told, at_least(found.low, found.high, printed))
                 for problem, printed in _PRINTED.items()
-                if problem in steps
+                if (found := steps.get(problem))
             ],
             "better": [
                 (*problem, times, final[problem], at_least(*final[problem][1:], times))
@@ -110,8 +110,8 @@ class Fig5(Item):
             "final": {", ".join(problem): cost for problem, cost in final.items()},
             "matched": level.count(True),
             "verdicts": {
-                "fewer": _reaches(converged, _FEWER),
-                "charged": _reaches(charged, _MAGNITUDE),
+                "fewer": at_least(converged.low, converged.high, _FEWER),
+                "charged": at_least(charged.low, charged.high, _MAGNITUDE),
                 "final": everywhere(level),
             },
         }
@@ -167,23 +167,14 @@ def _factor(rows: Rows, charged: bool = False) -> Factor:
     return mean_factor([*zip(slow, fast, strict=True)], own)
 
 
-def _table(rows: Rows, target: str) -> list[list[object]]:
-    """Return a line for each problem and single agent: what it needed, and both forms of MARL."""
-    table: list[list[object]] = []
+def _table(rows: Rows, target: str) -> Iterator[tuple[object, ...]]:
+    """Yield what each single agent needed on each problem, and both forms of MARL."""
     here = grouped(select(rows, target=target), "layer", "objective", "single")
     for (layer, objective, single), found in here.items():
-        line = [f"{layer}, {objective}: {single}", Reach.of(found[0], "slow_")]
-        for multi in MULTI:
-            own = select(found, multi=multi)
-            line += [Reach.of(own[0], "fast_"), _factor(own)] if own else ["-"] * 2
-        line.append(_factor(select(found, multi=MULTI[1]), charged=True))
-        printed = f"{_PRINTED[layer, objective]}x" if single == SINGLE[0] else ""
-        table.append([*line, printed])
-    return table
-
-
-def _reaches(found: Factor, threshold: float) -> bool | None:
-    return at_least(found.low, found.high, threshold)
+        slow = Reach.of(found[0], "slow_")
+        fast = {row["multi"]: (Reach.of(row, "fast_"), _factor([row])) for row in found}
+        charged = _factor(select(found, multi=MULTI[1]), charged=True)
+        yield layer, objective, single, slow, fast, charged, _PRINTED[layer, objective]
 
 
 def final_costs(ends: Rows) -> dict[tuple[str, ...], tuple[float, float, float]]:

@@ -11,7 +11,7 @@ import numpy as np
 from experiments.paper import plots
 from experiments.paper.frame import Item, Scale, log_spaced, searches
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas
-from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, ratios
+from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows
 from experiments.paper.rows import Row, Rows, grouped, pivot, select
 from experiments.paper.verdicts import at_most, everywhere, mostly, tally
 from experiments.stats import Floats, stratified_interval
@@ -22,12 +22,7 @@ PARAMETERS = 13
 """Of the map space: as many agents are one per parameter."""
 PEARSON, INTERACTION = "pearson", "interaction"
 _PAPERS = ("clustered", PEARSON)
-_GROUPINGS = (
-    _PAPERS,
-    ("clustered", INTERACTION),
-    ("reversed", PEARSON),
-    ("random", ""),
-)
+_GROUPINGS = (_PAPERS, ("clustered", INTERACTION), ("reversed", PEARSON), ("random", ""))
 _NUMBERS, _DUELS, _RIVALS = "numbers.csv", "duels.csv", "rivals.csv"
 _CURVES, _VALID = "curves.csv", "valid.csv"
 _EVERY = "all hardware"
@@ -138,21 +133,21 @@ class Fig6(Item):
         costs = self.rows(_NUMBERS, hardware=_EVERY)
         duels = [row for row in self.rows(_DUELS) if row["hardware"] != _EVERY]
         by_pearson = select(duels, grouping="clustered", measure=PEARSON)
-        pearson = [each.better for each in ratios(by_pearson)]
+        pearson = [each.better for each in map(Ratio.of, by_pearson)]
         rivalry = self.rows(_RIVALS)
-        one = [each.better for each in ratios(select(rivalry, to="1"))]
+        one = [each.better for each in map(Ratio.of, select(rivalry, to="1"))]
         best = [optimal(_beats(rivalry, samples)) for (samples,) in grouped(costs, "samples")]
         few = [found[-1] for variant, found in self._costs() if variant in _BEST]
         return {
             "costs": pivot("agents", costs, ("samples",), Ratio.of, Variant.of),
             "problems": max((int(row["problems"]) for row in costs), default=0),
             "duels": [
-                (*groups, ratios(rows))
+                (*groups, [*map(Ratio.of, rows)])
                 for groups, rows in grouped(duels, "hardware", "grouping", "measure").items()
             ],
             "valid": self.rows(_VALID),
             "one": tally(one),
-            "all_to_one": ratios(select(rivalry, to="1", agents=str(ALL.agents))),
+            "all_to_one": [*map(Ratio.of, select(rivalry, to="1", agents=str(ALL.agents)))],
             "best": tally(best),
             "few": few,
             "pearson": tally(pearson),
@@ -178,7 +173,7 @@ class Fig6(Item):
         """Yield costs in multiples of those of one agent per parameter, over all hardware."""
         costs = self.rows(_NUMBERS, hardware=_EVERY)
         for rows in grouped(costs, *Variant._fields).values():
-            yield Variant.of(rows[0]), ratios(rows)
+            yield Variant.of(rows[0]), [*map(Ratio.of, rows)]
 
 
 def _valid(scale: Scale) -> Iterator[list[object]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
@@ -121,11 +120,6 @@ def _settling(mapper: str, arena: Arena) -> Iterator[list[object]]:
         yield [mapper, parameter.name, *reach.row(), " ".join(f"{each:.3f}" for each in last)]
 
 
-def uniform_spread(choices: int) -> float:
-    """Return the standard deviation of uniform choices, which are numbers evenly from 0 to 1."""
-    return math.sqrt((choices + 1) / (12 * (choices - 1))) if choices > 1 else 0.0
-
-
 def settled(windows: Windows, choices: tuple[int, ...]) -> Floats:
     """Return the evaluations after which each parameter stays as it ends, float64[D].
 
@@ -138,7 +132,7 @@ def settled(windows: Windows, choices: tuple[int, ...]) -> Floats:
     share = np.cumsum(near[::-1], axis=0)[::-1] / left
     stays = near & (share >= _MOSTLY)
     samples = windows.ends[np.argmax(stays, axis=0)].astype(np.float64)
-    uniform = np.array([uniform_spread(each) for each in choices])
+    uniform = np.array([np.linspace(0, 1, each).std() for each in choices])
     decided = converged(windows.spreads) < _UNDECIDED * uniform
     return np.where(stays.any(axis=0) & decided, samples, np.inf)
 

@@ -26,7 +26,7 @@ def execute(config: PaperConfig) -> int:
     status = 0
     try:
         if plan.asked:
-            status = _make(plan)
+            status = _make(plan, config.jobs)
         write_page(plan)
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
@@ -42,7 +42,7 @@ def execute(config: PaperConfig) -> int:
     return status
 
 
-def _make(plan: Plan) -> int:
+def _make(plan: Plan, jobs: int) -> int:
     """Run and write all items asked for; return the exit status."""
     date = datetime.now(UTC).date().isoformat()
     here = {**versions(), "processor": processor(), "date": date}
@@ -50,7 +50,7 @@ def _make(plan: Plan) -> int:
     open_directory(plan.out, runs)
     for item in plan.asked:
         item.prepare()
-    status = run_rest(plan.out, runs, plan.jobs, here)
+    status = run_rest(plan.out, runs, jobs, here)
     finished = read(plan.out, runs)
     before: set[Run] = set()
     for item in plan.items:

@@ -32,8 +32,6 @@ _CHARGED = "marl_clustered"
 WARMED = f"{_CHARGED}, warm-up charged"
 """Its searches again, their warm-up counted as samples."""
 
-_AGAIN = "the same command"
-_MAPPERS = "mappers.json"
 _GROUPS = ":groups="
 
 
@@ -81,7 +79,7 @@ def open_directory(out: Path, runs: Sequence[Run]) -> None:
     names = sorted({run.mapper for run in runs})
     mappers = {name: asdict(make_mapper(name).config) for name in names}
     goals = {(out / run.setting, run.layer, run.objective): goal(run) for run in runs}
-    path = out / _MAPPERS
+    path = out / "mappers.json"
     remove_abandoned(out)
     with claimed(path):
         begun = read_json(path) if path.exists() else {}
@@ -116,7 +114,8 @@ def run_rest(out: Path, runs: Sequence[Run], jobs: int, versions: Versions) -> i
 def _work(out: Path, run: Run) -> Work:
     made = run.mapper.replace(_GROUPS, f"{_GROUPS}{out}/")
     place = out / run.setting
-    return Work(run.cell, goal(run), run.samples, place, _AGAIN, made=made, watched=True)
+    again = "the same command"
+    return Work(run.cell, goal(run), run.samples, place, again, made=made, watched=True)
 
 
 def samples_of(run: Run, cache_directory: Path) -> Samples:

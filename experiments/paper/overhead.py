@@ -13,7 +13,7 @@ from clustering import cluster
 from experiments.files import ensure_directory, write_text
 from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas, samples_of
-from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows, ratios
+from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows
 from experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle
 from experiments.paper.rows import grouped, pivot, select
 from experiments.paper.verdicts import at_most, everywhere, mostly, tally
@@ -77,7 +77,7 @@ class Overhead(Item):
         for (objective, groups), here in grouped(rows, "objective", "groups").items():
             found.setdefault(objective, {})[groups] = list(map(Reach.of, here))
         own, chance = (
-            [each.better for each in ratios(select(costs, groups=_REUSED, to=other))]
+            [Ratio.of(row).better for row in select(costs, groups=_REUSED, to=other)]
             for other in (_OWN, _RANDOM)
         )
         amortised = {

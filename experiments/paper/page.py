@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from experiments.files import RecordError, ensure_directory, read_json, write_text
 from experiments.paper.config import Plan
 from experiments.paper.frame import Item
-from experiments.paper.verdicts import Verdict, everywhere, tally
+from experiments.paper.verdicts import everywhere, tally
 
 ABOUT = "about.json"
 """Beside an item's result files: where they come from."""
-
-_TEMPLATE = "results.md.j2"
-_VERDICTS = {True: "Holds", False: "Does not hold", None: "Not decided"}
 
 
 def write_page(plan: Plan) -> None:
@@ -39,9 +36,8 @@ def write_page(plan: Plan) -> None:
         autoescape=False,
     )
     environment.filters |= _FILTERS
-    environment.globals["fewer_verdict"] = _by_both
     try:
-        text = environment.get_template(_TEMPLATE).render(**items, seconds=seconds)
+        text = environment.get_template("results.md.j2").render(**items, seconds=seconds)
     except TemplateError as error:
         raise RecordError(f"cannot make {plan.page} from {plan.results}: {error}") from None
     ensure_directory(plan.page.parent)
@@ -49,14 +45,11 @@ def write_page(plan: Plan) -> None:
 
 
 def _shown(item: Item) -> dict[str, Any] | None:
-    """Return what the template shows of an item; None if it was not run yet.
-
-    Raises:
-        RecordError: its results cannot be read.
-    """
-    about = _read_about(item.path(ABOUT))
-    if about is None:
+    """Return what the template shows of an item; None if it was not run yet."""
+    path = item.path(ABOUT)
+    if not path.exists():
         return None
+    about = _read_about(path)
     ensure_directory(item.images)
     try:
         shown = item.view()
@@ -74,14 +67,8 @@ def _shown(item: Item) -> dict[str, Any] | None:
     return {**shown, "about": about}
 
 
-def _read_about(path: Path) -> dict[str, Any] | None:
-    """Return where an item's results come from; None if there are none.
-
-    Raises:
-        RecordError: the file cannot be read, or is something else.
-    """
-    if not path.exists():
-        return None
+def _read_about(path: Path) -> dict[str, Any]:
+    """Return where an item's results come from."""
     about = read_json(path)
     kinds: dict[str, Any] = {
         **dict.fromkeys(("asked", "finished", "evaluations", "warm_up"), int),
@@ -98,37 +85,16 @@ def _read_about(path: Path) -> dict[str, Any] | None:
     return about
 
 
-def _verdict(holds: Verdict) -> str:
-    return holds if isinstance(holds, str) else _VERDICTS[holds]
-
-
-def _by_both(to_best: bool | None, by_return: bool | None) -> Verdict:
-    """Judge a claim by both yardsticks of samples."""
-    return "Only to best" if to_best and by_return is False else everywhere((to_best, by_return))
-
-
-def _counts(tally: Mapping[str, int]) -> str:
-    """Return names with how often each comes, if there are several."""
-    if len(tally) < 2:
-        return "".join(tally)
-    return ", ".join(f"{name} ({count:,})" for name, count in tally.items())
-
-
 def _median(values: Sequence[float], form: str) -> str:
     """Return the median of some values, if there are any."""
     return form % np.median(values) if values else "-"
 
 
-def _span(ends: tuple[float, float]) -> str:
-    return "{:.2f} to {:.2f}".format(*ends)
-
-
 _FILTERS: dict[str, Callable[..., object]] = {
-    "verdict": _verdict,
-    "counts": _counts,
-    "span": _span,
     "median": _median,
     "tally": tally,
+    "everywhere": everywhere,
+    "span": "{0[0]:.2f} to {0[1]:.2f}".format,
     "percent": "{:.0%}".format,
     "power": "10^{:.1f}".format,
     "thousands": "{:,}".format,

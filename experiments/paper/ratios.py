@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.paper.ledger import Arena
-from experiments.paper.rows import Row, Rows
+from experiments.paper.rows import Row
 from experiments.sheets import significant
 from experiments.stats import Floats, iqm, stratified_interval
 
@@ -126,8 +126,3 @@ def ratio_rows(
             if each.without or each.alone or not math.isnan(each.ratio):
                 figures = (round(figure, _DIGITS) for figure in (each.ratio, each.low, each.high))
                 yield *keys, each.problems, each.samples, *figures, each.without, each.alone
-
-
-def ratios(rows: Rows) -> list[Ratio]:
-    """Return the ratios that rows of a file hold."""
-    return list(map(Ratio.of, rows))

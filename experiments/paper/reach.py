@@ -122,20 +122,17 @@ class Factor:
         return f"{self} [{self.low:.3g}, {self.high:.3g}]"
 
 
-Pair = tuple[Reach, Reach]
-"""What a slow and a fast mapper needed."""
-
 _BOUNDS = {(False, False): "", (True, False): ">", (False, True): "<", (True, True): "?"}
 """By whether some of the slow and some of the fast ones are beyond their budgets."""
 
 
-def mean_factor(pairs: Sequence[Pair], own: bool = False) -> Factor:
+def mean_factor(pairs: Sequence[tuple[Reach, Reach]], own: bool = False) -> Factor:
     """Return the geometric mean over pairs of how many times fewer samples the fast one needed.
 
     A bound on some of the ratios bounds the mean, unless they disagree.
 
     Args:
-        pairs: without any the mean can be anything.
+        pairs: what a slow and a fast mapper needed; without any the mean can be anything.
         own: whether the target is the one that the median slow search reaches, so that it lies
             within the slow budget by definition, also where a resample of few seeds misses it.
     """

@@ -34,7 +34,6 @@ _LONG = "ga"
 _BESIDE = (MARL, OWN, "random_log")
 _TO_PPO = "to_ppo.csv"
 _RATIO = ("of", "ratio", "low", "high", "without", "alone")
-RowOf = Sequence[object]
 
 
 class Table3(Item):
@@ -140,7 +139,7 @@ def _write_costs(item: Item, arenas: Sequence[Arena], mappers: Sequence[str]) ->
 
 def _cells(
     arenas: Sequence[Arena], mappers: Sequence[str], checkpoints: Sequence[int]
-) -> Iterator[RowOf]:
+) -> Iterator[Sequence[object]]:
     for arena, mapper in product(arenas, mappers):
         if arena.has(mapper):
             found = arena.bests(mapper, np.array(checkpoints))
@@ -149,7 +148,7 @@ def _cells(
             yield [*arena.keys, mapper, len(found), *shown]
 
 
-def _networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf]:
+def _networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[Sequence[object]]:
     """Yield final ratios on the paper's networks, and on each layer of them."""
     paper = [arena for arena in arenas if arena.hardware == "paper"]
     models = dict.fromkeys(arena.model for arena in paper)
@@ -183,12 +182,12 @@ def _groups(arenas: Sequence[Arena]) -> dict[str, list[Arena]]:
     }
 
 
-def _columns(ratio: Ratio) -> RowOf:
+def _columns(ratio: Ratio) -> Sequence[object]:
     figures = map(_number, (ratio.ratio, ratio.low, ratio.high))
     return (ratio.problems, *figures, ratio.without, ratio.alone)
 
 
-def _fewer(arenas: Sequence[Arena]) -> Iterator[RowOf]:
+def _fewer(arenas: Sequence[Arena]) -> Iterator[Sequence[object]]:
     for arena, slow in product(arenas, _SINGLE_AGENTS):
         if arena.has(MARL, slow):
             searches = arena.searches[slow]
@@ -208,7 +207,7 @@ def times_fewer(arena: Arena, mapper: str, slow: str) -> float:
     return arena.samples / arena.samples_to(mapper, target).median
 
 
-def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[RowOf]:
+def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[Sequence[object]]:
     for (name, group), mapper, percent in product(_groups(arenas).items(), mappers, PERCENTS):
         found = [
             arena.samples_to_within(mapper, percent).samples for arena in group if arena.has(mapper)

@@ -26,7 +26,9 @@ _RESNET18_LOWER = 1.5
 
 def view(item: Item) -> dict[str, Any]:
     """Return what the template shows."""
-    networks, ratios, leads, cells = (_with_own_agents(item, name) for name in _SHARED)
+    # Files that the item of the paper's own agents has too.
+    shared = ("networks", "ratios", "leads", "cells")
+    networks, ratios, leads, cells = (_with_own_agents(item, name) for name in shared)
     arrivals, fewer = item.rows("arrivals.csv"), item.rows("fewer.csv")
     most = max((int(row["seeds"]) for row in cells), default=0)
     label = partial(_label, cells, most)
@@ -75,10 +77,7 @@ def view(item: Item) -> dict[str, Any]:
         "fewer": {
             "ppo": times,
             "box": _times(select(fewer, single_agent="ppo_box")),
-            "hardware": {
-                name: _times(select(slow, hardware=name))
-                for name in dict.fromkeys(row["hardware"] for row in fewer)
-            },
+            "hardware": {name: _times(rows) for (name,), rows in grouped(slow, "hardware").items()},
             "interval": median,
             "of": len(slow),
         },
@@ -92,10 +91,6 @@ def view(item: Item) -> dict[str, Any]:
             "resnet18": resnet18["verdict"] if resnet18 else None,
         },
     }
-
-
-_SHARED = ("networks", "ratios", "leads", "cells")
-"""Files that the item of the paper's own agents has too."""
 
 
 def _with_own_agents(item: Item, name: str) -> Rows:

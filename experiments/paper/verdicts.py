@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-Verdict = bool | str | None
-"""A text if a claim holds in part."""
-
 
 def at_least(low: float, high: float, threshold: float) -> bool | None:
     """Say whether what an interval is of reaches a threshold; None if the threshold is inside."""
