@@ -91,7 +91,7 @@ class Fig5(Item):
         problems = grouped(by_return, "layer", "objective")
         steps = {problem: _factor(each) for problem, each in problems.items()}
         return {
-            "tables": [(target, [*_table(rows, target)]) for target in (CONVERGED, BEST, LAST)],
+            "tables": [(target, list(_table(rows, target))) for target in (CONVERGED, BEST, LAST)],
             "seeds": {row["mapper"]: len(row["bests"].split()) for row in ends},
             "steps": [
                 (*problem, printed, found.told, at_least(found.low, found.high, printed))

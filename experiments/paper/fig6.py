@@ -142,12 +142,12 @@ class Fig6(Item):
             "costs": pivot("agents", costs, ("samples",), Ratio.of, Variant.of),
             "problems": max((int(row["problems"]) for row in costs), default=0),
             "duels": [
-                (*groups, [*map(Ratio.of, rows)])
+                (*groups, list(map(Ratio.of, rows)))
                 for groups, rows in grouped(duels, "hardware", "grouping", "measure").items()
             ],
             "valid": self.rows(_VALID),
             "one": tally(one),
-            "all_to_one": [*map(Ratio.of, select(rivalry, to="1", agents=str(ALL.agents)))],
+            "all_to_one": list(map(Ratio.of, select(rivalry, to="1", agents=str(ALL.agents)))),
             "best": tally(best),
             "few": few,
             "pearson": tally(pearson),
@@ -173,7 +173,7 @@ class Fig6(Item):
         """Yield costs in multiples of those of one agent per parameter, over all hardware."""
         costs = self.rows(_NUMBERS, hardware=_EVERY)
         for rows in grouped(costs, *Variant._fields).values():
-            yield Variant.of(rows[0]), [*map(Ratio.of, rows)]
+            yield Variant.of(rows[0]), list(map(Ratio.of, rows))
 
 
 def _valid(scale: Scale) -> Iterator[list[object]]:
