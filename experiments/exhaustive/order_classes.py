@@ -27,23 +27,24 @@ class OrderClasses:
 
     def __init__(self, space: MapSpace, choices: Choices) -> None:
         d, listed = len(space.extents), np.array(choices, dtype=np.int64)
-        orders, classes = orders_of(listed, d), []
         # Loops that no mapping cuts never move.
         cut = [
             any(space.tile(level, dim) != extent for level in ("l2", "l1"))
             for dim, extent in space.extents.items()
         ]
-        for mask in range(2**d):
-            moves = np.array([cut[i] and bool(mask >> i & 1) for i in range(d)])
-            # A number in base d, the same where the moving loops are in the same order.
-            numbers = np.zeros(len(listed), dtype=np.int64)
-            for dims in orders.T:
-                numbers = np.where(moves[dims], numbers * d + dims, numbers)
-            classes.append(np.unique(numbers, return_index=True, return_counts=True)[1:])
-        self.counts = np.array([len(first) for first, _ in classes])
+        masks = np.arange(2**d)[:, np.newaxis]
+        moves = (masks >> np.arange(d) & cut).astype(bool)
+        # A number in base d for every mask and order: the moving loops, as they are nested.
+        numbers = np.zeros((len(masks), len(listed)), dtype=np.int64)
+        for dims in orders_of(listed, d).T:
+            numbers = np.where(moves[:, dims], numbers * d + dims, numbers)
+        _, first, self._sizes = np.unique(
+            masks * d**d + numbers, return_index=True, return_counts=True
+        )
+        owners, places = np.divmod(first, len(listed))
+        self.counts = np.bincount(owners)
         self._starts = np.cumsum(self.counts) - self.counts
-        first, self._sizes = np.concatenate(classes, axis=1)
-        self._ranks = listed[first]
+        self._ranks = listed[places]
 
     def pick(self, masks: Integers) -> tuple[Integers, Integers, Integers]:
         """Return the first order of every class of each mask, mask after mask.
