@@ -38,7 +38,8 @@ def option(
     """Declare a field of a config, which is a flag.
 
     Args:
-        default: its type is the flag's: a bool makes a switch, named ``--no-...`` if it is on.
+        default: its type is the flag's: a bool makes a switch, named ``--no-...`` if it is on;
+            ``MISSING`` makes an argument that the command needs, without a flag.
         text: what ``--help`` says.
         least: smallest number allowed.
         most: largest number allowed.
@@ -85,11 +86,6 @@ def tell_interrupted(what: str, config: DataclassInstance, module: str, director
         f"continue with: python -m {module} {shlex.join(resuming)}",
         file=sys.stderr,
     )
-
-
-def argument(text: str) -> Any:
-    """Declare a field of a config, which the command needs and takes without a flag."""
-    return option(dataclasses.MISSING, text)
 
 
 class _Parser(argparse.ArgumentParser):
