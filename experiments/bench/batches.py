@@ -1,4 +1,4 @@
-"""How fast batches are evaluated: by layer, schema, model, threads and size."""
+"""How fast mappings are evaluated, in batches of all kinds and one by one."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ REPEATS = 5
 MAPPINGS = 20_000
 SEARCHERS = ("ga_log", "marl")
 SAMPLES = 5_000
+SINGLES = 5_000
 BATCH_SIZES = tuple(10**exponent for exponent in range(7))
 # Of small batches several are evaluated on the clock.
 _LEAST_TIMED = 10_000
 _LARGE_REPEATS = 3
 _RATE = {"evaluations_per_s": ("evaluations/s", "{:,.0f}")}
 _RATES = {**_RATE, "times_one_thread": ("times one thread", "{:.2f}")}
+_PERCENTILES = (50, 90, 99)
+_MICROSECONDS = {f"p{each}_us": (f"p{each} us", "{:.2f}") for each in _PERCENTILES}
 
 Works = Mapping[Any, Callable[[], object]]
 """What is timed, by the entries that tell its row from the others, a tuple."""
@@ -102,6 +105,21 @@ def searches() -> Section:
         works[hardware, schema, model] = partial(problem.score, np.concatenate(points), edp)
     rows = _timed(keys, works, len(SEARCHERS) * SAMPLES)
     return Section("searches", title, keys, _RATE, list(rows))
+
+
+def singles() -> Section:
+    """Measure how long single mappings take, and how it spreads over mappings."""
+    rows = []
+    for layer, model in product(LAYERS, MODELS):
+        problem = Problem(space_of(layer), model)
+        points = problem.space.sample(SINGLES, np.random.default_rng(0))
+        # What else the machine does shows in few of the repeats.
+        seconds = np.min([problem.time(points) for _ in range(REPEATS)], axis=0)
+        figures = (1e6 * np.percentile(seconds, _PERCENTILES)).tolist()
+        found = dict(zip(_MICROSECONDS, figures, strict=True))
+        rows.append({"layer": layer, "model": model, **found})
+    title = f"{SINGLES:,} random legal13 mappings, one by one: least of {REPEATS} times of each"
+    return Section("mappings", title, ("layer", "model"), _MICROSECONDS, rows)
 
 
 def _timed(
