@@ -25,7 +25,7 @@ from maestro_env.problem import Problem
 from maestro_env.threads import processors
 
 SMALL = {
-    batches: {"REPEATS": 2, "MAPPINGS": 300, "SAMPLES": 50, "SINGLES": 40, "BATCH_SIZES": (1, 10)},
+    batches: {"REPEATS": 2, "MAPPINGS": 300, "SAMPLES": 50, "SINGLES": 40},
     environments: {"REPEATS": 2, "STEPS": 150, "COPIES": 20, "VECTOR_STEPS": 5},
     speedups: {"REPEATS": 2, "MAPPINGS": 20, "CALLS": 2, "LAYERS": speedups.LAYERS[:1]},
 }
@@ -70,12 +70,10 @@ def test_a_report(
     assert keys("accelerators", "hardware", "model") == [*product(PRESETS, MODELS)]
     searched = set(keys("searches", "hardware", "schema", "model"))
     assert searched >= set(product(PRESETS, SCHEMAS, ["exact"]))
-    sizes = set(keys("batch_sizes", "model", "batch", "threads"))
-    assert sizes >= set(product(MODELS, (1, 10), threads))
     assert keys("mappings", "layer", "model") == [*product(layers, MODELS)]
     assert keys("environments", "layer", "model") == [*product(layers, MODELS)]
     assert keys("maestro_binary", "model") == [("exact",), ("maestro, no guard",), ("maestro",)]
-    rates = ("batches", "accelerators", "searches", "batch_sizes", "environments")
+    rates = ("batches", "accelerators", "searches", "environments")
     for section in (*rates, "mappings"):
         for row in report[section]:
             assert all(figure > 0 for figure in row.values() if isinstance(figure, float))

@@ -12,7 +12,7 @@ import numpy as np
 from experiments.bench.sections import Row, Section, interleaved
 from experiments.searches import Recorder
 from maestro_env.hardware import PRESETS, find_hardware
-from maestro_env.map_space import SCHEMAS, MapSpace, Points
+from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.models import MODELS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
@@ -26,10 +26,6 @@ MAPPINGS = 20_000
 SEARCHERS = ("ga_log", "marl")
 SAMPLES = 5_000
 SINGLES = 5_000
-BATCH_SIZES = tuple(10**exponent for exponent in range(7))
-# Of small batches several are evaluated on the clock.
-_LEAST_TIMED = 10_000
-_LARGE_REPEATS = 3
 _RATE = {"evaluations_per_s": ("evaluations/s", "{:,.0f}")}
 _RATES = {**_RATE, "times_one_thread": ("times one thread", "{:.2f}")}
 _PERCENTILES = (50, 90, 99)
@@ -49,26 +45,6 @@ def rates() -> Section:
     keys = ("layer", "schema", "model", "threads")
     rows = chain.from_iterable(_timed(keys, _batches(layer), MAPPINGS) for layer in LAYERS)
     return Section("batches", f"{MAPPINGS:,} random mappings a batch", keys, _RATES, list(rows))
-
-
-def batch_sizes() -> Section:
-    """Measure batches of other sizes."""
-    keys = ("model", "batch", "threads")
-    title = f"Batches of other sizes: random legal13 mappings of {LAYERS[0]}"
-    space = space_of(LAYERS[0])
-    points = space.sample(BATCH_SIZES[-1], np.random.default_rng(0))
-    rows: list[Row] = []
-    for model, size in product(MODELS, BATCH_SIZES):
-        batches = max(1, _LEAST_TIMED // size)
-        works = {
-            (model, size, threads): partial(
-                _evaluate, Problem(space, model), points, size, batches, threads
-            )
-            for threads in _numbers_of_threads()
-        }
-        repeats = REPEATS if size < MAPPINGS else _LARGE_REPEATS
-        rows += _timed(keys, works, size * batches, repeats)
-    return Section("batch_sizes", title, keys, _RATES, rows)
 
 
 def accelerators() -> Section:
@@ -122,11 +98,9 @@ def singles() -> Section:
     return Section("mappings", title, ("layer", "model"), _MICROSECONDS, rows)
 
 
-def _timed(
-    keys: tuple[str, ...], works: Works, mappings: int, repeats: int | None = None
-) -> Iterator[Row]:
+def _timed(keys: tuple[str, ...], works: Works, mappings: int) -> Iterator[Row]:
     """Yield a row for each work, all of which evaluate so many mappings."""
-    seconds = interleaved(works, repeats or REPEATS)
+    seconds = interleaved(works, REPEATS)
     for key, each in seconds.items():
         row = {**dict(zip(keys, key, strict=True)), "evaluations_per_s": mappings / each}
         if keys[-1] == "threads":
@@ -136,10 +110,12 @@ def _timed(
 
 def _batches(layer: str) -> Works:
     works = {}
+    # Powers of two up to the processors there are.
+    numbers = [2**exponent for exponent in range(processors().bit_length())]
     for schema in SCHEMAS:
         space = space_of(layer, schema)
         points = space.sample(MAPPINGS, np.random.default_rng(0))
-        for model, threads in product(MODELS, _numbers_of_threads()):
+        for model, threads in product(MODELS, numbers):
             if _fits(space, model):
                 evaluate = Problem(space, model).evaluate
                 works[layer, schema, model, threads] = partial(evaluate, points, threads)
@@ -148,13 +124,3 @@ def _batches(layer: str) -> Works:
 
 def _fits(space: MapSpace, model: str) -> bool:
     return MODELS[model].cuts_windows or not space.cuts_windows
-
-
-def _numbers_of_threads() -> list[int]:
-    """Powers of two up to the processors there are."""
-    return [2**exponent for exponent in range(processors().bit_length())]
-
-
-def _evaluate(problem: Problem, points: Points, size: int, batches: int, threads: int) -> None:
-    for start in range(0, size * batches, size):
-        problem.evaluate(points[start : start + size], threads)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from experiments.bench.batches import REPEATS, accelerators, batch_sizes, rates, searches, singles
+from experiments.bench.batches import REPEATS, accelerators, rates, searches, singles
 from experiments.bench.environments import steps
 from experiments.bench.speedups import against_binary
 from experiments.files import ensure_directory, write_json
@@ -39,7 +39,7 @@ def execute(config: BenchConfig) -> int:
         f"{REPEATS} repeats\n",
         flush=True,
     )
-    measures = [rates, accelerators, searches, batch_sizes, singles, steps]
+    measures = [rates, accelerators, searches, singles, steps]
     if config.maestro is not None:
         # First what may be refused.
         measures.insert(0, partial(against_binary, config.maestro))
