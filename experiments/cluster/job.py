@@ -20,9 +20,9 @@ from experiments.flags import UsageError, option
 from experiments.goals import Goal, ProblemConfig, make_goal, require_fit
 from experiments.progress import Bar
 from experiments.sheets import Sheet
-from maestro_env.errors import UnknownNameError
 from maestro_env.hardware import find_hardware
 from maestro_env.objectives import OBJECTIVES
+from maestro_env.registry import look_up
 from maestro_env.workloads import find_layer
 from mappers import MAPPERS
 from mappers.agents.grouping import refusing, require_agents
@@ -121,10 +121,8 @@ def _resolve(config: ClusterConfig) -> Goal:
         )
     if config.agents is not None:
         require_agents(config.agents, goal.problem.space)
-    if config.measure not in MEASURES:
-        raise UnknownNameError("measure", config.measure, MEASURES)
-    if config.linkage not in LINKAGES:
-        raise UnknownNameError("linkage", config.linkage, LINKAGES)
+    look_up("measure", config.measure, MEASURES)
+    look_up("linkage", config.linkage, LINKAGES)
     if config.out is not None:
         _require_free(Path(config.out))
     return goal
