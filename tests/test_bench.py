@@ -81,9 +81,8 @@ def test_a_report(
         assert row["p50_us"] <= row["p90_us"] <= row["p99_us"]
     for row in report["maestro_binary"]:
         assert row["ratio"] == pytest.approx(row["binary_us"] / row["model_us"])
-        assert row["call_ratio"] == pytest.approx(row["binary_call_us"] / row["model_us"])
         # A call starts Python, which takes longer than its share of a file of 20.
-        assert row["call_ratio"] > row["ratio"] > 1
+        assert row["binary_call_us"] > row["binary_us"] > row["model_us"]
 
 
 def test_work_is_done_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:

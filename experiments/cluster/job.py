@@ -110,17 +110,15 @@ def execute(config: ClusterConfig) -> int:
 
 def _resolve(config: ClusterConfig) -> Goal:
     """Look up and check everything that can be before a sample is spent."""
-    hardware = find_hardware(config.hardware)
+    hardware, agents, threshold = find_hardware(config.hardware), config.agents, config.threshold
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
     if config.policy == "all" or "," in config.policy:
         raise UsageError(f"--policy {config.policy}: allowed: one of {', '.join(MAPPERS)}")
     require_fit([config.policy], [goal.problem.space])
-    if config.agents is not None and config.threshold is not None:
-        raise UsageError(
-            f"--agents {config.agents} and --threshold {config.threshold}: give one of them"
-        )
-    if config.agents is not None:
-        require_agents(config.agents, goal.problem.space)
+    if agents is not None and threshold is not None:
+        raise UsageError(f"--agents {agents} and --threshold {threshold}: give one of them")
+    if agents is not None:
+        require_agents(agents, goal.problem.space)
     look_up("measure", config.measure, MEASURES)
     look_up("linkage", config.linkage, LINKAGES)
     if config.out is not None:
