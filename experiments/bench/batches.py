@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from experiments.bench.sections import Row, Section, interleaved
+from experiments.bench.sections import Section, interleaved
 from experiments.searches import Recorder
 from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace
@@ -26,8 +26,6 @@ MAPPINGS = 20_000
 SEARCHERS = ("ga_log", "marl")
 SAMPLES = 5_000
 SINGLES = 5_000
-_RATE = {"evaluations_per_s": ("evaluations/s", "{:,.0f}")}
-_RATES = {**_RATE, "times_one_thread": ("times one thread", "{:.2f}")}
 _PERCENTILES = (50, 90, 99)
 _MICROSECONDS = {f"p{each}_us": (f"p{each} us", "{:.2f}") for each in _PERCENTILES}
 
@@ -43,8 +41,17 @@ def space_of(layer: str, schema: str = "legal13", hardware: str = "unlimited") -
 def rates() -> Section:
     """Measure batches of all kinds."""
     keys = ("layer", "schema", "model", "threads")
-    rows = chain.from_iterable(_timed(keys, _batches(layer), MAPPINGS) for layer in LAYERS)
-    return Section("batches", f"{MAPPINGS:,} random mappings a batch", keys, _RATES, list(rows))
+    # Powers of two up to the processors there are.
+    numbers = [2**exponent for exponent in range(processors().bit_length())]
+    works = {}
+    for layer, schema in product(LAYERS, SCHEMAS):
+        space = space_of(layer, schema)
+        points = space.sample(MAPPINGS, np.random.default_rng(0))
+        for model, threads in product(MODELS, numbers):
+            if _fits(space, model):
+                evaluate = Problem(space, model).evaluate
+                works[layer, schema, model, threads] = partial(evaluate, points, threads)
+    return _timed("batches", f"{MAPPINGS:,} random mappings a batch", keys, works, MAPPINGS)
 
 
 def accelerators() -> Section:
@@ -56,7 +63,7 @@ def accelerators() -> Section:
         space = space_of(layer, hardware=hardware)
         points = space.sample(MAPPINGS, np.random.default_rng(0))
         works[hardware, model] = partial(Problem(space, model).evaluate, points)
-    return Section("accelerators", title, keys, _RATE, list(_timed(keys, works, MAPPINGS)))
+    return _timed("accelerators", title, keys, works, MAPPINGS)
 
 
 def searches() -> Section:
@@ -79,8 +86,7 @@ def searches() -> Section:
             make_mapper(mapper).search(recorder, SAMPLES, np.random.default_rng(0))
             points.append(recorder.points)
         works[hardware, schema, model] = partial(problem.score, np.concatenate(points), edp)
-    rows = _timed(keys, works, len(SEARCHERS) * SAMPLES)
-    return Section("searches", title, keys, _RATE, list(rows))
+    return _timed("searches", title, keys, works, len(SEARCHERS) * SAMPLES)
 
 
 def singles() -> Section:
@@ -98,28 +104,13 @@ def singles() -> Section:
     return Section("mappings", title, ("layer", "model"), _MICROSECONDS, rows)
 
 
-def _timed(keys: tuple[str, ...], works: Works, mappings: int) -> Iterator[Row]:
-    """Yield a row for each work, all of which evaluate so many mappings."""
-    seconds = interleaved(works, REPEATS)
-    for key, each in seconds.items():
-        row = {**dict(zip(keys, key, strict=True)), "evaluations_per_s": mappings / each}
-        if keys[-1] == "threads":
-            row["times_one_thread"] = seconds[*key[:-1], 1] / each
-        yield row
-
-
-def _batches(layer: str) -> Works:
-    works = {}
-    # Powers of two up to the processors there are.
-    numbers = [2**exponent for exponent in range(processors().bit_length())]
-    for schema in SCHEMAS:
-        space = space_of(layer, schema)
-        points = space.sample(MAPPINGS, np.random.default_rng(0))
-        for model, threads in product(MODELS, numbers):
-            if _fits(space, model):
-                evaluate = Problem(space, model).evaluate
-                works[layer, schema, model, threads] = partial(evaluate, points, threads)
-    return works
+def _timed(name: str, title: str, keys: tuple[str, ...], works: Works, mappings: int) -> Section:
+    """Make a section with a row for each work, all of which evaluate so many mappings."""
+    rows = [
+        {**dict(zip(keys, key, strict=True)), "evaluations_per_s": mappings / seconds}
+        for key, seconds in interleaved(works, REPEATS).items()
+    ]
+    return Section(name, title, keys, {"evaluations_per_s": ("evaluations/s", "{:,.0f}")}, rows)
 
 
 def _fits(space: MapSpace, model: str) -> bool:

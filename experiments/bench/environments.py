@@ -31,7 +31,6 @@ def steps() -> Section:
             "unwrapped_step_us": ("env.unwrapped us/step", "{:.1f}"),
             "made_steps_per_s": ("gymnasium.make steps/s", "{:,.0f}"),
             "vector_steps_per_s": ("vector env steps/s", "{:,.0f}"),
-            "random_agent_steps_per_s": ("with drawing actions", "{:,.0f}"),
         },
         [_measure(layer, model) for layer in LAYERS for model in MODELS],
     )
@@ -49,7 +48,6 @@ def _measure(layer: str, model: str) -> Row:
         "unwrapped": partial(_step_through, env.unwrapped, actions),
         "made": partial(_step_through, env, actions),
         "vector": partial(_step_together, vector, batches),
-        "random_agent": partial(_step_at_random, vector),
     }
     seconds = interleaved(works, REPEATS)
     return {
@@ -58,7 +56,6 @@ def _measure(layer: str, model: str) -> Row:
         "unwrapped_step_us": 1e6 * seconds["unwrapped"] / STEPS,
         "made_steps_per_s": STEPS / seconds["made"],
         "vector_steps_per_s": COPIES * VECTOR_STEPS / seconds["vector"],
-        "random_agent_steps_per_s": COPIES * VECTOR_STEPS / seconds["random_agent"],
     }
 
 
@@ -74,7 +71,3 @@ def _step_together(env: VectorEnv[Any, Any, Any], batches: Iterable[NDArray[np.i
     env.reset()
     for actions in batches:
         env.step(actions)
-
-
-def _step_at_random(env: VectorEnv[Any, Any, Any]) -> None:
-    _step_together(env, (env.action_space.sample() for _ in range(VECTOR_STEPS)))
