@@ -97,19 +97,16 @@ def singles() -> Section:
         points = problem.space.sample(SINGLES, np.random.default_rng(0))
         # What else the machine does shows in few of the repeats.
         seconds = np.min([problem.time(points) for _ in range(REPEATS)], axis=0)
-        figures = (1e6 * np.percentile(seconds, _PERCENTILES)).tolist()
-        found = dict(zip(_MICROSECONDS, figures, strict=True))
-        rows.append({"layer": layer, "model": model, **found})
+        figures = 1e6 * np.percentile(seconds, _PERCENTILES)
+        rows.append((layer, model, *figures.tolist()))
     title = f"{SINGLES:,} random legal13 mappings, one by one: least of {REPEATS} times of each"
     return Section("mappings", title, ("layer", "model"), _MICROSECONDS, rows)
 
 
 def _timed(name: str, title: str, keys: tuple[str, ...], works: Works, mappings: int) -> Section:
     """Make a section with a row for each work, all of which evaluate so many mappings."""
-    rows = [
-        {**dict(zip(keys, key, strict=True)), "evaluations_per_s": mappings / seconds}
-        for key, seconds in interleaved(works, REPEATS).items()
-    ]
+    seconds = interleaved(works, REPEATS)
+    rows = [(*key, mappings / each) for key, each in seconds.items()]
     return Section(name, title, keys, {"evaluations_per_s": ("evaluations/s", "{:,.0f}")}, rows)
 
 

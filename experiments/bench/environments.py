@@ -12,7 +12,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from experiments.bench.batches import LAYERS, REPEATS, space_of
-from experiments.bench.sections import Row, Section, interleaved
+from experiments.bench.sections import Section, interleaved
 from maestro_env.models import MODELS
 
 STEPS = 5_000
@@ -36,7 +36,8 @@ def steps() -> Section:
     )
 
 
-def _measure(layer: str, model: str) -> Row:
+def _measure(layer: str, model: str) -> tuple[str | float, ...]:
+    """Return a row: layer, model and figures."""
     arguments: dict[str, Any] = {"layer": layer, "objective": "edp", "model": model}
     env = gymnasium.make("MaestroEnv-v0", **arguments)
     vector = gymnasium.make_vec(
@@ -50,13 +51,8 @@ def _measure(layer: str, model: str) -> Row:
         "vector": partial(_step_together, vector, batches),
     }
     seconds = interleaved(works, REPEATS)
-    return {
-        "layer": layer,
-        "model": model,
-        "unwrapped_step_us": 1e6 * seconds["unwrapped"] / STEPS,
-        "made_steps_per_s": STEPS / seconds["made"],
-        "vector_steps_per_s": COPIES * VECTOR_STEPS / seconds["vector"],
-    }
+    unwrapped, made = 1e6 * seconds["unwrapped"] / STEPS, STEPS / seconds["made"]
+    return layer, model, unwrapped, made, COPIES * VECTOR_STEPS / seconds["vector"]
 
 
 def _step_through(env: gymnasium.Env[Any, Any], actions: Iterable[NDArray[np.int64]]) -> None:

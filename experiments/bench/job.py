@@ -46,7 +46,7 @@ def execute(config: BenchConfig) -> int:
     for measure in measures:
         section = measure()
         section.sheet().print()
-        report[section.name] = section.rows
+        report[section.name] = section.records()
     if config.json is not None:
         write_json(Path(config.json), report)
     return 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.bench.batches import REPEATS, space_of
 from experiments.bench.maestro_binary import BinaryError, MaestroBinary
-from experiments.bench.sections import Row, Section, interleaved
+from experiments.bench.sections import Section, interleaved
 from maestro_env.hardware import find_hardware
 from maestro_env.mapping import to_m
 from maestro_env.problem import Problem
@@ -54,7 +54,8 @@ def against_binary(path: str) -> Section:
     )
 
 
-def _compare(binary: MaestroBinary, layer: str) -> Iterator[Row]:
+def _compare(binary: MaestroBinary, layer: str) -> Iterator[tuple[str | float, ...]]:
+    """Yield a row for each model: layer, model and figures."""
     space = space_of(layer)
     points = space.sample(MAPPINGS, np.random.default_rng(0))
     mappings = [space.decode(point) for point in points]
@@ -67,17 +68,10 @@ def _compare(binary: MaestroBinary, layer: str) -> Iterator[Row]:
     for name, (model, guard) in _OURS.items():
         works[name] = partial(Problem(space, model, guard).evaluate, copies)
     seconds = interleaved(works, REPEATS)
-    amortised = seconds["file"] / MAPPINGS
+    one_file, call = 1e6 * seconds["file"] / MAPPINGS, 1e6 * seconds["calls"] / CALLS
     for name in _OURS:
-        model_seconds = seconds[name] / len(copies)
-        yield {
-            "layer": layer,
-            "model": name,
-            "binary_us": 1e6 * amortised,
-            "binary_call_us": 1e6 * seconds["calls"] / CALLS,
-            "model_us": 1e6 * model_seconds,
-            "ratio": amortised / model_seconds,
-        }
+        ours = 1e6 * seconds[name] / len(copies)
+        yield layer, name, one_file, call, ours, one_file / ours
 
 
 def _evaluate(binary: MaestroBinary, texts: list[str], mappings: int) -> None:
