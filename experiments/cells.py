@@ -1,9 +1,16 @@
-"""Cells: one search each, kept as a record in a file of its own, whoever runs it."""
+"""Cells: one search each, kept as a record in a file of its own, whoever runs it.
+
+Beside it may be the trace: a row for every sample, as a gzip member. Members can be joined by their
+bytes; any gzip reader sees one file.
+"""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,16 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments import files
-from experiments.files import BRIEF, RecordError, distinct_name
+from experiments.files import BRIEF, RecordError, cannot_read, distinct_name, replacing
 from experiments.goals import Goal, goal_directory
 from experiments.searches import Recorder, run_search
 from experiments.stats import Floats
-from experiments.traces import write_trace
 from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.errors import printable
 from maestro_env.evaluator import Evaluator
+from maestro_env.problem import STATUSES
 
 Versions = dict[str, str | None]
+
+_TRACE_HEADER = ("mapper", "seed", "evaluation", "objective", "best", "status")
 
 
 @dataclass(frozen=True)
@@ -156,7 +165,7 @@ def run_cell(work: Work, on_batch: Callable[[Evaluator], None] | None = None) ->
     if isinstance(evaluator, Recorder):
         entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
     if work.traced:
-        write_trace(trace_path(path), cell.mapper, cell.seed, evaluator)
+        _write_trace(trace_path(path), cell, evaluator)
         entry["trace"] = files.file_digest(trace_path(path))
     # Last, so that a search with a record is complete.
     files.write_record(path, entry)
@@ -182,6 +191,40 @@ def read_cell(work: Work) -> Finished | None:
             f"delete {path}, and {work.again} runs it again"
         )
     return finished
+
+
+def join_traces(path: Path, traces: Iterable[Path]) -> None:
+    """Write one file of the samples of several searches, with a header."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(_member([_TRACE_HEADER]))
+        for trace in traces:
+            try:
+                file.write(trace.read_bytes())
+            except OSError as error:
+                raise cannot_read(trace, error) from None
+
+
+def _write_trace(path: Path, cell: Cell, evaluator: Evaluator) -> None:
+    values, status = evaluator.trace
+    columns = (values, np.minimum.accumulate(values), status)
+    samples = zip(*(column.tolist() for column in columns), strict=True)
+    rows = (
+        (printable(cell.mapper), cell.seed, index, value, best, STATUSES[code])
+        for index, (value, best, code) in enumerate(samples, 1)
+    )
+    with replacing(path) as temporary:
+        temporary.write_bytes(_member(rows))
+
+
+def _member(rows: Iterable[Iterable[object]]) -> bytes:
+    buffer = io.BytesIO()
+    # No name and no time, so that the same trace makes the same bytes.
+    with (
+        gzip.GzipFile("", "wb", compresslevel=6, fileobj=buffer, mtime=0) as member,
+        io.TextIOWrapper(member, encoding="utf-8", newline="") as text,
+    ):
+        csv.writer(text, lineterminator="\n").writerows(rows)
+    return buffer.getvalue()
 
 
 def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions) -> dict[str, Any]:

@@ -66,10 +66,8 @@ def collect(
     with refusing(f"{policy} on {goal.problem.layer}"):
         made = samples_of(goal.problem.space, points, values)
     with replacing(path) as temporary, temporary.open("wb") as file:
-        digest = np.array(_digest(points, values))
-        np.savez_compressed(
-            file, facts=np.array(facts), points=points, values=values, digest=digest
-        )
+        digest = _digest(points, values)
+        np.savez_compressed(file, facts=facts, points=points, values=values, digest=digest)
     return Collected(made, recorder.used + recorder.warmed_up, path, complaint)
 
 

@@ -38,7 +38,8 @@ def option(
     """Declare a field of a config, which is a flag.
 
     Args:
-        default: its type is the flag's: a bool makes a switch, named ``--no-...`` if it is on.
+        default: its type is the flag's: a bool makes a switch, named ``--no-...`` if it is on;
+            ``MISSING`` makes an argument that the command needs, without a flag.
         text: what ``--help`` says.
         least: smallest number allowed.
         most: largest number allowed.
@@ -87,11 +88,6 @@ def tell_interrupted(what: str, config: DataclassInstance, module: str, director
     )
 
 
-def argument(text: str) -> Any:
-    """Declare a field of a config, which the command needs and takes without a flag."""
-    return option(dataclasses.MISSING, text)
-
-
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see --help)")
@@ -121,7 +117,7 @@ def _flag(field: dataclasses.Field[Any]) -> str:
 
 def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> None:
     text, default, number = field.metadata["text"], field.default, field.metadata["kind"] is not str
-    convert = partial(_number if number else _text, field)
+    convert = partial(_value, field)
     metavar = "N" if number else _called(field).upper()
     if _bare(field):
         parser.add_argument(field.name, metavar=metavar, type=convert, help=text)
@@ -139,17 +135,14 @@ def _called(field: dataclasses.Field[Any]) -> str:
     return str(field.metadata["value"] or field.name)
 
 
-def _text(field: dataclasses.Field[Any], text: str) -> str:
-    if not text.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} is empty; give a {_called(field)} name")
-    return text
-
-
-def _number(field: dataclasses.Field[Any], text: str) -> float:
-    least, most = field.metadata["least"], field.metadata["most"]
-    integral = field.metadata["kind"] is int
-    value = plain_integer(text) if integral else plain_number(text)
+def _value(field: dataclasses.Field[Any], text: str) -> str | float:
+    kind, least, most = (field.metadata[name] for name in ("kind", "least", "most"))
+    if kind is str:
+        if not text.strip():
+            raise argparse.ArgumentTypeError(f"{text!r} is empty; give a {_called(field)} name")
+        return text
+    value = plain_integer(text) if kind is int else plain_number(text)
     if value is None or not least <= value <= most:
-        what = "integers" if integral else "numbers"
+        what = "integers" if kind is int else "numbers"
         raise argparse.ArgumentTypeError(f"{text!r}; allowed: {what} from {least} to {most}")
     return value

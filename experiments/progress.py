@@ -39,9 +39,9 @@ class Bar(Progress):
         """Show how much is done, and a note."""
         self.update(self._only, completed=done, description=shown(note))
 
-    def follow(self, evaluator: Evaluator) -> None:
-        """Show how far a search is."""
-        self.show(evaluator.used, best_note(evaluator))
+    def follow(self, evaluator: Evaluator, before: int = 0) -> None:
+        """Show how far a search is, after so many samples of others before it."""
+        self.show(before + evaluator.used, best_note(evaluator))
 
 
 def best_note(evaluator: Evaluator) -> str:

@@ -161,7 +161,7 @@ def test_interrupted_and_resumed_is_as_if_uninterrupted(
     assert enumerate_(whole, machine, *prune) == 0
     capsys.readouterr()
     with monkeypatch.context() as patched:
-        patched.setattr(job, "scan", scanning_until(20, KeyboardInterrupt))
+        patched.setattr(job, "scan", scanning_until(18 + len(prune), KeyboardInterrupt))
         assert enumerate_(out, machine, *prune) == 130
     report = load(out / "optimum.json")
     assert report["finished"] is False
@@ -171,8 +171,8 @@ def test_interrupted_and_resumed_is_as_if_uninterrupted(
     again = shlex.split(message.partition("python -m experiments.exhaustive ")[2])
     assert main([*again, "--threads=2"]) == 0
     assert results(out) == results(whole)
-    # What is finished is not done again: two scans say how long it would take.
-    monkeypatch.setattr(job, "scan", scanning_until(3, AssertionError))
+    # What is finished is not done again: one scan makes the first limit.
+    monkeypatch.setattr(job, "scan", scanning_until(1 + len(prune), AssertionError))
     assert main(again) == 0
     assert results(out) == results(whole)
 
@@ -185,7 +185,7 @@ def test_killed_it_loses_what_it_did_since_it_last_wrote(
     assert enumerate_(whole, machine) == 0
     with monkeypatch.context() as patched:
         patched.setattr(job, "_SECONDS_BETWEEN_WRITES", 0)
-        patched.setattr(job, "scan", scanning_until(9, MemoryError))
+        patched.setattr(job, "scan", scanning_until(7, MemoryError))
         with pytest.raises(MemoryError):
             enumerate_(out, machine)
     assert load(out / "optimum.json")["found"]["units"] == 6

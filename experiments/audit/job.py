@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from experiments.cells import Finished
-from experiments.flags import argument
+from experiments.flags import option
 from experiments.goals import Goal
 from experiments.sheets import Sheet
 from experiments.study import read_all
 from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Mapping
 from maestro_env.objectives import latency_bound
 from maestro_env.problem import Problem
 
@@ -27,7 +26,7 @@ _REAL = (_OK, "l1_overflow", "l2_overflow")
 class AuditConfig:
     """Score a run's best mappings under both models: are their figures possible?"""
 
-    rundir: str = argument("a directory of experiments.run or experiments.compare")
+    rundir: str = option(MISSING, "a directory of experiments.run or experiments.compare")
 
 
 class Auditor:
@@ -52,12 +51,7 @@ class Auditor:
         figures = dict.fromkeys((objective.name, "latency"))
         headers = [f"{figure}\n{each}" for figure in figures for each in _COMPARED]
         headers += [f"{model} /\nroofline" for model in self._models]
-        rows = []
-        for search in searches:
-            columns = ["no valid mapping"]
-            if search.best_point is not None:
-                columns = list(self._figures(problem.space.decode(search.best_point)))
-            rows.append((search.cell.mapper, search.cell.seed, *columns))
+        rows = [(each.cell.mapper, each.cell.seed, *self._columns(each)) for each in searches]
         title = (
             f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name}, searched "
             f"for {objective.name} ({objective.unit}) under {problem.model}; "
@@ -65,8 +59,12 @@ class Auditor:
         )
         return Sheet(title, ("mapper", "seed", "verdict on maestro"), headers, rows)
 
-    def _figures(self, mapping: Mapping) -> Iterator[str]:
-        """Yield the columns of a mapping: the verdict, and figures of both models."""
+    def _columns(self, search: Finished) -> Iterator[str]:
+        """Yield the verdict on a search's best mapping, and figures of both models."""
+        if search.best_point is None:
+            yield "no valid mapping"
+            return
+        mapping = self._goal.problem.space.decode(search.best_point)
         scores = {name: model.evaluate_mapping(mapping) for name, model in self._models.items()}
         odd = [f"{model}: {status}" for model, (_, status) in scores.items() if status != _OK]
         costs = [cost for cost, _ in scores.values()]

@@ -1,18 +1,18 @@
-"""How fast batches are evaluated: by layer, schema, model, threads and size."""
+"""How fast mappings are evaluated, in batches of all kinds and one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from experiments.bench.sections import Row, Section, interleaved
+from experiments.bench.sections import Section, interleaved
 from experiments.searches import Recorder
 from maestro_env.hardware import PRESETS, find_hardware
-from maestro_env.map_space import SCHEMAS, MapSpace, Points
+from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.models import MODELS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
@@ -25,12 +25,9 @@ REPEATS = 5
 MAPPINGS = 20_000
 SEARCHERS = ("ga_log", "marl")
 SAMPLES = 5_000
-BATCH_SIZES = tuple(10**exponent for exponent in range(7))
-# Of small batches several are evaluated on the clock.
-_LEAST_TIMED = 10_000
-_LARGE_REPEATS = 3
-_RATE = {"evaluations_per_s": ("evaluations/s", "{:,.0f}")}
-_RATES = {**_RATE, "times_one_thread": ("times one thread", "{:.2f}")}
+SINGLES = 5_000
+_PERCENTILES = (50, 90, 99)
+_MICROSECONDS = {f"p{each}_us": (f"p{each} us", "{:.2f}") for each in _PERCENTILES}
 
 Works = Mapping[Any, Callable[[], object]]
 """What is timed, by the entries that tell its row from the others, a tuple."""
@@ -44,28 +41,17 @@ def space_of(layer: str, schema: str = "legal13", hardware: str = "unlimited") -
 def rates() -> Section:
     """Measure batches of all kinds."""
     keys = ("layer", "schema", "model", "threads")
-    rows = chain.from_iterable(_timed(keys, _batches(layer), MAPPINGS) for layer in LAYERS)
-    return Section("batches", f"{MAPPINGS:,} random mappings a batch", keys, _RATES, list(rows))
-
-
-def batch_sizes() -> Section:
-    """Measure batches of other sizes."""
-    keys = ("model", "batch", "threads")
-    title = f"Batches of other sizes: random legal13 mappings of {LAYERS[0]}"
-    space = space_of(LAYERS[0])
-    points = space.sample(BATCH_SIZES[-1], np.random.default_rng(0))
-    rows: list[Row] = []
-    for model, size in product(MODELS, BATCH_SIZES):
-        batches = max(1, _LEAST_TIMED // size)
-        works = {
-            (model, size, threads): partial(
-                _evaluate, Problem(space, model), points, size, batches, threads
-            )
-            for threads in _numbers_of_threads()
-        }
-        repeats = REPEATS if size < MAPPINGS else _LARGE_REPEATS
-        rows += _timed(keys, works, size * batches, repeats)
-    return Section("batch_sizes", title, keys, _RATES, rows)
+    # Powers of two up to the processors there are.
+    numbers = [2**exponent for exponent in range(processors().bit_length())]
+    works = {}
+    for layer, schema in product(LAYERS, SCHEMAS):
+        space = space_of(layer, schema)
+        points = space.sample(MAPPINGS, np.random.default_rng(0))
+        for model, threads in product(MODELS, numbers):
+            if _fits(space, model):
+                evaluate = Problem(space, model).evaluate
+                works[layer, schema, model, threads] = partial(evaluate, points, threads)
+    return _timed("batches", f"{MAPPINGS:,} random mappings a batch", keys, works, MAPPINGS)
 
 
 def accelerators() -> Section:
@@ -77,7 +63,7 @@ def accelerators() -> Section:
         space = space_of(layer, hardware=hardware)
         points = space.sample(MAPPINGS, np.random.default_rng(0))
         works[hardware, model] = partial(Problem(space, model).evaluate, points)
-    return Section("accelerators", title, keys, _RATE, list(_timed(keys, works, MAPPINGS)))
+    return _timed("accelerators", title, keys, works, MAPPINGS)
 
 
 def searches() -> Section:
@@ -100,43 +86,29 @@ def searches() -> Section:
             make_mapper(mapper).search(recorder, SAMPLES, np.random.default_rng(0))
             points.append(recorder.points)
         works[hardware, schema, model] = partial(problem.score, np.concatenate(points), edp)
-    rows = _timed(keys, works, len(SEARCHERS) * SAMPLES)
-    return Section("searches", title, keys, _RATE, list(rows))
+    return _timed("searches", title, keys, works, len(SEARCHERS) * SAMPLES)
 
 
-def _timed(
-    keys: tuple[str, ...], works: Works, mappings: int, repeats: int | None = None
-) -> Iterator[Row]:
-    """Yield a row for each work, all of which evaluate so many mappings."""
-    seconds = interleaved(works, repeats or REPEATS)
-    for key, each in seconds.items():
-        row = {**dict(zip(keys, key, strict=True)), "evaluations_per_s": mappings / each}
-        if keys[-1] == "threads":
-            row["times_one_thread"] = seconds[*key[:-1], 1] / each
-        yield row
+def singles() -> Section:
+    """Measure how long single mappings take, and how it spreads over mappings."""
+    rows = []
+    for layer, model in product(LAYERS, MODELS):
+        problem = Problem(space_of(layer), model)
+        points = problem.space.sample(SINGLES, np.random.default_rng(0))
+        # What else the machine does shows in few of the repeats.
+        seconds = np.min([problem.time(points) for _ in range(REPEATS)], axis=0)
+        figures = 1e6 * np.percentile(seconds, _PERCENTILES)
+        rows.append((layer, model, *figures.tolist()))
+    title = f"{SINGLES:,} random legal13 mappings, one by one: least of {REPEATS} times of each"
+    return Section("mappings", title, ("layer", "model"), _MICROSECONDS, rows)
 
 
-def _batches(layer: str) -> Works:
-    works = {}
-    for schema in SCHEMAS:
-        space = space_of(layer, schema)
-        points = space.sample(MAPPINGS, np.random.default_rng(0))
-        for model, threads in product(MODELS, _numbers_of_threads()):
-            if _fits(space, model):
-                evaluate = Problem(space, model).evaluate
-                works[layer, schema, model, threads] = partial(evaluate, points, threads)
-    return works
+def _timed(name: str, title: str, keys: tuple[str, ...], works: Works, mappings: int) -> Section:
+    """Make a section with a row for each work, all of which evaluate so many mappings."""
+    seconds = interleaved(works, REPEATS)
+    rows = [(*key, mappings / each) for key, each in seconds.items()]
+    return Section(name, title, keys, {"evaluations_per_s": ("evaluations/s", "{:,.0f}")}, rows)
 
 
 def _fits(space: MapSpace, model: str) -> bool:
     return MODELS[model].cuts_windows or not space.cuts_windows
-
-
-def _numbers_of_threads() -> list[int]:
-    """Powers of two up to the processors there are."""
-    return [2**exponent for exponent in range(processors().bit_length())]
-
-
-def _evaluate(problem: Problem, points: Points, size: int, batches: int, threads: int) -> None:
-    for start in range(0, size * batches, size):
-        problem.evaluate(points[start : start + size], threads)

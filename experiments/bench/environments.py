@@ -12,7 +12,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from experiments.bench.batches import LAYERS, REPEATS, space_of
-from experiments.bench.sections import Row, Section, interleaved
+from experiments.bench.sections import Section, interleaved
 from maestro_env.models import MODELS
 
 STEPS = 5_000
@@ -31,13 +31,13 @@ def steps() -> Section:
             "unwrapped_step_us": ("env.unwrapped us/step", "{:.1f}"),
             "made_steps_per_s": ("gymnasium.make steps/s", "{:,.0f}"),
             "vector_steps_per_s": ("vector env steps/s", "{:,.0f}"),
-            "random_agent_steps_per_s": ("with drawing actions", "{:,.0f}"),
         },
         [_measure(layer, model) for layer in LAYERS for model in MODELS],
     )
 
 
-def _measure(layer: str, model: str) -> Row:
+def _measure(layer: str, model: str) -> tuple[str | float, ...]:
+    """Return a row: layer, model and figures."""
     arguments: dict[str, Any] = {"layer": layer, "objective": "edp", "model": model}
     env = gymnasium.make("MaestroEnv-v0", **arguments)
     vector = gymnasium.make_vec(
@@ -49,17 +49,10 @@ def _measure(layer: str, model: str) -> Row:
         "unwrapped": partial(_step_through, env.unwrapped, actions),
         "made": partial(_step_through, env, actions),
         "vector": partial(_step_together, vector, batches),
-        "random_agent": partial(_step_at_random, vector),
     }
     seconds = interleaved(works, REPEATS)
-    return {
-        "layer": layer,
-        "model": model,
-        "unwrapped_step_us": 1e6 * seconds["unwrapped"] / STEPS,
-        "made_steps_per_s": STEPS / seconds["made"],
-        "vector_steps_per_s": COPIES * VECTOR_STEPS / seconds["vector"],
-        "random_agent_steps_per_s": COPIES * VECTOR_STEPS / seconds["random_agent"],
-    }
+    unwrapped, made = 1e6 * seconds["unwrapped"] / STEPS, STEPS / seconds["made"]
+    return layer, model, unwrapped, made, COPIES * VECTOR_STEPS / seconds["vector"]
 
 
 def _step_through(env: gymnasium.Env[Any, Any], actions: Iterable[NDArray[np.int64]]) -> None:
@@ -74,7 +67,3 @@ def _step_together(env: VectorEnv[Any, Any, Any], batches: Iterable[NDArray[np.i
     env.reset()
     for actions in batches:
         env.step(actions)
-
-
-def _step_at_random(env: VectorEnv[Any, Any, Any]) -> None:
-    _step_together(env, (env.action_space.sample() for _ in range(VECTOR_STEPS)))

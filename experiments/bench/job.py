@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from experiments.bench.batches import REPEATS, accelerators, batch_sizes, rates, searches
+from experiments.bench.batches import REPEATS, accelerators, rates, searches, singles
 from experiments.bench.environments import steps
-from experiments.bench.mappings import percentiles
-from experiments.bench.sections import Section
 from experiments.bench.speedups import against_binary
 from experiments.files import ensure_directory, write_json
 from experiments.flags import option
@@ -41,21 +39,14 @@ def execute(config: BenchConfig) -> int:
         f"{REPEATS} repeats\n",
         flush=True,
     )
-    for section in _sections(config):
+    measures = [rates, accelerators, searches, singles, steps]
+    if config.maestro is not None:
+        # First what may be refused.
+        measures.insert(0, partial(against_binary, config.maestro))
+    for measure in measures:
+        section = measure()
         section.sheet().print()
-        report[section.name] = section.rows
+        report[section.name] = section.records()
     if config.json is not None:
         write_json(Path(config.json), report)
     return 0
-
-
-def _sections(config: BenchConfig) -> Iterator[Section]:
-    # First what may be refused.
-    if config.maestro is not None:
-        yield against_binary(config.maestro)
-    yield rates()
-    yield accelerators()
-    yield searches()
-    yield batch_sizes()
-    yield percentiles()
-    yield steps()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, TypeVar
@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 from experiments.sheets import Sheet
 
 Key = TypeVar("Key", bound=Hashable)
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -22,25 +20,27 @@ class Section:
     Args:
         name: in the report.
         title: above the table.
-        keys: names of the entries of a row that say what was measured.
+        keys: names of the first entries of a row, which say what was measured.
         figures: names of the others, each with its header and how a number is shown.
-        rows: by these names.
+        rows: entries in this order.
     """
 
     name: str
     title: str
     keys: tuple[str, ...]
     figures: Mapping[str, tuple[str, str]]
-    rows: list[Row]
+    rows: Sequence[tuple[Any, ...]]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows by the names of their entries."""
+        return [dict(zip((*self.keys, *self.figures), row, strict=True)) for row in self.rows]
 
     def sheet(self) -> Sheet:
         """Return it as a table for people."""
-        headers = [header for header, _ in self.figures.values()]
+        headers, numbers = zip(*self.figures.values(), strict=True)
+        forms = [*("{}" for _ in self.keys), *numbers]
         rows = [
-            (
-                *(row[key] for key in self.keys),
-                *(form.format(row[name]) for name, (_, form) in self.figures.items()),
-            )
+            [form.format(entry) for form, entry in zip(forms, row, strict=True)]
             for row in self.rows
         ]
         return Sheet(self.title, self.keys, headers, rows)

@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.bench.batches import REPEATS, space_of
 from experiments.bench.maestro_binary import BinaryError, MaestroBinary
-from experiments.bench.sections import Row, Section, interleaved
+from experiments.bench.sections import Section, interleaved
 from maestro_env.hardware import find_hardware
 from maestro_env.mapping import to_m
 from maestro_env.problem import Problem
@@ -49,40 +49,29 @@ def against_binary(path: str) -> Section:
             "binary_call_us": ("binary, a call\nus/mapping", "{:,.0f}"),
             "model_us": ("model\nus/mapping", "{:.3f}"),
             "ratio": ("one file /\nmodel", "{:,.0f}"),
-            "call_ratio": ("a call /\nmodel", "{:,.0f}"),
-            "times_one_thread": ("two threads,\ntimes one", "{:.2f}"),
         },
         rows,
     )
 
 
-def _compare(binary: MaestroBinary, layer: str) -> Iterator[Row]:
+def _compare(binary: MaestroBinary, layer: str) -> Iterator[tuple[str | float, ...]]:
+    """Yield a row for each model: layer, model and figures."""
     space = space_of(layer)
     points = space.sample(MAPPINGS, np.random.default_rng(0))
     mappings = [space.decode(point) for point in points]
     texts = [to_m(space.layer, [mapping]) for mapping in mappings[:CALLS]]
-    works: dict[object, Callable[[], object]] = {
+    works: dict[str, Callable[[], object]] = {
         "file": partial(_evaluate, binary, [to_m(space.layer, mappings)], MAPPINGS),
         "calls": partial(_evaluate, binary, texts, 1),
     }
     copies = np.tile(points, (COPIES, 1))
     for name, (model, guard) in _OURS.items():
-        problem = Problem(space, model, guard)
-        works |= {(name, n): partial(problem.evaluate, copies, n) for n in (1, 2)}
+        works[name] = partial(Problem(space, model, guard).evaluate, copies)
     seconds = interleaved(works, REPEATS)
-    amortised, called = seconds["file"] / MAPPINGS, seconds["calls"] / CALLS
+    one_file, call = 1e6 * seconds["file"] / MAPPINGS, 1e6 * seconds["calls"] / CALLS
     for name in _OURS:
-        model_seconds = seconds[name, 1] / len(copies)
-        yield {
-            "layer": layer,
-            "model": name,
-            "binary_us": 1e6 * amortised,
-            "binary_call_us": 1e6 * called,
-            "model_us": 1e6 * model_seconds,
-            "ratio": amortised / model_seconds,
-            "call_ratio": called / model_seconds,
-            "times_one_thread": seconds[name, 1] / seconds[name, 2],
-        }
+        ours = 1e6 * seconds[name] / len(copies)
+        yield layer, name, one_file, call, ours, one_file / ours
 
 
 def _evaluate(binary: MaestroBinary, texts: list[str], mappings: int) -> None:

@@ -20,9 +20,9 @@ from experiments.flags import UsageError, option
 from experiments.goals import Goal, ProblemConfig, make_goal, require_fit
 from experiments.progress import Bar
 from experiments.sheets import Sheet
-from maestro_env.errors import UnknownNameError
 from maestro_env.hardware import find_hardware
 from maestro_env.objectives import OBJECTIVES
+from maestro_env.registry import look_up
 from maestro_env.workloads import find_layer
 from mappers import MAPPERS
 from mappers.agents.grouping import refusing, require_agents
@@ -110,21 +110,17 @@ def execute(config: ClusterConfig) -> int:
 
 def _resolve(config: ClusterConfig) -> Goal:
     """Look up and check everything that can be before a sample is spent."""
-    hardware = find_hardware(config.hardware)
+    hardware, agents, threshold = find_hardware(config.hardware), config.agents, config.threshold
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
     if config.policy == "all" or "," in config.policy:
         raise UsageError(f"--policy {config.policy}: allowed: one of {', '.join(MAPPERS)}")
     require_fit([config.policy], [goal.problem.space])
-    if config.agents is not None and config.threshold is not None:
-        raise UsageError(
-            f"--agents {config.agents} and --threshold {config.threshold}: give one of them"
-        )
-    if config.agents is not None:
-        require_agents(config.agents, goal.problem.space)
-    if config.measure not in MEASURES:
-        raise UnknownNameError("measure", config.measure, MEASURES)
-    if config.linkage not in LINKAGES:
-        raise UnknownNameError("linkage", config.linkage, LINKAGES)
+    if agents is not None and threshold is not None:
+        raise UsageError(f"--agents {agents} and --threshold {threshold}: give one of them")
+    if agents is not None:
+        require_agents(agents, goal.problem.space)
+    look_up("measure", config.measure, MEASURES)
+    look_up("linkage", config.linkage, LINKAGES)
     if config.out is not None:
         _require_free(Path(config.out))
     return goal

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from experiments.exhaustive.loop_steps import Integers, moving_loops
-from experiments.exhaustive.order_classes import OrderClasses, spread
 from experiments.exhaustive.restriction import Choices
 from experiments.flags import UsageError
 from maestro_env.map_space import MapSpace, Points
+from mappers.choices import orders_of
 
 _BATCH = 2**15
 _MOST_IN_UNIT = 2**20
@@ -47,7 +47,7 @@ class Enumeration:
         self._space = space
         # Columns of the orders that are chosen after the frame, L2 and L1, and their classes.
         self._orders = {
-            column: OrderClasses(space, choices[column])
+            column: _OrderClasses(space, choices[column])
             for column, parameter in enumerate(space.parameters)
             if ignores_still_loops and parameter.kind == "order"
         }
@@ -108,6 +108,49 @@ class Enumeration:
         return dict(zip(self._orders, masks, strict=True)), counts
 
 
+class _OrderClasses:
+    """The orders of a level in classes that cost the same, for every mask of moving loops.
+
+    Args:
+        space: with d dimensions; bit i of a mask says whether the loop over the i-th moves.
+        choices: the orders that are left.
+
+    Attributes:
+        counts: int64[2^d], classes of every mask.
+    """
+
+    def __init__(self, space: MapSpace, choices: Choices) -> None:
+        d, listed = len(space.extents), np.array(choices, dtype=np.int64)
+        # Loops that no mapping cuts never move.
+        cut = [
+            any(space.tile(level, dim) != extent for level in ("l2", "l1"))
+            for dim, extent in space.extents.items()
+        ]
+        masks = np.arange(2**d)[:, np.newaxis]
+        moves = (masks >> np.arange(d) & cut).astype(bool)
+        # A number in base d for every mask and order: the moving loops, as they are nested.
+        numbers = np.zeros((len(masks), len(listed)), dtype=np.int64)
+        for dims in orders_of(listed, d).T:
+            numbers = np.where(moves[:, dims], numbers * d + dims, numbers)
+        _, first, self._sizes = np.unique(
+            masks * d**d + numbers, return_index=True, return_counts=True
+        )
+        owners, places = np.divmod(first, len(listed))
+        self.counts = np.bincount(owners)
+        self._starts = np.cumsum(self.counts) - self.counts
+        self._ranks = listed[places]
+
+    def pick(self, masks: Integers) -> tuple[Integers, Integers, Integers]:
+        """Return the first order of every class of each mask, mask after mask.
+
+        Returns:
+            The index of its mask, its rank, and the number of orders in its class; int64[M] each.
+        """
+        owners, places = _spread(self.counts[masks])
+        picked = self._starts[masks][owners] + places
+        return owners, self._ranks[picked], self._sizes[picked]
+
+
 def _digits(space: MapSpace, left: Sequence[Choices]) -> Iterator[tuple[list[int], Points]]:
     """Yield columns that are filled together, and all their entries, int32[n, columns].
 
@@ -124,7 +167,7 @@ def _digits(space: MapSpace, left: Sequence[Choices]) -> Iterator[tuple[list[int
             # All inner tiles below the outer one, and one that is equal to it or clipped.
             counts = np.minimum(np.searchsorted(inner, outer) + 1, len(inner))
             _require_few(f"{names[column]} with {names[pairs[column]]}", int(counts.sum()))
-            owners, places = spread(counts)
+            owners, places = _spread(counts)
             joined = np.stack([outer[owners], np.minimum(inner[places], outer[owners])], axis=1)
             yield [column, pairs[column]], joined
         elif column not in pairs.values():
@@ -137,3 +180,9 @@ def _require_few(what: str, choices: int) -> None:
             f"{what}: {choices:,} choices; allowed: {_MOST_ENTRIES:,}: --fix some, or take "
             "--tiles divisors"
         )
+
+
+def _spread(counts: Integers) -> tuple[Integers, Integers]:
+    """Return the owner of each item, and its place among the owner's, if i owns counts[i]."""
+    owners = np.repeat(np.arange(len(counts)), counts)
+    return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]

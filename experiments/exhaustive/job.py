@@ -1,4 +1,4 @@
-"""The enumeration of a restricted map space: estimate, evaluate, keep, report."""
+"""The enumeration of a restricted map space: count, evaluate, keep, report."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from experiments import cli, flags
 from experiments.exhaustive.config import ExhaustiveConfig, Task, resolve
+from experiments.exhaustive.loop_steps import Bound
 from experiments.exhaustive.optimum_files import Found, OptimumWriter
 from experiments.progress import Bar
 from experiments.sheets import Sheet
@@ -46,14 +47,13 @@ def execute(config: ExhaustiveConfig) -> int:
 def _enumerate(task: Task, writer: OptimumWriter) -> None:
     """Evaluate the units that are left, and write now and then."""
     enumeration, first = task.enumeration, writer.found.units
-    limit, seconds = _try(task)
     what = "to evaluate" if task.bound is None else "to bound, whatever their orders"
     print(
         f"{enumeration.vectors:,} vectors, {enumeration.mappings:,} different mappings, "
-        f"about {float(f'{task.size:.2g}'):,.0f} {what}: "
-        f"about {_duration(seconds * (1 - first / enumeration.units))}",
+        f"about {float(f'{task.size:.2g}'):,.0f} {what}",
         flush=True,
     )
+    limit = math.inf if task.bound is None else _first_limit(task, task.bound)
     written = time.perf_counter()
     with Bar("mappings", enumeration.mappings) as bar:
         for unit in range(first, enumeration.units):
@@ -68,20 +68,14 @@ def _enumerate(task: Task, writer: OptimumWriter) -> None:
                 written = now
 
 
-def _try(task: Task) -> tuple[float, float]:
-    """Evaluate random frames; return the best value of some, and the seconds all would take."""
+def _first_limit(task: Task, bound: Bound) -> float:
+    """Return the best value of the most promising of random frames, which rules out others."""
     enumeration = task.enumeration
     few = len(enumeration.unit(0))
     rng = np.random.default_rng(0)
     frames = enumeration.at(rng.integers(enumeration.frames, size=max(few, _TRIED)))
-    if task.bound is not None:
-        # The better the first limit, the more is ruled out by it.
-        frames = frames[np.argsort(task.bound(frames), kind="stable")]
-    limit = scan(task, frames[:few], math.inf).best
-    frames = enumeration.at(rng.integers(enumeration.frames, size=few))
-    began = time.perf_counter()
-    scan(task, frames, limit)
-    return limit, (time.perf_counter() - began) / few * enumeration.frames
+    promising = frames[np.argsort(bound(frames), kind="stable")]
+    return scan(task, promising[:few], math.inf).best
 
 
 def scan(task: Task, frames: Points, limit: float) -> Found:
@@ -126,10 +120,3 @@ def _sheet(task: Task, writer: OptimumWriter) -> Sheet:
         f"mappings of {problem.space.schema}, {problem.space.tiles}{fixed}"
     )
     return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())])
-
-
-def _duration(seconds: float) -> str:
-    for unit, length in (("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{max(seconds, 1):.0f} s"

@@ -11,6 +11,7 @@ from experiments.flags import UsageError
 from experiments.goals import Goal
 from maestro_env.map_space import MapSpace, Parameter, Points
 from maestro_env.objectives import OBJECTIVES, latency_bound
+from mappers.choices import sizes_at
 
 Integers = NDArray[np.int64]
 Bound = Callable[[Points], NDArray[np.float64]]
@@ -71,17 +72,11 @@ def _cuts(space: MapSpace, points: Points) -> Iterator[tuple[int, _Cut, _Cut]]:
 
     A cut is the tile of one unit and the stride of one step, which is the tiles of all units.
     """
-    chosen = {
-        parameter.name: points[:, column].astype(np.int64)
-        for column, parameter in enumerate(space.parameters)
-    }
 
     def sizes(size: Parameter | int) -> Integers:
         if isinstance(size, int):
             return np.full(len(points), size)
-        if isinstance(size.values, range):
-            return chosen[size.name] + 1
-        return np.array(size.values, dtype=np.int64)[chosen[size.name]]
+        return sizes_at(size, points[:, space.columns[size.name]])
 
     cluster = sizes(space.cluster)
     units = {"l2": space.hardware.num_pes // cluster, "l1": cluster}
@@ -90,7 +85,8 @@ def _cuts(space: MapSpace, points: Points) -> Iterator[tuple[int, _Cut, _Cut]]:
         tile = np.minimum(sizes(space.tile(level, dim)), extent)
         if dim not in space.parallel_dims:
             return tile, tile
-        parallel = chosen[f"{level}_parallel"] == space.parallel_dims.index(dim)
+        chosen = points[:, space.columns[f"{level}_parallel"]]
+        parallel = chosen == space.parallel_dims.index(dim)
         return tile, np.where(parallel, tile * units[level], tile)
 
     for dim, extent in space.extents.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cells import Finished, trace_path
+from experiments.cells import Finished, join_traces, trace_path
 from experiments.files import check_same, read_json, safe_name, write_json
 from experiments.flags import option
 from experiments.goals import MAPPERS_HELP, Goal, write_mapping
@@ -20,7 +20,6 @@ from experiments.stats import iqm
 from experiments.study import Study, StudyConfig, conduct, make_study
 from experiments.study_plots import draw_convergence
 from experiments.study_tables import ledger_sheet, problem_sheet, seconds_sheet
-from experiments.traces import join_traces
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.workloads import all_layers
 
