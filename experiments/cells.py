@@ -153,8 +153,8 @@ def run_cell(work: Work, on_batch: Callable[[Evaluator], None] | None = None) ->
     cell, path, goal = work.cell, work.path, work.goal
     files.ensure_directory(path.parent)
     kind = Recorder if work.watched else Evaluator
-    evaluator = kind(goal.problem, goal.objective, work.samples, work.threads, on_batch)
     try:
+        evaluator = kind(goal.problem, goal.objective, work.samples, work.threads, on_batch)
         seconds = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
         files.write_text(work.error_path, "".join(traceback.format_exception(error)))

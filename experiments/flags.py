@@ -65,7 +65,9 @@ def run(
         return execute(_parse(config_class, module, argv))
     except MaestroEnvError as error:
         print(f"error: {error}", file=sys.stderr)
-        return _REFUSED
+    except MemoryError as error:
+        print(f"error: out of memory: {error}; ask for less, as fewer samples", file=sys.stderr)
+    return _REFUSED
 
 
 def to_flags(config: DataclassInstance) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -135,10 +136,9 @@ def find_hardware(text: str) -> Hardware:
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
         keys = {field.name: field.name for field in fields(Hardware)}
-        return _from_entries(path, _yaml_entries(path, keys), keys, {})
+        return _from_entries(path, _yaml_entries(path, keys), keys)
     if path.suffix == ".m":
-        # A file that lists no PEs has one, as for MAESTRO.
-        return _from_entries(path, _m_entries(path), _M_KEYS, {"num_pes": 1})
+        return _from_entries(path, _m_entries(path), _M_KEYS)
     raise UnknownNameError("hardware", text, [*PRESETS, "FILE.yaml", "FILE.m"])
 
 
@@ -162,13 +162,9 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
 }
 
 
-def _from_entries(
-    path: Path, entries: Iterable[_Entry], keys: Mapping[str, str], values: dict[str, Any]
-) -> Hardware:
-    """Make an accelerator of entries; ``keys`` says which field each key sets.
-
-    ``values`` are the fields that the file need not set.
-    """
+def _from_entries(path: Path, entries: Iterable[_Entry], keys: Mapping[str, str]) -> Hardware:
+    """Make an accelerator of entries; ``keys`` says which field each key sets."""
+    values: dict[str, Any] = {}
     given: set[str] = set()
     for line, key, text in entries:
         where = f"{path}, line {line}"
@@ -219,7 +215,12 @@ def _yaml_entries(path: Path, allowed: Iterable[str]) -> Iterator[_Entry]:
 
 
 def _m_entries(path: Path) -> Iterator[_Entry]:
-    words = tokens(_read_text(path))
+    text = _read_text(path)
+    for line, each in enumerate(text.splitlines(), 1):
+        # MAESTRO reads over it.
+        if re.search(r":\s*-", each.partition("//")[0]):
+            raise HardwareError(f"{path}, line {line}: {quoted(each)}; allowed: integers, no sign")
+    words = tokens(text)
     for line, key in words:
         _, value = next(words, (line, None))
         if value is None:

@@ -157,6 +157,17 @@ def test_wrong_arguments_are_refused(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_directory_without_searches_is_refused(
+    exploited: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "run"
+    shutil.copytree(exploited, directory)
+    shutil.rmtree(directory / "cells")
+    capsys.readouterr()
+    assert main([str(directory)]) == 2
+    assert "has no searches" in capsys.readouterr().err
+
+
 def test_help_names_the_argument(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])

@@ -44,6 +44,8 @@ def test_yaml_and_maestro_files_say_the_same(tmp_path: Path) -> None:
         ("a.yaml", "num_pes: 0", ("num_pes is 0", "1 to 2147483647")),
         ("a.yaml", "num_pes: " + "9" * 5000, ("line 1", "integers")),
         ("a.m", "num_pes: 12abc", ("line 1", "'12abc'")),
+        ("a.m", "noc_bw_cstr: 3", ("num_pes is missing",)),
+        ("a.m", "noc_bw_cstr: 3 // -1\nnum_pes: -4", ("line 2", "'num_pes: -4'", "no sign")),
         ("a.m", "num_pes: 4\npes: 8", ("line 2", "'pes'", "num_pes")),
         ("a.m", "num_pes: 4\nnoc_bw_cstr", ("line 2", "no value")),
         ("a.m", "num_pes: 4294967300", ("4294967300", "1 to 2147483647")),

@@ -9,6 +9,7 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from experiments.cells import Finished
+from experiments.files import RecordError
 from experiments.flags import option
 from experiments.goals import Goal
 from experiments.sheets import Sheet
@@ -90,7 +91,10 @@ class Auditor:
 
 def execute(config: AuditConfig) -> int:
     """Score, print, and return the exit status."""
-    for goal, searches in read_all(Path(config.rundir)):
+    found = read_all(Path(config.rundir))
+    if not found:
+        raise RecordError(f"{config.rundir} has no searches; give a directory of experiments.run")
+    for goal, searches in found:
         auditor = Auditor(goal)
         if auditor.warning:
             print(f"warning: {auditor.warning}", file=sys.stderr)

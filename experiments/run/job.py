@@ -43,7 +43,7 @@ class _Problem:
 
 @dataclass(frozen=True)
 class RunConfig(StudyConfig, _Problem):
-    """Search mappings of one layer; write a run directory with table, traces and plot."""
+    """Search mappings of one layer; write a run directory with traces, best mapping and plot."""
 
     seeds: int = option(1, "searches per mapper, one a seed", least=1, most=10_000)
     list_layers: bool = option(False, "print the known layers and stop")
