@@ -22,6 +22,7 @@ MAPPERS: Mapping[str, str] = {
     "marl_clustered": "mappers.marl:ClusteredMarlMapper",
     "marl_mlp": "mappers.marl:NetworkMarlMapper",
     "marl_paper": "mappers.marl:PaperMarlMapper",
+    "optimum": "mappers.optimum:OptimumMapper",
     "ppo": "mappers.ppo:PpoMapper",
     "ppo_box": "mappers.ppo:BoxPpoMapper",
     "ppo_tuned": "mappers.ppo:TunedPpoMapper",

@@ -8,6 +8,7 @@
 #include "names.hpp"
 #include "network.hpp"
 #include "observation.hpp"
+#include "optimum.hpp"
 #include "pybind.hpp"
 #include "report.hpp"
 #include "space.hpp"
@@ -29,4 +30,5 @@ PYBIND11_MODULE(_native, m) {
   bind_observation(m);
   bind_network(m);
   bind_report(m);
+  bind_optimum(m);
 }

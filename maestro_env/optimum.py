@@ -1,0 +1,101 @@
+"""The search for the optimum of a map space, with a proof (docs/optimum.md)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
+from maestro_env.errors import MaestroEnvError
+from maestro_env.map_space import Points
+from maestro_env.objectives import Objective
+from maestro_env.problem import Problem
+from maestro_env.threads import require_threads
+
+_BOUNDED = ("latency_cycles", "energy_nj", "area_um2")
+# Counts of larger layers may not be exact as doubles, which the proof needs.
+_MOST_MACS = 2**49
+
+
+class OptimumError(MaestroEnvError, ValueError):
+    """A problem or an objective whose optimum cannot be proven."""
+
+
+class OptimumSearch:
+    """Branch and bound over all mappings of a problem.
+
+    It asks for the values of some mappings and rules out all others by a lower bound of what they
+    cost. Which ones it asks for depends on the values alone, not on threads or time::
+
+        search = OptimumSearch(problem, objective)
+        while not search.finished:
+            points = search.ask()
+            search.tell(points, problem.score(points, objective)[0])
+
+    Attributes:
+        best: the least value told; infinite if there is none.
+        best_point: a vector of this value, int32[D]; None if there is none.
+
+    Args:
+        problem: under the model ``exact``.
+        objective: a product of latency, energy and area, each at most once.
+
+    Raises:
+        OptimumError: another model or objective, or a layer of 2^49 MACs or more.
+    """
+
+    def __init__(self, problem: Problem, objective: Objective) -> None:
+        if problem.model != "exact":
+            raise OptimumError(f"model {problem.model} has no bounds; allowed: exact")
+        factors = set(objective.factors)
+        if len(factors) < len(objective.factors) or not factors <= set(_BOUNDED):
+            raise OptimumError(
+                f"objective {objective.name} is a product of {', '.join(objective.factors)}; "
+                f"allowed: each at most once of {', '.join(_BOUNDED)}"
+            )
+        if problem.layer.macs >= _MOST_MACS:
+            raise OptimumError(f"{problem.layer} has {problem.layer.macs:,} MACs; allowed: < 2^49")
+        space = problem.space
+        self._native = _native.OptimumSearch(
+            space.layer.native, space.hardware.native, space.native, objective.columns
+        )
+        self.best = math.inf
+        self.best_point: Points | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether no mapping has a lower value than the best."""
+        return self._native.finished
+
+    @property
+    def bound(self) -> float:
+        """No mapping has a lower value; infinite if none is valid."""
+        return self._native.bound
+
+    @property
+    def gap(self) -> float:
+        """How far the best is above the bound, as a share of it; infinite without a best."""
+        return self.best / self.bound - 1 if math.isfinite(self.best) else math.inf
+
+    @property
+    def nodes(self) -> int:
+        """Boxes of mappings whose bound was computed."""
+        return self._native.nodes
+
+    def ask(self, nodes: int = 100_000, threads: int = 1) -> Points:
+        """Return vectors whose values are wanted, int32[N, D].
+
+        There are none if so many nodes went by without any, or if the search has finished.
+        """
+        return self._native.ask(nodes, require_threads(threads))
+
+    def tell(self, points: Points, values: NDArray[np.float64]) -> None:
+        """Learn the values, float64[N], of the vectors asked for, or known beforehand."""
+        if not len(values):
+            return
+        index = int(values.argmin())
+        if values[index] < self.best:
+            self.best, self.best_point = float(values[index]), points[index].copy()
+        self._native.tell(self.best)

@@ -1,0 +1,42 @@
+"""Branch and bound: a search that ends with the optimum and its proof (docs/optimum.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maestro_env.evaluator import Evaluator
+from maestro_env.map_space import Points
+from maestro_env.optimum import OptimumSearch
+from mappers.base import Mapper
+from mappers.marl import MarlMapper
+from mappers.settings import setting
+
+
+@dataclass(frozen=True)
+class OptimumConfig:
+    """Parameters of the search for the optimum."""
+
+    start: int = setting(1000, "samples of marl before it, which give a cost to improve on")
+    nodes: int = setting(10**9, "boxes of mappings to look into at most", least=1, most=10**15)
+
+
+class OptimumMapper(Mapper[OptimumConfig]):
+    """Samples a good mapping, then rules out or evaluates all others; it may end early."""
+
+    DEFAULT = OptimumConfig()
+
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
+        """Spend ``budget`` evaluations, or fewer if the optimum is proven or nodes run out."""
+        search = OptimumSearch(evaluator.problem, evaluator.objective)
+        spent = min(self.config.start, budget)
+        if spent:
+            MarlMapper().search(evaluator, spent, rng)
+        if evaluator.best is not None:
+            search.tell(evaluator.best.point[np.newaxis], np.array([evaluator.best.value]))
+        while spent < budget and not search.finished and search.nodes < self.config.nodes:
+            points: Points = search.ask(self.config.nodes - search.nodes)[: budget - spent]
+            if len(points):
+                search.tell(points, evaluator.evaluate(points).values)
+            spent += len(points)

@@ -1,0 +1,87 @@
+// Lower bounds of what the mappings of a box cost (docs/optimum.md, 5 to 7).
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "traffic.hpp"
+
+namespace gym::optimum {
+
+// An innermost loop that is not decided.
+inline constexpr int kAny = -2;
+
+// A set of mappings. Loops are those of the problem, or kNone.
+struct Box {
+  std::array<int, 2> parallel;   // of the outer and the inner level
+  std::array<int, 2> innermost;  // of those that take several steps, at the inner level in the
+                                 // largest box; or kAny
+  Choices cluster;
+  std::array<Tiles, kLoops> tiles;
+};
+
+// What is minimised: the product of some costs.
+struct Objective {
+  bool latency, energy, area;
+};
+
+// The bounds of one box, and of boxes that differ from it in one choice.
+class Bounds {
+ public:
+  Bounds(const Problem& problem, Objective objective);
+
+  // Whether some mapping of the box may fit the buffers.
+  bool fits(const Box& box) const;
+
+  // Whatever follows is about this box.
+  void enter(const Box& box);
+  // No mapping of it that fits the buffers costs less; infinite if there is none.
+  double least() const;
+  // The same of its mappings with these tiles, sizes of clusters, or innermost loop of a level.
+  double least_with(std::size_t loop, const Tiles& tiles);
+  double least_with(Choices cluster);
+  double least_with(std::size_t level, int innermost);
+  // Loops that may move innermost at a level.
+  std::vector<int> innermost(std::size_t level) const;
+
+ private:
+  using PerTensor = std::array<double, kTensors>;
+
+  // Bytes that every mapping needs: of L1, and of L2 for each tensor.
+  struct Needs {
+    double l1;
+    PerTensor l2;
+
+    double sum() const { return l2[kInput] + l2[kFilter] + l2[kOutput]; }
+  };
+  // What does not depend on the orders.
+  struct Fixed {
+    double area, cycles;
+    double fill, drain;                     // cycles before the first step and after the last one
+    double filled, drained;                 // of the first cluster, over all its boxes
+    std::array<bool, 1 << kTensors> keeps;  // whether L2 may keep a set of tensors
+  };
+  // What depends on the loop that moves innermost at one level.
+  struct Part {
+    double cycles, l1_accesses, l2_accesses, offchip_words;
+  };
+
+  void count(std::size_t loop);
+  template <typename Size>
+  PerTensor tile_words(const Size& size) const;
+  Needs needs(const Box& box) const;
+  Fixed fixed() const;
+  double offchip_words(const Fixed& fixed, const PerTensor& streams) const;
+  Part outer_part(const LevelTraffic& traffic, const Fixed& fixed, int x) const;
+  Part inner_part(const LevelTraffic& all, const LevelTraffic& own, const Fixed& fixed,
+                  int x) const;
+  double cost(const Fixed& fixed, const Part& outer, const Part& inner) const;
+
+  const Problem& problem_;
+  Objective objective_;
+  Box box_{};
+  std::array<Units, 2> units_{};
+  std::vector<LoopCounts> counts_;
+};
+
+}  // namespace gym::optimum

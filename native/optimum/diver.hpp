@@ -1,0 +1,48 @@
+// Looks into one box after the other, depth first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bound.hpp"
+
+namespace gym::optimum {
+
+struct Bounded {
+  Box box;
+  double bound;
+};
+
+class Diver {
+ public:
+  Diver(const Problem& problem, Objective objective)
+      : problem_(problem), bounds_(problem, objective) {}
+
+  void begin(const Bounded& box);
+  void end() { left_.clear(); }
+  // Looks into so many boxes, or until it has points: those of the first box that has nothing left
+  // to choose but orders. Boxes that cannot cost less than `best` are left out.
+  void dive(double best, std::int64_t nodes);
+
+  const std::vector<std::int32_t>& points() const { return points_; }
+  double least() const;  // no mapping that is left, or at the points, costs less
+  std::int64_t nodes() const { return nodes_; }  // since it began
+  const std::vector<Bounded>& left() const { return left_; }
+  // The costs of the points are known.
+  void settle() { points_.clear(); }
+
+ private:
+  void look_into(Box box, double best);
+  bool trim(Box& box) const;
+  bool fits_inside(Box box, std::size_t loop) const;
+  void branch(const Box& box, double best);
+
+  const Problem& problem_;
+  Bounds bounds_;
+  std::vector<Bounded> left_;  // the next one last
+  std::vector<std::int32_t> points_;
+  double points_bound_ = 0;
+  std::int64_t nodes_ = 0;
+};
+
+}  // namespace gym::optimum

@@ -1,0 +1,75 @@
+// The least that the counts of one loop can be, over a range of its tiles (docs/optimum.md, 3).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../loop_nest.hpp"
+
+namespace gym::optimum {
+
+using Index = std::int64_t;
+
+// A loop of more than one index.
+struct Loop {
+  LoopId id;
+  std::size_t dim;  // index in the map space
+  Index extent;
+  std::vector<std::int32_t> outer, inner;  // sizes that tiles may have, ascending
+  // If a window slides along it: x outputs touch x * fresh + halo rows. Else halo is 0.
+  Index taps = 1, stride = 1, fresh = 1, halo = 0;
+  int window = -1;  // index of the window's loop, if some mapping cuts it
+
+  bool slides() const { return id == kLoopP || id == kLoopQ; }
+  bool is_window() const { return id == kLoopR || id == kLoopS; }
+  // Whether it is an axis of a tensor, for the input one of its own.
+  bool input() const { return has(kInputSingles, id); }
+  bool filter() const { return has(kFilterLoops, id); }
+  bool output() const { return has(kOutputLoops, id); }
+};
+
+// From the first to the last: indices of choices, sizes of tiles, numbers of units.
+template <typename Number>
+struct Range {
+  Number least, most;
+
+  bool single() const { return least == most; }
+};
+using Choices = Range<std::int32_t>;
+using Sizes = Range<Index>;
+using Units = Range<Index>;  // 1 where the loop is not parallel
+
+// Choices of the tile of a cluster and of that of a PE, which is cut to it.
+struct Tiles {
+  Choices outer, inner;
+};
+
+// Least counts of a loop at one level, summed over the boxes that the level receives.
+struct LevelCounts {
+  double extent;  // indices
+  double boxes;
+  double steps;
+  double chunks;
+  double active;  // units that are active at least once in a box
+  // Of the boxes that take several steps, if the largest does: indices, number, chunks.
+  double moving, restarts, regained;
+  // At most: rows that stay when the loop starts again within a box; that a unit still has from
+  // its chunk before.
+  double kept, shared;
+};
+
+struct LoopCounts {
+  LevelCounts outer, inner;
+  LevelCounts own;                 // of the inner level, in the boxes of the first cluster
+  double first, last;              // indices of the first and of the last step of the outer level
+  double first_below, last_below;  // of the inner level, summed over the boxes of the first cluster
+  double share;                    // indices that the first PE gets
+  double cluster_tile, pe_tile;    // sizes
+  bool outer_moves, inner_moves;   // whether it can take several steps, of the inner level in the
+                                   // largest box
+  bool outer_rests, inner_rests;   // whether it can take one
+};
+
+LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units inner);
+
+}  // namespace gym::optimum

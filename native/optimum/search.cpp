@@ -1,0 +1,105 @@
+#include "search.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "../thread_pool.hpp"
+#include "split.hpp"
+
+namespace gym::optimum {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// Boxes that are looked into side by side, however many threads there are.
+constexpr std::size_t kDivers = 8;
+// After so many nodes, what is left of a box waits behind those with less to cost.
+constexpr std::int64_t kNodesOfDive = 1 << 14;
+// Between these, divers do not know what the others have found.
+constexpr std::int64_t kNodesOfRound = 1 << 11;
+
+}  // namespace
+
+Search::Search(const Problem& problem, Objective objective)
+    : problem_(problem), objective_(objective), best_(kNever) {
+  for (std::size_t i = 0; i < kDivers; ++i) divers_.emplace_back(problem_, objective_);
+  Box all{};
+  all.innermost = {kAny, kAny};
+  all.cluster = {0, static_cast<std::int32_t>(problem_.clusters.size()) - 1};
+  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
+    const Loop& loop = problem_.loops[i];
+    const Tiles tiles{{0, static_cast<std::int32_t>(loop.outer.size()) - 1},
+                      {0, static_cast<std::int32_t>(loop.inner.size()) - 1}};
+    all.tiles[i] = without_doubles(loop, tiles);
+  }
+  for (const Problem::Parallel& outer : problem_.parallel[0]) {
+    for (const Problem::Parallel& inner : problem_.parallel[1]) {
+      all.parallel = {outer.loop, inner.loop};
+      push({all, bound_of(all)});
+    }
+  }
+}
+
+double Search::bound_of(const Box& box) const {
+  Bounds bounds(problem_, objective_);
+  if (!bounds.fits(box)) return kNever;
+  bounds.enter(box);
+  return bounds.least();
+}
+
+void Search::push(const Bounded& box) {
+  if (box.bound < kNever) open_.push({box, made_++});
+}
+
+bool Search::finished() const { return bound() >= best_; }
+
+double Search::bound() const {
+  double least = open_.empty() ? best_ : std::min(best_, open_.top().bounded.bound);
+  for (const Diver& diver : divers_) least = std::min(least, diver.least());
+  return least;
+}
+
+// Gives every diver a box that has none left, or has spent its nodes.
+void Search::refill() {
+  for (Diver& diver : divers_) {
+    if (diver.nodes() < kNodesOfDive && !diver.left().empty()) continue;
+    for (const Bounded& left : diver.left()) {
+      if (left.bound < best_) push(left);
+    }
+    diver.end();
+    if (open_.empty()) continue;
+    diver.begin(open_.top().bounded);
+    open_.pop();
+  }
+}
+
+std::vector<std::int32_t> Search::ask(std::int64_t nodes, int threads) {
+  std::vector<std::int32_t> points;
+  const std::int64_t end = nodes_ + nodes;
+  while (points.empty() && nodes_ < end && !finished()) {
+    refill();
+    std::int64_t before = 0;
+    for (const Diver& diver : divers_) before += diver.nodes();
+    std::atomic<std::size_t> next{0};
+    const auto work = [&](int) {
+      for (std::size_t i = next++; i < divers_.size(); i = next++) {
+        divers_[i].dive(best_, kNodesOfRound);
+      }
+    };
+    ThreadPool::shared().run(std::clamp(threads, 1, static_cast<int>(kDivers)), work);
+    for (const Diver& diver : divers_) {
+      nodes_ += diver.nodes();
+      points.insert(points.end(), diver.points().begin(), diver.points().end());
+    }
+    nodes_ -= before;
+  }
+  return points;
+}
+
+void Search::tell(double cost) {
+  best_ = std::min(best_, cost);
+  for (Diver& diver : divers_) diver.settle();
+}
+
+}  // namespace gym::optimum

@@ -1,0 +1,59 @@
+// Branch and bound: the mapping of a space that costs least, and the proof (docs/optimum.md, 8).
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+#include "diver.hpp"
+
+namespace gym::optimum {
+
+// Finds the mapping with the least cost among those that fit the buffers. It asks for the costs of
+// some, and rules out the others by bounds.
+class Search {
+ public:
+  Search(const Problem& problem, Objective objective);
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+
+  // Points whose costs are wanted, one after the other; none once so many more boxes have been
+  // looked into, or all of them. They do not depend on the threads.
+  std::vector<std::int32_t> ask(std::int64_t nodes, int threads);
+  // The least cost that is known, with those of the points asked for: only less is looked for.
+  void tell(double cost);
+
+  // Whether no mapping costs less than the least cost told.
+  bool finished() const;
+  // No mapping costs less.
+  double bound() const;
+  std::int64_t nodes() const { return nodes_; }  // boxes whose bound was computed
+
+  const Problem& problem() const { return problem_; }
+  // What every mapping of a box costs at least; infinite if none fits the buffers.
+  double bound_of(const Box& box) const;
+
+ private:
+  // Of equal bounds the box that was made first comes first.
+  struct Open {
+    Bounded bounded;
+    std::int64_t number;
+
+    bool operator<(const Open& other) const {
+      const double bound = bounded.bound, others = other.bounded.bound;
+      return bound != others ? bound > others : number > other.number;
+    }
+  };
+
+  void push(const Bounded& box);
+  void refill();
+
+  Problem problem_;
+  Objective objective_;
+  std::vector<Diver> divers_;
+  std::priority_queue<Open> open_;
+  double best_;
+  std::int64_t nodes_ = 0, made_ = 0;
+};
+
+}  // namespace gym::optimum

@@ -1,0 +1,115 @@
+#include "traffic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gym::optimum {
+
+LevelTraffic::LevelTraffic(const Problem& problem, const std::vector<LoopCounts>& counts,
+                           Level level, int parallel)
+    : problem_(problem),
+      counts_(counts),
+      level_(level),
+      parallel_(parallel),
+      input_(input(false)),
+      unit_input_(input(true)),
+      filter_(filter(false)),
+      unit_filter_(filter(true)),
+      output_(output()) {}
+
+Words LevelTraffic::least(int x) const {
+  const bool in_filter = x != kNone && problem_.loops[x].filter();
+  const bool in_output = x != kNone && problem_.loops[x].output();
+  return {least(input_, x), in_filter ? mixed(filter_, x) : filter_.seldom, least(unit_input_, x),
+          in_filter ? mixed(unit_filter_, x) : unit_filter_.seldom,
+          in_output ? mixed(output_, x) : output_.seldom};
+}
+
+// How often the tiles of a tensor are moved for a loop that is none of its axes.
+LevelTraffic::Moved LevelTraffic::repeats(std::size_t loop, bool units) const {
+  const LevelCounts& counts = of(loop);
+  if (units && static_cast<int>(loop) == parallel_) return {counts.chunks, counts.active};
+  return {counts.steps, counts.boxes};
+}
+
+LevelTraffic::Rows LevelTraffic::rows(std::size_t loop, bool units) const {
+  const LevelCounts& counts = of(loop);
+  const bool dealt = units && static_cast<int>(loop) == parallel_;
+  const auto fresh = static_cast<double>(problem_.loops[loop].fresh);
+  const auto halo = static_cast<double>(problem_.loops[loop].halo);
+  const Moved times = repeats(loop, units);
+  const double renewed = halo - (dealt ? counts.shared : counts.kept);
+  const double moving = dealt ? counts.regained : counts.restarts;
+  return {static_cast<int>(loop),
+          {counts.extent * fresh + times.often * halo, counts.extent * fresh + times.seldom * halo},
+          counts.moving * fresh + moving * renewed,
+          (counts.extent - counts.moving) * fresh + (counts.boxes - counts.restarts) * renewed};
+}
+
+LevelTraffic::Moved LevelTraffic::filter(bool units) const {
+  Moved words{problem_.whole.filter, problem_.whole.filter};
+  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
+    const double extent = of(i).extent;
+    words *= problem_.loops[i].filter() ? Moved{extent, extent} : repeats(i, units);
+  }
+  return words;
+}
+
+LevelTraffic::Moved LevelTraffic::output() const {
+  Moved words{problem_.whole.output, problem_.whole.output};
+  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
+    const double extent = of(i).extent;
+    words *= problem_.loops[i].output() ? Moved{extent, extent} : repeats(i, false);
+  }
+  return words;
+}
+
+LevelTraffic::Input LevelTraffic::input(bool units) const {
+  Input input;
+  input.words = problem_.whole.input;
+  std::size_t axis = 0;
+  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
+    const Loop& loop = problem_.loops[i];
+    if (loop.slides()) {
+      input.rows[axis++] = rows(i, units);
+    } else if (loop.input()) {
+      input.words *= of(i).extent;
+    } else if (loop.id == kLoopK) {
+      input.repeats = repeats(i, units);
+    }
+  }
+  return input;
+}
+
+// Where the loop of an axis moves innermost, all is moved in every step of the boxes in which it
+// takes several, and once in the others.
+double LevelTraffic::mixed(const Moved& words, int x) const {
+  const auto& [extent, moving] = std::pair{of(x).extent, of(x).moving};
+  return words.often / extent * moving + words.seldom / extent * (extent - moving);
+}
+
+double LevelTraffic::least(const Input& input, int x) const {
+  const auto& [y_rows, x_rows] = input.rows;
+  const Moved& times = input.repeats;
+  Moved all = times;
+  all *= y_rows.all;
+  all *= x_rows.all;
+  if (x != kNone && problem_.loops[x].input()) {
+    return mixed({input.words * all.often, input.words * all.seldom}, x);
+  }
+  // Tiles of a cut window share rows, so that nothing need be fetched twice.
+  if (x == kNone || problem_.cuts_windows) return input.words * all.seldom;
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& [swept, other] : {std::pair{y_rows, x_rows}, std::pair{x_rows, y_rows}}) {
+    // Of K, which is no axis, the next loop outside decides.
+    const bool beside = problem_.loops[x].id == kLoopK;
+    if (swept.loop == kNone || (swept.loop != x && !beside)) continue;
+    const double often = beside ? times.seldom : times.often;
+    least = std::min(least, swept.sweep * other.all.often * often +
+                                swept.rest * other.all.seldom * times.seldom);
+  }
+  return input.words * (std::isfinite(least) ? least : all.seldom);
+}
+
+}  // namespace gym::optimum

@@ -1,0 +1,70 @@
+// The least words a level moves, by the loop that moves innermost (docs/optimum.md, 4).
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace gym::optimum {
+
+// Words that a level fetches from above, that its units take in, and that it sends back.
+struct Words {
+  double fetched_input, fetched_filter;
+  double unit_input, unit_filter;
+  double leaving;
+};
+
+// The traffic of one level over a range of tiles.
+class LevelTraffic {
+ public:
+  using Level = LevelCounts LoopCounts::*;
+
+  // `parallel`: the loop that is dealt to the level's units, or kNone.
+  LevelTraffic(const Problem& problem, const std::vector<LoopCounts>& counts, Level level,
+               int parallel);
+
+  // The least if loop `x` moves innermost; kNone if no loop takes several steps.
+  Words least(int x) const;
+
+ private:
+  // Words, or rows along an axis: if they are moved in every step, and as seldom as can be.
+  struct Moved {
+    double often = 1, seldom = 1;
+
+    void operator*=(const Moved& factor) {
+      often *= factor.often;
+      seldom *= factor.seldom;
+    }
+  };
+  // Rows along an axis on which a window slides; and if its loop moves innermost, those in the
+  // boxes where it moves, and those in the others.
+  struct Rows {
+    int loop = kNone;
+    Moved all;
+    double sweep = 0, rest = 0;
+  };
+  struct Input {
+    double words;   // along its own axes
+    Moved repeats;  // for the loop over K
+    std::array<Rows, 2> rows;
+  };
+
+  const LevelCounts& of(std::size_t loop) const { return counts_[loop].*level_; }
+  Moved repeats(std::size_t loop, bool units) const;
+  Rows rows(std::size_t loop, bool units) const;
+  Moved filter(bool units) const;
+  Moved output() const;
+  Input input(bool units) const;
+  double mixed(const Moved& words, int x) const;
+  double least(const Input& input, int x) const;
+
+  const Problem& problem_;
+  const std::vector<LoopCounts>& counts_;
+  Level level_;
+  int parallel_;
+  Input input_, unit_input_;
+  Moved filter_, unit_filter_, output_;
+};
+
+}  // namespace gym::optimum

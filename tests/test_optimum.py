@@ -1,0 +1,163 @@
+"""The search for the optimum: bounds, brute force, known optima, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from boxes import least_multiples, main, random_problem
+from hypothesis import given
+from hypothesis import strategies as st
+from map_space_helpers import steady
+
+from maestro_env.evaluator import Evaluator
+from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import SCHEMAS, TILES, MapSpace
+from maestro_env.objectives import OBJECTIVES, Objective, find_objective
+from maestro_env.optimum import OptimumError, OptimumSearch
+from maestro_env.problem import Problem
+from maestro_env.workloads import find_layer
+from mappers import make_mapper
+
+EDP = find_objective("edp")
+
+
+def problem(layer: str, hardware: str = "edge", model: str = "exact") -> Problem:
+    return Problem(MapSpace(find_layer(layer), find_hardware(hardware)), model)
+
+
+def solve(task: Problem, objective: Objective, threads: int = 1) -> OptimumSearch:
+    search = OptimumSearch(task, objective)
+    while not search.finished:
+        points = search.ask(threads=threads)
+        search.tell(points, task.score(points, objective)[0])
+    return search
+
+
+@steady
+@given(st.integers(0, 2**32 - 1))
+def test_no_mapping_costs_less_than_the_bound_of_a_box_that_holds_it(seed: int) -> None:
+    rng = Random(seed)
+    least_multiples(random_problem(rng), rng, 100)
+
+
+@pytest.mark.slow
+def test_a_million_mappings_cost_no_less_than_the_bounds_of_their_boxes() -> None:
+    main()
+
+
+@st.composite
+def small_problems(draw: st.DrawFn) -> Problem:
+    size = st.integers(1, 4)
+    operator = draw(st.sampled_from(["GEMM", "CONV", "DSCONV"]))
+    if operator == "GEMM":
+        layer = Layer("GEMM", {dim: draw(size) for dim in "MNK"})
+    else:
+        extents = {dim: draw(size) for dim in ("KC" if operator == "CONV" else "C")}
+        for axis, window in ("YR", "XS"):
+            extents[window] = draw(st.integers(1, 3))
+            extents[axis] = extents[window] + draw(st.integers(0, 4))
+        layer = Layer(operator, extents, (draw(st.integers(1, 3)), draw(st.integers(1, 3))))
+    machine = Hardware(
+        num_pes=draw(st.integers(1, 6)),
+        l1_bytes=draw(st.sampled_from([8, 40, 2**30])),
+        l2_bytes=draw(st.sampled_from([30, 200, 2**30])),
+        noc_bw=draw(st.sampled_from([1, 5, 2**30])),
+        offchip_bw=draw(st.sampled_from([1, 4, 2**30])),
+        noc_hop_latency=draw(st.integers(0, 2)),
+        simd_lanes=draw(st.integers(1, 2)),
+        offchip_cost_macs=draw(st.sampled_from([0, 200])),
+    )
+    return Problem(
+        MapSpace(layer, machine, draw(st.sampled_from(list(SCHEMAS))), draw(st.sampled_from(TILES)))
+    )
+
+
+@steady
+@given(small_problems().filter(lambda each: each.space.size() < 200_000))
+def test_the_optimum_of_a_small_space_is_that_of_all_its_vectors(task: Problem) -> None:
+    indices = np.unravel_index(np.arange(task.space.size()), tuple(task.space.sizes))
+    points = np.stack(indices, axis=1).astype(np.int32)
+    for objective in OBJECTIVES.values():
+        search = solve(task, objective)
+        assert search.best == task.score(points, objective)[0].min()
+        assert search.bound == search.best
+        if search.best_point is not None:
+            found = search.best_point[np.newaxis]
+            assert task.score(found, objective)[0][0] == search.best
+
+
+# Found by an independent prototype with another bound and another search.
+@pytest.mark.parametrize(
+    ("layer", "hardware", "objective", "optimum"),
+    [
+        ("mobilenetv2_l2", "edge", "edp", 7.35057e8),
+        ("mobilenetv2_l2", "edge", "latency", 39_516),
+        ("resnet18_l2", "edge", "edp", 1.605640e11),
+        ("bert_base_l4", "edge", "edp", 9.987315e12),
+        ("gpt2_l4", "edge", "latency", 14_402_299),
+        ("mobilenetv2_l2", "unlimited", "edp", 1.15826e8),
+        ("bert_base_l4", "unlimited", "latency", 884_742),
+    ],
+)
+def test_known_optima(layer: str, hardware: str, objective: str, optimum: float) -> None:
+    found = solve(problem(layer, hardware), find_objective(objective)).best
+    assert found == pytest.approx(optimum, rel=1e-6)
+
+
+def test_what_is_asked_for_does_not_depend_on_threads() -> None:
+    task = problem("mobilenetv2_l2")
+    one, two = solve(task, EDP), solve(task, EDP, threads=2)
+    assert (one.nodes, one.best, one.best_point.tolist()) == (
+        two.nodes,
+        two.best,
+        two.best_point.tolist(),
+    )
+
+
+def test_the_bound_never_falls_and_the_best_never_rises() -> None:
+    task = problem("mobilenetv2_l2")
+    search = OptimumSearch(task, EDP)
+    gaps = [math.inf]
+    optimum = solve(task, EDP).best
+    while not search.finished:
+        bound, best = search.bound, search.best
+        points = search.ask(nodes=2_000)
+        search.tell(points, task.score(points, EDP)[0])
+        assert bound <= search.bound <= optimum <= search.best <= best
+        gaps.append(search.gap)
+    assert gaps[-1] == 0
+    assert gaps == sorted(gaps, reverse=True)
+
+
+def test_a_space_without_a_mapping_that_fits_is_proven_to_have_none() -> None:
+    task = Problem(MapSpace(find_layer("resnet18_l2"), replace(find_hardware("edge"), l1_bytes=20)))
+    search = solve(task, EDP)
+    assert (search.best, search.bound, search.best_point) == (math.inf, math.inf, None)
+
+
+def test_what_has_no_bound_is_refused() -> None:
+    with pytest.raises(OptimumError, match=r"model maestro .* allowed: exact"):
+        OptimumSearch(problem("resnet18_l2", model="maestro"), EDP)
+    for factors in (("power_mw",), ("latency_cycles", "latency_cycles")):
+        with pytest.raises(OptimumError, match="allowed: each at most once of latency_cycles"):
+            OptimumSearch(problem("resnet18_l2"), Objective("mine", "", factors, None))
+    huge = Problem(MapSpace(find_layer("gemm:M=100000,N=100000,K=100000"), find_hardware("edge")))
+    with pytest.raises(OptimumError, match=r"1,000,000,000,000,000 MACs; allowed: < 2\^49"):
+        OptimumSearch(huge, EDP)
+
+
+def test_the_mapper_ends_with_the_proof_or_the_budget() -> None:
+    task = problem("resnet18_l2")
+    evaluator = Evaluator(task, EDP, 20_000)
+    make_mapper("optimum").search(evaluator, 20_000, np.random.default_rng(0))
+    assert evaluator.best.value == solve(task, EDP).best
+    assert 1000 < evaluator.used < 20_000
+    for budget, settings in ((1, ""), (1010, ""), (20_000, ":start=0:nodes=1000")):
+        evaluator = Evaluator(task, EDP, budget)
+        make_mapper(f"optimum{settings}").search(evaluator, budget, np.random.default_rng(0))
+        assert evaluator.used == budget if not settings else evaluator.used < budget
