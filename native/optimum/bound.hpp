@@ -4,21 +4,10 @@
 #include <array>
 #include <vector>
 
+#include "box.hpp"
 #include "traffic.hpp"
 
 namespace gym::optimum {
-
-// An innermost loop that is not decided.
-inline constexpr int kAny = -2;
-
-// A set of mappings. Loops are those of the problem, or kNone.
-struct Box {
-  std::array<int, 2> parallel;   // of the outer and the inner level
-  std::array<int, 2> innermost;  // of those that take several steps, at the inner level in the
-                                 // largest box; or kAny
-  Choices cluster;
-  std::array<Tiles, kLoops> tiles;
-};
 
 // What is minimised: the product of some costs.
 struct Objective {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "leaf.hpp"
 #include "split.hpp"
 
 namespace gym::optimum {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "../thread_pool.hpp"
-#include "split.hpp"
 
 namespace gym::optimum {
 
@@ -24,21 +23,7 @@ constexpr std::int64_t kNodesOfRound = 1 << 11;
 Search::Search(const Problem& problem, Objective objective)
     : problem_(problem), objective_(objective), best_(kNever) {
   for (std::size_t i = 0; i < kDivers; ++i) divers_.emplace_back(problem_, objective_);
-  Box all{};
-  all.innermost = {kAny, kAny};
-  all.cluster = {0, static_cast<std::int32_t>(problem_.clusters.size()) - 1};
-  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
-    const Loop& loop = problem_.loops[i];
-    const Tiles tiles{{0, static_cast<std::int32_t>(loop.outer.size()) - 1},
-                      {0, static_cast<std::int32_t>(loop.inner.size()) - 1}};
-    all.tiles[i] = without_doubles(loop, tiles);
-  }
-  for (const Problem::Parallel& outer : problem_.parallel[0]) {
-    for (const Problem::Parallel& inner : problem_.parallel[1]) {
-      all.parallel = {outer.loop, inner.loop};
-      push({all, bound_of(all)});
-    }
-  }
+  restart(all_mappings(problem_));
 }
 
 double Search::bound_of(const Box& box) const {
@@ -58,6 +43,22 @@ double Search::bound() const {
   double least = open_.empty() ? best_ : std::min(best_, open_.top().bounded.bound);
   for (const Diver& diver : divers_) least = std::min(least, diver.least());
   return least;
+}
+
+std::vector<Box> Search::left() const {
+  std::vector<Box> boxes;
+  auto open = open_;
+  for (; !open.empty(); open.pop()) boxes.push_back(open.top().bounded.box);
+  for (const Diver& diver : divers_) {
+    for (const Bounded& each : diver.left()) boxes.push_back(each.box);
+  }
+  return boxes;
+}
+
+void Search::restart(const std::vector<Box>& boxes) {
+  open_ = {};
+  for (Diver& diver : divers_) diver.end();
+  for (const Box& box : boxes) push({box, bound_of(box)});
 }
 
 // Gives every diver a box that has none left, or has spent its nodes.

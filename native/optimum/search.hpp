@@ -20,6 +20,11 @@ class Search {
   // Points whose costs are wanted, one after the other; none once so many more boxes have been
   // looked into, or all of them. They do not depend on the threads.
   std::vector<std::int32_t> ask(std::int64_t nodes, int threads);
+  // Boxes that may have a mapping that costs less than any told. A search that is given these in
+  // place of all mappings goes on from here.
+  std::vector<Box> left() const;
+  void restart(const std::vector<Box>& boxes);
+
   // The least cost that is known, with those of the points asked for: only less is looked for.
   void tell(double cost);
 

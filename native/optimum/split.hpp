@@ -1,10 +1,9 @@
 // The ways to split a box of mappings into boxes that together are the whole (docs/optimum.md, 8).
 #pragma once
 
-#include <optional>
 #include <vector>
 
-#include "bound.hpp"
+#include "loop.hpp"
 
 namespace gym::optimum {
 

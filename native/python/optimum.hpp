@@ -1,7 +1,10 @@
 // The search for the optimum of a map space.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstring>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +37,29 @@ class OptimumSearch {
         new_array<std::int32_t>(Shape<2>{static_cast<py::ssize_t>(points.size()) / width, width});
     std::copy(points.begin(), points.end(), array.mutable_data());
     return array;
+  }
+
+  // A row of numbers a box that is left.
+  py::array left() const {
+    const std::vector<optimum::Box> boxes = search_.left();
+    const std::size_t width = sizeof(optimum::Box) / sizeof(std::int32_t);
+    PointArray rows =
+        new_array<std::int32_t>(Shape<2>{std::ssize(boxes), static_cast<py::ssize_t>(width)});
+    std::memcpy(rows.mutable_data(), boxes.data(), boxes.size() * sizeof(optimum::Box));
+    return rows;
+  }
+
+  void restart(const PointArray& rows) {
+    std::vector<optimum::Box> boxes(static_cast<std::size_t>(rows.shape(0)));
+    if (rows.nbytes() != std::ssize(boxes) * static_cast<py::ssize_t>(sizeof(optimum::Box))) {
+      throw std::invalid_argument("no rows of boxes");
+    }
+    std::memcpy(boxes.data(), rows.data(), static_cast<std::size_t>(rows.nbytes()));
+    for (const optimum::Box& box : boxes) {
+      if (!optimum::belongs(search_.problem(), box))
+        throw std::invalid_argument("a box of another problem");
+    }
+    search_.restart(boxes);
   }
 
   // The least cost of a box of mappings: choices of the parallel dimensions, and ranges of choices
@@ -76,6 +102,8 @@ inline void bind_optimum(py::module_& module) {
       .def("ask", &Search::ask, py::arg("nodes"), py::arg("threads") = 1)
       .def(
           "tell", [](Search& self, double cost) { self.search_.tell(cost); }, py::arg("cost"))
+      .def("left", &Search::left)
+      .def("restart", &Search::restart, py::arg("boxes"))
       .def("bound_of", &Search::bound_of, py::arg("parallel"), py::arg("cluster"), py::arg("outer"),
            py::arg("inner"))
       .def_property_readonly("finished", [](const Search& self) { return self.search_.finished(); })

@@ -1,8 +1,9 @@
-#include "leaf.hpp"
+#include "box.hpp"
 
 #include <algorithm>
 
 #include "../integers.hpp"
+#include "split.hpp"
 
 namespace gym::optimum {
 
@@ -41,11 +42,54 @@ std::vector<std::int32_t> ranks(std::size_t dims, Dims moving, std::int32_t inne
   return made;
 }
 
+Choices whole_range(const std::vector<std::int32_t>& sizes) {
+  return {0, static_cast<std::int32_t>(sizes.size()) - 1};
+}
+
+bool within(Choices range, const std::vector<std::int32_t>& sizes) {
+  return 0 <= range.least && range.least <= range.most && range.most < std::ssize(sizes);
+}
+
 void choose(std::vector<std::int32_t>& point, const Choice& from, std::int32_t choice) {
   if (from.column >= 0) point[from.column] = choice;
 }
 
 }  // namespace
+
+std::vector<Box> all_mappings(const Problem& problem) {
+  Box all{};
+  all.innermost = {kAny, kAny};
+  all.cluster = whole_range(problem.clusters);
+  for (std::size_t i = 0; i < problem.loops.size(); ++i) {
+    const Loop& loop = problem.loops[i];
+    all.tiles[i] = without_doubles(loop, {whole_range(loop.outer), whole_range(loop.inner)});
+  }
+  std::vector<Box> boxes;
+  for (const Problem::Parallel& outer : problem.parallel[0]) {
+    for (const Problem::Parallel& inner : problem.parallel[1]) {
+      all.parallel = {outer.loop, inner.loop};
+      boxes.push_back(all);
+    }
+  }
+  return boxes;
+}
+
+bool belongs(const Problem& problem, const Box& box) {
+  const auto loops = static_cast<int>(problem.loops.size());
+  bool good = within(box.cluster, problem.clusters);
+  for (std::size_t level = 0; level < box.parallel.size(); ++level) {
+    const auto& allowed = problem.parallel[level];
+    good &= std::any_of(allowed.begin(), allowed.end(), [&](const Problem::Parallel& each) {
+      return each.loop == box.parallel[level];
+    });
+    good &= box.innermost[level] >= kAny && box.innermost[level] < loops;
+  }
+  for (std::size_t i = 0; i < problem.loops.size(); ++i) {
+    good &= within(box.tiles[i].outer, problem.loops[i].outer);
+    good &= within(box.tiles[i].inner, problem.loops[i].inner);
+  }
+  return good;
+}
 
 bool is_leaf(const Problem& problem, const Box& box) {
   if (!box.cluster.single() || box.innermost[0] == kAny || box.innermost[1] == kAny) return false;
