@@ -84,6 +84,22 @@ class OptimumSearch:
         """Boxes of mappings whose bound was computed."""
         return self._native.nodes
 
+    @property
+    def left(self) -> NDArray[np.int32]:
+        """Boxes of mappings that may hold a lower value than the best, a row of numbers each."""
+        return self._native.left()
+
+    def restart(self, left: NDArray[np.int32]) -> None:
+        """Go on where another search of the same problem was, whose best was told before.
+
+        Raises:
+            OptimumError: rows that are no boxes of this problem.
+        """
+        try:
+            self._native.restart(left)
+        except ValueError as error:
+            raise OptimumError(str(error)) from None
+
     def ask(self, nodes: int = 100_000, threads: int = 1) -> Points:
         """Return vectors whose values are wanted, int32[N, D].
 

@@ -134,6 +134,31 @@ def test_the_bound_never_falls_and_the_best_never_rises() -> None:
     assert gaps == sorted(gaps, reverse=True)
 
 
+def test_a_search_goes_on_where_another_one_was() -> None:
+    task = problem("resnet18_l2")
+    first = OptimumSearch(task, EDP)
+    asked = 0
+    while asked < 200:
+        points = first.ask(nodes=1_000)
+        first.tell(points, task.score(points, EDP)[0])
+        asked += len(points)
+    # What was asked for and not told is left too.
+    while not first.finished and not len(first.ask(nodes=1_000)):
+        pass
+    assert not first.finished
+    second = OptimumSearch(task, EDP)
+    second.tell(first.best_point[np.newaxis], np.array([first.best]))
+    second.restart(first.left)
+    assert second.bound == first.bound
+    while not second.finished:
+        points = second.ask()
+        second.tell(points, task.score(points, EDP)[0])
+    assert second.best == solve(task, EDP).best
+    assert first.nodes + second.nodes < 2 * solve(task, EDP).nodes
+    with pytest.raises(OptimumError, match="box"):
+        OptimumSearch(problem("vgg16_l2"), EDP).restart(first.left + 1000)
+
+
 def test_a_space_without_a_mapping_that_fits_is_proven_to_have_none() -> None:
     task = Problem(MapSpace(find_layer("resnet18_l2"), replace(find_hardware("edge"), l1_bytes=20)))
     search = solve(task, EDP)

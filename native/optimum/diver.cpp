@@ -47,18 +47,17 @@ void Diver::dive(double best, std::int64_t nodes) {
   while (!left_.empty() && points_.empty() && nodes_ < end) {
     const Bounded next = left_.back();
     left_.pop_back();
-    points_bound_ = next.bound;
-    if (next.bound < best) look_into(next.box, best);
+    if (next.bound < best) look_into(next, best);
   }
 }
 
-double Diver::least() const {
-  double least = points_.empty() ? kNever : points_bound_;
-  for (const Bounded& each : left_) least = std::min(least, each.bound);
-  return least;
+void Diver::settle() {
+  if (!points_.empty()) left_.pop_back();
+  points_.clear();
 }
 
-void Diver::look_into(Box box, double best) {
+void Diver::look_into(Bounded next, double best) {
+  Box& box = next.box;
   if (!trim(box)) return;
   bounds_.enter(box);
   for (std::size_t level = 0; level < box.innermost.size(); ++level) {
@@ -68,6 +67,7 @@ void Diver::look_into(Box box, double best) {
   }
   if (is_leaf(problem_, box)) {
     points_ = points_of(problem_, box);
+    left_.push_back(next);
   } else {
     branch(box, best);
   }

@@ -23,16 +23,15 @@ class Diver {
   // Looks into so many boxes, or until it has points: those of the first box that has nothing left
   // to choose but orders. Boxes that cannot cost less than `best` are left out.
   void dive(double best, std::int64_t nodes);
-
   const std::vector<std::int32_t>& points() const { return points_; }
-  double least() const;  // no mapping that is left, or at the points, costs less
-  std::int64_t nodes() const { return nodes_; }  // since it began
-  const std::vector<Bounded>& left() const { return left_; }
   // The costs of the points are known.
-  void settle() { points_.clear(); }
+  void settle();
+
+  const std::vector<Bounded>& left() const { return left_; }  // with that of the points
+  std::int64_t nodes() const { return nodes_; }               // since it began
 
  private:
-  void look_into(Box box, double best);
+  void look_into(Bounded next, double best);
   bool trim(Box& box) const;
   bool fits_inside(Box box, std::size_t loop) const;
   void branch(const Box& box, double best);
@@ -41,7 +40,6 @@ class Diver {
   Bounds bounds_;
   std::vector<Bounded> left_;  // the next one last
   std::vector<std::int32_t> points_;
-  double points_bound_ = 0;
   std::int64_t nodes_ = 0;
 };
 

@@ -41,7 +41,9 @@ bool Search::finished() const { return bound() >= best_; }
 
 double Search::bound() const {
   double least = open_.empty() ? best_ : std::min(best_, open_.top().bounded.bound);
-  for (const Diver& diver : divers_) least = std::min(least, diver.least());
+  for (const Diver& diver : divers_) {
+    for (const Bounded& each : diver.left()) least = std::min(least, each.bound);
+  }
   return least;
 }
 
