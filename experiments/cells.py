@@ -27,6 +27,7 @@ from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.errors import printable
 from maestro_env.evaluator import Evaluator
 from maestro_env.problem import STATUSES
+from mappers import PROVERS
 
 Versions = dict[str, str | None]
 
@@ -251,9 +252,13 @@ def _finished(work: Work, entry: dict[str, Any]) -> Finished:
     Raises:
         LookupError, TypeError, ValueError: it belongs to another search.
     """
-    for name, asked in {**asdict(work.cell), "evaluations": work.samples}.items():
+    for name, asked in asdict(work.cell).items():
         if entry[name] != asked:
             raise ValueError(f"{name} is {BRIEF.repr(entry[name])}, not {asked!r}")
+    spent = entry["evaluations"]
+    # Provers may end early.
+    if not 0 < spent <= work.samples or (spent < work.samples and not _may_end_early(work.cell)):
+        raise ValueError(f"evaluations is {BRIEF.repr(spent)}, not {work.samples}")
     improvements, point = entry["improvements"], entry["best_point"]
     figures = ("evaluations", "invalid", "unique", "warm_up", "seconds", "model_seconds")
     windows = entry.get("windows")
@@ -264,6 +269,10 @@ def _finished(work: Work, entry: dict[str, Any]) -> Finished:
         values=np.array([value for _, value in improvements], dtype=np.float64),
         best_point=None if point is None else tuple(point),
         versions=entry["versions"],
-        windows=None if windows is None else from_entry(windows, work.goal, work.samples),
+        windows=None if windows is None else from_entry(windows, work.goal, spent),
         trace=entry.get("trace"),
     )
+
+
+def _may_end_early(cell: Cell) -> bool:
+    return cell.mapper.split(":")[0] in PROVERS

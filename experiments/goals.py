@@ -26,13 +26,13 @@ from maestro_env.mapping import Mapping
 from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.objectives import ENERGIES, Objective, find_objective
 from maestro_env.problem import Problem
-from mappers import MAPPERS, make_mapper
+from mappers import MAPPERS, PROVERS, make_mapper
 
 GOAL = "goal.json"
 ANEW = "give another --out to begin anew"
 MAPPERS_HELP = (
-    "all, or some of these with commas between, settings behind a colon as in ga:population=50: "
-    + ", ".join(MAPPERS)
+    f"all (but {', '.join(PROVERS)}), or some of these with commas between, settings behind a colon "
+    f"as in ga:population=50: {', '.join(MAPPERS)}"
 )
 
 
@@ -185,7 +185,7 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
     """Return the mappers a flag names: ``all``, or some with commas between."""
     names = unique(text.split(","))
     if names == ("all",):
-        names = tuple(MAPPERS)
+        names = tuple(name for name in MAPPERS if name not in PROVERS)
     elif "all" in names:
         raise UsageError(
             f"{flag} {text}: 'all' cannot be combined; "

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env.errors import MaestroEnvError
+from maestro_env.evaluator import Best
 from maestro_env.map_space import Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
@@ -89,16 +90,25 @@ class OptimumSearch:
         """Boxes of mappings that may hold a lower value than the best, a row of numbers each."""
         return self._native.left()
 
-    def restart(self, left: NDArray[np.int32]) -> None:
-        """Go on where another search of the same problem was, whose best was told before.
+    def resume(
+        self, best_point: ArrayLike | None, best: float | None, left: NDArray[np.int32]
+    ) -> None:
+        """Go on where another search of the same problem was.
 
         Raises:
             OptimumError: rows that are no boxes of this problem.
         """
+        if best is not None:
+            self.tell(np.array([best_point], dtype=np.int32), np.array([best]))
         try:
             self._native.restart(left)
         except ValueError as error:
             raise OptimumError(str(error)) from None
+
+    def begin_with(self, best: Best | None) -> None:
+        """Look only for what is better than a search's best."""
+        if best is not None:
+            self.tell(best.point[np.newaxis], np.array([best.value]))
 
     def ask(self, nodes: int = 100_000, threads: int = 1) -> Points:
         """Return vectors whose values are wanted, int32[N, D].

@@ -29,6 +29,9 @@ MAPPERS: Mapping[str, str] = {
 }
 """Name to ``module:class``. A module is imported when one of its mappers is made."""
 
+PROVERS = ("optimum",)
+"""Mappers that may end before their budget does; ``all`` leaves them out."""
+
 
 def make_mapper(text: str) -> Mapper[Any]:
     """Make a mapper.

@@ -33,8 +33,7 @@ class OptimumMapper(Mapper[OptimumConfig]):
         spent = min(self.config.start, budget)
         if spent:
             MarlMapper().search(evaluator, spent, rng)
-        if evaluator.best is not None:
-            search.tell(evaluator.best.point[np.newaxis], np.array([evaluator.best.value]))
+        search.begin_with(evaluator.best)
         while spent < budget and not search.finished and search.nodes < self.config.nodes:
             points: Points = search.ask(self.config.nodes - search.nodes)[: budget - spent]
             if len(points):

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from mapper_helpers import QUICK, Recorder, every_mapper, every_model, problem, search
+from mapper_helpers import QUICK, SPENDERS, Recorder, every_mapper, every_model, problem, search
 
 from maestro_env.errors import BudgetExceededError, MapSpaceError, UnknownNameError
 from maestro_env.evaluator import Evaluator
@@ -108,7 +108,7 @@ LEARN_SLOWLY = ("random", "random_log", "marl_paper", "ppo", "ppo_box", "ppo_tun
 
 
 @every_model
-@pytest.mark.parametrize("mapper", [name for name in MAPPERS if name not in LEARN_SLOWLY])
+@pytest.mark.parametrize("mapper", [name for name in SPENDERS if name not in LEARN_SLOWLY])
 def test_a_mapper_learns(mapper: str, model: str) -> None:
     text = next(each for each in QUICK if each.split(":")[0] == mapper)
     values, _ = search(text, 600, model=model).trace

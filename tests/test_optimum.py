@@ -147,8 +147,7 @@ def test_a_search_goes_on_where_another_one_was() -> None:
         pass
     assert not first.finished
     second = OptimumSearch(task, EDP)
-    second.tell(first.best_point[np.newaxis], np.array([first.best]))
-    second.restart(first.left)
+    second.resume(first.best_point, first.best, first.left)
     assert second.bound == first.bound
     while not second.finished:
         points = second.ask()
@@ -156,7 +155,7 @@ def test_a_search_goes_on_where_another_one_was() -> None:
     assert second.best == solve(task, EDP).best
     assert first.nodes + second.nodes < 2 * solve(task, EDP).nodes
     with pytest.raises(OptimumError, match="box"):
-        OptimumSearch(problem("vgg16_l2"), EDP).restart(first.left + 1000)
+        OptimumSearch(problem("vgg16_l2"), EDP).resume(None, None, first.left + 1000)
 
 
 def test_a_space_without_a_mapping_that_fits_is_proven_to_have_none() -> None:

@@ -1,1 +1,1 @@
-"""``python -m experiments.optimum``: the best mapping of a layer, and the proof that none is better."""
+"""``python -m experiments.optimum``: the best mapping of a layer, proven to be."""
