@@ -27,7 +27,7 @@ from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.errors import printable
 from maestro_env.evaluator import Evaluator
 from maestro_env.problem import STATUSES
-from mappers import PROVERS
+from mappers import may_end_early
 
 Versions = dict[str, str | None]
 
@@ -256,8 +256,9 @@ def _finished(work: Work, entry: dict[str, Any]) -> Finished:
         if entry[name] != asked:
             raise ValueError(f"{name} is {BRIEF.repr(entry[name])}, not {asked!r}")
     spent = entry["evaluations"]
-    # Provers may end early.
-    if not 0 < spent <= work.samples or (spent < work.samples and not _may_end_early(work.cell)):
+    if not 0 < spent <= work.samples or (
+        spent < work.samples and not may_end_early(work.cell.mapper)
+    ):
         raise ValueError(f"evaluations is {BRIEF.repr(spent)}, not {work.samples}")
     improvements, point = entry["improvements"], entry["best_point"]
     figures = ("evaluations", "invalid", "unique", "warm_up", "seconds", "model_seconds")
@@ -272,7 +273,3 @@ def _finished(work: Work, entry: dict[str, Any]) -> Finished:
         windows=None if windows is None else from_entry(windows, work.goal, spent),
         trace=entry.get("trace"),
     )
-
-
-def _may_end_early(cell: Cell) -> bool:
-    return cell.mapper.split(":")[0] in PROVERS

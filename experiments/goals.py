@@ -31,8 +31,8 @@ from mappers import MAPPERS, PROVERS, make_mapper
 GOAL = "goal.json"
 ANEW = "give another --out to begin anew"
 MAPPERS_HELP = (
-    f"all (but {', '.join(PROVERS)}), or some of these with commas between, settings behind a colon "
-    f"as in ga:population=50: {', '.join(MAPPERS)}"
+    f"all (but {', '.join(PROVERS)}), or some of these with commas between, settings behind a "
+    f"colon as in ga:population=50: {', '.join(MAPPERS)}"
 )
 
 

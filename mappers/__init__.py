@@ -33,6 +33,11 @@ PROVERS = ("optimum",)
 """Mappers that may end before their budget does; ``all`` leaves them out."""
 
 
+def may_end_early(text: str) -> bool:
+    """Say whether a mapper, settings behind its name or not, is a prover."""
+    return text.split(":")[0] in PROVERS
+
+
 def make_mapper(text: str) -> Mapper[Any]:
     """Make a mapper.
 

@@ -1,0 +1,108 @@
+"""``experiments.optimum``: its record, limits, resuming, and a space without a mapping."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import compare, optimum, run
+from run_helpers import load
+
+from maestro_env.hardware import find_hardware
+from maestro_env.map_space import MapSpace
+from maestro_env.mapping import Mapping
+from maestro_env.objectives import find_objective
+from maestro_env.problem import Problem
+from maestro_env.workloads import find_layer
+
+LAYER = "resnet18_l2"
+OPTIMUM = 160563952612.76294
+FLAGS = ["--layer", LAYER, "--hardware", "edge"]
+
+
+def found(directory: Path) -> dict[str, object]:
+    return load(directory / "optimum.json")["found"]
+
+
+def test_the_optimum_is_proven_kept_and_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert optimum([*FLAGS, f"--out={out}"]) == 0
+    shown = capsys.readouterr().out
+    assert "1.605640e11" in shown
+    assert "0 (proven)" in shown
+    record = load(out / "optimum.json")
+    assert record["proven"]
+    assert record["found"]["best"] == record["found"]["bound"] == pytest.approx(OPTIMUM, rel=1e-12)
+    seconds, best, bound = zip(*record["found"]["curve"], strict=True)
+    assert list(seconds) == sorted(seconds)
+    assert list(best) == sorted(best, reverse=True)
+    assert list(bound) == sorted(bound)
+    mapping = Mapping.from_json((out / "best_mapping.json").read_text(encoding="utf-8"))
+    problem = Problem(MapSpace(find_layer(LAYER), find_hardware("edge")))
+    cost, _ = problem.evaluate_mapping(mapping)
+    assert find_objective("edp").of(cost.as_dict()) == record["found"]["best"]
+    assert (out / "optimum.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("limit", ["--nodes=20000", "--samples=1050", "--gap=0.5", "--seconds=0"])
+def test_a_search_ends_at_a_limit_and_goes_on_to_the_proof(tmp_path: Path, limit: str) -> None:
+    flags = [*FLAGS, f"--out={tmp_path}", "--resume"]
+    assert optimum([*flags, limit]) == 0
+    first = found(tmp_path)
+    assert first["best"] is None or first["best"] > first["bound"]
+    if limit == "--samples=1050":
+        assert first["samples"] <= 1050
+    assert optimum(flags) == 0
+    last = found(tmp_path)
+    assert last["best"] == last["bound"] == pytest.approx(OPTIMUM, rel=1e-12)
+    assert last["samples"] > first["samples"]
+    assert last["nodes"] > first["nodes"]
+
+
+def test_a_space_without_a_mapping_is_proven_to_have_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = tmp_path / "tiny.yaml"
+    machine.write_text("num_pes: 4\nl1_bytes: 20\n", encoding="utf-8")
+    out = tmp_path / "out"
+    assert optimum(["--layer", LAYER, "--hardware", str(machine), f"--out={out}"]) == 0
+    assert "no mapping fits the buffers" in capsys.readouterr().out
+    assert (found(out)["best"], found(out)["bound"]) == (None, None)
+
+
+def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert optimum([*FLAGS, "--nodes=1", f"--out={out}"]) == 0
+    record = out / "optimum.json"
+    for flags, message in (
+        (["--model", "maestro"], "model maestro has no bounds; allowed: exact"),
+        ([*FLAGS, f"--out={out}"], "exists: give another --out, or --resume it"),
+        (["--layer", "vgg16_l2", "--resume", f"--out={out}"], "was begun with layer"),
+    ):
+        capsys.readouterr()
+        assert optimum(flags) == 2
+        assert message in capsys.readouterr().err
+    changed = json.loads(record.read_text(encoding="utf-8"))
+    changed["found"]["nodes"] += 1
+    record.write_text(json.dumps(changed), encoding="utf-8")
+    assert optimum([*FLAGS, "--resume", f"--out={out}"]) == 2
+    assert "does not fit its digest" in capsys.readouterr().err
+
+
+def test_the_mapper_stands_in_a_comparison_and_ends_early(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    flags = ["--hardware=edge", "--samples=5000", "--seeds=2", f"--out={out}"]
+    assert run([*flags, f"--layer={LAYER}", "--mapper=optimum,random_log"]) == 0
+    mappers = load(out / "summary.json")["mappers"]
+    assert mappers["optimum"]["best"] == pytest.approx(OPTIMUM, rel=1e-12)
+    assert mappers["optimum"]["evaluations"] < 5000 == mappers["random_log"]["evaluations"]
+    again = ["--resume", f"--layers={LAYER}", "--objectives=edp", "--mappers=optimum,random_log"]
+    assert compare([*flags, *again]) == 0
+    elsewhere = [f"--layer={LAYER}", "--model=maestro", "--mapper=optimum", f"--out={out}-maestro"]
+    assert run(elsewhere) == 1
+    assert "model maestro has no bounds" in capsys.readouterr().err
