@@ -12,6 +12,9 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// Parts with other innermost loops have as many sizes left as the whole.
+constexpr double kOrderWeight = 4;
+
 // How much is left to look into: near the best cost a box is soon ruled out.
 double work(const std::vector<Bounded>& parts, double best) {
   double sum = 0;
@@ -114,8 +117,8 @@ void Diver::branch(const Box& box, double best) {
     ++nodes_;
     if (bound < best) parts.push_back({part, bound});
   };
-  const auto compare = [&](std::size_t made) {
-    const double left = made < 2 ? kNever : work(parts, best);
+  const auto compare = [&](std::size_t made, double weight = 1) {
+    const double left = made < 2 ? kNever : weight * work(parts, best);
     if (left < least) {
       chosen.swap(parts);
       least = left;
@@ -146,7 +149,7 @@ void Diver::branch(const Box& box, double best) {
       add(part, bounds_.least_with(level, loop));
     }
     part.innermost[level] = box.innermost[level];
-    compare(loops.size());
+    compare(loops.size(), kOrderWeight);
   }
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const Bounded& a, const Bounded& b) { return a.bound > b.bound; });
