@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Parts with other innermost loops have as many sizes left as the whole.
-constexpr double kOrderWeight = 4;
+// Parts with other innermost loops have as many sizes left as the whole, which is worth this much.
+constexpr double kOrderWeight = 1.5;
 
 // How much is left to look into: near the best cost a box is soon ruled out.
 double work(const std::vector<Bounded>& parts, double best) {
