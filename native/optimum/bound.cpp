@@ -91,7 +91,7 @@ std::vector<int> Bounds::innermost(std::size_t level) const {
   bool rests = true;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     const LoopCounts& counts = counts_[i];
-    if (level == 0 ? counts.outer_moves : counts.inner_moves) add(static_cast<int>(i));
+    if (level == 0 ? counts.outer.moves : counts.inner.moves) add(static_cast<int>(i));
     rests &= level == 0 ? counts.outer_rests : counts.inner_rests;
   }
   if (rests) add(kNone);

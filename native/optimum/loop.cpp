@@ -120,9 +120,9 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   counts.share = static_cast<double>(std::max(ceil_div(own.total, inner.most), by_box));
   counts.cluster_tile = static_cast<double>(cluster.least);
   counts.pe_tile = static_cast<double>(pe.least);
-  counts.outer_moves = fine.steps > 1;
+  counts.outer.moves = fine.steps > 1;
   counts.outer_rests = coarse.steps == 1;
-  counts.inner_moves = Cut{cluster.most, pe.least, inner.least}.steps > 1;
+  counts.inner.moves = counts.own.moves = Cut{cluster.most, pe.least, inner.least}.steps > 1;
   counts.inner_rests = Cut{cluster.least, std::min(pe.most, cluster.least), inner.most}.steps == 1;
   return counts;
 }

@@ -56,6 +56,7 @@ struct LevelCounts {
   // At most: rows that stay when the loop starts again within a box; that a unit still has from
   // its chunk before.
   double kept, shared;
+  bool moves;  // whether it can take several steps, at the inner level in the largest box
 };
 
 struct LoopCounts {
@@ -65,9 +66,7 @@ struct LoopCounts {
   double first_below, last_below;  // of the inner level, summed over the boxes of the first cluster
   double share;                    // indices that the first PE gets
   double cluster_tile, pe_tile;    // sizes
-  bool outer_moves, inner_moves;   // whether it can take several steps, of the inner level in the
-                                   // largest box
-  bool outer_rests, inner_rests;   // whether it can take one
+  bool outer_rests, inner_rests;   // whether it can take one step
 };
 
 LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units inner);

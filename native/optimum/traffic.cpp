@@ -39,12 +39,15 @@ LevelTraffic::Rows LevelTraffic::rows(std::size_t loop, bool units) const {
   const auto fresh = static_cast<double>(problem_.loops[loop].fresh);
   const auto halo = static_cast<double>(problem_.loops[loop].halo);
   const Moved times = repeats(loop, units);
-  const double renewed = halo - (dealt ? counts.shared : counts.kept);
+  const double kept = dealt ? counts.shared : counts.kept;
   const double moving = dealt ? counts.regained : counts.restarts;
-  return {static_cast<int>(loop),
-          {counts.extent * fresh + times.often * halo, counts.extent * fresh + times.seldom * halo},
-          counts.moving * fresh + moving * renewed,
-          (counts.extent - counts.moving) * fresh + (counts.boxes - counts.restarts) * renewed};
+  return {
+      static_cast<int>(loop),
+      counts.moves,
+      {counts.extent * fresh + times.often * halo, counts.extent * fresh + times.seldom * halo},
+      counts.moving * fresh + moving * (halo - kept),
+      counts.restarts * kept,
+      (counts.extent - counts.moving) * fresh + (counts.boxes - counts.restarts) * (halo - kept)};
 }
 
 LevelTraffic::Moved LevelTraffic::filter(bool units) const {
@@ -106,8 +109,11 @@ double LevelTraffic::least(const Input& input, int x) const {
     const bool beside = problem_.loops[x].id == kLoopK;
     if (swept.loop == kNone || (swept.loop != x && !beside)) continue;
     const double often = beside ? times.seldom : times.often;
-    least = std::min(least, swept.sweep * other.all.often * often +
-                                swept.rest * other.all.seldom * times.seldom);
+    // The first sweep of a box begins with nothing. Which rows of the other axis it has is known
+    // if these do not change.
+    const double once = other.all.seldom * times.seldom;
+    least = std::min(least, swept.sweep * other.all.often * often + swept.rest * once +
+                                (other.moves ? 0 : swept.cold * once));
   }
   return input.words * (std::isfinite(least) ? least : all.seldom);
 }

@@ -37,12 +37,13 @@ class LevelTraffic {
       seldom *= factor.seldom;
     }
   };
-  // Rows along an axis on which a window slides; and if its loop moves innermost, those in the
-  // boxes where it moves, and those in the others.
+  // Rows along an axis on which a window slides. If its loop moves innermost: those in the boxes
+  // where it moves, those of such a box that begins with nothing, and those in the other boxes.
   struct Rows {
     int loop = kNone;
+    bool moves = false;
     Moved all;
-    double sweep = 0, rest = 0;
+    double sweep = 0, cold = 0, rest = 0;
   };
   struct Input {
     double words;   // along its own axes
