@@ -52,8 +52,12 @@ LevelCounts sum_over(const Loop& loop, const Boxes& boxes, Sizes tile, Units uni
   counts.restarts = static_cast<double>(all_move ? boxes.count : many);
   counts.regained = static_cast<double>(many * large.chunks + (all_move ? small.chunks : 0));
   counts.moving = static_cast<double>(all_move ? boxes.total : many * boxes.size);
-  // The last box may take fewer steps than the others.
-  const Index steps = boxes.known && many == 0 ? std::max<Index>(2, large.steps) : 2;
+  const Cut smallest{boxes.last, std::min(tile.least, boxes.last), units.least};
+  // The last box may take fewer steps than the others, or none.
+  Index steps = 2;
+  if (boxes.known && (many == 0 || smallest.steps == 1)) steps = large.steps;
+  if (boxes.known && small.steps > 1) steps = std::min(large.steps, small.steps);
+  steps = std::max<Index>(2, steps);
   counts.kept = overlap(loop, (steps - 2) * units.least * tile.least);
   counts.shared = overlap(loop, (units.least - 1) * tile.least);
   return counts;

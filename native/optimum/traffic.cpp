@@ -39,13 +39,17 @@ LevelTraffic::Rows LevelTraffic::rows(std::size_t loop, bool units) const {
   const auto fresh = static_cast<double>(problem_.loops[loop].fresh);
   const auto halo = static_cast<double>(problem_.loops[loop].halo);
   const Moved times = repeats(loop, units);
+  // A unit's chunks of one sweep share rows, those of the whole array only from sweep to sweep.
   const double kept = dealt ? counts.shared : counts.kept;
-  const double moving = dealt ? counts.regained : counts.restarts;
+  const double shared = dealt ? (counts.regained - counts.restarts) * counts.shared : 0;
+  const double chunks = dealt ? counts.regained : counts.restarts;
   return {
       static_cast<int>(loop),
       counts.moves,
+      halo,
+      times,
       {counts.extent * fresh + times.often * halo, counts.extent * fresh + times.seldom * halo},
-      counts.moving * fresh + moving * (halo - kept),
+      counts.moving * fresh + chunks * halo - shared,
       counts.restarts * kept,
       (counts.extent - counts.moving) * fresh + (counts.boxes - counts.restarts) * (halo - kept)};
 }
@@ -80,6 +84,7 @@ LevelTraffic::Input LevelTraffic::input(bool units) const {
       input.words *= of(i).extent;
     } else if (loop.id == kLoopK) {
       input.repeats = repeats(i, units);
+      input.repeated = of(i).moves;
     }
   }
   return input;
@@ -109,11 +114,14 @@ double LevelTraffic::least(const Input& input, int x) const {
     const bool beside = problem_.loops[x].id == kLoopK;
     if (swept.loop == kNone || (swept.loop != x && !beside)) continue;
     const double often = beside ? times.seldom : times.often;
-    // The first sweep of a box begins with nothing. Which rows of the other axis it has is known
-    // if these do not change.
     const double once = other.all.seldom * times.seldom;
-    least = std::min(least, swept.sweep * other.all.often * often + swept.rest * once +
-                                (other.moves ? 0 : swept.cold * once));
+    // A sweep begins with rows of the one before if K or the other axis moved in between. In the
+    // second case few rows of that are left.
+    const double warm = input.repeated && !beside
+                            ? other.all.often * often - (other.moves ? 0 : once)
+                            : other.halo * (other.repeats.often - other.repeats.seldom) * often;
+    least = std::min(least,
+                     swept.swept * other.all.often * often - swept.kept * warm + swept.rest * once);
   }
   return input.words * (std::isfinite(least) ? least : all.seldom);
 }

@@ -38,16 +38,19 @@ class LevelTraffic {
     }
   };
   // Rows along an axis on which a window slides. If its loop moves innermost: those in the boxes
-  // where it moves, those of such a box that begins with nothing, and those in the other boxes.
+  // where it moves if every sweep begins with nothing, those that it may begin with, a sweep a box,
+  // and those in the other boxes.
   struct Rows {
     int loop = kNone;
     bool moves = false;
-    Moved all;
-    double sweep = 0, cold = 0, rest = 0;
+    double halo = 0;
+    Moved repeats, all;
+    double swept = 0, kept = 0, rest = 0;
   };
   struct Input {
     double words;   // along its own axes
-    Moved repeats;  // for the loop over K
+    Moved repeats;  // for the loop over K, and whether it can take several steps
+    bool repeated = false;
     std::array<Rows, 2> rows;
   };
 
