@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from maestro_env import _native
 from maestro_env.errors import MaestroEnvError
 from maestro_env.evaluator import Best
-from maestro_env.map_space import Points
+from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 from maestro_env.threads import require_threads
@@ -18,6 +18,9 @@ from maestro_env.threads import require_threads
 _BOUNDED = ("latency_cycles", "energy_nj", "area_um2")
 # Counts of larger layers may not be exact as doubles, which the proof needs.
 _MOST_MACS = 2**49
+# Longer ranges take too long to split, and more loops have too many orders to list.
+_MOST_SIZES = 2**17
+_MOST_LOOPS = 7
 
 
 class OptimumError(MaestroEnvError, ValueError):
@@ -44,7 +47,8 @@ class OptimumSearch:
         objective: a product of latency, energy and area, each at most once.
 
     Raises:
-        OptimumError: another model or objective, or a layer of 2^49 MACs or more.
+        OptimumError: another model or objective, a layer of 2^49 MACs or more, or a space with more
+            than 131,072 sizes of a parameter, or that cuts more than 7 loops.
     """
 
     def __init__(self, problem: Problem, objective: Objective) -> None:
@@ -59,6 +63,7 @@ class OptimumSearch:
         if problem.layer.macs >= _MOST_MACS:
             raise OptimumError(f"{problem.layer} has {problem.layer.macs:,} MACs; allowed: < 2^49")
         space = problem.space
+        _require_searchable(space)
         self._native = _native.OptimumSearch(
             space.layer.native, space.hardware.native, space.native, objective.columns
         )
@@ -125,3 +130,19 @@ class OptimumSearch:
         if values[index] < self.best:
             self.best, self.best_point = float(values[index]), points[index].copy()
         self._native.tell(self.best)
+
+
+def _require_searchable(space: MapSpace) -> None:
+    for parameter in space.parameters:
+        if parameter.is_size and parameter.choices > _MOST_SIZES:
+            raise OptimumError(
+                f"{parameter.name} of {space.layer} has {parameter.choices:,} choices; allowed: "
+                f"{_MOST_SIZES:,}: take tiles 'divisors'"
+            )
+    cut = [dim for dim in space.extents if not isinstance(space.tile("l2", dim), int)]
+    loops = sum(space.extents[dim] > 1 for dim in cut)
+    if loops > _MOST_LOOPS:
+        raise OptimumError(
+            f"schema {space.schema} cuts {loops} loops of {space.layer}; allowed: {_MOST_LOOPS}: "
+            "take schema legal13"
+        )

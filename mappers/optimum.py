@@ -13,6 +13,8 @@ from mappers.base import Mapper
 from mappers.marl import MarlMapper
 from mappers.settings import setting
 
+_NODES = 100_000
+
 
 @dataclass(frozen=True)
 class OptimumConfig:
@@ -35,7 +37,9 @@ class OptimumMapper(Mapper[OptimumConfig]):
             MarlMapper().search(evaluator, spent, rng)
         search.begin_with(evaluator.best)
         while spent < budget and not search.finished and search.nodes < self.config.nodes:
-            points: Points = search.ask(self.config.nodes - search.nodes)[: budget - spent]
+            # Between calls Ctrl-C gets through.
+            nodes = min(_NODES, self.config.nodes - search.nodes)
+            points: Points = search.ask(nodes)[: budget - spent]
             if len(points):
                 search.tell(points, evaluator.evaluate(points).values)
             spent += len(points)

@@ -175,6 +175,16 @@ def test_what_has_no_bound_is_refused() -> None:
         OptimumSearch(huge, EDP)
 
 
+def test_spaces_too_large_to_search_are_refused() -> None:
+    wide = problem("gemm:M=200000,N=2,K=2")
+    with pytest.raises(OptimumError, match=r"l2_tile_M .* 200,000 choices; allowed: 131,072"):
+        OptimumSearch(wide, EDP)
+    solve(Problem(MapSpace(wide.layer, wide.hardware, tiles="divisors")), EDP)
+    layer = find_layer("ngconv:N=2,G=2,K=2,C=2,Y=4,X=4,R=2,S=2")
+    with pytest.raises(OptimumError, match=r"cuts 8 loops of .*; allowed: 7"):
+        OptimumSearch(Problem(MapSpace(layer, wide.hardware, "full17")), EDP)
+
+
 def test_the_mapper_ends_with_the_proof_or_the_budget() -> None:
     task = problem("resnet18_l2")
     evaluator = Evaluator(task, EDP, 20_000)

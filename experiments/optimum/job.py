@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from experiments import cli, flags
 from experiments.flags import option
 from experiments.goals import Goal, ProblemConfig, make_goal
-from experiments.optimum.record import Found, OptimumRecord, open_record
+from experiments.optimum.record import Found, OptimumRecord, Step, open_record
 from experiments.plots import STYLES, in_picture, save, tidy
 from experiments.progress import Bar
 from experiments.sheets import Sheet, significant
@@ -26,6 +26,8 @@ from mappers.marl import MarlMapper
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _NODES_BETWEEN_LOOKS = 100_000
+# Ratio of two bounds that can be told apart in a plot.
+_SEEN = 1.0001
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def _search(
         seconds = before.seconds + time.perf_counter() - began
         best = search.best if search.best_point is not None else None
         bound = search.bound if math.isfinite(search.bound) else None
-        if not curve or tuple(curve[-1][1:]) != (best, bound):
+        if not curve or _differs(curve[-1], best, bound):
             curve.append((seconds, best, bound))
         point = None if search.best_point is None else search.best_point.tolist()
         nodes = before.nodes + search.nodes
@@ -98,10 +100,12 @@ def _search(
     try:
         if record.left is None:
             evaluator = Evaluator(goal.problem, goal.objective, threads=config.threads)
-            samples = min(config.start, config.samples)
-            if samples:
-                MarlMapper().search(evaluator, samples, np.random.default_rng(config.seed))
-            search.begin_with(evaluator.best)
+            try:
+                if first := min(config.start, config.samples):
+                    MarlMapper().search(evaluator, first, np.random.default_rng(config.seed))
+            finally:
+                samples = evaluator.used
+                search.begin_with(evaluator.best)
         else:
             search.resume(before.best_point, before.best, record.left)
         with Bar("gap", 1) as bar:
@@ -124,6 +128,14 @@ def _search(
     finally:
         with cli.undisturbed():
             record.write(found(), search.left)
+
+
+def _differs(last: Step, best: float | None, bound: float | None) -> bool:
+    """Say whether a step is worth keeping: a better mapping, the proof, or a bound seen to rise."""
+    _, old_best, old_bound = last
+    if best != old_best or bound is None or old_bound is None:
+        return (best, bound) != (old_best, old_bound)
+    return bound != old_bound and (bound == best or bound > _SEEN * old_bound)
 
 
 def _sheet(goal: Goal, found: Found) -> Sheet:

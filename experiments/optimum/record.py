@@ -18,6 +18,9 @@ from experiments.files import RecordError, check_same
 from experiments.goals import ANEW, Goal, write_mapping
 from experiments.machine import processor, versions
 
+Step = tuple[float, float | None, float | None]
+"""Seconds, best and bound."""
+
 _NAME = "optimum.json"
 
 
@@ -32,7 +35,7 @@ class Found:
         nodes: boxes of mappings whose bound was computed.
         samples: mappings that were evaluated.
         seconds: spent.
-        curve: seconds, best and bound, whenever one of the latter changed.
+        curve: steps at which the best changed, or the bound by enough to be seen.
     """
 
     best: float | None = None
@@ -41,7 +44,7 @@ class Found:
     nodes: int = 0
     samples: int = 0
     seconds: float = 0.0
-    curve: list[tuple[float, float | None, float | None]] = field(default_factory=list)
+    curve: list[Step] = field(default_factory=list)
 
     @property
     def proven(self) -> bool:

@@ -99,17 +99,17 @@ std::vector<int> Bounds::innermost(std::size_t level) const {
 }
 
 double Bounds::least() const {
-  const Fixed shared = fixed();
+  const Fixed common = fixed();
   const LevelTraffic outer(problem_, counts_, &LoopCounts::outer, box_.parallel[0]);
   const LevelTraffic inner(problem_, counts_, &LoopCounts::inner, box_.parallel[1]);
   const LevelTraffic own(problem_, counts_, &LoopCounts::own, box_.parallel[1]);
   std::array<Part, kLoops + 1> parts;
   std::size_t count = 0;
-  for (const int x : innermost(1)) parts[count++] = inner_part(inner, own, shared, x);
+  for (const int x : innermost(1)) parts[count++] = inner_part(inner, own, common, x);
   double least = kNever;
   for (const int x : innermost(0)) {
-    const Part part = outer_part(outer, shared, x);
-    for (std::size_t i = 0; i < count; ++i) least = std::min(least, cost(shared, part, parts[i]));
+    const Part part = outer_part(outer, common, x);
+    for (std::size_t i = 0; i < count; ++i) least = std::min(least, cost(common, part, parts[i]));
   }
   return least;
 }

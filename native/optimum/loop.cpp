@@ -122,8 +122,6 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   const Index by_box =
       own.many() * least_share(own.size, pe, inner) + least_share(own.last, pe, inner);
   counts.share = static_cast<double>(std::max(ceil_div(own.total, inner.most), by_box));
-  counts.cluster_tile = static_cast<double>(cluster.least);
-  counts.pe_tile = static_cast<double>(pe.least);
   counts.outer.moves = fine.steps > 1;
   counts.outer_rests = coarse.steps == 1;
   counts.inner.moves = counts.own.moves = Cut{cluster.most, pe.least, inner.least}.steps > 1;

@@ -10,7 +10,7 @@ namespace gym::optimum {
 
 using Index = std::int64_t;
 
-// A loop of more than one index.
+// A loop that some mapping cuts, or whose window one does.
 struct Loop {
   LoopId id;
   std::size_t dim;  // index in the map space
@@ -65,7 +65,6 @@ struct LoopCounts {
   double first, last;              // indices of the first and of the last step of the outer level
   double first_below, last_below;  // of the inner level, summed over the boxes of the first cluster
   double share;                    // indices that the first PE gets
-  double cluster_tile, pe_tile;    // sizes
   bool outer_rests, inner_rests;   // whether it can take one step
 };
 
