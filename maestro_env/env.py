@@ -89,16 +89,21 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     ) -> None:
         layer = find_layer(layer) if isinstance(layer, str) else layer
         hardware = find_hardware(hardware) if isinstance(hardware, str) else hardware
+        problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
+        self._set_up(problem, objective, reward, episode_length)
+
+    def _set_up(self, problem: Problem, objective: str, reward: str, episode_length: int) -> None:
         self.reward = reward
         self._reward = look_up("reward", reward, REWARDS)
         self.episode_length = require_integer("episode_length", episode_length, EnvError)
-        self.problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
-        if warning := self.problem.stride_warning():
-            warnings.warn(warning, stacklevel=2)
+        self.problem = problem
+        if warning := problem.stride_warning():
+            warnings.warn(warning, stacklevel=3)
         self.objective = find_objective(objective)
         bound = self.objective.bound
         assert bound is not None
-        self.reference = self.problem.typical(self.objective) or bound(layer, hardware)
+        layer, hardware = problem.layer, problem.hardware
+        self.reference = problem.typical(self.objective) or bound(layer, hardware)
         self._first = first_observation(layer, hardware)
         self._best_value = math.inf
         self._best_point: Points | None = None
