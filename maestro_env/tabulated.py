@@ -92,6 +92,11 @@ TABULATED: Mapping[str, TabulatedSpace] = by_name(
 """The spaces by name, the smallest first: 10^6 to 10^8 vectors each."""
 
 
+def vectors(space: MapSpace, numbers: NDArray[np.int64]) -> Points:
+    """Return the vectors with these numbers, int32[N, D]: a table has them in this order."""
+    return np.stack(np.unravel_index(numbers, tuple(space.sizes)), axis=1).astype(np.int32)
+
+
 def table_rows(problem: Problem, points: Points, threads: int = 1) -> NDArray[Any]:
     """Evaluate int32[N, D] vectors by the model, and return what a table holds of them, Row[N]."""
     evaluated = problem.evaluate(points, threads)
@@ -113,7 +118,7 @@ class TabulatedProblem(Problem):
         space: tabulated whole.
         model: of the table.
         guard: of the model.
-        path: of the table, an array of ``Row`` in the order of the vectors, the last entry fastest.
+        path: of the table, an array of ``Row``, one for each vector.
 
     Raises:
         TableError: there is no such table, or it is not that of this space and model.

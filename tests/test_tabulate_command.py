@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +64,7 @@ def test_the_record_and_the_sheet_tell_what_brute_force_tells(
     assert tabulate(["tiny", f"--out={out}"]) == 0
     assert {path.name for path in out.iterdir()} == {"tiny.npy", "tiny.json"}
     model, record, shown = space.problem(), load(out / "tiny.json"), capsys.readouterr().out
-    places = np.unravel_index(np.arange(model.space.size()), tuple(model.space.sizes))
-    points = np.stack(places, axis=1).astype(np.int32)
+    points = np.array(list(product(*map(range, model.space.sizes))), dtype=np.int32)
     for name, objective in OBJECTIVES.items():
         values, status = model.score(points, objective)
         optimum = {"optimum": values.min(), "vectors": np.count_nonzero(values == values.min())}
@@ -109,7 +109,8 @@ def test_an_interrupted_table_is_continued(
         open_table("tiny", out)
     with (out / "tiny.part").open("ab") as file:
         file.write(b"x" * torn)
-    monkeypatch.setattr(writer, "_block", ending_after(4, RuntimeError))
+    # Four blocks are left, and those done are checked first.
+    monkeypatch.setattr(writer, "_block", ending_after(5, RuntimeError))
     assert tabulate(["tiny", f"--out={out}"]) == 0
     assert table_of(out) == table_of(whole)
 
@@ -139,7 +140,7 @@ def test_ctrl_c_and_a_kill_lose_no_more_than_a_block(out: Path) -> None:
 
 
 def test_a_table_that_another_process_makes_is_waited_for(
-    out: Path, monkeypatch: pytest.MonkeyPatch
+    out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     claim = Claim(out / "tiny.npy")
     assert claim.take()
@@ -152,6 +153,7 @@ def test_a_table_that_another_process_makes_is_waited_for(
 
     assert tabulate(["tiny", f"--out={out}"]) == 0
     assert len(looks) == 1
+    assert capsys.readouterr().out.count("waiting for the process that makes tiny\n") == 1
     assert {path.name for path in out.iterdir()} == {"tiny.npy", "tiny.json"}
 
 

@@ -85,6 +85,7 @@ def _make_all(spaces: Sequence[TabulatedSpace], directory: Path, threads: int) -
     """Make every table that no other process makes, and wait for the others."""
     claims = {each.name: Claim(each.path(directory)) for each in spaces}
     records: dict[str, Record] = {}
+    told: list[str] = []
     while True:
         for space in spaces:
             if space.name not in records and claims[space.name].take():
@@ -92,8 +93,12 @@ def _make_all(spaces: Sequence[TabulatedSpace], directory: Path, threads: int) -
                     records[space.name] = _make(space, directory, threads)
                 finally:
                     claims[space.name].give_back()
-        if len(records) == len(spaces):
+        left = [each.name for each in spaces if each.name not in records]
+        if not left:
             return records
+        if left != told:
+            print(f"waiting for the process that makes {', '.join(left)}", flush=True)
+            told = left
         time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 

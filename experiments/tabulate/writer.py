@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.files import RecordError
 from maestro_env.problem import Problem
-from maestro_env.tabulated import Row, TableError, table_rows
+from maestro_env.tabulated import Row, TableError, table_rows, vectors
 
 _BLOCK = 2**16
 _CHECKED = 1000
@@ -53,7 +54,7 @@ def write_table(problem: Problem, path: Path, threads: int, on_done: Callable[[i
             on_done(done)
             for start in range(done, size, _BLOCK):
                 stop = min(start + _BLOCK, size)
-                file.write(_block(problem, start, stop, threads))
+                file.write(_block(problem, np.arange(start, stop), threads))
                 on_done(stop)
             file.flush()
             os.fsync(file.fileno())
@@ -62,11 +63,9 @@ def write_table(problem: Problem, path: Path, threads: int, on_done: Callable[[i
         raise RecordError(f"cannot write {part}: {error.strerror}") from error
 
 
-def _block(problem: Problem, start: int, stop: int, threads: int) -> bytes:
-    """Return the rows of the vectors from one number to another."""
-    places = np.unravel_index(np.arange(start, stop), tuple(problem.space.sizes))
-    points = np.stack(places, axis=1).astype(np.int32)
-    return table_rows(problem, points, threads).tobytes()
+def _block(problem: Problem, numbers: NDArray[np.int64], threads: int = 1) -> bytes:
+    """Return the rows of the vectors with these numbers."""
+    return table_rows(problem, vectors(problem.space, numbers), threads).tobytes()
 
 
 def _begin(file: BinaryIO, header: bytes) -> int:
@@ -86,9 +85,7 @@ def _check(problem: Problem, part: Path, offset: int, done: int) -> None:
         return
     written = np.memmap(part, Row, mode="r", offset=offset, shape=(done,))
     numbers = np.random.default_rng(0).integers(done, size=_CHECKED)
-    places = np.unravel_index(numbers, tuple(problem.space.sizes))
-    points = np.stack(places, axis=1).astype(np.int32)
-    if written[numbers].tobytes() != table_rows(problem, points).tobytes():
+    if written[numbers].tobytes() != _block(problem, numbers):
         raise TableError(f"{part} was begun by another version of the model: delete it")
 
 
