@@ -9,7 +9,6 @@ import sys
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pytest
@@ -232,12 +231,9 @@ def test_the_optimum_of_a_table_is_the_one_proven(name: str) -> None:
 
 @pytest.mark.slow
 def test_the_example_of_the_document_runs(tmp_path: Path) -> None:
-    (example,) = (part.split("```")[0] for part in PAGE.split("```py\n")[1:])
+    example, output = PAGE.split("```py\n")[1].split("```\n\n```\n")
     assert tabulate(["gpt2_ffn", f"--out={tmp_path / 'runs' / 'tables'}"]) == 0
-    told: Any = subprocess.run(
+    told = subprocess.run(
         [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    regret, better, rewarded = told.stdout.splitlines()
-    assert regret.startswith("regret ")
-    assert better.endswith(" of 1411344 vectors are better")
-    assert rewarded in ("True", "False")
+    assert told.stdout == output.split("```")[0]
