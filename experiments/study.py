@@ -153,7 +153,7 @@ def make_study(
         for objective in unique(objectives)
     }
     names = find_mappers(*mappers)
-    require_fit(names, [goal.problem.space for goal in goals.values()])
+    require_fit(names, goals.values())
     return Study(config, goals, names, single)
 
 

@@ -104,5 +104,7 @@ def test_the_mapper_stands_in_a_comparison_and_ends_early(
     again = ["--resume", f"--layers={LAYER}", "--objectives=edp", "--mappers=optimum,random_log"]
     assert compare([*flags, *again]) == 0
     elsewhere = [f"--layer={LAYER}", "--model=maestro", "--mapper=optimum", f"--out={out}-maestro"]
-    assert run(elsewhere) == 1
-    assert "model maestro has no bounds" in capsys.readouterr().err
+    capsys.readouterr()
+    assert run(elsewhere) == 2
+    assert capsys.readouterr().err == "error: model maestro has no bounds; allowed: exact\n"
+    assert not Path(f"{out}-maestro").exists()
