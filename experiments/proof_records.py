@@ -92,9 +92,9 @@ class ProofRecord:
         }
         files.write_record(self.path, entry)
 
-    def read(self) -> None:
-        """Read what was found before."""
-        begun = files.read_record(self.path, ANEW)
+    def read(self, way_out: str = ANEW) -> None:
+        """Read what was found before; an error names the way out of it."""
+        begun = files.read_record(self.path, way_out)
         check_same(self.path, begun, self._goal.describe())
         try:
             found = Found(**begun["found"])
@@ -102,7 +102,7 @@ class ProofRecord:
             boxes = zlib.decompress(base64.b64decode(begun["left"]["boxes"]))
             left = np.frombuffer(boxes, dtype=np.int32).reshape(begun["left"]["shape"])
         except (LookupError, TypeError, ValueError, zlib.error) as error:
-            raise RecordError(f"{self.path} is no search: {error}; {ANEW}") from None
+            raise RecordError(f"{self.path} is no search: {error}; {way_out}") from None
         self.found, self.left = found, left
 
     def _best(self) -> dict[str, Any] | None:
