@@ -52,7 +52,7 @@ class OptimumSearch:
     """
 
     def __init__(self, problem: Problem, objective: Objective) -> None:
-        require_provable(problem, objective)
+        require_bounded(problem, objective)
         space = problem.space
         self._native = _native.OptimumSearch(
             space.layer.native, space.hardware.native, space.native, objective.columns
@@ -122,11 +122,11 @@ class OptimumSearch:
         self._native.tell(self.best)
 
 
-def require_provable(problem: Problem, objective: Objective) -> None:
-    """Refuse a problem or an objective whose optimum the search cannot prove.
+def require_bounded(problem: Problem, objective: Objective) -> None:
+    """Refuse what has no bounds, or too many boxes.
 
     Raises:
-        OptimumError: as those of ``OptimumSearch``.
+        OptimumError: as ``OptimumSearch`` raises it.
     """
     if problem.model != "exact":
         raise OptimumError(f"model {problem.model} has no bounds; allowed: exact")

@@ -9,7 +9,7 @@ import numpy as np
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import Points
 from maestro_env.objectives import Objective
-from maestro_env.optimum import OptimumSearch, require_provable
+from maestro_env.optimum import OptimumSearch, require_bounded
 from maestro_env.problem import Problem
 from mappers.base import Mapper
 from mappers.marl import MarlMapper
@@ -32,7 +32,7 @@ class OptimumMapper(Mapper[OptimumConfig]):
     DEFAULT = OptimumConfig()
 
     def require_fit(self, problem: Problem, objective: Objective) -> None:
-        require_provable(problem, objective)
+        require_bounded(problem, objective)
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Spend ``budget`` evaluations, or fewer if the optimum is proven or nodes run out."""

@@ -16,7 +16,7 @@ from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.optima import layer_text
-from maestro_env.optimum import require_provable
+from maestro_env.optimum import require_bounded
 from maestro_env.registry import look_up
 from maestro_env.workloads import all_layers, find_layer
 
@@ -85,7 +85,7 @@ def cells_of(config: OptimaConfig) -> list[OptimumCell]:
     for layer, machine, objective in product(reversed(layers.values()), hardware, objectives):
         nameless = Layer(layer.operator, layer.extents, layer.stride)
         goal = make_goal(flags, nameless, machine, objective)
-        require_provable(goal.problem, goal.objective)
+        require_bounded(goal.problem, goal.objective)
         cells.append(OptimumCell(goal, layer.name))
     return cells
 

@@ -23,7 +23,7 @@ from experiments.proofs import MOST_NODES, Limits, prove
 from experiments.sheets import Sheet, significant
 from maestro_env.hardware import find_hardware
 from maestro_env.objectives import OBJECTIVES
-from maestro_env.optimum import require_provable
+from maestro_env.optimum import require_bounded
 from maestro_env.workloads import find_layer
 
 
@@ -61,7 +61,7 @@ def execute(config: OptimumConfig) -> int:
     """Search, write, print, and return the exit status."""
     hardware = find_hardware(config.hardware)
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
-    require_provable(goal.problem, goal.objective)
+    require_bounded(goal.problem, goal.objective)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
     stem = f"{files.safe_name(goal.problem.layer.name)}-{goal.objective.name}-optimum"
