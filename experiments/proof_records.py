@@ -34,6 +34,7 @@ class Found:
         samples: mappings that were evaluated.
         seconds: spent.
         curve: steps at which the best changed, or the bound by enough to be seen.
+        certificate: digest of the proof in a file; empty without one.
     """
 
     best: float | None = None
@@ -43,6 +44,7 @@ class Found:
     samples: int = 0
     seconds: float = 0.0
     curve: list[Step] = field(default_factory=list)
+    certificate: str = ""
 
     @property
     def proven(self) -> bool:
@@ -61,7 +63,8 @@ class Found:
         if self.best is None or not self.bound:
             return None
         point = np.array(self.best_point, dtype=np.int32)
-        return KnownOptimum(self.best, point, self.bound, self.seconds, self.nodes)
+        known = (self.best, point, self.bound, self.seconds, self.nodes, self.certificate)
+        return KnownOptimum(*known)
 
 
 class ProofRecord:

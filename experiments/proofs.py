@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from experiments import cli
+from experiments.files import RecordError
 from experiments.goals import Goal
 from experiments.proof_records import Found, ProofRecord, Step
+from maestro_env.certificate import certify
 from maestro_env.evaluator import Evaluator
 from maestro_env.optimum import OptimumSearch
 from mappers.marl import MarlMapper
@@ -116,6 +119,23 @@ def prove(
     finally:
         with cli.undisturbed():
             record.write(found(), search.left)
+
+
+def write_certificate(goal: Goal, record: ProofRecord, path: Path, threads: int = 1) -> None:
+    """Write the proof that a search has ended with to a file, unless it is there.
+
+    It takes about as long as the search, whose seconds do not count it.
+    """
+    found = record.found
+    if record.left is None or not found.proven or (found.certificate and path.exists()):
+        return
+    point = None if found.best_point is None else np.array(found.best_point, dtype=np.int32)
+    bound = math.inf if found.bound is None else found.bound
+    try:
+        made = certify(goal.problem, goal.objective, found.best, point, bound, path, threads)
+    except OSError as error:
+        raise RecordError(f"cannot write {path}: {error.strerror}") from None
+    record.write(replace(found, certificate=made.digest), record.left)
 
 
 def _differs(last: Step, best: float | None, bound: float | None) -> bool:

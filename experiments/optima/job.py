@@ -13,11 +13,12 @@ from experiments.optima.config import OptimaConfig, OptimumCell, cells_of
 from experiments.optima.table import write_table
 from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord
-from experiments.proofs import Limits, prove
+from experiments.proofs import Limits, prove, write_certificate
 from experiments.sheets import Sheet, significant
 from maestro_env.optima import TABLE
 
 _SECONDS_BETWEEN_LOOKS = 0.5
+_CERTIFICATE = ".certificate.gz"
 
 Records = Sequence[tuple[OptimumCell, ProofRecord]]
 Show = Callable[[float, str], None]
@@ -56,7 +57,7 @@ def _sweep(config: OptimaConfig, records: Records, show: Show) -> None:
     waiting = [
         (cell, record, Claim(record.path))
         for cell, record in records
-        if record.left is None or not limits.reached(record.found)
+        if record.left is None or not limits.reached(record.found) or _lacks_certificate(record)
     ]
     while waiting:
         busy = []
@@ -70,12 +71,18 @@ def _sweep(config: OptimaConfig, records: Records, show: Show) -> None:
                 if record.path.exists():
                     record.read()
                 prove(cell.goal, record, limits, threads=config.threads)
+                path = record.path.with_suffix(_CERTIFICATE)
+                write_certificate(cell.goal, record, path, config.threads)
             finally:
                 claim.give_back()
         if len(busy) == len(waiting):
             show(len(records) - len(busy), f"waiting for {len(busy)} cells of other processes")
             time.sleep(_SECONDS_BETWEEN_LOOKS)
         waiting = busy
+
+
+def _lacks_certificate(record: ProofRecord) -> bool:
+    return record.found.proven and not record.found.certificate
 
 
 def _write(records: Records) -> None:

@@ -19,12 +19,14 @@ from experiments.machine import processor, versions
 from experiments.plots import STYLES, in_picture, save, tidy
 from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord
-from experiments.proofs import MOST_NODES, Limits, prove
+from experiments.proofs import MOST_NODES, Limits, prove, write_certificate
 from experiments.sheets import Sheet, significant
 from maestro_env.hardware import find_hardware
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.optimum import require_bounded
 from maestro_env.workloads import find_layer
+
+_CERTIFICATE = "certificate.gz"
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def _prove(config: OptimumConfig, goal: Goal, record: ProofRecord) -> None:
             bar.show(1 - min(now.gap, 1), f"best {best:.4g}, gap {now.gap:.2%}")
 
         prove(goal, record, limits, config.start, config.seed, config.threads, show)
+    write_certificate(goal, record, record.path.with_name(_CERTIFICATE), config.threads)
 
 
 def _report(goal: Goal, record: ProofRecord) -> None:
@@ -114,6 +117,8 @@ def _report(goal: Goal, record: ProofRecord) -> None:
         write_mapping(directory, goal, goal.problem.space.decode(found.best_point))
     _draw(goal, found, directory / "optimum.png")
     _sheet(goal, found).print()
+    if found.certificate:
+        print(f"certificate: {directory / _CERTIFICATE}")
     print(f"optimum: {directory}")
 
 
