@@ -79,7 +79,7 @@ def _limits(contest: Contest) -> dict[str, float]:
         return {} if lower_bound is None else {"lower bound": lower_bound}
     if optimum.proven:
         return {"optimum (proven)": optimum.value}
-    return {"optimum is above": optimum.bound, "optimum is at most": optimum.value}
+    return {"optimum is at least": optimum.bound, "optimum is at most": optimum.value}
 
 
 def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
