@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -29,7 +28,7 @@ class OptimaConfig:
     are higher. Several processes can work on one directory.
     """
 
-    layers: str = option("all", "layers with commas between; all: every shape of the zoo")
+    layers: str = option("all", "names of layers with commas between; all: every shape of the zoo")
     hardware: str = option("unlimited,edge", f"some of {', '.join(PRESETS)} with commas between")
     objectives: str = option(
         "latency,edp", f"what to minimise, some of {', '.join(OBJECTIVES)} with commas between"
@@ -77,12 +76,14 @@ def cells_of(config: OptimaConfig) -> list[OptimumCell]:
     Raises:
         MaestroEnvError: an unknown name, or a goal whose optimum cannot be proven.
     """
-    layers = {layer_text(layer): layer for layer in reversed(list(_layers(config.layers)))}
-    hardware = [look_up("hardware", name, PRESETS) for name in unique(config.hardware.split(","))]
-    objectives = unique(config.objectives.split(","))
+    named = all_layers() if config.layers == "all" else map(find_layer, _names(config.layers))
+    shapes: dict[str, Layer] = {}
+    for layer in named:
+        shapes.setdefault(layer_text(layer), layer)
+    hardware = [look_up("hardware", name, PRESETS) for name in _names(config.hardware)]
     flags = ProblemConfig(schema=config.schema)
     cells = []
-    for layer, machine, objective in product(reversed(layers.values()), hardware, objectives):
+    for layer, machine, objective in product(shapes.values(), hardware, _names(config.objectives)):
         nameless = Layer(layer.operator, layer.extents, layer.stride)
         goal = make_goal(flags, nameless, machine, objective)
         require_bounded(goal.problem, goal.objective)
@@ -90,8 +91,5 @@ def cells_of(config: OptimaConfig) -> list[OptimumCell]:
     return cells
 
 
-def _layers(text: str) -> Iterator[Layer]:
-    if text == "all":
-        yield from all_layers()
-    else:
-        yield from map(find_layer, unique(text.split(",")))
+def _names(text: str) -> tuple[str, ...]:
+    return unique(text.split(","))
