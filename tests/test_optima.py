@@ -18,6 +18,8 @@ from run_helpers import load
 import experiments.goal_optima
 import experiments.optima.job
 import experiments.optima.table
+from experiments.claims import Claim
+from experiments.optima.config import OptimaConfig, cells_of
 from experiments.proofs import Limits
 from maestro_env import KnownOptimum, known_optimum
 from maestro_env.env import MaestroEnv
@@ -243,3 +245,33 @@ def test_an_optimum_that_is_not_proven_is_an_interval(
     svg = (out / "convergence.svg").read_text(encoding="utf-8")
     for line in ("optimum is at most", "optimum is at least"):
         assert f"<!-- {line} -->" in svg
+
+
+def test_the_command_waits_for_cells_of_other_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = ["--layers=mobilenetv2_l43", "--hardware=edge", "--objectives=latency", "--resume"]
+    (cell,) = cells_of(OptimaConfig("mobilenetv2_l43", "edge", "latency"))
+    claim = Claim(cell.path(tmp_path))
+    assert claim.take()
+    waited = []
+
+    def give_back(seconds: float) -> None:
+        waited.append(cell.path(tmp_path).exists())
+        claim.give_back()
+
+    monkeypatch.setattr("time.sleep", give_back)
+    assert optima([*flags, f"--out={tmp_path}"]) == 0
+    assert waited == [False]
+    assert load(cell.path(tmp_path))["proven"]
+
+
+def test_the_command_refuses_what_it_cannot_prove(capsys: pytest.CaptureFixture[str]) -> None:
+    for flag, message in (
+        ("--hardware=mine.yaml", "unknown hardware 'mine.yaml': allowed: cloud, edge, unlimited"),
+        ("--objectives=power", "unknown objective 'power'"),
+        ("--layers=nothing", "unknown layer 'nothing'"),
+        ("--schema=maestro", "allowed: full17, legal13, paper10"),
+    ):
+        assert optima([flag]) == 2
+        assert message in capsys.readouterr().err
