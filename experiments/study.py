@@ -47,7 +47,7 @@ from maestro_env.optima import KnownOptimum
 from maestro_env.workloads import find_layer
 
 CONFIG = "config.json"
-OPTIMUM = "optimum.json"
+_OPTIMUM = "optimum.json"
 _AGAIN = "--resume"
 _OPTIMUM_AGAIN = f"delete it, and {_AGAIN} makes it again"
 
@@ -137,7 +137,7 @@ class Study:
         with Bar("optima", len(self.goals)) as bar:
             for place, goal in self.goals.items():
                 bar.show(len(found), " ".join(place))
-                path = goal_directory(directory, *place) / OPTIMUM
+                path = goal_directory(directory, *place) / _OPTIMUM
                 found[place] = find_optimum(goal, path, versions, _OPTIMUM_AGAIN, search)
         return found
 
