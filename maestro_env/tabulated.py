@@ -231,6 +231,7 @@ class TabulatedEnv(MaestroEnv):
         objective: a name of ``OBJECTIVES``.
         reward: a name of ``REWARDS``.
         episode_length: steps of an episode.
+        info: ``basic``, or ``full`` to be told of the table's optimum too.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is allowed.
@@ -242,8 +243,14 @@ class TabulatedEnv(MaestroEnv):
         objective: str = "edp",
         reward: str = "inverse",
         episode_length: int = 100,
+        info: str = "basic",
     ) -> None:
-        self._set_up(table, objective, reward, episode_length)
+        self._table = table
+        self._set_up(table, objective, reward, episode_length, info)
+
+    def _find_optimum(self) -> tuple[float, float]:
+        optimum = self._table.optimum(self.objective)
+        return optimum, optimum
 
 
 def _values(rows: NDArray[Any], objective: Objective) -> NDArray[np.float64]:

@@ -107,7 +107,7 @@ def assert_same_search(table: TabulatedProblem, model: Problem, samples: int) ->
 
 
 def test_environments_of_the_table_are_those_of_the_model(table: TabulatedProblem) -> None:
-    single = TabulatedEnv(table, episode_length=3)
+    single = TabulatedEnv(table, episode_length=3, info="full")
     other = MaestroEnv(LAYER, hardware=MACHINE, tiles="divisors", episode_length=3)
     assert single.reference == other.reference
     assert single.reset(seed=0)[0].tolist() == other.reset(seed=0)[0].tolist()
@@ -116,6 +116,9 @@ def test_environments_of_the_table_are_those_of_the_model(table: TabulatedProble
         (seen, *mine, info), (expected, *others, told) = single.step(point), other.step(point)
         assert (seen.tolist(), mine) == (expected.tolist(), others)
         assert info["best_objective"] == told["best_objective"]
+        assert info["optimum"] == info["optimum_bound"] == table.optimum(EDP)
+        value = MODEL.score(point[np.newaxis].astype(np.int32), EDP)[0][0]
+        assert info["regret"] == value / info["optimum"] - 1
     assert single.best_mapping == other.best_mapping
     copies = [MaestroVectorEnv(Evaluator(each, EDP), 30) for each in (table, MODEL)]
     steps = []
