@@ -13,7 +13,7 @@ from map_space_helpers import layers, machines
 
 from experiments.exhaustive.config import ExhaustiveConfig, Task
 from experiments.exhaustive.enumeration import Enumeration
-from experiments.exhaustive.loop_steps import frame_bound
+from experiments.exhaustive.frame_bound import frame_bound
 from experiments.exhaustive.restriction import Choices
 from experiments.goals import Goal
 from maestro_env.cost import Cost

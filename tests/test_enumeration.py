@@ -12,9 +12,10 @@ from map_space_helpers import spaces_and_points, steady
 
 from experiments.exhaustive.config import Task
 from experiments.exhaustive.enumeration import Enumeration
+from experiments.exhaustive.frame_bound import frame_bound
 from experiments.exhaustive.job import scan
-from experiments.exhaustive.loop_steps import first_pe_macs, frame_bound, moving_loops
 from experiments.exhaustive.optimum_files import Found
+from experiments.loop_steps import first_pe_macs, moving_loops
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from experiments.exhaustive.enumeration import Enumeration
-from experiments.exhaustive.loop_steps import Bound, frame_bound
+from experiments.exhaustive.frame_bound import Bound, frame_bound
 from experiments.exhaustive.restriction import restrict
 from experiments.flags import UsageError, option
 from experiments.goals import Goal, ProblemConfig, make_goal

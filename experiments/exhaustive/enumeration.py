@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.exhaustive.loop_steps import Integers, moving_loops
 from experiments.exhaustive.restriction import Choices
 from experiments.flags import UsageError
+from experiments.loop_steps import Integers, moving_loops
 from maestro_env.map_space import MapSpace, Points
 from mappers.choices import orders_of
 

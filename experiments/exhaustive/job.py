@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments import cli, flags
 from experiments.exhaustive.config import ExhaustiveConfig, Task, resolve
-from experiments.exhaustive.loop_steps import Bound
+from experiments.exhaustive.frame_bound import Bound
 from experiments.exhaustive.optimum_files import Found, OptimumWriter
 from experiments.progress import Bar
 from experiments.sheets import Sheet

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.flags import UsageError
-from experiments.goals import Goal
 from maestro_env.map_space import MapSpace, Parameter, Points
-from maestro_env.objectives import OBJECTIVES, latency_bound
 from mappers.choices import sizes_at
 
 Integers = NDArray[np.int64]
-Bound = Callable[[Points], NDArray[np.float64]]
 _Cut = tuple[Integers, Integers]
 
 
@@ -24,27 +20,10 @@ def moving_loops(space: MapSpace, points: Points) -> tuple[Integers, Integers]:
     Bit i stands for the i-th of the space's extents.
     """
     outer_moving, inner_moving = np.zeros((2, len(points)), dtype=np.int64)
-    for bit, (extent, (tile, stride), (_, inner_stride)) in enumerate(_cuts(space, points)):
+    for bit, (extent, (tile, stride), (_, inner_stride)) in enumerate(cuts(space, points)):
         outer_moving |= (stride < extent).astype(np.int64) << bit
         inner_moving |= (inner_stride < tile).astype(np.int64) << bit
     return outer_moving, inner_moving
-
-
-def frame_bound(goal: Goal) -> Bound:
-    """Return the function that bounds frames, int32[N, D] to float64[N], whatever their orders."""
-    if not goal.objective.of_latency:
-        allowed = ", ".join(each.name for each in OBJECTIVES.values() if each.of_latency)
-        raise UsageError(
-            f"--prune: the bound of {goal.objective.name} rules nothing out; allowed: {allowed}"
-        )
-    if goal.lower_bound is None:
-        raise UsageError(
-            "--prune: figures without the guard, and csv energy, have no lower bound: "
-            "leave out --no-guard and --energy"
-        )
-    space, layer, hardware = goal.problem.space, goal.problem.layer, goal.problem.hardware
-    per_cycle = goal.lower_bound / latency_bound(layer, hardware)
-    return lambda frames: first_pe_macs(space, frames) / hardware.simd_lanes * per_cycle
 
 
 def first_pe_macs(space: MapSpace, points: Points) -> NDArray[np.float64]:
@@ -53,7 +32,7 @@ def first_pe_macs(space: MapSpace, points: Points) -> NDArray[np.float64]:
     This PE is busy whenever another one is, so no mapping is faster than its MACs.
     """
     macs = np.ones(len(points))
-    for extent, (tile, stride), inner in _cuts(space, points):
+    for extent, (tile, stride), inner in cuts(space, points):
         full_steps, rest = np.divmod(extent, stride)
         last_tile = np.minimum(rest, tile)
         macs *= full_steps * _first_share(tile, inner) + _first_share(last_tile, inner)
@@ -67,7 +46,7 @@ def _first_share(extent: Integers, cut: _Cut) -> Integers:
     return full_steps * tile + np.minimum(rest, tile)
 
 
-def _cuts(space: MapSpace, points: Points) -> Iterator[tuple[int, _Cut, _Cut]]:
+def cuts(space: MapSpace, points: Points) -> Iterator[tuple[int, _Cut, _Cut]]:
     """Yield every dimension's extent, and how L2 and L1 cut it.
 
     A cut is the tile of one unit and the stride of one step, which is the tiles of all units.
