@@ -79,7 +79,10 @@ def _ends(goal: Goal, searches: Iterable[Finished], nodes: int) -> Iterator[End]
     points = np.array([search.best_point for search in valid], dtype=np.int32)
     optimum, least = prove(goal, points, nodes)
     optima = known_optima(goal, optimum)
-    names = [each.name[:7] if each.kind == "tile" else each.name for each in space.parameters]
+    names = [
+        each.name.rpartition("_")[0] if each.kind == "tile" else each.name
+        for each in space.parameters
+    ]
     for search, point, same in zip(valid, points, canonical(space, points), strict=True):
         ratio = search.values[-1] / least
         wrong: Sequence[int] = ()
@@ -102,7 +105,7 @@ def _sheets(ends: Sequence[End]) -> Iterator[Sheet]:
         ratios = np.array([end.ratio for end in found])
         sizes = Counter(min(len(end.change), _MOST_COUNTED + 1) for end in misses[mapper])
         differ = f"{np.mean([len(end.wrong) for end in misses[mapper]] or [0]):.1f}"
-        figures = (f"{np.exp(np.log(ratios).mean()):.4f}", f"{ratios.max():.3f}", differ)
+        figures = (f"{np.median(ratios):.4f}", f"{ratios.max():.4f}", differ)
         counts = [sizes[size] for size in range(1, _MOST_COUNTED + 2)]
         rows.append((mapper, len(found), len(misses[mapper]), *figures, *counts))
     columns = [f"improve\nby {size}" for size in range(1, _MOST_COUNTED + 1)]
@@ -119,8 +122,8 @@ def _sheets(ends: Sequence[End]) -> Iterator[Sheet]:
         ("mapper",),
         (*headers, "by more"),
         rows,
-        "Misses: above the optimum. Cost / optimum: geometric mean over searches. Parameters that "
-        "differ from the nearest known optimum: mean of the misses. Improve by n: misses by the "
+        "Misses: above the optimum. Cost / optimum: median of the searches. Parameters that differ "
+        "from the nearest known optimum: mean of the misses. Improve by n: misses by the "
         "least number of parameters that must change at once for a lower cost; of three or more, "
         "those changed to an optimum's values.",
     )
