@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from maestro_env.checks import require_integer
 from maestro_env.cost import Cost
-from maestro_env.episode import REWARDS, episode_end, first_observation, observation_space
+from maestro_env.episode import (
+    REWARDS,
+    episode_end,
+    first_observation,
+    observation_space,
+    optimum_information,
+    require_info,
+)
 from maestro_env.errors import EnvError
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
@@ -21,6 +28,7 @@ from maestro_env.map_space import MapSpace, Points
 from maestro_env.mapping import Mapping as LoopNest
 from maestro_env.models import DEFAULT_MODEL
 from maestro_env.objectives import find_objective
+from maestro_env.optima import known_values
 from maestro_env.problem import Problem
 from maestro_env.registry import look_up
 from maestro_env.workloads import find_layer
@@ -56,6 +64,10 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     mapping is valid) and from then on `best_mapping` (its vector); if the mapping has figures, the
     fields of `Cost` that the model fills. Resets do not forget the best.
 
+    With `info="full"` also `optimum` and `optimum_bound`, the value and bound of `known_optimum`,
+    and `regret`: objective / `optimum` - 1, infinite for an invalid mapping. They are NaN where
+    nothing is known.
+
     ## Arguments
     * `layer`: a `Layer`, or text for `find_layer`: `mobilenetv2_l2`, `conv:K=64,...`, a CSV file.
     * `objective`: a name of `OBJECTIVES`.
@@ -65,6 +77,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     * `reward`: a name of `REWARDS`.
     * `episode_length`: steps of an episode.
     * `guard`: whether figures that no accelerator could reach are invalid (model `maestro` only).
+    * `info`: `basic`, or `full` to be told of the optimum too.
 
     ## Version History
     * v0: first version.
@@ -86,19 +99,30 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         reward: str = "inverse",
         episode_length: int = 100,
         guard: bool = True,
+        info: str = "basic",
     ) -> None:
         layer = find_layer(layer) if isinstance(layer, str) else layer
         hardware = find_hardware(hardware) if isinstance(hardware, str) else hardware
+        problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
+        self._set_up(problem, objective, reward, episode_length, info)
+
+    def _set_up(
+        self, problem: Problem, objective: str, reward: str, episode_length: int, info: str
+    ) -> None:
         self.reward = reward
         self._reward = look_up("reward", reward, REWARDS)
         self.episode_length = require_integer("episode_length", episode_length, EnvError)
-        self.problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
-        if warning := self.problem.stride_warning():
-            warnings.warn(warning, stacklevel=2)
+        self.problem = problem
+        if warning := problem.stride_warning():
+            warnings.warn(warning, stacklevel=3)
         self.objective = find_objective(objective)
         bound = self.objective.bound
         assert bound is not None
-        self.reference = self.problem.typical(self.objective) or bound(layer, hardware)
+        layer, hardware = problem.layer, problem.hardware
+        self.reference = problem.typical(self.objective) or bound(layer, hardware)
+        self.info = require_info(info)
+        if info == "full":
+            self._optimum = self._find_optimum()
         self._first = first_observation(layer, hardware)
         self._best_value = math.inf
         self._best_point: Points | None = None
@@ -106,6 +130,10 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         self._steps = 0
         self.action_space = spaces.MultiDiscrete(self.space.sizes)
         self.observation_space = observation_space()
+
+    def _find_optimum(self) -> tuple[float, float]:
+        """Return the optimum and its bound; NaN where nothing is known."""
+        return known_values(self.problem, self.objective)
 
     @property
     def space(self) -> MapSpace:
@@ -134,6 +162,8 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         info["best_objective"] = self._best_value
         if self._best_point is not None:
             info["best_mapping"] = self._best_point.copy()
+        if self.info == "full":
+            info |= optimum_information(self._optimum, value)
         self._steps += 1
         reward = float(self._reward(self.reference / value))
         terminated, truncated = episode_end(self._steps, self.episode_length)

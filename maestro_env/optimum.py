@@ -52,18 +52,8 @@ class OptimumSearch:
     """
 
     def __init__(self, problem: Problem, objective: Objective) -> None:
-        if problem.model != "exact":
-            raise OptimumError(f"model {problem.model} has no bounds; allowed: exact")
-        factors = set(objective.factors)
-        if len(factors) < len(objective.factors) or not factors <= set(_BOUNDED):
-            raise OptimumError(
-                f"objective {objective.name} is a product of {', '.join(objective.factors)}; "
-                f"allowed: each at most once of {', '.join(_BOUNDED)}"
-            )
-        if problem.layer.macs >= _MOST_MACS:
-            raise OptimumError(f"{problem.layer} has {problem.layer.macs:,} MACs; allowed: < 2^49")
+        require_bounded(problem, objective)
         space = problem.space
-        _require_searchable(space)
         self._native = _native.OptimumSearch(
             space.layer.native, space.hardware.native, space.native, objective.columns
         )
@@ -130,6 +120,25 @@ class OptimumSearch:
         if values[index] < self.best:
             self.best, self.best_point = float(values[index]), points[index].copy()
         self._native.tell(self.best)
+
+
+def require_bounded(problem: Problem, objective: Objective) -> None:
+    """Refuse what has no bounds, or too many boxes.
+
+    Raises:
+        OptimumError: as ``OptimumSearch`` raises it.
+    """
+    if problem.model != "exact":
+        raise OptimumError(f"model {problem.model} has no bounds; allowed: exact")
+    factors = set(objective.factors)
+    if len(factors) < len(objective.factors) or not factors <= set(_BOUNDED):
+        raise OptimumError(
+            f"objective {objective.name} is a product of {', '.join(objective.factors)}; "
+            f"allowed: each at most once of {', '.join(_BOUNDED)}"
+        )
+    if problem.layer.macs >= _MOST_MACS:
+        raise OptimumError(f"{problem.layer} has {problem.layer.macs:,} MACs; allowed: < 2^49")
+    _require_searchable(problem.space)
 
 
 def _require_searchable(space: MapSpace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.loop_steps import cuts, moving_loops
+from experiments.misses.loop_steps import cuts, moving_loops
 from maestro_env.map_space import MapSpace, Points
 from mappers.choices import orders_of, ranks_of
 

@@ -1,53 +1,19 @@
 #include "diver.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "split.hpp"
 
 namespace gym::optimum {
-
-namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// Parts with other innermost loops have as many sizes left as the whole, which is worth this much.
-constexpr double kOrderWeight = 1.5;
-
-// How much is left to look into: near the best cost a box is soon ruled out.
-double work(const std::vector<Bounded>& parts, double best) {
-  double sum = 0;
-  for (const Bounded& part : parts) {
-    const double gap = best == kNever ? 1 : 1 - part.bound / best;
-    sum += gap * gap;
-  }
-  return sum;
-}
-
-// The largest choice of a range that fits, if the least one does and larger ones need more.
-template <typename Fits>
-std::int32_t largest(Choices range, const Fits& fits) {
-  if (fits(range.most)) return range.most;
-  while (range.most - range.least > 1) {
-    const std::int32_t middle = range.least + (range.most - range.least) / 2;
-    (fits(middle) ? range.least : range.most) = middle;
-  }
-  return range.least;
-}
-
-}  // namespace
 
 void Diver::begin(const Bounded& box) {
   left_.assign(1, box);
   points_.clear();
-  nodes_ = 0;
+  before_ = brancher_.nodes();
 }
 
 void Diver::dive(double best, std::int64_t nodes) {
   points_.clear();
-  const std::int64_t end = nodes_ + nodes;
-  while (!left_.empty() && points_.empty() && nodes_ < end) {
+  const std::int64_t end = brancher_.nodes() + nodes;
+  while (!left_.empty() && points_.empty() && brancher_.nodes() < end) {
     const Bounded next = left_.back();
     left_.pop_back();
     if (next.bound < best) look_into(next, best);
@@ -60,100 +26,21 @@ void Diver::settle() {
 }
 
 void Diver::look_into(Bounded next, double best) {
-  Box& box = next.box;
-  if (!trim(box)) return;
-  bounds_.enter(box);
-  for (std::size_t level = 0; level < box.innermost.size(); ++level) {
-    const std::vector<int> loops = bounds_.innermost(level);
-    if (loops.empty()) return;
-    if (loops.size() == 1) box.innermost[level] = loops[0];
+  switch (brancher_.branch(next.box, best)) {
+    case Brancher::Outcome::kNothing:
+      return;
+    case Brancher::Outcome::kLeaf:
+      points_ = points_of(problem_, next.box);
+      left_.push_back(next);
+      return;
+    case Brancher::Outcome::kParts:
+      const auto first = static_cast<std::ptrdiff_t>(left_.size());
+      for (const Bounded& part : brancher_.parts()) {
+        if (part.bound < best) left_.push_back(part);
+      }
+      std::stable_sort(left_.begin() + first, left_.end(),
+                       [](const Bounded& a, const Bounded& b) { return a.bound > b.bound; });
   }
-  if (is_leaf(problem_, box)) {
-    points_ = points_of(problem_, box);
-    left_.push_back(next);
-  } else {
-    branch(box, best);
-  }
-}
-
-// Leaves out tiles too large for the buffers, however small the others are.
-bool Diver::trim(Box& box) const {
-  if (!bounds_.fits(box)) return false;
-  Box least = box;
-  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
-    Tiles& tiles = box.tiles[i];
-    Tiles& tried = least.tiles[i];
-    tiles.outer.most = largest(tiles.outer, [&](std::int32_t choice) {
-      tried.outer.least = choice;
-      return bounds_.fits(least);
-    });
-    tried.outer.least = tiles.outer.least;
-    tiles = without_doubles(problem_.loops[i], tiles);
-    tiles.inner.most = largest(tiles.inner, [&](std::int32_t choice) {
-      tried.inner.least = choice;
-      return fits_inside(least, i);
-    });
-    tried.inner.least = tiles.inner.least;
-  }
-  return true;
-}
-
-// An inner tile needs an outer one as large.
-bool Diver::fits_inside(Box box, std::size_t i) const {
-  const Loop& loop = problem_.loops[i];
-  Tiles& tiles = box.tiles[i];
-  const auto as_large =
-      std::lower_bound(loop.outer.begin(), loop.outer.end(), loop.inner[tiles.inner.least]);
-  const auto choice = static_cast<std::int32_t>(as_large - loop.outer.begin());
-  tiles.outer.least = std::clamp(choice, tiles.outer.least, tiles.outer.most);
-  return bounds_.fits(box);
-}
-
-// Splits a box where the least work is left in its parts.
-void Diver::branch(const Box& box, double best) {
-  std::vector<Bounded> chosen, parts;
-  double least = kNever;
-  const auto add = [&](const Box& part, double bound) {
-    ++nodes_;
-    if (bound < best) parts.push_back({part, bound});
-  };
-  const auto compare = [&](std::size_t made, double weight = 1) {
-    const double left = made < 2 ? kNever : weight * work(parts, best);
-    if (left < least) {
-      chosen.swap(parts);
-      least = left;
-    }
-    parts.clear();
-  };
-  Box part = box;
-  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
-    const std::vector<Tiles> made = split(problem_.loops[i], box.tiles[i]);
-    for (const Tiles& tiles : made) {
-      part.tiles[i] = tiles;
-      add(part, bounds_.least_with(i, tiles));
-    }
-    part.tiles[i] = box.tiles[i];
-    compare(made.size());
-  }
-  const std::vector<Choices> clusters = split(box.cluster);
-  for (const Choices& cluster : clusters) {
-    part.cluster = cluster;
-    add(part, bounds_.least_with(cluster));
-  }
-  part.cluster = box.cluster;
-  compare(clusters.size());
-  for (std::size_t level = 0; level < box.innermost.size(); ++level) {
-    const std::vector<int> loops = bounds_.innermost(level);
-    for (const int loop : loops) {
-      part.innermost[level] = loop;
-      add(part, bounds_.least_with(level, loop));
-    }
-    part.innermost[level] = box.innermost[level];
-    compare(loops.size(), kOrderWeight);
-  }
-  std::stable_sort(chosen.begin(), chosen.end(),
-                   [](const Bounded& a, const Bounded& b) { return a.bound > b.bound; });
-  left_.insert(left_.end(), chosen.begin(), chosen.end());
 }
 
 }  // namespace gym::optimum

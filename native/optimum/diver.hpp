@@ -4,19 +4,14 @@
 #include <cstdint>
 #include <vector>
 
-#include "bound.hpp"
+#include "branch.hpp"
 
 namespace gym::optimum {
-
-struct Bounded {
-  Box box;
-  double bound;
-};
 
 class Diver {
  public:
   Diver(const Problem& problem, Objective objective)
-      : problem_(problem), bounds_(problem, objective) {}
+      : problem_(problem), brancher_(problem, objective) {}
 
   void begin(const Bounded& box);
   void end() { left_.clear(); }
@@ -27,20 +22,17 @@ class Diver {
   // The costs of the points are known.
   void settle();
 
-  const std::vector<Bounded>& left() const { return left_; }  // with that of the points
-  std::int64_t nodes() const { return nodes_; }               // since it began
+  const std::vector<Bounded>& left() const { return left_; }          // with that of the points
+  std::int64_t nodes() const { return brancher_.nodes() - before_; }  // since it began
 
  private:
   void look_into(Bounded next, double best);
-  bool trim(Box& box) const;
-  bool fits_inside(Box box, std::size_t loop) const;
-  void branch(const Box& box, double best);
 
   const Problem& problem_;
-  Bounds bounds_;
+  Brancher brancher_;
   std::vector<Bounded> left_;  // the next one last
   std::vector<std::int32_t> points_;
-  std::int64_t nodes_ = 0;
+  std::int64_t before_ = 0;
 };
 
 }  // namespace gym::optimum

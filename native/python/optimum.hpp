@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../batch.hpp"
+#include "../optimum/proof.hpp"
 #include "../optimum/search.hpp"
 #include "points.hpp"
 #include "pybind.hpp"
@@ -24,7 +25,8 @@ class OptimumSearch {
 
   OptimumSearch(const NamedLayer& layer, const Hardware& hardware, const NamedSpace& space,
                 const Columns& columns)
-      : search_(optimum::Problem(layer.layer, hardware, space.space), objective_of(columns)) {}
+      : objective_(objective_of(columns)),
+        search_(optimum::Problem(layer.layer, hardware, space.space), objective_) {}
 
   py::array ask(std::int64_t nodes, int threads) {
     std::vector<std::int32_t> points;
@@ -39,27 +41,37 @@ class OptimumSearch {
     return array;
   }
 
-  // A row of numbers a box that is left.
-  py::array left() const {
-    const std::vector<optimum::Box> boxes = search_.left();
-    const std::size_t width = sizeof(optimum::Box) / sizeof(std::int32_t);
-    PointArray rows =
-        new_array<std::int32_t>(Shape<2>{std::ssize(boxes), static_cast<py::ssize_t>(width)});
-    std::memcpy(rows.mutable_data(), boxes.data(), boxes.size() * sizeof(optimum::Box));
-    return rows;
+  // Rows of numbers, one a box.
+  py::array left() const { return rows_of(search_.left()); }
+
+  // All mappings, and the dimensions that each box deals out at either level, -1 for none.
+  py::tuple all() const {
+    const optimum::Problem& problem = search_.problem();
+    const std::vector<optimum::Box> boxes = optimum::all_mappings(problem);
+    py::array_t<std::int8_t> parallel = new_array<std::int8_t>(Shape<2>{std::ssize(boxes), 2});
+    std::int8_t* dim = parallel.mutable_data();
+    for (const optimum::Box& box : boxes) {
+      for (const int loop : box.parallel) {
+        *dim++ = static_cast<std::int8_t>(loop == optimum::kNone ? -1 : problem.loops[loop].dim);
+      }
+    }
+    return py::make_tuple(rows_of(boxes), parallel);
   }
 
-  void restart(const PointArray& rows) {
-    std::vector<optimum::Box> boxes(static_cast<std::size_t>(rows.shape(0)));
-    if (rows.nbytes() != std::ssize(boxes) * static_cast<py::ssize_t>(sizeof(optimum::Box))) {
-      throw std::invalid_argument("no rows of boxes");
+  void restart(const PointArray& rows) { search_.restart(boxes_of(rows)); }
+
+  // One block of the proof that no mapping of these boxes costs less than a bound, and the boxes of
+  // the next ones.
+  py::tuple prove(const PointArray& rows, double bound, int threads) const {
+    const std::vector<optimum::Box> boxes = boxes_of(rows);
+    optimum::Block block;
+    {
+      py::gil_scoped_release release;
+      block = optimum::prove(search_.problem(), objective_, boxes, bound, threads);
     }
-    std::memcpy(boxes.data(), rows.data(), static_cast<std::size_t>(rows.nbytes()));
-    for (const optimum::Box& box : boxes) {
-      if (!optimum::belongs(search_.problem(), box))
-        throw std::invalid_argument("a box of another problem");
-    }
-    search_.restart(boxes);
+    return py::make_tuple(array_of(block.trims), array_of(block.trim_axes),
+                          array_of(block.trim_ends), array_of(block.actions), array_of(block.parts),
+                          array_of(block.sizes), array_of(block.goes_on), rows_of(block.next));
   }
 
   // The least cost of a box of mappings: choices of the parallel dimensions, and ranges of choices
@@ -82,9 +94,36 @@ class OptimumSearch {
     return search_.bound_of(box);
   }
 
+  optimum::Objective objective_;
   optimum::Search search_;
 
  private:
+  static py::array rows_of(const std::vector<optimum::Box>& boxes) {
+    const std::size_t width = sizeof(optimum::Box) / sizeof(std::int32_t);
+    PointArray rows =
+        new_array<std::int32_t>(Shape<2>{std::ssize(boxes), static_cast<py::ssize_t>(width)});
+    std::memcpy(rows.mutable_data(), boxes.data(), boxes.size() * sizeof(optimum::Box));
+    return rows;
+  }
+
+  std::vector<optimum::Box> boxes_of(const PointArray& rows) const {
+    std::vector<optimum::Box> boxes(static_cast<std::size_t>(rows.shape(0)));
+    if (rows.nbytes() != std::ssize(boxes) * static_cast<py::ssize_t>(sizeof(optimum::Box))) {
+      throw std::invalid_argument("no rows of boxes");
+    }
+    std::memcpy(boxes.data(), rows.data(), static_cast<std::size_t>(rows.nbytes()));
+    for (const optimum::Box& box : boxes) {
+      if (!optimum::belongs(search_.problem(), box))
+        throw std::invalid_argument("a box of another problem");
+    }
+    return boxes;
+  }
+
+  template <typename T>
+  static py::array array_of(const std::vector<T>& values) {
+    return py::array_t<T>(std::ssize(values), values.data());
+  }
+
   static optimum::Objective objective_of(const Columns& columns) {
     const auto has = [&](std::string_view name) {
       return std::any_of(columns.begin(), columns.end(),
@@ -104,6 +143,8 @@ inline void bind_optimum(py::module_& module) {
           "tell", [](Search& self, double cost) { self.search_.tell(cost); }, py::arg("cost"))
       .def("left", &Search::left)
       .def("restart", &Search::restart, py::arg("boxes"))
+      .def("all", &Search::all)
+      .def("prove", &Search::prove, py::arg("boxes"), py::arg("bound"), py::arg("threads") = 1)
       .def("bound_of", &Search::bound_of, py::arg("parallel"), py::arg("cluster"), py::arg("outer"),
            py::arg("inner"))
       .def_property_readonly("finished", [](const Search& self) { return self.search_.finished(); })

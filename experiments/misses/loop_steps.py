@@ -1,4 +1,4 @@
-"""How the loops of mappings share out their work: which take steps, and what one PE gets."""
+"""How the loops of mappings share out their work: tiles, strides and steps."""
 
 from __future__ import annotations
 
@@ -24,26 +24,6 @@ def moving_loops(space: MapSpace, points: Points) -> tuple[Integers, Integers]:
         outer_moving |= (stride < extent).astype(np.int64) << bit
         inner_moving |= (inner_stride < tile).astype(np.int64) << bit
     return outer_moving, inner_moving
-
-
-def first_pe_macs(space: MapSpace, points: Points) -> NDArray[np.float64]:
-    """Return the MACs of the first PE, float64[N].
-
-    This PE is busy whenever another one is, so no mapping is faster than its MACs.
-    """
-    macs = np.ones(len(points))
-    for extent, (tile, stride), inner in cuts(space, points):
-        full_steps, rest = np.divmod(extent, stride)
-        last_tile = np.minimum(rest, tile)
-        macs *= full_steps * _first_share(tile, inner) + _first_share(last_tile, inner)
-    return macs
-
-
-def _first_share(extent: Integers, cut: _Cut) -> Integers:
-    """Return how many indices of an extent the first unit gets."""
-    tile, stride = cut
-    full_steps, rest = np.divmod(extent, stride)
-    return full_steps * tile + np.minimum(rest, tile)
 
 
 def cuts(space: MapSpace, points: Points) -> Iterator[tuple[int, _Cut, _Cut]]:

@@ -1,0 +1,150 @@
+"""Writes the proof of an optimum as a file that another program checks (docs/optimum.md, 9)."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
+from maestro_env.map_space import Points
+from maestro_env.objectives import Objective
+from maestro_env.optimum import require_bounded
+from maestro_env.problem import Problem
+
+FORMAT = "maestro-env certificate 1"
+LONGEST_LIST = 16_384
+"""Boxes of a block at most."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a certificate has.
+
+    Args:
+        digest: SHA-256 of its content before it is compressed, in hexadecimal.
+        boxes: that are left out for their bounds.
+        leaves: boxes whose mappings are to be evaluated.
+        bytes: of the file.
+    """
+
+    digest: str
+    boxes: int
+    leaves: int
+    bytes: int
+
+
+def certify(
+    problem: Problem,
+    objective: Objective,
+    best: float | None,
+    best_point: Points | None,
+    bound: float,
+    path: Path,
+    threads: int = 1,
+) -> Certificate:
+    """Write the proof that no mapping costs less than a bound, which a search has found.
+
+    It takes about as long as the search that found the bound. The file does not depend on threads.
+
+    Args:
+        problem: under the model ``exact``.
+        objective: what is minimised.
+        best: the least value known; None if no mapping is valid.
+        best_point: a vector that has it, int32[D].
+        bound: the least that any mapping costs, at most ``best``; infinite if none is valid.
+        path: of the file; there is none if this is interrupted.
+        threads: that share the work.
+
+    Raises:
+        OptimumError: a problem or an objective that has no bounds.
+        OSError: the file cannot be written.
+    """
+    require_bounded(problem, objective)
+    digest, boxes, leaves = hashlib.sha256(), 0, 0
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with open(part, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as stream:
+            header = _header(problem, objective, best, best_point, bound)
+            for block in _blocks(problem, objective, header, bound, threads):
+                stream.write(block.content)
+                digest.update(block.content)
+                boxes += block.left_out
+                leaves += block.leaves
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return Certificate(digest.hexdigest(), boxes, leaves, path.stat().st_size)
+
+
+def _header(
+    problem: Problem,
+    objective: Objective,
+    best: float | None,
+    best_point: Points | None,
+    bound: float,
+) -> bytes:
+    layer, space = problem.layer, problem.space
+    optimum = None
+    if best is not None and best_point is not None:
+        optimum = {"value": best, "point": np.asarray(best_point).tolist()}
+    header = {
+        "format": FORMAT,
+        "layer": {
+            "operator": layer.operator,
+            "extents": dict(layer.extents),
+            "stride": list(layer.stride),
+        },
+        "hardware": asdict(problem.hardware),
+        "schema": space.schema,
+        "tiles": space.tiles,
+        "objective": {"name": objective.name, "factors": list(objective.factors)},
+        "optimum": optimum,
+        "bound": bound if math.isfinite(bound) else None,
+    }
+    return json.dumps(header, sort_keys=True).encode() + b"\n"
+
+
+@dataclass(frozen=True)
+class _Block:
+    content: bytes
+    left_out: int = 0
+    leaves: int = 0
+
+
+def _blocks(
+    problem: Problem, objective: Objective, header: bytes, bound: float, threads: int
+) -> Iterator[_Block]:
+    """Yield the content of a certificate; it holds a few lists of boxes at a time."""
+    space = problem.space
+    native = _native.OptimumSearch(
+        space.layer.native, space.hardware.native, space.native, objective.columns
+    )
+    yield _Block(header)
+    roots, parallel = native.all()
+    yield _Block(_bytes(np.array([len(roots)], dtype=np.uint8), parallel))
+    lists = [roots]
+    while lists:
+        boxes = lists.pop()
+        *columns, following = native.prove(boxes, bound, threads)
+        trims, axes, ends, actions, parts, sizes, goes_on = columns
+        packed = (trims, axes, ends, actions, parts, sizes, np.packbits(goes_on))
+        content = _bytes(np.array([len(boxes)], dtype=np.uint32), *packed)
+        yield _Block(content, len(goes_on) - len(following), len(actions) - len(parts))
+        starts = range(0, len(following), LONGEST_LIST)
+        lists.extend(following[start : start + LONGEST_LIST] for start in reversed(starts))
+
+
+def _bytes(*arrays: NDArray[Any]) -> bytes:
+    """Return arrays one after the other, least byte first."""
+    return b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays)

@@ -1,0 +1,166 @@
+#include "branch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "split.hpp"
+
+namespace gym::optimum {
+
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// Parts with other innermost loops have as many sizes left as the whole, which is worth this much.
+constexpr double kOrderWeight = 1.5;
+// Below this, gaps are alike.
+constexpr double kNoGap = 1e-9;
+
+// How far a bound is below the best cost, as a share of it; 0 where it rules a box out.
+double gap(double bound, double best) {
+  return best == kNever ? 1 : std::max(0.0, 1 - bound / best);
+}
+
+double cube(double x) { return x * x * x; }
+
+// How much is left to look into: near the best cost a box is soon ruled out.
+double work(const std::vector<Bounded>& parts, double best) {
+  double sum = 0;
+  for (const Bounded& part : parts) sum += cube(gap(part.bound, best));
+  return sum / static_cast<double>(parts.size());
+}
+
+Choices middle(Choices range) {
+  const std::int32_t choice = range.least + (range.most - range.least) / 2;
+  return {choice, choice};
+}
+
+Tiles middle(const Loop& loop, const Tiles& tiles) {
+  const Tiles cut = without_doubles(loop, {middle(tiles.outer), tiles.inner});
+  return {cut.outer, middle(cut.inner)};
+}
+
+// The largest choice of a range that fits, if the least one does and larger ones need more.
+template <typename Fits>
+std::int32_t largest(Choices range, const Fits& fits) {
+  if (fits(range.most)) return range.most;
+  while (range.most - range.least > 1) {
+    const std::int32_t middle = range.least + (range.most - range.least) / 2;
+    (fits(middle) ? range.least : range.most) = middle;
+  }
+  return range.least;
+}
+
+}  // namespace
+
+Brancher::Outcome Brancher::branch(Box& box, double best) {
+  parts_.clear();
+  axis_ = {Axis::kInnermost, 0};
+  if (!trim(box)) return Outcome::kNothing;
+  bounds_.enter(box);
+  for (std::size_t level = 0; level < box.innermost.size(); ++level) {
+    const std::vector<int> loops = bounds_.innermost(level);
+    if (loops.empty()) return Outcome::kNothing;
+    if (loops.size() == 1) box.innermost[level] = loops[0];
+  }
+  if (is_leaf(problem_, box)) return Outcome::kLeaf;
+  split(box, best);
+  return Outcome::kParts;
+}
+
+// Leaves out tiles too large for the buffers, however small the others are.
+bool Brancher::trim(Box& box) const {
+  if (!bounds_.fits(box)) return false;
+  Box least = box;
+  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
+    Tiles& tiles = box.tiles[i];
+    Tiles& tried = least.tiles[i];
+    tiles.outer.most = largest(tiles.outer, [&](std::int32_t choice) {
+      tried.outer.least = choice;
+      return bounds_.fits(least);
+    });
+    tried.outer.least = tiles.outer.least;
+    tiles = without_doubles(problem_.loops[i], tiles);
+    tiles.inner.most = largest(tiles.inner, [&](std::int32_t choice) {
+      tried.inner.least = choice;
+      return fits_inside(least, i);
+    });
+    tried.inner.least = tiles.inner.least;
+  }
+  return true;
+}
+
+// An inner tile needs an outer one as large.
+bool Brancher::fits_inside(Box box, std::size_t i) const {
+  const Loop& loop = problem_.loops[i];
+  Tiles& tiles = box.tiles[i];
+  const auto as_large =
+      std::lower_bound(loop.outer.begin(), loop.outer.end(), loop.inner[tiles.inner.least]);
+  const auto choice = static_cast<std::int32_t>(as_large - loop.outer.begin());
+  tiles.outer.least = std::clamp(choice, tiles.outer.least, tiles.outer.most);
+  return bounds_.fits(box);
+}
+
+void Brancher::split(const Box& box, double best) {
+  best_ = best;
+  least_work_ = kNever;
+  whole_gap_ = gap(bounds_.least(), best) + kNoGap;
+  ++nodes_;
+  for (std::size_t i = 0; i < problem_.loops.size(); ++i) split_tiles(box, i);
+  split_cluster(box);
+  for (std::size_t level = 0; level < box.innermost.size(); ++level) split_orders(box, level);
+}
+
+void Brancher::split_tiles(Box box, std::size_t i) {
+  const Loop& loop = problem_.loops[i];
+  const Tiles all = box.tiles[i];
+  for (const Tiles& tiles : gym::optimum::split(loop, all)) {
+    box.tiles[i] = tiles;
+    add(box, bounds_.least_with(i, tiles));
+  }
+  if (tried_.empty()) return;
+  const Axis::Kind kind = all.outer.single() ? Axis::kInner : Axis::kOuter;
+  compare({kind, i}, weight(bounds_.least_with(i, middle(loop, all))));
+}
+
+void Brancher::split_cluster(Box box) {
+  const Choices all = box.cluster;
+  for (const Choices& cluster : gym::optimum::split(all)) {
+    box.cluster = cluster;
+    add(box, bounds_.least_with(cluster));
+  }
+  if (!tried_.empty()) compare({Axis::kCluster, 0}, weight(bounds_.least_with(middle(all))));
+}
+
+void Brancher::split_orders(Box box, std::size_t level) {
+  for (const int loop : bounds_.innermost(level)) {
+    box.innermost[level] = loop;
+    add(box, bounds_.least_with(level, loop));
+  }
+  compare({Axis::kInnermost, level}, kOrderWeight);
+}
+
+void Brancher::add(const Box& part, double bound) {
+  ++nodes_;
+  tried_.push_back({part, bound});
+}
+
+// Where all parts are as near to the best cost as the whole, those of sizes that matter are better:
+// once the sizes are chosen, the bound rises.
+double Brancher::weight(double bound_of_middle) {
+  ++nodes_;
+  return std::sqrt(std::sqrt((gap(bound_of_middle, best_) + kNoGap) / whole_gap_));
+}
+
+void Brancher::compare(Axis axis, double weight) {
+  const double left = tried_.size() < 2 ? kNever : weight * work(tried_, best_);
+  if (left < least_work_) {
+    parts_.swap(tried_);
+    axis_ = axis;
+    least_work_ = left;
+  }
+  tried_.clear();
+}
+
+}  // namespace gym::optimum

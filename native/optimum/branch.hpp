@@ -1,0 +1,60 @@
+// Makes boxes smaller: what a search for the optimum does to each (docs/optimum.md, 8).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bound.hpp"
+
+namespace gym::optimum {
+
+struct Bounded {
+  Box box;
+  double bound;
+};
+
+// What a box is split by: the range of an outer or inner tile or of cluster sizes, or the innermost
+// loop of a level.
+struct Axis {
+  enum Kind { kOuter, kInner, kCluster, kInnermost } kind;
+  std::size_t index;  // of the loop, or of the level
+};
+
+class Brancher {
+ public:
+  // What becomes of a box: nothing, if it has no mapping that fits; a leaf, of which nothing but
+  // orders is left to choose; or parts, which together are the box.
+  enum class Outcome { kNothing, kLeaf, kParts };
+
+  Brancher(const Problem& problem, Objective objective)
+      : problem_(problem), bounds_(problem, objective) {}
+
+  // Leaves out of a box what does not fit, and splits it where the least work is left in parts that
+  // may cost less than `best`.
+  Outcome branch(Box& box, double best);
+  const Axis& axis() const { return axis_; }
+  const std::vector<Bounded>& parts() const { return parts_; }
+
+  bool fits(const Box& box) const { return bounds_.fits(box); }
+  std::int64_t nodes() const { return nodes_; }  // boxes whose bound was computed
+
+ private:
+  bool trim(Box& box) const;
+  bool fits_inside(Box box, std::size_t loop) const;
+  void split(const Box& box, double best);
+  void split_tiles(Box box, std::size_t loop);
+  void split_cluster(Box box);
+  void split_orders(Box box, std::size_t level);
+  void add(const Box& part, double bound);
+  double weight(double bound_of_middle);
+  void compare(Axis axis, double weight);
+
+  const Problem& problem_;
+  Bounds bounds_;
+  Axis axis_{};
+  std::vector<Bounded> parts_, tried_;
+  double best_ = 0, least_work_ = 0, whole_gap_ = 0;
+  std::int64_t nodes_ = 0;
+};
+
+}  // namespace gym::optimum
