@@ -7,9 +7,9 @@ import numpy as np
 from mappers.agents.heads import Heads
 from mappers.arrays import Floats, Integers
 
-# A step of a size is 2^-5 octaves at least, which moves most sizes by one choice, and two octaves,
-# a factor of four, at most. These are base-2 logarithms.
-_LEAST_LOG, _MOST_LOG = -5.0, 1.0
+# A step of a size is 2^-5 octaves at least, which moves most sizes by one choice, and one octave, a
+# factor of two, at most. These are base-2 logarithms.
+_LEAST_LOG, _MOST_LOG = -5.0, 0.0
 
 # Chance of a step if a single size of a variant changes.
 _STEP_SHARE = 0.7
