@@ -1,0 +1,1 @@
+"""``python -m experiments.misses RUNDIR``: what a run's best mappings lack to be optima."""

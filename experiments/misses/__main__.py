@@ -1,0 +1,5 @@
+"""Starts ``python -m experiments.misses``."""
+
+from experiments import cli
+
+cli.start("experiments.misses")
