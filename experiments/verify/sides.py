@@ -1,0 +1,191 @@
+"""The counts of a level from which its traffic follows, as seen by its array or by its units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.verify.facts import WINDOWS, Array, Facts
+from experiments.verify.ranges import OfBox, Ranges
+
+
+@dataclass(frozen=True)
+class Slide:
+    """How a loop with a window slides, in boxes where it surely moves.
+
+    Attributes:
+        indices: its indices in these boxes.
+        cold: what begins in them with nothing: boxes, or units that are ever active; least.
+        cold_z: the most.
+        more: steps, or chunks, beyond these.
+        advance: rows, at most, that stay from one step to the next, or in a unit to its next chunk.
+        jump: rows, at most, that stay where a sweep begins anew.
+        share: of the indices, and of the boxes, that are in them; 0 for units.
+        boxes: all boxes, whether it moves in them or not.
+    """
+
+    indices: Array
+    cold: Array
+    cold_z: Array
+    more: Array
+    advance: Array
+    jump: Array
+    share: Array
+    boxes: Array
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What is known of a loop, summed over the boxes of a level; float64[N] each.
+
+    Attributes:
+        indices: of all boxes.
+        moving: of boxes where the loop moves, if it moves in the largest one (lemma 6).
+        steps: of the array; chunks of units that the loop is dealt to.
+        cold: boxes; units that are ever active.
+        can_move: whether it moves in any box.
+        slide: None without a window.
+    """
+
+    indices: Array
+    moving: Array
+    steps: Array
+    cold: Array
+    can_move: NDArray[np.bool_]
+    slide: Slide | None
+
+
+Side = dict[str, Loop]
+"""The loops that are cut, by name."""
+
+
+def outer_side(facts: Facts, r: Ranges, units: bool, dealt: NDArray[np.bool_]) -> Side:
+    """Return the loops of the outer level, whose one box is the layer."""
+    whole = np.broadcast_to(r.extent, r.Ta.shape)
+    one = np.ones_like(r.Ta)
+    as_units = dealt if units else np.zeros_like(dealt)
+    steps = np.where(as_units, r.chunks_a, r.steps_a)
+    cold = np.where(as_units, np.minimum(r.n0a, r.chunks_a), one)
+    cold_z = np.where(as_units, np.minimum(r.n0z, r.chunks_z), one)
+    more = np.where(as_units, np.maximum(r.chunks_a - r.n0z, 0), r.steps_a - 1)
+    moves = np.maximum(r.steps_a, 2)
+    slides = _slides(facts, r.n0a, r.Ta, as_units, moves, whole, cold, cold_z, more, one, one)
+    return _side(facts, whole, whole, steps, cold, r.steps_z > 1, slides)
+
+
+def inner_side(
+    facts: Facts, r: Ranges, units: bool, dealt: NDArray[np.bool_], own: bool = False
+) -> Side:
+    """Return the loops of the inner level, over all boxes or the first cluster's own."""
+    total, tail = (r.over_own, r.own_tail) if own else (r.over_boxes, r.tail)
+    indices = r.own if own else np.broadcast_to(r.extent, r.Ta.shape)
+    boxes_a, boxes_z = (r.steps_a, r.steps_z) if own else (r.chunks_a, r.chunks_z)
+    as_units = dealt if units else np.zeros_like(dealt)
+
+    def choose(of_units: OfBox, of_array: OfBox) -> OfBox:
+        return lambda x: np.where(as_units, of_units(x), of_array(x)) if units else of_array(x)
+
+    per_step = np.where(as_units, r.tz, r.tz * r.n1z)
+    steps = total(choose(r.chunks_in, r.steps_in), np.ceil(indices / per_step))
+    cold = total(choose(r.active_in, np.ones_like)) if units else boxes_a
+    # Boxes where the loop moves: the full ones, and the tail if it surely does.
+    tail_moves = (boxes_a == boxes_z) & (r.steps_in(tail) > 1)
+    if own:
+        tail_moves |= boxes_z == 1
+    else:
+        tail_moves |= r.chunks_z == 1
+    some = np.maximum(boxes_a, 2)
+    moving = np.maximum((some - 1) * r.Ta, np.ceil(indices * (some - 1) / some))
+    moving = np.where(tail_moves, indices, moving)
+
+    def over_moving(of_box: OfBox) -> Array:
+        full = of_box(r.Ta)
+        return (some - 1) * full * ~tail_moves + np.where(
+            tail_moves, (boxes_a - 1) * full + of_box(tail), 0
+        )
+
+    fewest = np.where(tail_moves, r.steps_in(tail), r.steps_in(r.Ta))
+    moves = np.maximum(fewest, 2)
+    boxes_moving_z = np.where(tail_moves, boxes_z, np.maximum(boxes_z - 1, 1))
+    cold_moving = over_moving(choose(r.active_in, np.ones_like))
+    most_active = np.minimum(r.n1z, np.ceil(r.Tz / r.ta))
+    cold_moving_z = boxes_moving_z * np.where(as_units, most_active, 1)
+
+    def beyond(x: Array) -> Array:
+        return np.maximum(r.chunks_in(x) - r.n1z, 0)
+
+    more = over_moving(choose(beyond, lambda x: r.steps_in(x) - 1))
+    slides = _slides(
+        facts,
+        r.n1a,
+        r.ta,
+        as_units,
+        moves,
+        moving,
+        cold_moving,
+        cold_moving_z,
+        more,
+        np.where(tail_moves, 1.0, (some - 1) / some),
+        boxes_a,
+    )
+    return _side(facts, indices, moving, steps, cold, r.box_steps_z > 1, slides)
+
+
+def _slides(
+    facts: Facts,
+    units: Array,
+    tile: Array,
+    as_units: NDArray[np.bool_],
+    steps: Array,
+    indices: Array,
+    cold: Array,
+    cold_z: Array,
+    more: Array,
+    share: Array,
+    boxes: Array,
+) -> dict[str, Slide]:
+    """Return the slides of loops that move in so many ``steps``, and no fewer."""
+    slides = {}
+    for row, name in enumerate(facts.cut_names):
+        if name not in WINDOWS:
+            continue
+        halo, stride = facts.halo[name], facts.stride[name]
+        # Indices between the ends of what is there and what comes, beyond those that touch.
+        size, units_there = tile[row], units[row]
+        apart = np.where(as_units[row], (units_there - 1) * size, 0)
+        jump = np.where(
+            as_units[row],
+            ((steps[row] - 1) * units_there - 1) * size,
+            (steps[row] - 2) * units_there * size,
+        )
+        kept, kept_anew = (np.maximum(0, halo - gap * stride) for gap in (apart, jump))
+        slides[name] = Slide(
+            indices[row],
+            cold[row],
+            cold_z[row],
+            more[row],
+            kept,
+            np.minimum(kept, kept_anew),
+            np.where(as_units[row], 0.0, share[row]),
+            boxes[row],
+        )
+    return slides
+
+
+def _side(
+    facts: Facts,
+    indices: Array,
+    moving: Array,
+    steps: Array,
+    cold: Array,
+    can_move: NDArray[np.bool_],
+    slides: dict[str, Slide],
+) -> Side:
+    return {
+        name: Loop(
+            indices[row], moving[row], steps[row], cold[row], can_move[row], slides.get(name)
+        )
+        for row, name in enumerate(facts.cut_names)
+    }
