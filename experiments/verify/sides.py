@@ -19,7 +19,8 @@ class Slide:
         indices: its indices in these boxes.
         cold: what begins in them with nothing: boxes, or units that are ever active; least.
         cold_z: the most.
-        more: steps, or chunks, beyond these.
+        more: steps, or chunks, beyond these; where these are the least.
+        more_z: the same where they are the most.
         advance: rows, at most, that stay from one step to the next, or in a unit to its next chunk.
         jump: rows, at most, that stay where a sweep begins anew.
         share: of the indices, and of the boxes, that are in them; 0 for units.
@@ -30,6 +31,7 @@ class Slide:
     cold: Array
     cold_z: Array
     more: Array
+    more_z: Array
     advance: Array
     jump: Array
     share: Array
@@ -69,9 +71,9 @@ def outer_side(facts: Facts, r: Ranges, units: bool, dealt: NDArray[np.bool_]) -
     steps = np.where(as_units, r.chunks_a, r.steps_a)
     cold = np.where(as_units, np.minimum(r.n0a, r.chunks_a), one)
     cold_z = np.where(as_units, np.minimum(r.n0z, r.chunks_z), one)
-    more = np.where(as_units, np.maximum(r.chunks_a - r.n0z, 0), r.steps_a - 1)
+    more = np.maximum(r.chunks_a - r.n0z, 0)
     moves = np.maximum(r.steps_a, 2)
-    slides = _slides(facts, r.n0a, r.Ta, as_units, moves, whole, cold, cold_z, more, one, one)
+    slides = _slides(facts, r.n0a, r.Ta, as_units, moves, whole, steps, cold, cold_z, more, one, one)
     return _side(facts, whole, whole, steps, cold, r.steps_z > 1, slides)
 
 
@@ -89,7 +91,11 @@ def inner_side(
 
     per_step = np.where(as_units, r.tz, r.tz * r.n1z)
     steps = total(choose(r.chunks_in, r.steps_in), np.ceil(indices / per_step))
-    cold = total(choose(r.active_in, np.ones_like)) if units else boxes_a
+    cold = boxes_a
+    if units:
+        # min(n, chunks) is at least chunks times min(1, n / most chunks).
+        share = np.minimum(1.0, r.n1a / np.ceil(r.Tz / r.ta))
+        cold = total(choose(r.active_in, np.ones_like), np.where(as_units, steps * share, 0.0))
     # Boxes where the loop moves: the full ones, and the tail if it surely does.
     tail_moves = (boxes_a == boxes_z) & (r.steps_in(tail) > 1)
     if own:
@@ -113,10 +119,8 @@ def inner_side(
     most_active = np.minimum(r.n1z, np.ceil(r.Tz / r.ta))
     cold_moving_z = boxes_moving_z * np.where(as_units, most_active, 1)
 
-    def beyond(x: Array) -> Array:
-        return np.maximum(r.chunks_in(x) - r.n1z, 0)
-
-    more = over_moving(choose(beyond, lambda x: r.steps_in(x) - 1))
+    chunks_moving = over_moving(r.chunks_in)
+    more = over_moving(lambda x: np.maximum(r.chunks_in(x) - r.n1z, 0))
     slides = _slides(
         facts,
         r.n1a,
@@ -124,6 +128,7 @@ def inner_side(
         as_units,
         moves,
         moving,
+        chunks_moving,
         cold_moving,
         cold_moving_z,
         more,
@@ -140,6 +145,7 @@ def _slides(
     as_units: NDArray[np.bool_],
     steps: Array,
     indices: Array,
+    chunks: Array,
     cold: Array,
     cold_z: Array,
     more: Array,
@@ -165,7 +171,8 @@ def _slides(
             indices[row],
             cold[row],
             cold_z[row],
-            more[row],
+            np.maximum(more[row], chunks[row] - cold[row]),
+            np.maximum(more[row], chunks[row] - cold_z[row]),
             kept,
             np.minimum(kept, kept_anew),
             np.where(as_units[row], 0.0, share[row]),

@@ -162,8 +162,9 @@ class Traffic:
             known = np.where(self._side[other].can_move, 0.0, known)
         by_cold = fetched * (halo - slide.jump) + known - first * halo
         cold = np.where(by_cold >= 0, slide.cold, slide.cold_z)
+        more = np.where(by_cold >= 0, slide.more, slide.more_z)
         by_index = facts.step[name] * (fetched - first)
-        sliding = slide.more * fetched * (halo - slide.advance)
+        sliding = more * fetched * (halo - slide.advance)
         # The boxes where it moves have at least their share of all indices, and of all boxes.
         shared = slide.share * (self._side[name].indices * by_index + slide.boxes * by_cold)
         apart = slide.indices * by_index + sliding + cold * by_cold
