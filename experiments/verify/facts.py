@@ -77,6 +77,16 @@ class Facts:
     def cut_names(self) -> str:
         return "".join(self.names[d] for d in self.cut)
 
+    def sizes_above(self, sizes: Array) -> Array:
+        """Return the next choice above each of some sizes, float64[L, N] of the loops cut."""
+        if self.space.tiles == "integers":
+            return sizes + 1
+        found = np.empty_like(sizes)
+        for row, d in enumerate(self.cut):
+            above = np.searchsorted(self.sizes[d], sizes[row], side="right")
+            found[row] = self.sizes[d][np.minimum(above, len(self.sizes[d]) - 1)]
+        return found
+
     def tile_words(self, tile: Tile) -> tuple[Array | float, Array | float, Array | float]:
         """Return the words of input, filter and output that a tile touches (E1)."""
         inputs = product(tile, INPUT)

@@ -42,6 +42,8 @@ class Ranges:
         behind = self.extent - (self.steps_a - 1) * self.Tz * self.n0z
         self.own_tail = np.minimum(self.Ta, behind)
         self.array_a = np.minimum(self.extent, self.n0a * self.Ta)
+        # The least outer tiles of loops that move in the inner level.
+        self.Tm = np.clip(facts.sizes_above(self.ta * self.n1a), self.Ta, self.Tz)
         self.last_array_a = np.where(self.same_steps, behind, 1.0)
 
     @cached_property

@@ -81,9 +81,9 @@ def inner_side(
     facts: Facts, r: Ranges, units: bool, dealt: NDArray[np.bool_], own: bool = False
 ) -> Side:
     """Return the loops of the inner level, over all boxes or the first cluster's own."""
-    total, tail = (r.over_own, r.own_tail) if own else (r.over_boxes, r.tail)
+    total = r.over_own if own else r.over_boxes
     indices = r.own if own else np.broadcast_to(r.extent, r.Ta.shape)
-    boxes_a, boxes_z = (r.steps_a, r.steps_z) if own else (r.chunks_a, r.chunks_z)
+    boxes_a = r.steps_a if own else r.chunks_a
     as_units = dealt if units else np.zeros_like(dealt)
 
     def choose(of_units: OfBox, of_array: OfBox) -> OfBox:
@@ -97,28 +97,24 @@ def inner_side(
         share = np.minimum(1.0, r.n1a / np.ceil(r.Tz / r.ta))
         cold = total(choose(r.active_in, np.ones_like), np.where(as_units, steps * share, 0.0))
     # Boxes where the loop moves: the full ones, and the tail if it surely does.
-    tail_moves = (boxes_a == boxes_z) & (r.steps_in(tail) > 1)
-    if own:
-        tail_moves |= boxes_z == 1
-    else:
-        tail_moves |= r.chunks_z == 1
+    chunks_z = np.ceil(r.extent / r.Tm)
+    boxes_z = np.ceil(chunks_z / r.n0a) if own else chunks_z
+    last = np.minimum(r.Tm, r.extent - (boxes_a - 1) * r.Tz * r.n0z) if own else r.tail
+    tail_moves = ((boxes_a == boxes_z) & (r.steps_in(last) > 1)) | (boxes_z == 1)
     some = np.maximum(boxes_a, 2)
-    moving = np.maximum((some - 1) * r.Ta, np.ceil(indices * (some - 1) / some))
+    moving = np.maximum((some - 1) * r.Tm, np.ceil(indices * (some - 1) / some))
     moving = np.where(tail_moves, indices, moving)
 
     def over_moving(of_box: OfBox) -> Array:
-        full = of_box(r.Ta)
-        return (some - 1) * full * ~tail_moves + np.where(
-            tail_moves, (boxes_a - 1) * full + of_box(tail), 0
-        )
+        full = of_box(r.Tm)
+        return np.where(tail_moves, (boxes_a - 1) * full + of_box(last), (some - 1) * full)
 
-    fewest = np.where(tail_moves, r.steps_in(tail), r.steps_in(r.Ta))
+    fewest = np.where(tail_moves, r.steps_in(last), r.steps_in(r.Tm))
     moves = np.maximum(fewest, 2)
     boxes_moving_z = np.where(tail_moves, boxes_z, np.maximum(boxes_z - 1, 1))
     cold_moving = over_moving(choose(r.active_in, np.ones_like))
     most_active = np.minimum(r.n1z, np.ceil(r.Tz / r.ta))
     cold_moving_z = boxes_moving_z * np.where(as_units, most_active, 1)
-
     chunks_moving = over_moving(r.chunks_in)
     more = over_moving(lambda x: np.maximum(r.chunks_in(x) - r.n1z, 0))
     slides = _slides(
