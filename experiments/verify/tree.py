@@ -101,7 +101,7 @@ class Tree:
         """Require of boxes split by innermost loops that every possible one is there, once."""
         parents = np.repeat(np.arange(len(boxes)), block.parts)
         for level in (0, 1):
-            mine = block.actions == 2 * self._dims + 1 + level
+            mine = (block.actions == 2 * self._dims + 1 + level) & (block.parts > 0)
             rows = np.flatnonzero(mine)
             if not len(rows):
                 continue
