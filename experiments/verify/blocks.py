@@ -7,7 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.verify.boxes import NONE, OUTER_INNERMOST, Table, equivalent, first, last, tidy, whole
+from experiments.verify.boxes import (
+    NONE,
+    OUTER_INNERMOST,
+    Table,
+    equivalent,
+    first,
+    last,
+    tidy,
+    whole,
+)
 from experiments.verify.facts import Facts
 from experiments.verify.stream import CertificateError, Stream
 
@@ -157,9 +166,7 @@ def _split_sizes(
     parts[sized, last(columns)] = lasts
 
 
-def _require(
-    fine: NDArray[np.bool_], problem: str, boxes: NDArray[np.int64] | None = None
-) -> None:
+def _require(fine: NDArray[np.bool_], problem: str, boxes: NDArray[np.int64] | None = None) -> None:
     """Raise an error that names the first box that is not fine."""
     wrong = np.flatnonzero(~fine)
     if len(wrong):

@@ -17,25 +17,36 @@ class Slide:
 
     Attributes:
         indices: its indices in these boxes.
-        cold: what begins in them with nothing: boxes, or units that are ever active; least.
-        cold_z: the most.
-        more: steps, or chunks, beyond these; where these are the least.
-        more_z: the same where they are the most.
+        chunks: of units that it is dealt to; for an array these do not matter.
+        cold: what begins in these boxes with nothing: boxes, or units that are ever active.
+        most_cold: no more begin with nothing if as few do in all boxes together as may.
+        more: chunks beyond those.
         advance: rows, at most, that stay from one step to the next, or in a unit to its next chunk.
         jump: rows, at most, that stay where a sweep begins anew.
-        share: of the indices, and of the boxes, that are in them; 0 for units.
-        boxes: all boxes, whether it moves in them or not.
     """
 
     indices: Array
+    chunks: Array
     cold: Array
-    cold_z: Array
+    most_cold: Array
     more: Array
-    more_z: Array
     advance: Array
     jump: Array
-    share: Array
-    boxes: Array
+
+    def least(
+        self, by_index: Array | float, by_cold: Array | float, by_more: Array | float
+    ) -> Array:
+        """Return the least that so much for each index, cold beginning and further chunk makes.
+
+        Chunks are cold beginnings and further ones. Of the beginnings there are ``cold`` or more.
+        Each of them that is not among the fewest of all boxes adds to the words of lemma 8, which
+        is no less than what a further chunk adds: so there are at most ``most_cold``.
+        """
+        between = np.clip(self.chunks - self.more, self.cold, self.most_cold)
+        cold = np.where(by_cold >= 0, between, self.most_cold)
+        cold = np.where(by_cold >= by_more, self.cold, cold)
+        more = np.maximum(self.more, self.chunks - cold)
+        return self.indices * by_index + cold * by_cold + more * by_more
 
 
 @dataclass(frozen=True)
@@ -70,10 +81,10 @@ def outer_side(facts: Facts, r: Ranges, units: bool, dealt: NDArray[np.bool_]) -
     as_units = dealt if units else np.zeros_like(dealt)
     steps = np.where(as_units, r.chunks_a, r.steps_a)
     cold = np.where(as_units, np.minimum(r.n0a, r.chunks_a), one)
-    cold_z = np.where(as_units, np.minimum(r.n0z, r.chunks_z), one)
     more = np.maximum(r.chunks_a - r.n0z, 0)
     moves = np.maximum(r.steps_a, 2)
-    slides = _slides(facts, r.n0a, r.Ta, as_units, moves, whole, steps, cold, cold_z, more, one, one)
+    moving = _Moving(whole, moves, r.chunks_a, cold, cold, more)
+    slides = _slides(facts, r.n0a, r.Ta, as_units, moving)
     return _side(facts, whole, whole, steps, cold, r.steps_z > 1, slides)
 
 
@@ -110,69 +121,59 @@ def inner_side(
         return np.where(tail_moves, (boxes_a - 1) * full + of_box(last), (some - 1) * full)
 
     fewest = np.where(tail_moves, r.steps_in(last), r.steps_in(r.Tm))
-    moves = np.maximum(fewest, 2)
-    boxes_moving_z = np.where(tail_moves, boxes_z, np.maximum(boxes_z - 1, 1))
     cold_moving = over_moving(choose(r.active_in, np.ones_like))
-    most_active = np.minimum(r.n1z, np.ceil(r.Tz / r.ta))
-    cold_moving_z = boxes_moving_z * np.where(as_units, most_active, 1)
-    chunks_moving = over_moving(r.chunks_in)
-    more = over_moving(lambda x: np.maximum(r.chunks_in(x) - r.n1z, 0))
+    # The last box has a cold beginning too.
+    rest = np.where(tail_moves | (boxes_a < 2), 0, 1)
     slides = _slides(
         facts,
         r.n1a,
         r.ta,
         as_units,
-        moves,
-        moving,
-        chunks_moving,
-        cold_moving,
-        cold_moving_z,
-        more,
-        np.where(tail_moves, 1.0, (some - 1) / some),
-        boxes_a,
+        _Moving(
+            moving,
+            np.maximum(fewest, 2),
+            over_moving(r.chunks_in),
+            cold_moving,
+            np.maximum(cold - rest, cold_moving),
+            over_moving(lambda x: np.maximum(r.chunks_in(x) - r.n1z, 0)),
+        ),
     )
     return _side(facts, indices, moving, steps, cold, r.box_steps_z > 1, slides)
 
 
+@dataclass(frozen=True)
+class _Moving:
+    """Of all loops, float64[L, N], what ``Slide`` has, and the steps of each box."""
+
+    indices: Array
+    steps: Array
+    chunks: Array
+    cold: Array
+    most_cold: Array
+    more: Array
+
+
 def _slides(
-    facts: Facts,
-    units: Array,
-    tile: Array,
-    as_units: NDArray[np.bool_],
-    steps: Array,
-    indices: Array,
-    chunks: Array,
-    cold: Array,
-    cold_z: Array,
-    more: Array,
-    share: Array,
-    boxes: Array,
+    facts: Facts, units: Array, tile: Array, as_units: NDArray[np.bool_], moving: _Moving
 ) -> dict[str, Slide]:
-    """Return the slides of loops that move in so many ``steps``, and no fewer."""
     slides = {}
     for row, name in enumerate(facts.cut_names):
         if name not in WINDOWS:
             continue
         halo, stride = facts.halo[name], facts.stride[name]
         # Indices between the ends of what is there and what comes, beyond those that touch.
-        size, units_there = tile[row], units[row]
-        apart = np.where(as_units[row], (units_there - 1) * size, 0)
-        jump = np.where(
-            as_units[row],
-            ((steps[row] - 1) * units_there - 1) * size,
-            (steps[row] - 2) * units_there * size,
-        )
+        size, there, steps = tile[row], units[row], moving.steps[row]
+        apart = np.where(as_units[row], (there - 1) * size, 0)
+        jump = np.where(as_units[row], ((steps - 1) * there - 1) * size, (steps - 2) * there * size)
         kept, kept_anew = (np.maximum(0, halo - gap * stride) for gap in (apart, jump))
         slides[name] = Slide(
-            indices[row],
-            cold[row],
-            cold_z[row],
-            np.maximum(more[row], chunks[row] - cold[row]),
-            np.maximum(more[row], chunks[row] - cold_z[row]),
+            moving.indices[row],
+            moving.chunks[row],
+            moving.cold[row],
+            moving.most_cold[row],
+            moving.more[row],
             kept,
             np.minimum(kept, kept_anew),
-            np.where(as_units[row], 0.0, share[row]),
-            boxes[row],
         )
     return slides
 

@@ -62,7 +62,11 @@ class Stream:
     """
 
     def __init__(self, path: Path, file: Any) -> None:
-        self._file, self._gzip, self._digest = file, gzip.GzipFile("", "rb", fileobj=file), hashlib.sha256()
+        self._file, self._gzip, self._digest = (
+            file,
+            gzip.GzipFile("", "rb", fileobj=file),
+            hashlib.sha256(),
+        )
         self.size = max(path.stat().st_size, 1)
 
     @property

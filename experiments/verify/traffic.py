@@ -112,7 +112,9 @@ class Traffic:
     @cached_property
     def _next_sweeps(self) -> Words:
         """Return what K moving innermost adds to lemma 8: P or Q is the next to move (lemma 12)."""
-        sweeps: dict[str, Words] = {name: self._still(name) for name in WINDOWS if name in self._side}
+        sweeps: dict[str, Words] = {
+            name: self._still(name) for name in WINDOWS if name in self._side
+        }
         least: Words = 0.0
         if len(sweeps) == 1:
             (least,) = sweeps.values()
@@ -146,9 +148,9 @@ class Traffic:
             begins = across.steps - across.cold
             columns, stays = begins * facts.halo[other], begins * across.slide.advance
         halo = facts.halo[name]
-        sliding = slide.more * (halo - slide.advance) * self._fetched[other]
-        anew = slide.cold * (halo * columns - slide.jump * stays)
-        return slide.indices * facts.step[name] * columns + sliding + anew
+        by_cold = halo * columns - slide.jump * stays
+        by_more = (halo - slide.advance) * self._fetched[other]
+        return slide.least(facts.step[name] * columns, by_cold, by_more)
 
     def _anew(self, name: str) -> Words:
         """Return what sweeps add if K can move, so that all columns may stay between them."""
@@ -161,11 +163,6 @@ class Traffic:
         if other in self._side:
             known = np.where(self._side[other].can_move, 0.0, known)
         by_cold = fetched * (halo - slide.jump) + known - first * halo
-        cold = np.where(by_cold >= 0, slide.cold, slide.cold_z)
-        more = np.where(by_cold >= 0, slide.more, slide.more_z)
         by_index = facts.step[name] * (fetched - first)
-        sliding = more * fetched * (halo - slide.advance)
-        # The boxes where it moves have at least their share of all indices, and of all boxes.
-        shared = slide.share * (self._side[name].indices * by_index + slide.boxes * by_cold)
-        apart = slide.indices * by_index + sliding + cold * by_cold
-        return np.maximum(0.0, np.maximum(shared, apart))
+        by_more = fetched * (halo - slide.advance)
+        return np.maximum(0.0, slide.least(by_index, by_cold, by_more))

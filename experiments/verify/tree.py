@@ -82,7 +82,12 @@ class Tree:
         some, parts_before = slice(start, stop), int(block.parts[:start].sum())
         within = slice(parts_before, parts_before + int(block.parts[some].sum()))
         parts, parents = split(
-            boxes[some], block.actions[some], block.parts[some], block.values[within], self._dims, start
+            boxes[some],
+            block.actions[some],
+            block.parts[some],
+            block.values[within],
+            self._dims,
+            start,
         )
         goes_on = block.goes_on[within]
         out = np.flatnonzero(~goes_on)
