@@ -206,10 +206,10 @@ def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -
             raise UsageError(f"{flag}: {other} and {name} are {what}: give one of them")
 
 
-def require_fit(mappers: Iterable[str], spaces: Iterable[MapSpace]) -> None:
-    """Refuse mappers whose settings do not fit one of the spaces they are to search."""
-    for name, space in product(mappers, spaces):
-        make_mapper(name).require_fit(space)
+def require_fit(mappers: Iterable[str], goals: Iterable[Goal]) -> None:
+    """Refuse mappers that cannot search for one of the goals."""
+    for name, goal in product(mappers, goals):
+        make_mapper(name).require_fit(goal.problem, goal.objective)
 
 
 def unique(names: Iterable[str]) -> tuple[str, ...]:

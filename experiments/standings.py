@@ -13,6 +13,7 @@ from experiments import stats
 from experiments.cells import Finished
 from experiments.goals import Goal
 from experiments.stats import Floats, iqm, stratified_interval
+from maestro_env.optima import KnownOptimum
 
 Checkpoints = NDArray[np.int64]
 
@@ -36,12 +37,14 @@ class Contest:
         objective: name of what is minimised.
         goal: they stand for.
         searches: finished ones of every mapper, which may lack some or all.
+        optimum: what is known of it, if anything is.
     """
 
     layer: str
     objective: str
     goal: Goal
     searches: Mapping[str, Sequence[Finished]]
+    optimum: KnownOptimum | None
 
     @property
     def best_known(self) -> float:
@@ -76,6 +79,7 @@ class Standing:
             valid.
         to_best_mapper: float64[C], ratio of ``best`` to the least of all mappers.
         times_bound: float64[C], ratio of ``best`` to the lower bound, if there is one.
+        regret: float64[C], how far ``best`` is above the optimum, as a share of it, if it is known.
         improvement: float64[C], chance that one of its searches is better than one of another
             mapper, mean over the others, if there are any.
         samples_to: float64[S], evaluations until within ``WITHIN`` of the best known; infinite for
@@ -87,6 +91,7 @@ class Standing:
     best: Estimate
     to_best_mapper: Floats
     times_bound: Floats
+    regret: Floats
     improvement: Floats
     samples_to: Floats
 
@@ -103,7 +108,8 @@ def standings(contest: Contest, at: Checkpoints) -> dict[str, Standing]:
         mapper: contest.bests(mapper, at) for mapper, found in contest.searches.items() if found
     }
     leader = np.min([iqm(each) for each in bests.values()], axis=0, initial=np.inf)
-    bound = contest.goal.lower_bound
+    nothing = np.full(len(at), np.nan)
+    bound, optimum = contest.goal.lower_bound, contest.optimum
     arrived = WITHIN * contest.best_known
     made = {}
     for mapper, found in bests.items():
@@ -113,7 +119,8 @@ def standings(contest: Contest, at: Checkpoints) -> dict[str, Standing]:
             valid=np.count_nonzero(np.isfinite(found), axis=0),
             best=best,
             to_best_mapper=ratio(best.figure, leader),
-            times_bound=ratio(best.figure, bound) if bound else np.full(len(at), np.nan),
+            times_bound=ratio(best.figure, bound) if bound else nothing,
+            regret=ratio(best.figure, optimum.value) - 1 if optimum else nothing,
             improvement=_mean_chance([found], [[each] for each in bests.values()]),
             samples_to=np.array([each.samples_to(arrived) for each in contest.searches[mapper]]),
         )

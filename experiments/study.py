@@ -23,6 +23,7 @@ from experiments.files import (
     write_record,
 )
 from experiments.flags import option
+from experiments.goal_optima import find_optimum
 from experiments.goals import (
     ANEW,
     GOAL,
@@ -30,6 +31,7 @@ from experiments.goals import (
     ProblemConfig,
     check_goal,
     find_mappers,
+    goal_directory,
     make_goal,
     recorded_goal,
     require_distinct,
@@ -38,12 +40,19 @@ from experiments.goals import (
     write_goal,
 )
 from experiments.machine import processor, versions
+from experiments.progress import Bar
 from experiments.standings import Contest
 from maestro_env.hardware import find_hardware
+from maestro_env.optima import KnownOptimum
 from maestro_env.workloads import find_layer
 
 CONFIG = "config.json"
+_OPTIMUM = "optimum.json"
 _AGAIN = "--resume"
+_OPTIMUM_AGAIN = f"delete it, and {_AGAIN} makes it again"
+
+Optima = Mapping[tuple[str, str], KnownOptimum | None]
+"""What is known of the optimum, by layer and objective."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +131,17 @@ class Study:
             "hardware": asdict(goal.problem.hardware),
         }
 
-    def contests(self, finished: Mapping[Cell, Finished]) -> list[Contest]:
+    def optima(self, directory: Path, versions: Versions, search: bool) -> Optima:
+        """Return what is known of the optimum of every goal; with ``search`` find out."""
+        found: dict[tuple[str, str], KnownOptimum | None] = {}
+        with Bar("optima", len(self.goals)) as bar:
+            for place, goal in self.goals.items():
+                bar.show(len(found), " ".join(place))
+                path = goal_directory(directory, *place) / _OPTIMUM
+                found[place] = find_optimum(goal, path, versions, _OPTIMUM_AGAIN, search)
+        return found
+
+    def contests(self, finished: Mapping[Cell, Finished], optima: Optima) -> list[Contest]:
         """Return what was found for every goal."""
 
         def searches(layer: str, objective: str, mapper: str) -> list[Finished]:
@@ -130,7 +149,12 @@ class Study:
             return [finished[cell] for cell in cells if cell in finished]
 
         return [
-            Contest(*place, goal, {mapper: searches(*place, mapper) for mapper in self.mappers})
+            Contest(
+                *place,
+                goal,
+                {mapper: searches(*place, mapper) for mapper in self.mappers},
+                optima[place],
+            )
             for place, goal in self.goals.items()
         ]
 
@@ -153,7 +177,7 @@ def make_study(
         for objective in unique(objectives)
     }
     names = find_mappers(*mappers)
-    require_fit(names, [goal.problem.space for goal in goals.values()])
+    require_fit(names, goals.values())
     return Study(config, goals, names, single)
 
 
@@ -209,7 +233,9 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     status = run_cells(rest, len(finished), study.config.jobs)
     try:
         if finished := _read(works):
-            report(study, directory, study.contests(finished), status == cli.INTERRUPTED)
+            interrupted = status == cli.INTERRUPTED
+            optima = study.optima(directory, here, search=not interrupted)
+            report(study, directory, study.contests(finished, optima), interrupted)
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status == cli.INTERRUPTED:

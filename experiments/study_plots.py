@@ -26,6 +26,7 @@ _GRID = 100
 _PROFILE_TO = 10.0
 _PROFILE_POINTS = 200
 _LABEL_WIDTH = 28
+_BROKEN: tuple[Any, ...] = ((0, (4, 3)), (0, (1, 2)))
 
 
 def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator[Path]:
@@ -51,11 +52,9 @@ def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
         style = {"color": colour, "linestyle": line}
         if found:
             _draw_curves(axes, mapper, grid, contest.bests(mapper, grid), style, each=few)
-    if goal.lower_bound is not None:
-        broken: Any = (0, (4, 3))
-        axes.axhline(
-            goal.lower_bound, color=GREY, linestyle=broken, linewidth=1.2, label="lower bound"
-        )
+    limits = _limits(contest)
+    for (label, value), line in zip(limits.items(), _BROKEN, strict=False):
+        axes.axhline(value, color=GREY, linestyle=line, linewidth=1.2, label=label)
     axes.set(
         xscale="log",
         yscale="log",
@@ -69,8 +68,18 @@ def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
     if not np.isfinite(contest.best_known):
         axes.text(0.5, 0.5, "no valid mapping", transform=axes.transAxes, ha="center")
         # Without a number there is no logarithmic scale.
-        axes.set_yscale("linear" if goal.lower_bound is None else "log")
+        axes.set_yscale("log" if limits else "linear")
     save(figure, png)
+
+
+def _limits(contest: Contest) -> dict[str, float]:
+    """Return what limits the best of all mappings, by the names of lines."""
+    optimum, lower_bound = contest.optimum, contest.goal.lower_bound
+    if optimum is None:
+        return {} if lower_bound is None else {"lower bound": lower_bound}
+    if optimum.proven:
+        return {"optimum (proven)": optimum.value}
+    return {"optimum is at least": optimum.bound, "optimum is at most": optimum.value}
 
 
 def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:

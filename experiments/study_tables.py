@@ -25,13 +25,15 @@ from experiments.standings import (
 from experiments.stats import Floats
 from experiments.study import Study
 from maestro_env.errors import printable
+from maestro_env.optima import KnownOptimum
 
 _MISSING = "-"
 _ARRIVED = f"samples to within {WITHIN - 1:.0%}"
 LEGEND = (
     "Tables of problems: best so far after so many samples, interquartile mean over seeds [95 % "
     "bootstrap interval]; vs best mapper: its ratio to the least of all mappers, at the end; times "
-    "lower bound: in multiples of what no mapping can beat, at the end; "
+    "lower bound: in multiples of what no mapping can beat, at the end; regret: how far above the "
+    "optimum, as a share of it, at the end; "
     f"{_ARRIVED}: of the best known, which is the least value of all searches in the table, median "
     "over seeds (how many got there); P(improvement): chance that a search ends better than one of "
     "another mapper, mean over the other mappers."
@@ -40,7 +42,11 @@ LEGEND = (
 
 _LEDGER = ("searches", "calls", "samples", "unique", "invalid", "warm-up")
 _PLACE = ("layer", "objective", "mapper")
-_FIGURES = ("best", "low", "high", "to_best_mapper", "times_lower_bound", "p_improvement")
+_FIGURES = (
+    *("best", "low", "high", "to_best_mapper", "times_lower_bound", "regret"),
+    "p_improvement",
+)
+_OPTIMUM = ("optimum", "optimum_bound")
 _ARRIVAL = ("median_samples_to_5_percent", "arrived")
 
 
@@ -87,17 +93,29 @@ def problem_sheet(study: Study, contest: Contest) -> Sheet:
     at = checkpoints(study.config.samples)
     standing = standings(contest, at)
     scale, prefix = _scale(standing)
-    headers = (*_headers(at), "vs best mapper", "times lower bound", _ARRIVED, "P(improvement)")
+    optimum = contest.optimum
+    limits = ("times lower bound", "regret")
+    headers = (*_headers(at), "vs best mapper", *limits, _ARRIVED, "P(improvement)")
     asked = len(study.seeds)
     rows = []
     for mapper in study.mappers:
         seeds, row = 0, [_MISSING] * len(headers)
         if found := standing.get(mapper):
-            seeds, row = found.seeds, _problem_row(found, scale, study.config.samples)
+            row = _problem_row(found, scale, study.config.samples, optimum)
+            seeds = found.seeds
         label = mapper if seeds == asked else f"{mapper} ({seeds} of {asked} seeds)"
         rows.append([label, *row])
     title = f"{contest.layer}, {contest.objective} ({prefix}{contest.goal.objective.unit})"
-    return Sheet(title, ("mapper",), headers, rows)
+    note = "" if optimum is None else _known(optimum, contest.goal.objective.unit)
+    return Sheet(title, ("mapper",), headers, rows, note)
+
+
+def _known(optimum: KnownOptimum, unit: str) -> str:
+    """Say what is known of an optimum."""
+    value, bound = (significant(each, 7) for each in (optimum.value, optimum.bound))
+    if optimum.proven:
+        return f"Optimum: {value} {unit} (proven)."
+    return f"Optimum: between {bound} and {value} {unit}; regrets are at most those shown."
 
 
 def _headers(at: Checkpoints) -> list[str]:
@@ -113,7 +131,9 @@ def _scale(standing: Mapping[str, Standing]) -> tuple[float, str]:
     return 10.0**power, f"1e{power} "
 
 
-def _problem_row(standing: Standing, scale: float, samples: int) -> list[str]:
+def _problem_row(
+    standing: Standing, scale: float, samples: int, optimum: KnownOptimum | None
+) -> list[str]:
     columns = zip(standing.valid, *(each / scale for each in standing.best), strict=True)
     bests = [
         f"valid in {valid} of {standing.seeds}"
@@ -125,9 +145,16 @@ def _problem_row(standing: Standing, scale: float, samples: int) -> list[str]:
         *bests,
         significant(standing.to_best_mapper[-1]),
         significant(standing.times_bound[-1]),
+        _MISSING if optimum is None else _regret(standing.best.figure[-1], optimum),
         _samples_to(standing.samples_to, samples),
         _chance(standing.improvement[-1]),
     ]
+
+
+def _regret(best: float, optimum: KnownOptimum) -> str:
+    """Return how far a value is above an optimum, at most if that is not proven."""
+    regret = best / optimum.bound - 1
+    return f"{'' if optimum.proven else '<= '}{regret:.2%}" if np.isfinite(best) else _MISSING
 
 
 def _figure(figure: float, low: float, high: float) -> str:
@@ -215,12 +242,18 @@ def write_table(path: Path, study: Study, contests: Sequence[Contest]) -> None:
     """Write one row per layer, objective, mapper and checkpoint."""
     at = checkpoints(study.config.samples)
     rows = (
-        (printable(contest.layer), contest.objective, printable(mapper), *row)
+        (printable(contest.layer), contest.objective, printable(mapper), *row, *known)
         for contest in contests
+        for known in [_optimum_cells(contest.optimum)]
         for mapper, standing in standings(contest, at).items()
         for row in _rows(standing, at)
     )
-    write_csv(path, (*_PLACE, "samples", "seeds", "valid", *_FIGURES, *_ARRIVAL), rows)
+    header = (*_PLACE, "samples", "seeds", "valid", *_FIGURES, *_ARRIVAL, *_OPTIMUM)
+    write_csv(path, header, rows)
+
+
+def _optimum_cells(optimum: KnownOptimum | None) -> tuple[object, ...]:
+    return ("", "") if optimum is None else (optimum.value, optimum.bound)
 
 
 def write_ledger(path: Path, study: Study, contests: Sequence[Contest]) -> None:
@@ -244,7 +277,7 @@ def write_seconds(path: Path, contests: Sequence[Contest]) -> None:
 
 
 def _rows(standing: Standing, at: Checkpoints) -> Iterator[list[object]]:
-    ratios = (standing.to_best_mapper, standing.times_bound, standing.improvement)
+    ratios = (standing.to_best_mapper, standing.times_bound, standing.regret, standing.improvement)
     arrived = np.count_nonzero(np.isfinite(standing.samples_to))
     median = _cell(float(np.median(standing.samples_to)))
     figures = np.stack([*standing.best, *ratios], axis=1).tolist()

@@ -14,6 +14,7 @@ _HOME = {
     "Cost": "cost",
     "Evaluator": "evaluator",
     "Hardware": "hardware",
+    "KnownOptimum": "optima",
     "Layer": "layer",
     "Level": "mapping",
     "Loop": "mapping",
@@ -27,6 +28,7 @@ _HOME = {
     "find_hardware": "hardware",
     "find_layer": "workloads",
     "find_objective": "objectives",
+    "known_optimum": "optima",
 }
 
 __all__ = sorted(_HOME)

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from maestro_env.checks import require_integer
 from maestro_env.cost import Cost
-from maestro_env.episode import REWARDS, episode_end, first_observation, observation_space
+from maestro_env.episode import (
+    REWARDS,
+    episode_end,
+    first_observation,
+    observation_space,
+    optimum_information,
+    require_info,
+)
 from maestro_env.errors import EnvError
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
@@ -21,6 +28,7 @@ from maestro_env.map_space import MapSpace, Points
 from maestro_env.mapping import Mapping as LoopNest
 from maestro_env.models import DEFAULT_MODEL
 from maestro_env.objectives import find_objective
+from maestro_env.optima import known_optimum
 from maestro_env.problem import Problem
 from maestro_env.registry import look_up
 from maestro_env.workloads import find_layer
@@ -56,6 +64,10 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     mapping is valid) and from then on `best_mapping` (its vector); if the mapping has figures, the
     fields of `Cost` that the model fills. Resets do not forget the best.
 
+    With `info="full"` also `optimum` and `optimum_bound`, the value and bound of `known_optimum`,
+    and `regret`: objective / `optimum` - 1, infinite for an invalid mapping. They are NaN where
+    nothing is known.
+
     ## Arguments
     * `layer`: a `Layer`, or text for `find_layer`: `mobilenetv2_l2`, `conv:K=64,...`, a CSV file.
     * `objective`: a name of `OBJECTIVES`.
@@ -65,6 +77,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     * `reward`: a name of `REWARDS`.
     * `episode_length`: steps of an episode.
     * `guard`: whether figures that no accelerator could reach are invalid (model `maestro` only).
+    * `info`: `basic`, or `full` to be told of the optimum too.
 
     ## Version History
     * v0: first version.
@@ -86,6 +99,7 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         reward: str = "inverse",
         episode_length: int = 100,
         guard: bool = True,
+        info: str = "basic",
     ) -> None:
         layer = find_layer(layer) if isinstance(layer, str) else layer
         hardware = find_hardware(hardware) if isinstance(hardware, str) else hardware
@@ -99,6 +113,8 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         bound = self.objective.bound
         assert bound is not None
         self.reference = self.problem.typical(self.objective) or bound(layer, hardware)
+        self.info = require_info(info)
+        self._optimum = known_optimum(self.problem, self.objective) if info == "full" else None
         self._first = first_observation(layer, hardware)
         self._best_value = math.inf
         self._best_point: Points | None = None
@@ -134,6 +150,8 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         info["best_objective"] = self._best_value
         if self._best_point is not None:
             info["best_mapping"] = self._best_point.copy()
+        if self.info == "full":
+            info |= optimum_information(self._optimum, value)
         self._steps += 1
         reward = float(self._reward(self.reference / value))
         terminated, truncated = episode_end(self._steps, self.episode_length)

@@ -11,9 +11,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env.errors import UnknownNameError
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import area_bound, energy_bound, latency_bound
+from maestro_env.optima import KnownOptimum
 
 Observations = NDArray[np.float32]
 Ratio = TypeVar("Ratio", float, NDArray[np.float64])
@@ -37,6 +39,9 @@ def _logarithmic(ratio: Ratio) -> Ratio:
 REWARDS: Mapping[str, Reward] = {"inverse": _inverse, "log": _logarithmic}
 """The rewards by name."""
 
+INFOS = ("basic", "full")
+"""How much an environment tells of a step: ``full`` adds what is known of the optimum."""
+
 
 def episode_end(steps: int, length: int) -> tuple[bool, bool]:
     """Return whether an episode is terminated and whether it is truncated after ``steps``.
@@ -45,6 +50,23 @@ def episode_end(steps: int, length: int) -> tuple[bool, bool]:
     """
     ends = steps >= length
     return ends and length == 1, ends and length > 1
+
+
+def require_info(info: str) -> str:
+    """Return how much is told, if it is a name of ``INFOS``."""
+    if info not in INFOS:
+        raise UnknownNameError("info", info, INFOS)
+    return info
+
+
+def optimum_information(known: KnownOptimum | None, value: Ratio) -> dict[str, float | Ratio]:
+    """Return what ``info="full"`` adds for one or many values, infinite where invalid.
+
+    These are the optimum, its bound, and the regret: how far a value is above the optimum, as a
+    share of it. All are NaN where nothing is known.
+    """
+    optimum, bound = (math.nan, math.nan) if known is None else (known.value, known.bound)
+    return {"optimum": optimum, "optimum_bound": bound, "regret": value / optimum - 1}
 
 
 def observation_space() -> spaces.Space[Observations]:

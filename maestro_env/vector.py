@@ -19,10 +19,13 @@ from maestro_env.episode import (
     episode_end,
     first_observation,
     observation_space,
+    optimum_information,
+    require_info,
 )
 from maestro_env.errors import BudgetExceededError, EnvError
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import MapSpace, Points
+from maestro_env.optima import known_optimum
 from maestro_env.registry import look_up
 from maestro_env.threads import fitting_threads
 
@@ -45,6 +48,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
     Information: arrays ``status`` (uint8[N], codes that index ``STATUSES``), ``objective``
     (float64[N], infinite where the status is not ``ok``) and ``best_objective`` (float64[N], the
     evaluator's best over all copies and episodes), each with Gymnasium's mask (``_status``, ...).
+    With ``info="full"`` also ``optimum``, ``optimum_bound`` and ``regret``, float64[N].
 
     Where fewer evaluations than copies remain of the budget, the first copies are evaluated. The
     others earn 0 and see zeros; their masks are false, their status is ``NOT_EVALUATED``. So a
@@ -58,10 +62,11 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         reward: a name of ``REWARDS``.
         episode_length: steps of an episode.
         budget: evaluations allowed, in all copies together; None for all the evaluator has left.
+        info: ``basic``, or ``full`` to be told of the optimum too.
 
     Raises:
         EnvError: an impossible number of copies or steps, or an impossible reference.
-        UnknownNameError: no such reward.
+        UnknownNameError: no such reward or info.
         MapSpaceError: by ``step``, an action of another shape or type or out of range.
         BudgetExceededError: by ``step``, the budget is spent.
     """
@@ -76,6 +81,7 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         reward: str = "inverse",
         episode_length: int = 100,
         budget: int | None = None,
+        info: str = "basic",
     ) -> None:
         self.evaluator = evaluator
         self._end = math.inf if budget is None else evaluator.used + budget
@@ -83,6 +89,9 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         self.reference = None if reference is None else _require_reference(reference)
         self.episode_length = require_integer("episode_length", episode_length, EnvError)
         self._reward = look_up("reward", reward, REWARDS)
+        self.info = require_info(info)
+        known = known_optimum(evaluator.problem, evaluator.objective) if info == "full" else None
+        self._optimum = known
         self._steps = 0
         self._first = first_observation(self.space.layer, self.space.hardware)
         self.single_action_space = spaces.MultiDiscrete(self.space.sizes)
@@ -164,6 +173,9 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
             "objective": batch.values,
             "best_objective": np.full(self.num_envs, math.inf if best is None else best.value),
         }
+        if self.info == "full":
+            told = optimum_information(self._optimum, batch.values)
+            arrays |= {name: np.full(self.num_envs, each) for name, each in told.items()}
         return _masked(arrays, batch.status != NOT_EVALUATED)
 
 
@@ -198,5 +210,10 @@ def make_vector_env(
     threads = fitting_threads(num_envs) if threads is None else threads
     evaluator = Evaluator(single.problem, single.objective, threads=threads)
     return MaestroVectorEnv(
-        evaluator, num_envs, single.reference, single.reward, single.episode_length
+        evaluator,
+        num_envs,
+        single.reference,
+        single.reward,
+        single.episode_length,
+        info=single.info,
     )

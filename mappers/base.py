@@ -10,6 +10,8 @@ import numpy as np
 
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
+from maestro_env.objectives import Objective
+from maestro_env.problem import Problem
 from mappers.arrays import Floats
 from mappers.settings import check
 
@@ -40,11 +42,11 @@ class Mapper(ABC, Generic[Config]):
         self.config: Config = self.DEFAULT if config is None else config
         check(self.config)
 
-    def require_fit(self, space: MapSpace) -> None:
-        """Refuse a space that the settings do not fit. Called before a search.
+    def require_fit(self, problem: Problem, objective: Objective) -> None:
+        """Refuse what the mapper or its settings cannot search. Called before a search.
 
         Raises:
-            MaestroEnvError: it names the setting and what the space allows.
+            MaestroEnvError: it names the setting, model or objective and what is allowed.
         """
 
     @abstractmethod

@@ -12,6 +12,8 @@ from clustering import AGENTS, AgentGroups
 from maestro_env.episode import REWARDS, first_observation
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
+from maestro_env.objectives import Objective
+from maestro_env.problem import Problem
 from mappers.agents.config import MarlConfig
 from mappers.agents.elites import Elites
 from mappers.agents.grouping import group_parameters, read_groups, require_agents
@@ -39,11 +41,11 @@ class MarlMapper(Mapper[MarlConfig]):
 
     DEFAULT: ClassVar[MarlConfig] = MarlConfig()
 
-    def require_fit(self, space: MapSpace) -> None:
+    def require_fit(self, problem: Problem, objective: Objective) -> None:
         if self.config.groups:
-            self._read_groups(space)
+            self._read_groups(problem.space)
         else:
-            require_agents(self.config.agents, space, least=0)
+            require_agents(self.config.agents, problem.space, least=0)
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         config, space = self.config, evaluator.space

@@ -8,7 +8,9 @@ import numpy as np
 
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import Points
-from maestro_env.optimum import OptimumSearch
+from maestro_env.objectives import Objective
+from maestro_env.optimum import OptimumSearch, require_bounded
+from maestro_env.problem import Problem
 from mappers.base import Mapper
 from mappers.marl import MarlMapper
 from mappers.settings import setting
@@ -28,6 +30,9 @@ class OptimumMapper(Mapper[OptimumConfig]):
     """Samples a good mapping, then rules out or evaluates all others; it may end early."""
 
     DEFAULT = OptimumConfig()
+
+    def require_fit(self, problem: Problem, objective: Objective) -> None:
+        require_bounded(problem, objective)
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Spend ``budget`` evaluations, or fewer if the optimum is proven or nodes run out."""

@@ -33,3 +33,11 @@ def cell(out: Path, mapper: str, seed: int) -> Path:
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def section(out: Path, title: str) -> dict[str, list[str]]:
+    """Rows of a table of table.md by their first cell."""
+    text = (out / "table.md").read_text().split(f"## {title}", 1)[1].split("\n## ")[0]
+    lines = [line for line in text.splitlines() if line.startswith("|")][2:]
+    cut = [[each.strip() for each in line.strip("|").split("|")] for line in lines]
+    return {row[0]: row[1:] for row in cut}

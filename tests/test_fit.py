@@ -11,15 +11,15 @@ from commands import cluster as cluster_main
 from commands import compare as compare_main
 from commands import gamma_parity as parity_main
 from commands import run as run_main
-from planted import planted
+from planted import LATENCY, planted
 
 from experiments.study import read_all
 from mappers import make_mapper
 
 Refused = Callable[[str, str], str]
 
-SPACE = planted().space
-NAMES = [each.name for each in SPACE.parameters]
+PROBLEM = planted()
+NAMES = [each.name for each in PROBLEM.space.parameters]
 # Every layer and mapper counts, the last one too.
 COMMANDS = {
     "run": (run_main, "--layer={}", "--mapper=random,{}"),
@@ -103,4 +103,4 @@ def test_a_run_can_be_read_without_its_file_of_groups(tmp_path: Path) -> None:
 def test_groups_decide_if_no_number_of_agents_is_given(mapper: str, tmp_path: Path) -> None:
     path = written({"a": NAMES[:4], "b": NAMES[4:]}, tmp_path)
     for agents in ("", ":agents=2"):
-        make_mapper(f"{mapper}:groups={path}{agents}").require_fit(SPACE)
+        make_mapper(f"{mapper}:groups={path}{agents}").require_fit(PROBLEM, LATENCY)

@@ -169,3 +169,17 @@ except SystemExit as end:
 """
     assert not {"torch", "stable_baselines3"} & loaded_after(script)
     assert any((tmp_path / "run").iterdir())
+
+
+def test_the_table_of_optima_is_read_when_it_is_asked_for() -> None:
+    loaded_after("""
+import maestro_env, maestro_env.optima
+maestro_env.optima.TABLE = None
+env = maestro_env.MaestroEnv("resnet18_l2")
+try:
+    maestro_env.MaestroEnv("resnet18_l2", info="full")
+except AttributeError:
+    pass
+else:
+    raise AssertionError("the table was read before")
+""")

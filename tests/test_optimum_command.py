@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 from pathlib import Path
 
@@ -45,6 +47,9 @@ def test_the_optimum_is_proven_kept_and_drawn(
     cost, _ = problem.evaluate_mapping(mapping)
     assert find_objective("edp").of(cost.as_dict()) == record["found"]["best"]
     assert (out / "optimum.png").stat().st_size > 10_000
+    proof = gzip.decompress((out / "certificate.gz").read_bytes())
+    assert hashlib.sha256(proof).hexdigest() == record["found"]["certificate"]
+    assert f"certificate: {out / 'certificate.gz'}" in shown
 
 
 @pytest.mark.parametrize("limit", ["--nodes=20000", "--samples=1050", "--gap=0.5", "--seconds=0"])
@@ -53,6 +58,7 @@ def test_a_search_ends_at_a_limit_and_goes_on_to_the_proof(tmp_path: Path, limit
     assert optimum([*flags, limit]) == 0
     first = found(tmp_path)
     assert first["best"] is None or first["best"] > first["bound"]
+    assert not (tmp_path / "certificate.gz").exists()
     if limit == "--samples=1050":
         assert first["samples"] <= 1050
     assert optimum(flags) == 0
@@ -104,5 +110,7 @@ def test_the_mapper_stands_in_a_comparison_and_ends_early(
     again = ["--resume", f"--layers={LAYER}", "--objectives=edp", "--mappers=optimum,random_log"]
     assert compare([*flags, *again]) == 0
     elsewhere = [f"--layer={LAYER}", "--model=maestro", "--mapper=optimum", f"--out={out}-maestro"]
-    assert run(elsewhere) == 1
-    assert "model maestro has no bounds" in capsys.readouterr().err
+    capsys.readouterr()
+    assert run(elsewhere) == 2
+    assert capsys.readouterr().err == "error: model maestro has no bounds; allowed: exact\n"
+    assert not Path(f"{out}-maestro").exists()

@@ -71,6 +71,7 @@ def test_trace_and_summary_agree(finished: Path) -> None:
             assert entry["samples_to_best"] == objective.argmin() + 1
             assert entry["invalid"] == np.count_nonzero(~valid)
             assert entry["times_lower_bound"] == entry["best"] / summary["lower_bound"] >= 1
+            assert entry["regret"] == entry["best"] / summary["optimum"] - 1 >= 0
         for name in ("best", "times_lower_bound", "samples_to_best", "invalid", "seconds"):
             assert figures[name] == iqm(np.array([entry[name] for entry in figures["seeds"]]))
 
@@ -99,7 +100,13 @@ def test_best_mapping_scores_the_same_when_evaluated_from_its_files(finished: Pa
 
 def test_the_picture_shows_the_run(finished: Path) -> None:
     svg = (finished / "convergence.svg").read_text()
-    for text in ("lower bound", "random", "ga", "resnet18_l2 on unlimited: edp", "evaluations"):
+    for text in (
+        "optimum (proven)",
+        "random",
+        "ga",
+        "resnet18_l2 on unlimited: edp",
+        "evaluations",
+    ):
         assert f"<!-- {text} -->" in svg
 
 
@@ -132,7 +139,8 @@ def test_bounds_are_left_out_where_figures_need_not_be_physical(
     assert (summary["lower_bound"] is None) == (times is None) == (not bounded)
     row = next(line for line in capsys.readouterr().out.splitlines() if "random" in line)
     assert (row.split()[3] == "-") == (not bounded)
-    assert ("lower bound" in (out / "convergence.svg").read_text()) == bounded
+    drawn = "optimum (proven)" if bounded else "lower bound"
+    assert (drawn in (out / "convergence.svg").read_text()) == bounded
 
 
 @pytest.mark.parametrize("flags", [[], ["--model=maestro", "--energy=csv"]])

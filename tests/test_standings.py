@@ -40,7 +40,7 @@ def test_a_search_arrives_at_5_percent_above_the_best_known_and_not_before() -> 
             search("other", 2, {2: 1.0501e6}),
         ],
     }
-    found = standings(Contest("resnet18_l2", "latency", goal(), searches), np.array([5, 100]))
+    found = standings(Contest("resnet18_l2", "latency", goal(), searches, None), np.array([5, 100]))
     assert found["best"].samples_to.tolist() == [9]
     assert found["other"].samples_to.tolist() == [40, 70, np.inf]
     np.testing.assert_allclose(

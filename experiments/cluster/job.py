@@ -114,7 +114,7 @@ def _resolve(config: ClusterConfig) -> Goal:
     goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
     if config.policy == "all" or "," in config.policy:
         raise UsageError(f"--policy {config.policy}: allowed: one of {', '.join(MAPPERS)}")
-    require_fit([config.policy], [goal.problem.space])
+    require_fit([config.policy], [goal])
     if agents is not None and threshold is not None:
         raise UsageError(f"--agents {agents} and --threshold {threshold}: give one of them")
     if agents is not None:

@@ -53,7 +53,7 @@ def execute(config: ParityConfig) -> int:
         (layer, objective): make_goal(_PROBLEM, find_layer(layer), hardware, objective)
         for layer, objective in ORIGINAL
     }
-    require_fit([config.mapper], (goal.problem.space for goal in goals.values()))
+    require_fit([config.mapper], goals.values())
     rows: list[tuple[str, ...]] = []
     for (layer, objective), found in ORIGINAL.items():
         with Bar(f"{layer} {objective}", max(found) * config.seeds) as bar:

@@ -25,6 +25,7 @@ from experiments.standings import Contest
 from experiments.stats import Floats
 from experiments.windows import Windows
 from maestro_env.hardware import find_hardware
+from maestro_env.optima import known_optimum
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
 
@@ -198,7 +199,10 @@ def make_arenas(finished: Mapping[Run, Finished], samples: int) -> list[Arena]:
     for searches in problems.values():
         charged = searches.get(_CHARGED, ())
         searches[WARMED] = [replace(each, at=each.at + each.warm_up) for each in charged]
-    return [
-        Arena(run.layer, run.objective, goal(run), searches, run.model, run.hardware, samples)
-        for run, searches in problems.items()
-    ]
+    arenas = []
+    for run, searches in problems.items():
+        sought = goal(run)
+        optimum = known_optimum(sought.problem, sought.objective)
+        contest = (run.layer, run.objective, sought, searches, optimum)
+        arenas.append(Arena(*contest, run.model, run.hardware, samples))
+    return arenas

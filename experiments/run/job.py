@@ -25,8 +25,8 @@ from maestro_env.workloads import all_layers
 
 _SUMMARY = "summary.json"
 _FIGURES = (
-    *("best", "times_lower_bound", "samples_to_best", "evaluations", "invalid", "unique"),
-    *("warm_up", "seconds", "model_seconds"),
+    *("best", "times_lower_bound", "regret", "samples_to_best", "evaluations", "invalid"),
+    *("unique", "warm_up", "seconds", "model_seconds"),
 )
 
 
@@ -112,23 +112,25 @@ def _write_best(directory: Path, goal: Goal, searches: Sequence[Finished]) -> No
 
 
 def _summary(contest: Contest, interrupted: bool) -> dict[str, Any]:
-    goal = contest.goal
+    goal, optimum = contest.goal, contest.optimum
     return {
         "problem": {"layer": contest.layer, "objective": contest.objective},
         "objective": contest.objective,
         "unit": goal.objective.unit,
         "lower_bound": goal.lower_bound,
+        "optimum": optimum.value if optimum else None,
+        "optimum_bound": optimum.bound if optimum else None,
         "interrupted": interrupted,
         "mappers": {
-            mapper: _over_seeds([_figures(each, goal.lower_bound) for each in found])
+            mapper: _over_seeds([_figures(each, contest) for each in found])
             for mapper, found in contest.searches.items()
             if found
         },
     }
 
 
-def _figures(search: Finished, bound: float | None) -> dict[str, Any]:
-    best = search.best
+def _figures(search: Finished, contest: Contest) -> dict[str, Any]:
+    best, bound, optimum = search.best, contest.goal.lower_bound, contest.optimum
     return {
         "seed": search.cell.seed,
         "evaluations": search.evaluations,
@@ -137,6 +139,7 @@ def _figures(search: Finished, bound: float | None) -> dict[str, Any]:
         "warm_up": search.warm_up,
         "best": best,
         "times_lower_bound": best / bound if best and bound else None,
+        "regret": best / optimum.value - 1 if best and optimum else None,
         "samples_to_best": int(search.at[-1]) if best else None,
         "seconds": search.seconds,
         "model_seconds": search.model_seconds,

@@ -1,0 +1,45 @@
+"""The optimum of a goal that mappers search for: from the table, or proven if that takes little."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.cells import Versions
+from experiments.claims import claimed
+from experiments.goals import Goal
+from experiments.proof_records import ProofRecord
+from experiments.proofs import Limits, prove
+from maestro_env.optima import KnownOptimum, known_optimum
+from maestro_env.optimum import OptimumError, require_bounded
+
+# Counted, not timed: every run finds the same. They take about a second, of full17 several.
+_LIMITS = Limits(nodes=1_000_000)
+
+
+def find_optimum(
+    goal: Goal, path: Path, versions: Versions, way_out: str, search: bool = True
+) -> KnownOptimum | None:
+    """Return what is known of the optimum of a goal; None for nothing.
+
+    Args:
+        goal: its problem and objective.
+        path: of the record that keeps what a search finds.
+        versions: of what computes it.
+        way_out: of a record that cannot be read, for messages.
+        search: whether to search if need be.
+    """
+    if known := known_optimum(goal.problem, goal.objective):
+        return known
+    try:
+        require_bounded(goal.problem, goal.objective)
+    except OptimumError:
+        return None
+    record = ProofRecord(path, goal, versions)
+    if search:
+        with claimed(path):
+            if path.exists():
+                record.read(way_out)
+            prove(goal, record, _LIMITS)
+    elif path.exists():
+        record.read(way_out)
+    return record.found.optimum

@@ -1,0 +1,1 @@
+"""``python -m experiments.optima``: the table of known optima."""

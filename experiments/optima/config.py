@@ -1,0 +1,95 @@
+"""The flags of ``experiments.optima``, and the searches they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from experiments.files import distinct_name
+from experiments.flags import option
+from experiments.goals import Goal, ProblemConfig, make_goal, unique
+from experiments.proofs import MOST_NODES
+from maestro_env.hardware import PRESETS
+from maestro_env.layer import Layer
+from maestro_env.map_space import SCHEMAS
+from maestro_env.objectives import OBJECTIVES
+from maestro_env.optima import layer_text
+from maestro_env.optimum import require_bounded
+from maestro_env.registry import look_up
+from maestro_env.workloads import all_layers, find_layer
+
+
+@dataclass(frozen=True)
+class OptimaConfig:
+    """Find and prove the optima of many layers, accelerators and objectives, one after the other.
+
+    Layers of one shape are one cell. What a run directory has is not searched again unless limits
+    are higher. Several processes can work on one directory.
+    """
+
+    layers: str = option("all", "names of layers with commas between; all: every shape of the zoo")
+    hardware: str = option("unlimited,edge", f"some of {', '.join(PRESETS)} with commas between")
+    objectives: str = option(
+        "latency,edp", f"what to minimise, some of {', '.join(OBJECTIVES)} with commas between"
+    )
+    schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
+    seconds: float = option(60.0, "end a search after so many seconds")
+    nodes: int = option(
+        MOST_NODES, "end a search after so many boxes of mappings", least=1, most=MOST_NODES
+    )
+    threads: int = option(1, "threads of bounds and evaluation", least=1, most=1024)
+    out: str | None = option(
+        None, "where to write (default: the first free runs/optima-<n>)", value="directory"
+    )
+    resume: bool = option(
+        False, "continue what is in --out, extend it, or join processes that work on it"
+    )
+    write: bool = option(False, "write what was found to the table of maestro_env.optima")
+
+
+@dataclass(frozen=True)
+class OptimumCell:
+    """The optimum to find of one goal.
+
+    Args:
+        goal: of a layer without a name.
+        layer: the first name of a layer of this shape, for people.
+    """
+
+    goal: Goal
+    layer: str
+
+    def __str__(self) -> str:
+        return f"{self.layer} on {self.goal.problem.hardware.name}, {self.goal.objective.name}"
+
+    def path(self, directory: Path) -> Path:
+        """Return where a directory keeps its record."""
+        problem = self.goal.problem
+        name = f"{problem.hardware.name}-{problem.space.schema}-{self.goal.objective.name}.json"
+        return directory / "cells" / distinct_name(layer_text(problem.layer)) / name
+
+
+def cells_of(config: OptimaConfig) -> list[OptimumCell]:
+    """Look up every cell that a config asks for.
+
+    Raises:
+        MaestroEnvError: an unknown name, or a goal whose optimum cannot be proven.
+    """
+    named = all_layers() if config.layers == "all" else map(find_layer, _names(config.layers))
+    shapes: dict[str, Layer] = {}
+    for layer in named:
+        shapes.setdefault(layer_text(layer), layer)
+    hardware = [look_up("hardware", name, PRESETS) for name in _names(config.hardware)]
+    flags = ProblemConfig(schema=config.schema)
+    cells = []
+    for layer, machine, objective in product(shapes.values(), hardware, _names(config.objectives)):
+        nameless = Layer(layer.operator, layer.extents, layer.stride)
+        goal = make_goal(flags, nameless, machine, objective)
+        require_bounded(goal.problem, goal.objective)
+        cells.append(OptimumCell(goal, layer.name))
+    return cells
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return unique(text.split(","))

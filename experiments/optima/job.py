@@ -1,0 +1,131 @@
+"""The sweep over layers, accelerators and objectives: prove each optimum, keep it, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+
+from experiments import cli, files, flags
+from experiments.claims import Claim, remove_abandoned
+from experiments.machine import processor, versions
+from experiments.optima.config import OptimaConfig, OptimumCell, cells_of
+from experiments.optima.table import write_table
+from experiments.progress import Bar
+from experiments.proof_records import Found, ProofRecord
+from experiments.proofs import Limits, prove, write_certificate
+from experiments.sheets import Sheet, significant
+from maestro_env.optima import TABLE
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+_CERTIFICATE = ".certificate.gz"
+
+Records = Sequence[tuple[OptimumCell, ProofRecord]]
+Show = Callable[[float, str], None]
+
+
+def execute(config: OptimaConfig) -> int:
+    """Search, write, print, and return the exit status."""
+    cells = cells_of(config)
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    here = {**versions(), "processor": processor()}
+    directory = files.run_directory(config.out, "optima", config.resume)
+    remove_abandoned(directory)
+    records = [(cell, ProofRecord(cell.path(directory), cell.goal, here)) for cell in cells]
+    for _, record in records:
+        if record.path.exists():
+            record.read()
+    status = 0
+    try:
+        with Bar("cells", len(records)) as bar:
+            _sweep(config, records, bar.show)
+    except KeyboardInterrupt:
+        status = cli.INTERRUPTED
+    with cli.undisturbed():
+        _report(records)
+        print(f"optima: {directory}")
+        if status:
+            flags.tell_interrupted("found", config, "experiments.optima", directory)
+        elif config.write:
+            _write(records)
+    return status
+
+
+def _sweep(config: OptimaConfig, records: Records, show: Show) -> None:
+    """Search every cell until its proof or a limit, each once among all processes."""
+    limits = Limits(nodes=config.nodes, seconds=config.seconds)
+    waiting = [
+        (cell, record, Claim(record.path))
+        for cell, record in records
+        if record.left is None or not limits.reached(record.found) or _lacks_certificate(record)
+    ]
+    while waiting:
+        busy = []
+        for done, (cell, record, claim) in enumerate(waiting, len(records) - len(waiting)):
+            show(done, str(cell))
+            if not claim.take():
+                busy.append((cell, record, claim))
+                continue
+            try:
+                # Another process may have searched it before it gave the claim back.
+                if record.path.exists():
+                    record.read()
+                prove(cell.goal, record, limits, threads=config.threads)
+                path = record.path.with_suffix(_CERTIFICATE)
+                write_certificate(cell.goal, record, path, config.threads)
+            finally:
+                claim.give_back()
+        if len(busy) == len(waiting):
+            show(len(records) - len(busy), f"waiting for {len(busy)} cells of other processes")
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        waiting = busy
+
+
+def _lacks_certificate(record: ProofRecord) -> bool:
+    return record.found.proven and not record.found.certificate
+
+
+def _write(records: Records) -> None:
+    optima = ((cell.goal, optimum) for cell, each in records if (optimum := each.found.optimum))
+    print(f"table: {write_table(optima):,} optima in {TABLE}")
+
+
+def _report(records: Records) -> None:
+    """Print how many cells are proven and how long it took, and the cells that are left."""
+    columns = ("cells", "searched", "proven", "median seconds", "longest", "boxes")
+    kinds = dict.fromkeys(_kind(cell) for cell, _ in records)
+    rows = [
+        (*kind, *_counts([record for cell, record in records if _kind(cell) == kind]))
+        for kind in kinds
+    ]
+    rows.append(("all", "", *_counts([record for _, record in records])))
+    Sheet("Optima", ("hardware", "objective"), columns, rows).print()
+    left = [
+        (str(cell), *_figures(record.found))
+        for cell, record in records
+        if record.left is not None and not record.found.proven
+    ]
+    if left:
+        print()
+        Sheet("Not proven", ("cell",), ("best", "bound", "gap", "seconds"), left).print()
+
+
+def _kind(cell: OptimumCell) -> tuple[str, str]:
+    return cell.goal.problem.hardware.name, cell.goal.objective.name
+
+
+def _counts(records: Sequence[ProofRecord]) -> tuple[str, ...]:
+    found = [record.found for record in records if record.left is not None]
+    seconds = [each.seconds for each in found] or [0.0]
+    counts = (len(records), len(found), sum(each.proven for each in found))
+    return (
+        *map(str, counts),
+        f"{median(seconds):.2f}",
+        f"{max(seconds):.1f}",
+        f"{sum(each.nodes for each in found):,}",
+    )
+
+
+def _figures(found: Found) -> tuple[str, ...]:
+    values = (significant(value or float("inf"), 7) for value in (found.best, found.bound))
+    return (*values, f"{found.gap:.3%}", f"{found.seconds:.1f}")

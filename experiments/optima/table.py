@@ -1,0 +1,37 @@
+"""The table of ``maestro_env.optima``: its lines, made of what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from experiments.claims import claimed
+from experiments.files import write_csv
+from experiments.goals import Goal
+from maestro_env.optima import COLUMNS, KEY, TABLE, KnownOptimum, layer_text, read_table
+
+
+def write_table(found: Iterable[tuple[Goal, KnownOptimum]]) -> int:
+    """Add lines to the table, or replace those of the same goals; return how many it then has."""
+    with claimed(TABLE):
+        lines = [*(read_table() if TABLE.exists() else ()), *(_line(*each) for each in found)]
+        by_key = {tuple(line[name] for name in KEY): line for line in lines}
+        rows = [[line[name] for name in COLUMNS] for _, line in sorted(by_key.items())]
+        write_csv(TABLE, COLUMNS, rows)
+    return len(rows)
+
+
+def _line(goal: Goal, optimum: KnownOptimum) -> dict[str, str]:
+    space = goal.problem.space
+    return {
+        "layer": layer_text(space.layer),
+        "hardware": space.hardware.name,
+        "schema": space.schema,
+        "tiles": space.tiles,
+        "objective": goal.objective.name,
+        "value": repr(optimum.value),
+        "bound": repr(optimum.bound),
+        "point": " ".join(map(str, optimum.point.tolist())),
+        "nodes": str(optimum.nodes),
+        "seconds": f"{optimum.seconds:.2f}",
+        "certificate": optimum.certificate,
+    }

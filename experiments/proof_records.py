@@ -1,0 +1,118 @@
+"""The record of a search for the optimum: what it has found, and the boxes that are left."""
+
+from __future__ import annotations
+
+import base64
+import math
+import zlib
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments import files
+from experiments.cells import Versions
+from experiments.files import RecordError, check_same
+from experiments.goals import ANEW, Goal
+from maestro_env.optima import KnownOptimum
+
+Step = tuple[float, float | None, float | None]
+"""Seconds, best and bound."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search has found.
+
+    Args:
+        best: the least value; None if no mapping was valid.
+        best_point: a vector that has it.
+        bound: no mapping has a lower value; None for infinite: none is valid.
+        nodes: boxes of mappings whose bound was computed.
+        samples: mappings that were evaluated.
+        seconds: spent.
+        curve: steps at which the best changed, or the bound by enough to be seen.
+        certificate: digest of the proof in a file; empty without one.
+    """
+
+    best: float | None = None
+    best_point: list[int] | None = None
+    bound: float | None = 0.0
+    nodes: int = 0
+    samples: int = 0
+    seconds: float = 0.0
+    curve: list[Step] = field(default_factory=list)
+    certificate: str = ""
+
+    @property
+    def proven(self) -> bool:
+        return self.best == self.bound
+
+    @property
+    def gap(self) -> float:
+        """How far the best is above the bound, as a share of it; infinite without either."""
+        if self.proven:
+            return 0.0
+        return self.best / self.bound - 1 if self.best and self.bound else math.inf
+
+    @property
+    def optimum(self) -> KnownOptimum | None:
+        """What is known of the optimum; None if no valid mapping or no bound was found."""
+        if self.best is None or not self.bound:
+            return None
+        point = np.array(self.best_point, dtype=np.int32)
+        known = (self.best, point, self.bound, self.seconds, self.nodes, self.certificate)
+        return KnownOptimum(*known)
+
+
+class ProofRecord:
+    """The record of a search in a file.
+
+    Attributes:
+        path: of the file.
+        found: by the search so far.
+        left: int32[B, N], boxes that it has not ruled out; None before it has begun.
+    """
+
+    def __init__(self, path: Path, goal: Goal, versions: Versions) -> None:
+        self.path, self._goal, self._versions = path, goal, versions
+        self.found: Found = Found()
+        self.left: NDArray[np.int32] | None = None
+
+    def write(self, found: Found, left: NDArray[np.int32]) -> None:
+        """Write what was found so far."""
+        self.found, self.left = found, left
+        boxes = base64.b64encode(zlib.compress(left.tobytes())).decode()
+        entry = {
+            **self._goal.describe(),
+            "found": asdict(found),
+            "proven": found.proven,
+            "best": self._best(),
+            "left": {"shape": list(left.shape), "boxes": boxes},
+            "versions": self._versions,
+        }
+        files.write_record(self.path, entry)
+
+    def read(self, way_out: str = ANEW) -> None:
+        """Read what was found before; an error names the way out of it."""
+        begun = files.read_record(self.path, way_out)
+        check_same(self.path, begun, self._goal.describe())
+        try:
+            found = Found(**begun["found"])
+            self._goal.check_best(found.best_point, found.best)
+            boxes = zlib.decompress(base64.b64decode(begun["left"]["boxes"]))
+            left = np.frombuffer(boxes, dtype=np.int32).reshape(begun["left"]["shape"])
+        except (LookupError, TypeError, ValueError, zlib.error) as error:
+            raise RecordError(f"{self.path} is no search: {error}; {way_out}") from None
+        self.found, self.left = found, left
+
+    def _best(self) -> dict[str, Any] | None:
+        """Return the best mapping and its cost."""
+        if self.found.best_point is None:
+            return None
+        mapping = self._goal.problem.space.decode(self.found.best_point)
+        cost, _ = self._goal.problem.evaluate_mapping(mapping)
+        assert cost is not None
+        return {"directives": mapping.directives, "cost": cost.as_dict()}

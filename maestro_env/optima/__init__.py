@@ -1,0 +1,117 @@
+"""Known optima: the least cost of the zoo's layers, found and proven (docs/optimum.md).
+
+``table.csv`` beside this file has a line for every problem and objective;
+``python -m experiments.optima --write`` makes it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import Points
+from maestro_env.objectives import OBJECTIVES, Objective
+from maestro_env.problem import Problem
+
+TABLE = Path(__file__).with_name("table.csv")
+KEY = ("layer", "hardware", "schema", "tiles", "objective")
+"""Columns that name a problem and an objective; hardware by the name of its preset."""
+
+COLUMNS = (*KEY, "value", "bound", "point", "nodes", "seconds", "certificate")
+
+_Key = tuple[str, tuple[float, ...], str, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class KnownOptimum:
+    """The least value of an objective that is known of a problem.
+
+    Args:
+        value: of the best mapping known.
+        point: its vector, int32[D].
+        bound: no mapping has a lower value; equal to ``value`` if that is proven to be least.
+        seconds: the search took, without its certificate.
+        nodes: boxes of mappings whose bound it computed.
+        certificate: sha256 digest of the proof in a file; empty without one.
+    """
+
+    value: float
+    point: Points
+    bound: float
+    seconds: float
+    nodes: int
+    certificate: str = ""
+
+    @property
+    def gap(self) -> float:
+        """How far the value is above the bound, as a share of the bound."""
+        return self.value / self.bound - 1
+
+    @property
+    def proven(self) -> bool:
+        """Whether no mapping has a lower value."""
+        return self.value == self.bound
+
+
+def known_optimum(problem: Problem, objective: Objective) -> KnownOptimum | None:
+    """Return the optimum of a problem from the table; None if the table does not have it.
+
+    It is looked up by what decides it: model, schema, tiles, the layer's shape, the hardware's
+    figures and the objective's factors. Names do not matter.
+    """
+    if problem.model != "exact":
+        return None
+    space = problem.space
+    key = _key(layer_text(space.layer), space.hardware, space.schema, space.tiles, objective)
+    row = _table().get(key)
+    if row is None:
+        return None
+    return KnownOptimum(
+        value=float(row["value"]),
+        point=np.array(row["point"].split(), dtype=np.int32),
+        bound=float(row["bound"]),
+        seconds=float(row["seconds"]),
+        nodes=int(row["nodes"]),
+        certificate=row["certificate"],
+    )
+
+
+def layer_text(layer: Layer) -> str:
+    """Return the shape of a layer, as the table names it."""
+    return f"{layer.operator} {layer.dimensions}"
+
+
+def read_table() -> list[dict[str, str]]:
+    """Return the lines of the table, texts by column."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+@cache
+def _table() -> Mapping[_Key, dict[str, str]]:
+    return {
+        _key(
+            row["layer"],
+            PRESETS[row["hardware"]],
+            row["schema"],
+            row["tiles"],
+            OBJECTIVES[row["objective"]],
+        ): row
+        for row in read_table()
+    }
+
+
+def _key(layer: str, hardware: Hardware, schema: str, tiles: str, objective: Objective) -> _Key:
+    figures = (
+        *(hardware.num_pes, hardware.l1_bytes, hardware.l2_bytes, hardware.noc_bw),
+        *(hardware.offchip_bw, hardware.noc_latency, hardware.simd_lanes),
+        hardware.offchip_cost_macs,
+    )
+    return layer, figures, schema, tiles, tuple(sorted(objective.factors))
