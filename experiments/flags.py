@@ -113,7 +113,8 @@ def _parse(config_class: type[Config], module: str, argv: list[str] | None) -> C
     )
     for field in dataclasses.fields(config_class):
         _add(parser, field)
-    return config_class(**vars(parser.parse_args(argv)))
+    values = vars(parser.parse_args(argv))
+    return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
 
 
 def _bare(field: dataclasses.Field[Any]) -> bool:

@@ -152,6 +152,10 @@ def _split_sizes(
     """Give the parts that are split by sizes their ranges, one behind the other."""
     lengths = values[sized].astype(np.int64)
     owners, columns = parents[sized], axes[sized]
+    # A box that stays as it is would let the stream go on for ever.
+    alone = (owners != np.roll(owners, 1)) & (owners != np.roll(owners, -1))
+    alone |= len(owners) == 1
+    _require(~alone, "is split into one part", owners + start)
     _require(lengths >= 1, "has an empty part", owners + start)
     stops = np.cumsum(lengths)
     begins = np.searchsorted(owners, owners)

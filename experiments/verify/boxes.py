@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,15 @@ first and the last choice of every axis: outer tiles, inner tiles, cluster size.
 UNDECIDED, NONE = -2, -1
 OUTER_PARALLEL, INNER_PARALLEL, OUTER_INNERMOST, INNER_INNERMOST = range(4)
 _RANGES = 4
+_Axis = TypeVar("_Axis", int, NDArray[np.int64])
 
 
-def first(axis: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
+def first(axis: _Axis) -> _Axis:
     """Return the column of the first choice of an axis."""
     return _RANGES + 2 * axis
 
 
-def last(axis: int | NDArray[np.int64]) -> int | NDArray[np.int64]:
+def last(axis: _Axis) -> _Axis:
     """Return the column of the last choice of an axis."""
     return _RANGES + 2 * axis + 1
 
@@ -75,7 +77,7 @@ def ends(facts: Facts, boxes: Table) -> Ends:
     dims, count = len(facts.sizes), len(boxes)
     columns = np.ascontiguousarray(boxes.T)
     cut = facts.cut
-    empty = (columns[_RANGES + 1 :: 2] < columns[_RANGES::2]).any(axis=0)
+    empty = np.any(columns[_RANGES + 1 :: 2] < columns[_RANGES::2], axis=0)
 
     def sizes(axes: list[int], lists: list[Array], column: int) -> Array:
         found = np.empty((len(axes), count))

@@ -47,7 +47,7 @@ class Facts:
         own = _OWN_NAMES.get(self.layer.operator, _NAMES)
         self.dims = list(space.extents)
         self.names = [own.get(dim, dim) for dim in self.dims]
-        self.extent = {name: 1.0 for name in LOOPS}
+        self.extent = dict.fromkeys(LOOPS, 1.0)
         self.extent |= {own.get(dim, dim): float(e) for dim, e in space.extents.items()}
         self.sizes = [_values(space.tile("l2", dim)) for dim in self.dims]
         self.inner_sizes = [_values(space.tile("l1", dim)) for dim in self.dims]

@@ -19,7 +19,7 @@ from experiments.verify.tree import Tally, Tree
 class VerifyConfig:
     """Check that certificates prove their optima, with bounds of our own."""
 
-    certificate: list[str] = option(MISSING, "a file that experiments.optimum wrote", several=True)
+    certificate: tuple[str, ...] = option(MISSING, "files of experiments.optimum", several=True)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""What a box costs at least, apart by the innermost loop of either level (docs/optimum.md, 5 to 7)."""
+"""What a box costs at least, by the innermost loop of either level (docs/optimum.md, 5 to 7)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -159,9 +160,10 @@ class InnerLevel:
         """Return the cycles in which the first PE works: its MACs, or one a step."""
         r, facts = self._r, self._facts
         indices = np.maximum(r.over_own(r.unit_indices_in), np.ceil(r.own / r.n1z))
-        whole = float(np.prod([facts.extent[name] for name in facts.whole_names]))
-        macs = indices.prod(axis=0) * whole
-        steps = r.over_own(r.steps_in, np.ceil(r.own / (r.tz * r.n1z))).prod(axis=0)
+        whole = math.prod(facts.extent[name] for name in facts.whole_names)
+        macs: Array = indices.prod(axis=0) * whole
+        in_boxes = r.over_own(r.steps_in, np.ceil(r.own / (r.tz * r.n1z)))
+        steps: Array = in_boxes.prod(axis=0)
         return np.maximum(ceil_div(macs, facts.hardware.simd_lanes), steps)
 
     @cached_property
@@ -200,8 +202,9 @@ class InnerLevel:
         hardware, r = self._facts.hardware, self._r
         cycles = ceil_div(words, hardware.noc_bw)
         if hardware.noc_latency < 1:
-            return np.maximum(0.0, cycles - r.steps_z.prod(axis=0))
-        boxes = r.steps_a.prod(axis=0)
+            most: Array = r.steps_z.prod(axis=0)
+            return np.maximum(0.0, cycles - most)
+        boxes: Array = r.steps_a.prod(axis=0)
         return (hardware.noc_latency - 1) * boxes + np.maximum(boxes, cycles)
 
     def _counts(self, rows: Array) -> Tile:

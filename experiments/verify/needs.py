@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from experiments.verify.boxes import Ends, Table, ends
 from experiments.verify.facts import Array, Facts, Tile, ceil_div
 
+_TOGETHER = 16_384
+
 
 @dataclass(frozen=True)
 class Needs:
@@ -58,5 +60,8 @@ def least_needs(facts: Facts, e: Ends) -> Needs:
 
 def may_fit(facts: Facts, boxes: Table) -> NDArray[np.bool_]:
     """Say which boxes have a mapping whose buffers may fit, bool[N]."""
-    e = ends(facts, boxes)
-    return ~e.empty & least_needs(facts, e).fit(facts)
+    fit = np.zeros(len(boxes), dtype=bool)
+    for start in range(0, len(boxes), _TOGETHER):
+        e = ends(facts, boxes[start : start + _TOGETHER])
+        fit[start : start + _TOGETHER] = ~e.empty & least_needs(facts, e).fit(facts)
+    return fit

@@ -7,7 +7,6 @@ quantity says which end of its range stands for it: a the least, z the largest.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np

@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from maestro_env.errors import MaestroEnvError, quoted
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
-from maestro_env.map_space import MapSpace
+from maestro_env.map_space import MapSpace, Parameter
 from maestro_env.objectives import OBJECTIVES, Objective
 from maestro_env.problem import Problem
 
@@ -29,6 +29,7 @@ _KEYS = {"format", "layer", "hardware", "schema", "tiles", "objective", "optimum
 _FACTORS = ("latency_cycles", "energy_nj", "area_um2")
 # Counts of larger layers are not exact as doubles.
 _MOST_MACS = 2**49
+_MOST_SIZES = 2**17
 
 
 class CertificateError(MaestroEnvError, ValueError):
@@ -157,15 +158,22 @@ def _problem(header: dict[str, Any]) -> Problem:
         raise CertificateError("operator TRCONV has no cost under exact")
     if space.layer.macs >= _MOST_MACS:
         raise CertificateError(f"the layer has {space.layer.macs:,} MACs; allowed: < 2^49")
+    for each in space.parameters:
+        if each.is_size and each.choices > _MOST_SIZES:
+            raise CertificateError(
+                f"{each.name} has {each.choices:,} choices; allowed: {_MOST_SIZES:,}"
+            )
     for dim in space.extents:
-        tiles = [space.tile(level, dim) for level in ("l2", "l1")]
-        lists = [[each] if isinstance(each, int) else list(each.values) for each in tiles]
-        if lists[0] != lists[1]:
+        if _values(space.tile("l2", dim)) != _values(space.tile("l1", dim)):
             raise CertificateError(
                 f"schema {space.schema} has other tiles of {dim} in L1 than in L2; "
                 "allowed: schemas with the same ones"
             )
     return problem
+
+
+def _values(tile: Parameter | int) -> object:
+    return tile if isinstance(tile, int) else tile.values
 
 
 def _objective(given: Any) -> Objective:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +119,7 @@ class Tree:
             self._require(known, "has a part of no innermost loop", owners)
             times = np.zeros((len(boxes), self._dims + 1), dtype=np.int32)
             np.add.at(times, (owners, values + 1), 1)
-            self._require((times[rows] <= 1).all(axis=1), "has an innermost loop twice", rows)
+            self._require(np.all(times[rows] <= 1, axis=1), "has an innermost loop twice", rows)
             for dim, possible in innermost_loops(self._facts, boxes[rows])[level]:
                 there = times[rows, dim + 1] == 1
                 self._require(there | ~possible, "lacks an innermost loop", rows)
@@ -150,4 +151,4 @@ def _slices(parts: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Return ranges of boxes that have some ten thousand parts each, or one box."""
     groups = np.cumsum(parts) // _TOGETHER
     cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1).tolist(), len(parts)]
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))
