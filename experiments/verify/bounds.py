@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 from experiments.verify.boxes import NONE, UNDECIDED, Ends, Table, ends
 from experiments.verify.facts import Array, Facts
-from experiments.verify.levels import InnerLevel, OuterLevel
+from experiments.verify.levels import InnerCosts, InnerLevel, OuterCosts, OuterLevel
 from experiments.verify.needs import Needs, least_needs
 from experiments.verify.ranges import Ranges
 
-# spec/exact.md, E6 and S9.
+# spec/exact.md, E6.
 _NJ, _L1, _L2 = 0.00023, 1.68, 18.61
 # Boxes at a time: their arrays stay in the processor's cache.
 _TOGETHER = 2048
 
 Possible = list[tuple[int, NDArray[np.bool_]]]
-"""Innermost loops by row (-1: none moves), and in which boxes they are possible."""
+"""Dimensions (-1: none moves), and in which boxes they can move innermost."""
 
 
 def lower_bounds(facts: Facts, factors: tuple[str, ...], boxes: Table) -> Array:
@@ -38,77 +38,56 @@ def lower_bounds(facts: Facts, factors: tuple[str, ...], boxes: Table) -> Array:
 
 
 def innermost_loops(facts: Facts, boxes: Table) -> tuple[Possible, Possible]:
-    """Return the loops that can move innermost in the outer and the inner level.
-
-    They are given as dimensions of the space.
-    """
+    """Return the loops that can move innermost in the outer and the inner level."""
     e = ends(facts, boxes)
-    r = Ranges(facts, e)
-    outer, inner = _possible(facts, e, r)
-
-    def named(possible: Possible) -> Possible:
-        return [(facts.cut[row] if row >= 0 else NONE, where) for row, where in possible]
-
-    return named(outer), named(inner)
+    return _possible(facts, e, Ranges(facts, e))
 
 
 def _possible(facts: Facts, e: Ends, r: Ranges) -> tuple[Possible, Possible]:
-    levels = (r.steps_a, r.steps_z), (r.box_steps_a, r.box_steps_z)
-    found: list[Possible] = []
-    for (least, most), decided in zip(levels, e.innermost, strict=True):
-        possible: Possible = [(NONE, (least == 1).all(axis=0))]
-        possible += [(row, most[row] > 1) for row in range(len(facts.cut))]
-        found.append(
-            [
-                (row, where & ((decided == UNDECIDED) | (decided == _dim(facts, row))))
-                for row, where in possible
-            ]
-        )
-    return found[0], found[1]
+    outer, inner = (r.steps_a, r.steps_z), (r.box_steps_a, r.box_steps_z)
+    return _of_level(facts, *outer, e.innermost[0]), _of_level(facts, *inner, e.innermost[1])
 
 
-def _dim(facts: Facts, row: int) -> int:
-    return facts.cut[row] if row >= 0 else NONE
+def _of_level(facts: Facts, fewest: Array, most: Array, decided: Table) -> Possible:
+    none_moves = NONE, np.all(fewest == 1, axis=0)
+    possible = [none_moves, *zip(facts.cut, most > 1, strict=True)]
+    return [(dim, where & ((decided == UNDECIDED) | (decided == dim))) for dim, where in possible]
 
 
 def _bounds(facts: Facts, factors: tuple[str, ...], e: Ends, needs: Needs) -> Array:
+    """Return the least over the pairs of innermost loops (lemma 20)."""
     r = Ranges(facts, e)
-    possible_outer, possible_inner = _possible(facts, e, r)
-    latency, energy = "latency_cycles" in factors, "energy_nj" in factors
-    if not latency and not energy:
-        some = [
-            np.any([where for _, where in level], axis=0)
-            for level in (possible_outer, possible_inner)
-        ]
-        return np.where(some[0] & some[1], _area(facts, needs), np.inf)
-    names = facts.cut_names
-    outer = OuterLevel(facts, e, r, needs)
-    inner = InnerLevel(facts, e, r)
-    outer_costs, inner_costs = [], []
-    for row, where in possible_outer:
-        if where.any():
-            found = outer.costs(names[row] if row >= 0 else None)
-            outer_costs.append((where, found))
-    for row, where in possible_inner:
-        if where.any():
-            inner_costs.append((where, inner.costs(names[row] if row >= 0 else None, latency)))
-    ends_ = outer.ends
-    exposed = ends_.offchip + ends_.fill + ends_.drain
-    least = np.full(len(e.empty), np.inf)
+    outer, inner = OuterLevel(facts, e, r, needs), InnerLevel(facts, e, r)
+    latency = "latency_cycles" in factors
+    of_outer, of_inner = (
+        [(dim, where) for dim, where in level if where.any()] for level in _possible(facts, e, r)
+    )
+    inner_costs = [
+        (where, inner.costs(_name(facts, dim), cycles=latency)) for dim, where in of_inner
+    ]
     area = _area(facts, needs) if "area_um2" in factors else 1.0
-    cost = facts.hardware.offchip_cost_macs
-    for where_outer, o in outer_costs:
+    least = np.full(len(e.empty), np.inf)
+    for dim, where_outer in of_outer:
+        o = outer.costs(_name(facts, dim))
         for where_inner, i in inner_costs:
-            where = where_outer & where_inner
             value: Array | float = area
             if latency:
-                value = value * np.maximum(exposed + i.cycles, o.cycles)
-            if energy:
-                l1 = 4 * facts.macs + o.l1_accesses + i.l1_accesses
-                macs = facts.macs + _L1 * l1 + _L2 * o.l2_accesses + cost * o.offchip
-                value = value * (_NJ * macs)
-            np.minimum(least, np.where(where, value, np.inf), out=least)
+                value = value * np.maximum(outer.exposed + i.cycles, o.cycles)
+            if "energy_nj" in factors:
+                value = value * _energy(facts, o, i)
+            np.minimum(least, value, out=least, where=where_outer & where_inner)
     return least
+
+
+def _name(facts: Facts, dim: int) -> str | None:
+    return None if dim == NONE else facts.names[dim]
+
+
+def _energy(facts: Facts, outer: OuterCosts, inner: InnerCosts) -> Array | float:
+    """Return the energy in nJ (lemma 15)."""
+    l1 = 4 * facts.macs + outer.l1_accesses + inner.l1_accesses
+    offchip = facts.hardware.offchip_cost_macs * outer.offchip
+    return _NJ * (facts.macs + _L1 * l1 + _L2 * outer.l2_accesses + offchip)
 
 
 def _area(facts: Facts, needs: Needs) -> Array:

@@ -38,14 +38,19 @@ class OuterCosts:
 
 
 class OuterLevel:
-    """The outer level of boxes."""
+    """The outer level of boxes.
+
+    Attributes:
+        exposed: cycles of the first fill and the last drain, which nothing overlaps.
+    """
 
     def __init__(self, facts: Facts, e: Ends, r: Ranges, needs: Needs) -> None:
         self._facts, self._needs = facts, needs
         whole = _whole(facts, r.Ta)
         self._array = Traffic(facts, outer_side(facts, r, False, e.dealt[0]), whole)
         self._units = Traffic(facts, outer_side(facts, r, True, e.dealt[0]), whole)
-        self.ends = _OuterEnds(facts, r)
+        self._ends = _OuterEnds(facts, r)
+        self.exposed = self._ends.offchip + self._ends.fill + self._ends.drain
 
     def costs(self, innermost: str | None) -> OuterCosts:
         """Return the least costs if this loop moves innermost."""
@@ -59,7 +64,7 @@ class OuterLevel:
         taken_in = taken_in + np.maximum(units.filters(innermost), filters)
         output_words = facts.words[2]
         offchip = self._offchip((inputs, filters, 2 * leaving - output_words))
-        bandwidth, e = facts.hardware.noc_bw, self.ends
+        bandwidth, e = facts.hardware.noc_bw, self._ends
         cycles = ceil_div(offchip, facts.hardware.offchip_bw)
         if facts.hardware.noc_latency >= 1:
             fetching = e.offchip + ceil_div(inputs + filters, bandwidth) + e.drain
@@ -134,14 +139,14 @@ class InnerLevel:
         self._units = Traffic(facts, inner_side(facts, r, True, e.dealt[1]), whole)
         self._own = Traffic(facts, inner_side(facts, r, False, e.dealt[1], own=True), whole)
 
-    def costs(self, innermost: str | None, latency: bool) -> InnerCosts:
+    def costs(self, innermost: str | None, cycles: bool) -> InnerCosts:
         """Return the least costs if this loop moves innermost; cycles only if asked for."""
         array, units = self._array, self._units
         inputs, filters = array.inputs(innermost), array.filters(innermost)
         taken_in = np.maximum(units.inputs(innermost), inputs)
         taken_in = taken_in + np.maximum(units.filters(innermost), filters)
         l1 = taken_in + inputs + filters + 2 * array.outputs(innermost)
-        return InnerCosts(l1, self._cycles(innermost) if latency else 0.0)
+        return InnerCosts(l1, self._cycles(innermost) if cycles else 0.0)
 
     def _cycles(self, innermost: str | None) -> Words:
         """Return the first cluster's cycles (lemma 17, 1 and 2)."""

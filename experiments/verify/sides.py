@@ -102,43 +102,46 @@ def inner_side(
 
     per_step = np.where(as_units, r.tz, r.tz * r.n1z)
     steps = total(choose(r.chunks_in, r.steps_in), np.ceil(indices / per_step))
+    active = choose(r.active_in, np.ones_like)
     cold = boxes_a
     if units:
         # min(n, chunks) is at least chunks times min(1, n / most chunks).
         share = np.minimum(1.0, r.n1a / np.ceil(r.Tz / r.ta))
-        cold = total(choose(r.active_in, np.ones_like), np.where(as_units, steps * share, 0.0))
-    # Boxes where the loop moves: the full ones, and the tail if it surely does.
-    chunks_z = np.ceil(r.extent / r.Tm)
-    boxes_z = np.ceil(chunks_z / r.n0a) if own else chunks_z
-    last = np.minimum(r.Tm, r.extent - (boxes_a - 1) * r.Tz * r.n0z) if own else r.tail
-    tail_moves = ((boxes_a == boxes_z) & (r.steps_in(last) > 1)) | (boxes_z == 1)
+        cold = total(active, np.where(as_units, steps * share, 0.0))
+    moving = _inner_moving(r, own, indices, boxes_a, cold, active)
+    slides = _slides(facts, r.n1a, r.ta, as_units, moving)
+    return _side(facts, indices, moving.indices, steps, cold, r.box_steps_z > 1, slides)
+
+
+def _inner_moving(
+    r: Ranges, own: bool, indices: Array, boxes_a: Array, cold: Array, active: OfBox
+) -> _Moving:
+    """Return the sums over boxes where a loop moves: the full ones, and a tail that surely does."""
+    boxes_z = np.ceil(r.extent / r.Tm)
+    tail = r.tail
+    if own:
+        boxes_z = np.ceil(boxes_z / r.n0a)
+        tail = np.minimum(r.Tm, r.extent - (boxes_a - 1) * r.Tz * r.n0z)
+    tail_moves = ((boxes_a == boxes_z) & (r.steps_in(tail) > 1)) | (boxes_z == 1)
     some = np.maximum(boxes_a, 2)
-    moving = np.maximum((some - 1) * r.Tm, np.ceil(indices * (some - 1) / some))
-    moving = np.where(tail_moves, indices, moving)
+    in_full = np.maximum((some - 1) * r.Tm, np.ceil(indices * (some - 1) / some))
 
-    def over_moving(of_box: OfBox) -> Array:
+    def over(of_box: OfBox) -> Array:
         full = of_box(r.Tm)
-        return np.where(tail_moves, (boxes_a - 1) * full + of_box(last), (some - 1) * full)
+        return np.where(tail_moves, (boxes_a - 1) * full + of_box(tail), (some - 1) * full)
 
-    fewest = np.where(tail_moves, r.steps_in(last), r.steps_in(r.Tm))
-    cold_moving = over_moving(choose(r.active_in, np.ones_like))
-    # The last box has a cold beginning too.
+    fewest_steps = r.steps_in(np.where(tail_moves, tail, r.Tm))
+    cold_moving = over(active)
+    # A last box where it does not move has a cold beginning too.
     rest = np.where(tail_moves | (boxes_a < 2), 0, 1)
-    slides = _slides(
-        facts,
-        r.n1a,
-        r.ta,
-        as_units,
-        _Moving(
-            moving,
-            np.maximum(fewest, 2),
-            over_moving(r.chunks_in),
-            cold_moving,
-            np.maximum(cold - rest, cold_moving),
-            over_moving(lambda x: np.maximum(r.chunks_in(x) - r.n1z, 0)),
-        ),
+    return _Moving(
+        np.where(tail_moves, indices, in_full),
+        np.maximum(fewest_steps, 2),
+        over(r.chunks_in),
+        cold_moving,
+        np.maximum(cold - rest, cold_moving),
+        over(lambda x: np.maximum(r.chunks_in(x) - r.n1z, 0)),
     )
-    return _side(facts, indices, moving, steps, cold, r.box_steps_z > 1, slides)
 
 
 @dataclass(frozen=True)

@@ -46,13 +46,11 @@ class Traffic:
 
     def _plain(self, axes: str, innermost: str | None) -> Words:
         """Return the words of a tensor without a window (lemmas 7, 8 and 9)."""
-        key = (axes, innermost is not None and innermost in axes)
         words = self._indices(axes)
         others = "".join(name for name in LOOPS if name not in axes)
         least = words * self._cold(others)
-        if not key[1]:
+        if innermost is None or innermost not in axes:
             return least
-        assert innermost is not None
         full = words * self._steps(others)
         return least + self._share(innermost) * (full - least)
 

@@ -18,7 +18,7 @@ from experiments.verify.needs import may_fit
 from experiments.verify.stream import CertificateError, Claim, Stream
 
 LONGEST_LIST = 16_384
-_MOST_WAITING = 2**22
+_MOST_WAITING = 2**21
 # Parts that are looked at together.
 _TOGETHER = 65_536
 # The writer adds up the same counts in another order, and may round other last digits.
