@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,7 @@ from experiments.verify.bounds import lower_bounds
 from experiments.verify.boxes import Table, equivalent, first, last, whole
 from experiments.verify.facts import Facts
 from experiments.verify.job import verify as check
+from experiments.verify.stream import CertificateError
 from maestro_env.certificate import certify
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
@@ -339,6 +341,20 @@ def test_damaged_streams_are_refused(tmp_path, capsys) -> None:
     assert verify([str(missing)]) == 1
     assert "No such file" in capsys.readouterr().err
     assert verify([]) == 2
+
+
+@steady
+@given(st.data())
+def test_no_change_of_a_byte_is_a_traceback(tmp_path_factory, data) -> None:
+    content = bytearray(content_of(tiny()))
+    header = content.index(b"\n") + 1
+    begin, stop = data.draw(st.sampled_from([(0, header), (header, len(content))]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(begin, stop - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("c") / "c.gz"
+    path.write_bytes(gzip.compress(bytes(content)))
+    with suppress(CertificateError):
+        check(path)
 
 
 def test_a_huge_space_is_refused_at_once(tmp_path, capsys) -> None:

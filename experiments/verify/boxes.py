@@ -86,12 +86,11 @@ def ends(facts: Facts, boxes: Table) -> Ends:
         return found
 
     lists = [facts.sizes[d] for d in cut]
-    inner_lists = [facts.inner_sizes[d] for d in cut]
     inner_axes = [dims + d for d in cut]
-    inner_first = sizes(inner_axes, inner_lists, 0)
+    inner_first = sizes(inner_axes, lists, 0)
     outer_last = sizes(cut, lists, 1)
     outer_first = np.maximum(sizes(cut, lists, 0), inner_first)
-    inner_last = np.minimum(sizes(inner_axes, inner_lists, 1), outer_last)
+    inner_last = np.minimum(sizes(inner_axes, lists, 1), outer_last)
     empty |= (outer_first > outer_last).any(axis=0)
     (cluster_first,), (cluster_last,) = (sizes([2 * dims], [facts.clusters], end) for end in (0, 1))
     rows = np.array(cut, dtype=np.int32).reshape(-1, 1)
