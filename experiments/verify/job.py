@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from dataclasses import MISSING, dataclass
@@ -103,8 +104,8 @@ def _sheet(verified: list[Verified]) -> Sheet:
             )
         )
     note = ""
-    if any(each.claim.point is None for each in verified):
-        note = "without an optimum: no mapping fits the buffers"
+    if any(math.isinf(each.claim.bound) for each in verified):
+        note = "without a bound: no mapping fits the buffers"
     return Sheet("verified", left, right, rows, note)
 
 

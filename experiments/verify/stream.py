@@ -54,6 +54,11 @@ class Claim:
     point: list[int] | None
     bound: float
 
+    @property
+    def least(self) -> float:
+        """No mapping that is evaluated may cost less."""
+        return self.bound if self.point is None else self.value
+
 
 class Stream:
     """The content of a certificate, read from its beginning to its end.

@@ -133,10 +133,10 @@ class Tree:
         for points in mappings(self._facts, leaves):
             values, _ = claim.problem.score(points, claim.objective)
             best = int(values.argmin())
-            if values[best] < claim.value:
+            if values[best] < claim.least:
                 raise CertificateError(
                     f"the mapping {points[best].tolist()} costs {values[best]}, "
-                    f"below the claimed optimum {claim.value}"
+                    f"below the claim {claim.least}"
                 )
             self.tally.mappings += len(points)
 
