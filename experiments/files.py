@@ -138,7 +138,8 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
 def file_digest(path: Path) -> str:
     """Return the digest of a file's bytes."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise cannot_read(path, error) from None
 

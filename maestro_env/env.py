@@ -28,7 +28,7 @@ from maestro_env.map_space import MapSpace, Points
 from maestro_env.mapping import Mapping as LoopNest
 from maestro_env.models import DEFAULT_MODEL
 from maestro_env.objectives import find_objective
-from maestro_env.optima import known_optimum
+from maestro_env.optima import known_values
 from maestro_env.problem import Problem
 from maestro_env.registry import look_up
 from maestro_env.workloads import find_layer
@@ -103,18 +103,26 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
     ) -> None:
         layer = find_layer(layer) if isinstance(layer, str) else layer
         hardware = find_hardware(hardware) if isinstance(hardware, str) else hardware
+        problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
+        self._set_up(problem, objective, reward, episode_length, info)
+
+    def _set_up(
+        self, problem: Problem, objective: str, reward: str, episode_length: int, info: str
+    ) -> None:
         self.reward = reward
         self._reward = look_up("reward", reward, REWARDS)
         self.episode_length = require_integer("episode_length", episode_length, EnvError)
-        self.problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
-        if warning := self.problem.stride_warning():
-            warnings.warn(warning, stacklevel=2)
+        self.problem = problem
+        if warning := problem.stride_warning():
+            warnings.warn(warning, stacklevel=3)
         self.objective = find_objective(objective)
         bound = self.objective.bound
         assert bound is not None
-        self.reference = self.problem.typical(self.objective) or bound(layer, hardware)
+        layer, hardware = problem.layer, problem.hardware
+        self.reference = problem.typical(self.objective) or bound(layer, hardware)
         self.info = require_info(info)
-        self._optimum = known_optimum(self.problem, self.objective) if info == "full" else None
+        if info == "full":
+            self._optimum = self._find_optimum()
         self._first = first_observation(layer, hardware)
         self._best_value = math.inf
         self._best_point: Points | None = None
@@ -122,6 +130,10 @@ class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
         self._steps = 0
         self.action_space = spaces.MultiDiscrete(self.space.sizes)
         self.observation_space = observation_space()
+
+    def _find_optimum(self) -> tuple[float, float]:
+        """Return the optimum and its bound; NaN where nothing is known."""
+        return known_values(self.problem, self.objective)
 
     @property
     def space(self) -> MapSpace:

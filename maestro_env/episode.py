@@ -15,7 +15,6 @@ from maestro_env.errors import UnknownNameError
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import area_bound, energy_bound, latency_bound
-from maestro_env.optima import KnownOptimum
 
 Observations = NDArray[np.float32]
 Ratio = TypeVar("Ratio", float, NDArray[np.float64])
@@ -59,13 +58,13 @@ def require_info(info: str) -> str:
     return info
 
 
-def optimum_information(known: KnownOptimum | None, value: Ratio) -> dict[str, float | Ratio]:
+def optimum_information(known: tuple[float, float], value: Ratio) -> dict[str, float | Ratio]:
     """Return what ``info="full"`` adds for one or many values, infinite where invalid.
 
     These are the optimum, its bound, and the regret: how far a value is above the optimum, as a
     share of it. All are NaN where nothing is known.
     """
-    optimum, bound = (math.nan, math.nan) if known is None else (known.value, known.bound)
+    optimum, bound = known
     return {"optimum": optimum, "optimum_bound": bound, "regret": value / optimum - 1}
 
 

@@ -19,8 +19,6 @@ class CostModel:
         csv_energy: whether it fills ``csv_energy_nj``.
         exploitable: whether it credits some mappings with results no machine could achieve, so that
             searches need the guard.
-        ignores_still_loops: whether it makes no difference where in its level a loop of one step
-            stands (exact model, E8).
     """
 
     name: str
@@ -28,11 +26,10 @@ class CostModel:
     miscounts_strides: bool = False
     csv_energy: bool = False
     exploitable: bool = False
-    ignores_still_loops: bool = False
 
 
 MODELS: Mapping[str, CostModel] = by_name(
-    CostModel("exact", cuts_windows=True, ignores_still_loops=True),
+    CostModel("exact", cuts_windows=True),
     CostModel("maestro", miscounts_strides=True, csv_energy=True, exploitable=True),
 )
 """The cost models by name; docs/models.md compares them.

@@ -58,8 +58,7 @@ class Objective(Recomputed):
         name: in flags and tables.
         unit: of its values.
         factors: names of ``METRICS``, at least one.
-        bound: computes a lower bound. If the latency is a factor, the bound is a multiple of the
-            bound of the latency.
+        bound: computes a lower bound; None if there is none.
 
     Raises:
         UnknownNameError: no such metric.
@@ -73,11 +72,6 @@ class Objective(Recomputed):
     def __post_init__(self) -> None:
         for name in self.factors or ("",):
             look_up("metric", name, _COLUMN)
-
-    @property
-    def of_latency(self) -> bool:
-        """Whether it has a bound and the latency as a factor."""
-        return self.bound is not None and "latency_cycles" in self.factors
 
     @cached_property
     def columns(self) -> tuple[int, ...]:

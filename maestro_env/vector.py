@@ -25,7 +25,7 @@ from maestro_env.episode import (
 from maestro_env.errors import BudgetExceededError, EnvError
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import MapSpace, Points
-from maestro_env.optima import known_optimum
+from maestro_env.optima import known_values
 from maestro_env.registry import look_up
 from maestro_env.threads import fitting_threads
 
@@ -90,8 +90,8 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         self.episode_length = require_integer("episode_length", episode_length, EnvError)
         self._reward = look_up("reward", reward, REWARDS)
         self.info = require_info(info)
-        known = known_optimum(evaluator.problem, evaluator.objective) if info == "full" else None
-        self._optimum = known
+        if info == "full":
+            self._optimum = known_values(evaluator.problem, evaluator.objective)
         self._steps = 0
         self._first = first_observation(self.space.layer, self.space.hardware)
         self.single_action_space = spaces.MultiDiscrete(self.space.sizes)

@@ -17,7 +17,7 @@ from experiments import cli, flags
 from experiments.bench.job import BenchConfig
 from experiments.cluster.job import ClusterConfig
 from experiments.compare.job import CompareConfig
-from experiments.exhaustive.config import ExhaustiveConfig
+from experiments.optimum.job import OptimumConfig
 from experiments.run.job import RunConfig
 
 COMMANDS = sorted(path.parent.name for path in Path(cli.__file__).parent.glob("*/__main__.py"))
@@ -102,7 +102,7 @@ def test_existing_directories_are_never_overwritten(
         ("run", RunConfig),
         ("compare", CompareConfig),
         ("cluster", ClusterConfig),
-        ("exhaustive", ExhaustiveConfig),
+        ("optimum", OptimumConfig),
         ("bench", BenchConfig),
     ],
 )

@@ -109,6 +109,22 @@ def test_known_optima(layer: str, hardware: str, objective: str, optimum: float)
     assert found == pytest.approx(optimum, rel=1e-6)
 
 
+# Found by evaluating every mapping that no bound of its first PE ruled out.
+@pytest.mark.parametrize(
+    ("layer", "objective", "optimum"),
+    [
+        ("conv:K=8,C=8,Y=10,X=10,R=3,S=3", "edp", 51_430.9),
+        ("conv:K=8,C=8,Y=10,X=10,R=3,S=3", "latency", 582),
+        ("mobilenetv2_l2", "edp", 1.23391e8),
+        ("resnet18_l2", "edp", 2.40862e10),
+    ],
+)
+def test_optima_known_from_enumeration(layer: str, objective: str, optimum: float) -> None:
+    space = MapSpace(find_layer(layer), find_hardware("unlimited"), tiles="divisors")
+    found = solve(Problem(space), find_objective(objective)).best
+    assert found == pytest.approx(optimum, rel=3e-6)
+
+
 def test_what_is_asked_for_does_not_depend_on_threads() -> None:
     task = problem("mobilenetv2_l2")
     one, two = solve(task, EDP), solve(task, EDP, threads=2)

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -81,6 +82,12 @@ def known_optimum(problem: Problem, objective: Objective) -> KnownOptimum | None
         nodes=int(row["nodes"]),
         certificate=row["certificate"],
     )
+
+
+def known_values(problem: Problem, objective: Objective) -> tuple[float, float]:
+    """Return value and bound of the known optimum; NaN where nothing is known."""
+    known = known_optimum(problem, objective)
+    return (math.nan, math.nan) if known is None else (known.value, known.bound)
 
 
 def layer_text(layer: Layer) -> str:

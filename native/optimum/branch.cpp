@@ -14,16 +14,31 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Parts with other innermost loops have as many sizes left as the whole, which is worth this much.
 constexpr double kOrderWeight = 1.5;
+// Below this, gaps are alike.
+constexpr double kNoGap = 1e-9;
+
+// How far a bound is below the best cost, as a share of it; 0 where it rules a box out.
+double gap(double bound, double best) {
+  return best == kNever ? 1 : std::max(0.0, 1 - bound / best);
+}
+
+double cube(double x) { return x * x * x; }
 
 // How much is left to look into: near the best cost a box is soon ruled out.
 double work(const std::vector<Bounded>& parts, double best) {
   double sum = 0;
-  for (const Bounded& part : parts) {
-    if (part.bound >= best) continue;
-    const double gap = best == kNever ? 1 : 1 - part.bound / best;
-    sum += gap * gap;
-  }
-  return sum;
+  for (const Bounded& part : parts) sum += cube(gap(part.bound, best));
+  return sum / static_cast<double>(parts.size());
+}
+
+Choices middle(Choices range) {
+  const std::int32_t choice = range.least + (range.most - range.least) / 2;
+  return {choice, choice};
+}
+
+Tiles middle(const Loop& loop, const Tiles& tiles) {
+  const Tiles cut = without_doubles(loop, {middle(tiles.outer), tiles.inner});
+  return {cut.outer, middle(cut.inner)};
 }
 
 // The largest choice of a range that fits, if the least one does and larger ones need more.
@@ -88,45 +103,64 @@ bool Brancher::fits_inside(Box box, std::size_t i) const {
 }
 
 void Brancher::split(const Box& box, double best) {
-  std::vector<Bounded> parts;
-  double least = kNever;
-  const auto add = [&](const Box& part, double bound) {
-    ++nodes_;
-    parts.push_back({part, bound});
-  };
-  const auto compare = [&](Axis axis, double weight = 1) {
-    const double left = parts.size() < 2 ? kNever : weight * work(parts, best);
-    if (left < least) {
-      parts_.swap(parts);
-      axis_ = axis;
-      least = left;
-    }
-    parts.clear();
-  };
-  Box part = box;
-  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
-    const bool outer = !box.tiles[i].outer.single();
-    for (const Tiles& tiles : gym::optimum::split(problem_.loops[i], box.tiles[i])) {
-      part.tiles[i] = tiles;
-      add(part, bounds_.least_with(i, tiles));
-    }
-    part.tiles[i] = box.tiles[i];
-    compare({outer ? Axis::kOuter : Axis::kInner, i});
+  best_ = best;
+  least_work_ = kNever;
+  whole_gap_ = gap(bounds_.least(), best) + kNoGap;
+  ++nodes_;
+  for (std::size_t i = 0; i < problem_.loops.size(); ++i) split_tiles(box, i);
+  split_cluster(box);
+  for (std::size_t level = 0; level < box.innermost.size(); ++level) split_orders(box, level);
+}
+
+void Brancher::split_tiles(Box box, std::size_t i) {
+  const Loop& loop = problem_.loops[i];
+  const Tiles all = box.tiles[i];
+  for (const Tiles& tiles : gym::optimum::split(loop, all)) {
+    box.tiles[i] = tiles;
+    add(box, bounds_.least_with(i, tiles));
   }
-  for (const Choices& cluster : gym::optimum::split(box.cluster)) {
-    part.cluster = cluster;
-    add(part, bounds_.least_with(cluster));
+  if (tried_.empty()) return;
+  const Axis::Kind kind = all.outer.single() ? Axis::kInner : Axis::kOuter;
+  compare({kind, i}, weight(bounds_.least_with(i, middle(loop, all))));
+}
+
+void Brancher::split_cluster(Box box) {
+  const Choices all = box.cluster;
+  for (const Choices& cluster : gym::optimum::split(all)) {
+    box.cluster = cluster;
+    add(box, bounds_.least_with(cluster));
   }
-  part.cluster = box.cluster;
-  compare({Axis::kCluster, 0});
-  for (std::size_t level = 0; level < box.innermost.size(); ++level) {
-    for (const int loop : bounds_.innermost(level)) {
-      part.innermost[level] = loop;
-      add(part, bounds_.least_with(level, loop));
-    }
-    part.innermost[level] = box.innermost[level];
-    compare({Axis::kInnermost, level}, kOrderWeight);
+  if (!tried_.empty()) compare({Axis::kCluster, 0}, weight(bounds_.least_with(middle(all))));
+}
+
+void Brancher::split_orders(Box box, std::size_t level) {
+  for (const int loop : bounds_.innermost(level)) {
+    box.innermost[level] = loop;
+    add(box, bounds_.least_with(level, loop));
   }
+  compare({Axis::kInnermost, level}, kOrderWeight);
+}
+
+void Brancher::add(const Box& part, double bound) {
+  ++nodes_;
+  tried_.push_back({part, bound});
+}
+
+// Where all parts are as near to the best cost as the whole, those of sizes that matter are better:
+// once the sizes are chosen, the bound rises.
+double Brancher::weight(double bound_of_middle) {
+  ++nodes_;
+  return std::sqrt(std::sqrt((gap(bound_of_middle, best_) + kNoGap) / whole_gap_));
+}
+
+void Brancher::compare(Axis axis, double weight) {
+  const double left = tried_.size() < 2 ? kNever : weight * work(tried_, best_);
+  if (left < least_work_) {
+    parts_.swap(tried_);
+    axis_ = axis;
+    least_work_ = left;
+  }
+  tried_.clear();
 }
 
 }  // namespace gym::optimum

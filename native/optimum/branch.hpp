@@ -42,11 +42,18 @@ class Brancher {
   bool trim(Box& box) const;
   bool fits_inside(Box box, std::size_t loop) const;
   void split(const Box& box, double best);
+  void split_tiles(Box box, std::size_t loop);
+  void split_cluster(Box box);
+  void split_orders(Box box, std::size_t level);
+  void add(const Box& part, double bound);
+  double weight(double bound_of_middle);
+  void compare(Axis axis, double weight);
 
   const Problem& problem_;
   Bounds bounds_;
   Axis axis_{};
-  std::vector<Bounded> parts_;
+  std::vector<Bounded> parts_, tried_;
+  double best_ = 0, least_work_ = 0, whole_gap_ = 0;
   std::int64_t nodes_ = 0;
 };
 

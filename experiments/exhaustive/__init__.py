@@ -1,1 +1,0 @@
-"""``python -m experiments.exhaustive``: the true optimum of a restricted map space."""

@@ -1,5 +1,0 @@
-"""Starts ``python -m experiments.exhaustive``."""
-
-from experiments import cli
-
-cli.start("experiments.exhaustive")

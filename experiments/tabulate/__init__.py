@@ -1,0 +1,1 @@
+"""``python -m experiments.tabulate``: tables of every vector of small spaces."""

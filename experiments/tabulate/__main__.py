@@ -1,0 +1,5 @@
+"""Starts ``python -m experiments.tabulate``."""
+
+from experiments import cli
+
+cli.start("experiments.tabulate")

@@ -1,0 +1,261 @@
+"""Small spaces whose every vector has been evaluated: problems that answer from a table.
+
+``python -m experiments.tabulate`` makes the tables (docs/tabulated.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import mul
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from maestro_env import _native
+from maestro_env.env import MaestroEnv
+from maestro_env.episode import observation
+from maestro_env.errors import MaestroEnvError
+from maestro_env.hardware import find_hardware
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.objectives import Objective
+from maestro_env.problem import STATUSES, Problem, Rows
+from maestro_env.registry import by_name, look_up
+from maestro_env.threads import require_threads
+from maestro_env.workloads import find_layer
+
+TABLES = Path("runs/tables")
+"""Where ``experiments.tabulate`` writes unless told otherwise."""
+
+_COLUMNS = {
+    name: _native.METRICS.index(name)
+    for name in ("latency_cycles", "energy_nj", "power_mw", "area_um2")
+}
+Row = np.dtype([*((name, "<f8") for name in _COLUMNS), ("status", "u1")])
+"""What a table holds of a vector: all that objectives and observations are made of.
+
+Figures are NaN where the model has none, and may be there for an invalid vector; the status is a
+code that indexes ``STATUSES``.
+"""
+
+_CHECKED = 1000
+_SCANNED = 2**20
+
+
+class TableError(MaestroEnvError, ValueError):
+    """A table that is missing, or that is not one of this space under this model."""
+
+
+@dataclass(frozen=True)
+class TabulatedSpace:
+    """A small space of a real layer.
+
+    Args:
+        name: what the command and its files call it.
+        layer: as ``find_layer`` knows it.
+        hardware: a preset.
+        schema: of the ``MapSpace``; its tiles are divisors.
+        about: what the layer is.
+    """
+
+    name: str
+    layer: str
+    hardware: str
+    schema: str
+    about: str
+
+    def problem(self) -> Problem:
+        """Return the problem that the model evaluates."""
+        layer, hardware = find_layer(self.layer), find_hardware(self.hardware)
+        return Problem(MapSpace(layer, hardware, self.schema, "divisors"))
+
+    def path(self, directory: str | Path) -> Path:
+        """Return where a directory has the table."""
+        return Path(directory) / f"{self.name}.npy"
+
+
+TABULATED: Mapping[str, TabulatedSpace] = by_name(
+    TabulatedSpace("gpt2_ffn", "gpt2_l4", "cloud", "paper10", "first product of a feed-forward"),
+    TabulatedSpace("bert_qkv", "bert_base_l0", "edge", "paper10", "queries, keys and values"),
+    TabulatedSpace(
+        "autoencoder", "gemm:M=1,N=128,K=128", "edge", "legal13", "MLPerf Tiny, hidden layer"
+    ),
+    TabulatedSpace(
+        "depthwise_stride2", "mobilenetv2_l40", "edge", "paper10", "depthwise, stride 2"
+    ),
+    TabulatedSpace("depthwise", "mobilenetv2_l43", "unlimited", "paper10", "depthwise, stride 1"),
+    TabulatedSpace("classifier", "resnet18_l20", "unlimited", "legal13", "last layer of ResNet-18"),
+)
+"""The spaces by name, the smallest first: 10^6 to 10^8 vectors each."""
+
+
+def vectors(space: MapSpace, numbers: NDArray[np.int64]) -> Points:
+    """Return the vectors with these numbers, int32[N, D]: a table has them in this order."""
+    return np.stack(np.unravel_index(numbers, tuple(space.sizes)), axis=1).astype(np.int32)
+
+
+def table_rows(problem: Problem, points: Points, threads: int = 1) -> NDArray[Any]:
+    """Evaluate int32[N, D] vectors by the model, and return what a table holds of them, Row[N]."""
+    evaluated = problem.evaluate(points, threads)
+    rows = np.empty(len(points), dtype=Row)
+    for name, column in _COLUMNS.items():
+        rows[name] = evaluated.metrics[:, column]
+    rows["status"] = evaluated.status
+    return rows
+
+
+@dataclass(frozen=True)
+class TabulatedProblem(Problem):
+    """A problem that answers from a table, with the values of the model bit for bit.
+
+    ``evaluate`` and ``observe`` know no figures but latency, energy, power and area. Whatever else
+    a problem can do is done by the model.
+
+    Args:
+        space: tabulated whole.
+        model: of the table.
+        guard: of the model.
+        path: of the table, an array of ``Row``, one for each vector.
+
+    Raises:
+        TableError: there is no such table, or it is not that of this space and model.
+        UnknownNameError: by the methods, an objective that is no product of tabulated figures.
+        MapSpaceError: by the methods, as those of ``Problem``.
+    """
+
+    path: str | Path = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        points = self.space.sample(_CHECKED, np.random.default_rng(0))
+        model = Problem(self.space, self.model, self.guard)
+        if self._find(points).tobytes() != table_rows(model, points).tobytes():
+            raise TableError(
+                f"{self.path} has other values than the model: it is of another space or version; "
+                "delete it and make it again"
+            )
+
+    def evaluate(self, points: Points, threads: int = 1) -> Rows:
+        require_threads(threads)
+        rows = self._find(points)
+        metrics = np.full((len(rows), len(_native.METRICS)), np.nan)
+        for name, column in _COLUMNS.items():
+            metrics[:, column] = rows[name]
+        return Rows(metrics, rows["status"].copy())
+
+    def score(
+        self, points: Points, objective: Objective, threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        require_threads(threads)
+        rows = self._find(points)
+        return _values(rows, objective), rows["status"].copy()
+
+    def observe(
+        self, vector: ArrayLike, objective: Objective
+    ) -> tuple[NDArray[np.float32], float, dict[str, Any]]:
+        points = self.space.as_points(np.asarray(vector)[np.newaxis], 1)
+        rows, metrics = self._find(points), self.evaluate(points).metrics
+        figures = {name: float(rows[name][0]) for name in _COLUMNS if not np.isnan(rows[name][0])}
+        info = {"status": STATUSES[rows["status"][0]], "mapping": points[0], **figures}
+        return observation(metrics)[0], float(_values(rows, objective)[0]), info
+
+    def optimum(self, objective: Objective) -> float:
+        """Return the least value of all vectors; infinite if none is valid."""
+        return min(float(values.min()) for values in self.scan(objective))
+
+    def rank(self, objective: Objective, values: ArrayLike) -> NDArray[np.int64]:
+        """Return for each of float64[N] values how many vectors have a lower one, int64[N].
+
+        The optimum has rank 0, and infinity the number of valid vectors. A rank divided by
+        ``space.size()`` is a quantile.
+        """
+        asked = np.asarray(values, dtype=np.float64)
+        steps = np.unique(asked)
+        counts = np.zeros(len(steps) + 1, dtype=np.int64)
+        for found in self.scan(objective):
+            places = np.searchsorted(steps, found, side="right")
+            counts += np.bincount(places, minlength=len(counts))
+        return np.cumsum(counts)[np.searchsorted(steps, asked)]
+
+    def scan(self, objective: Objective) -> Iterator[NDArray[np.float64]]:
+        """Yield the values of all vectors in order, 2^20 at a time; infinite unless valid."""
+        for start in range(0, len(self._table), _SCANNED):
+            yield _values(self._table[start : start + _SCANNED], objective)
+
+    def _find(self, points: Points) -> NDArray[Any]:
+        """Return the rows of int32[N, D] vectors."""
+        points = self.space.as_points(points, len(points))
+        try:
+            places = np.ravel_multi_index(tuple(points.T), tuple(self.space.sizes))
+        except ValueError:
+            # The model says which entry is out of range.
+            super().evaluate(points)
+            raise
+        rows: NDArray[Any] = self._table[places]
+        return rows
+
+    @cached_property
+    def _table(self) -> NDArray[Any]:
+        try:
+            table = np.lib.format.open_memmap(self.path, mode="r")
+        except FileNotFoundError:
+            raise TableError(
+                f"there is no table {self.path}; python -m experiments.tabulate makes it"
+            ) from None
+        except (OSError, ValueError) as error:
+            raise TableError(f"cannot read {self.path}: {error}") from None
+        if (table.dtype, table.shape) != (Row, (self.space.size(),)):
+            raise TableError(
+                f"{self.path} is an array {table.shape} of {table.dtype}; allowed: the table of "
+                f"{self.space.size():,} vectors"
+            )
+        # A view, whose parts are plain arrays, which are faster to make.
+        rows: NDArray[Any] = table.view(np.ndarray)
+        return rows
+
+
+def open_table(name: str, directory: str | Path = TABLES) -> TabulatedProblem:
+    """Return the problem of a space, a name of ``TABULATED``, with its table in a directory."""
+    found = look_up("tabulated space", name, TABULATED)
+    return TabulatedProblem(found.problem().space, path=found.path(directory))
+
+
+class TabulatedEnv(MaestroEnv):
+    """A ``MaestroEnv`` that answers from a table; its information has the tabulated figures alone.
+
+    Args:
+        table: as ``open_table`` returns it.
+        objective: a name of ``OBJECTIVES``.
+        reward: a name of ``REWARDS``.
+        episode_length: steps of an episode.
+        info: ``basic``, or ``full`` to be told of the table's optimum too.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed; the message says what is allowed.
+    """
+
+    def __init__(
+        self,
+        table: TabulatedProblem,
+        objective: str = "edp",
+        reward: str = "inverse",
+        episode_length: int = 100,
+        info: str = "basic",
+    ) -> None:
+        self._table = table
+        self._set_up(table, objective, reward, episode_length, info)
+
+    def _find_optimum(self) -> tuple[float, float]:
+        optimum = self._table.optimum(self.objective)
+        return optimum, optimum
+
+
+def _values(rows: NDArray[Any], objective: Objective) -> NDArray[np.float64]:
+    """Return the objective of rows, float64[N], infinite unless they are valid."""
+    for name in objective.factors:
+        look_up("tabulated figure", name, _COLUMNS)
+    values = reduce(mul, (rows[name] for name in objective.factors))
+    return np.asarray(np.where(rows["status"], np.inf, values))

@@ -1,0 +1,165 @@
+"""Proves optima and checks the certificates: how long both take, and what ``marl`` finds meanwhile.
+
+python tests/proofs.py paper       the cells of the paper's tables and those for tuning
+python tests/proofs.py SEED        30 random layers, each on 10 random machines, from a seed
+
+Each search begins with 1,000 samples of ``marl`` and takes one core. Seconds are those of the
+processor.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import exp, log
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from experiments.verify.check import verify
+from maestro_env.certificate import certify
+from maestro_env.evaluator import Evaluator
+from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.objectives import Objective, find_objective
+from maestro_env.optimum import OptimumSearch
+from maestro_env.problem import Problem
+from maestro_env.workloads import find_layer
+from mappers import make_mapper
+
+REPORTED = (
+    *("mobilenetv2_l2", "mobilenetv2_l3", "mobilenetv2_l51", "vgg16_l1", "vgg16_l2", "vgg16_l8"),
+    *("resnet50_l2", "bert_base_l4"),
+)
+TUNED = ("resnet18_l2", "resnet18_l16", "alexnet_l2", "gpt2_l4")
+OBJECTIVES = tuple(map(find_objective, ("latency", "edp")))
+SECONDS = 60.0
+
+Cell = tuple[str, Problem, Objective]
+
+
+def named_cells() -> Iterator[Cell]:
+    for layer, machine, objective in product(REPORTED + TUNED, ("unlimited", "edge"), OBJECTIVES):
+        yield f"{layer} {machine}", problem(find_layer(layer), find_hardware(machine)), objective
+
+
+def random_cells(seed: int, layers: int = 30, machines: int = 10) -> Iterator[Cell]:
+    rng = Random(seed)
+    drawn = [like_a_layer(rng) for _ in range(layers)], [like_a_chip(rng) for _ in range(machines)]
+    for (layer, machine), objective in product(product(*drawn), OBJECTIVES):
+        yield f"{layer} {machine}", problem(layer, machine), objective
+
+
+def problem(layer: Layer, machine: Hardware) -> Problem:
+    return Problem(MapSpace(layer, machine))
+
+
+def between(rng: Random, least: int, most: int) -> int:
+    """Draw an integer, as often from one octave as from another."""
+    return round(exp(rng.uniform(log(least), log(most))))
+
+
+def like_a_layer(rng: Random) -> Layer:
+    """Draw a layer of a size that networks have."""
+    operator = rng.choice(("CONV", "CONV", "CONV", "DSCONV", "GEMM", "GEMM"))
+    if operator == "GEMM":
+        return Layer(operator, {dim: between(rng, 1, 4096) for dim in "MNK"})
+    extents = {dim: between(rng, 3, 1024) for dim in ("KC" if operator == "CONV" else "C")}
+    window, stride = rng.choice((1, 3, 3, 3, 5, 7)), rng.choice((1, 1, 1, 2))
+    height = between(rng, 7, 160)
+    width = height if rng.random() < 0.7 else between(rng, 7, 160)
+    extents |= {"R": window, "S": window, "Y": height + window - 1, "X": width + window - 1}
+    return Layer(operator, extents, (stride, stride))
+
+
+def like_a_chip(rng: Random) -> Hardware:
+    """Draw a machine of the kind of ``edge``: from a microcontroller's to four times its size."""
+    return Hardware(
+        num_pes=between(rng, 16, 1024),
+        l1_bytes=between(rng, 128, 4096),
+        l2_bytes=between(rng, 2**14, 2**20),
+        noc_bw=between(rng, 4, 256),
+        offchip_bw=between(rng, 2, 64),
+        noc_hop_latency=rng.choice((0, 1, 1, 2)),
+        simd_lanes=rng.choice((1, 1, 2, 4)),
+        offchip_cost_macs=rng.choice((0, 200)),
+    )
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How a search ended, and its certificate."""
+
+    best: float
+    gap: float
+    nodes: int
+    samples: int
+    seconds: float
+    bytes: int
+    verified: float  # seconds; NaN without a certificate
+    marl: float  # its value after 20,000 samples, as a multiple of the optimum
+    marl_seconds: float
+
+
+def prove(cell: Cell, directory: Path) -> Proof:
+    _, task, objective = cell
+    start = Evaluator(task, objective, 1000)
+    make_mapper("marl").search(start, 1000, np.random.default_rng(0))
+    search, samples = OptimumSearch(task, objective), 1000
+    began = time.process_time()
+    search.begin_with(start.best)
+    while not search.finished and time.process_time() - began < SECONDS:
+        points = search.ask()
+        search.tell(points, task.score(points, objective)[0])
+        samples += len(points)
+    seconds = time.process_time() - began
+    size, verified = 0, np.nan
+    if search.finished:
+        path = directory / "certificate.gz"
+        best = None if search.best_point is None else search.best
+        size = certify(task, objective, best, search.best_point, search.bound, path).bytes
+        began = time.process_time()
+        verify(path)
+        verified = time.process_time() - began
+    began = time.process_time()
+    whole = Evaluator(task, objective, 20_000)
+    make_mapper("marl").search(whole, 20_000, np.random.default_rng(0))
+    marl = whole.best.value / search.best if whole.best else np.inf
+    took = time.process_time() - began
+    gap = 0.0 if search.finished else search.gap
+    return Proof(search.best, gap, search.nodes, samples, seconds, size, verified, marl, took)
+
+
+def main(which: str) -> None:
+    cells = named_cells() if which == "paper" else random_cells(int(which))
+    proofs = []
+    print("cell objective best gap boxes samples seconds bytes verified marl/optimum marl_seconds")
+    with TemporaryDirectory() as directory:
+        for cell in cells:
+            proof = prove(cell, Path(directory))
+            proofs.append(proof)
+            print(
+                f"{cell[0]} {cell[2].name} {proof.best:.7g} {proof.gap:.3%} {proof.nodes} "
+                f"{proof.samples} {proof.seconds:.2f} {proof.bytes} {proof.verified:.1f} "
+                f"{proof.marl:.4f} {proof.marl_seconds:.2f}",
+                flush=True,
+            )
+    summarise(proofs)
+
+
+def summarise(proofs: Sequence[Proof]) -> None:
+    closed = sum(each.gap == 0 for each in proofs)
+    print(f"{closed} of {len(proofs)} cells at gap 0, the largest {max(p.gap for p in proofs):.3%}")
+    for name in ("seconds", "bytes", "verified", "marl_seconds", "marl"):
+        figures = [getattr(each, name) for each in proofs]
+        print(f"{name}: median {np.nanmedian(figures):.4g}, most {np.nanmax(figures):.4g}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
