@@ -19,8 +19,8 @@ from verify_helpers import EDP, TINY, tiny
 
 from experiments.verify.bounds import lower_bounds
 from experiments.verify.boxes import Table, equivalent, first, last, whole
+from experiments.verify.check import verify as check
 from experiments.verify.facts import Facts
-from experiments.verify.job import verify as check
 from maestro_env.certificate import certify
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace

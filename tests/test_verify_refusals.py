@@ -19,7 +19,7 @@ from map_space_helpers import steady
 from verify_helpers import EDP, TINY, content_of, tiny
 
 from experiments.verify.boxes import Table
-from experiments.verify.job import verify as check
+from experiments.verify.check import verify as check
 from experiments.verify.stream import CertificateError
 
 
