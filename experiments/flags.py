@@ -34,6 +34,7 @@ def option(
     most: float = 10**9,
     value: str | None = None,
     kind: type[int | float | str] = str,
+    several: bool = False,
 ) -> Any:
     """Declare a field of a config, which is a flag.
 
@@ -45,9 +46,11 @@ def option(
         most: largest number allowed.
         value: what ``--help`` calls the flag's value; None for the field's name.
         kind: type of a flag whose default is None.
+        several: whether the argument is a list of one value or more.
     """
     kind = kind if default in (None, dataclasses.MISSING) else type(default)
     metadata = {"text": text, "least": least, "most": most, "value": value, "kind": kind}
+    metadata["several"] = several
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -96,7 +99,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parse(config_class: type[Config], module: str, argv: list[str] | None) -> Config:
-    arguments = [field.name.upper() for field in dataclasses.fields(config_class) if _bare(field)]
+    arguments = [
+        f"{field.name.upper()}{'...' if field.metadata['several'] else ''}"
+        for field in dataclasses.fields(config_class)
+        if _bare(field)
+    ]
     parser = _Parser(
         prog=f"python -m {module}",
         usage=" ".join(["%(prog)s [options]", *arguments]),
@@ -106,7 +113,8 @@ def _parse(config_class: type[Config], module: str, argv: list[str] | None) -> C
     )
     for field in dataclasses.fields(config_class):
         _add(parser, field)
-    return config_class(**vars(parser.parse_args(argv)))
+    values = vars(parser.parse_args(argv))
+    return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
 
 
 def _bare(field: dataclasses.Field[Any]) -> bool:
@@ -122,7 +130,8 @@ def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> None
     convert = partial(_value, field)
     metavar = "N" if number else _called(field).upper()
     if _bare(field):
-        parser.add_argument(field.name, metavar=metavar, type=convert, help=text)
+        nargs = "+" if field.metadata["several"] else None
+        parser.add_argument(field.name, metavar=metavar, type=convert, help=text, nargs=nargs)
     elif isinstance(default, bool):
         action = "store_false" if default else "store_true"
         parser.add_argument(_flag(field), dest=field.name, action=action, help=text)

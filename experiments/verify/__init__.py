@@ -1,0 +1,1 @@
+"""Checks certificates of optima, sharing no code with the search that writes them."""

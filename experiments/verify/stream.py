@@ -1,0 +1,222 @@
+"""Reads certificates: their header and their blocks, never more than these can have."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import math
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from maestro_env.errors import MaestroEnvError, quoted
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace, Parameter
+from maestro_env.objectives import OBJECTIVES, Objective
+from maestro_env.problem import Problem
+
+FORMAT = "maestro-env certificate 1"
+_LONGEST_HEADER = 2**16
+_KEYS = {"format", "layer", "hardware", "schema", "tiles", "objective", "optimum", "bound"}
+_FACTORS = ("latency_cycles", "energy_nj", "area_um2")
+# Counts of larger layers are not exact as doubles.
+_MOST_MACS = 2**49
+_MOST_SIZES = 2**17
+
+
+class CertificateError(MaestroEnvError, ValueError):
+    """A certificate that cannot be read or does not prove what it claims."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a certificate claims.
+
+    Args:
+        problem: the space.
+        objective: what is minimised.
+        value: of the best vector; infinite if there is none.
+        point: the vector.
+        bound: no mapping has a lower value; infinite if none is valid.
+    """
+
+    problem: Problem
+    objective: Objective
+    value: float
+    point: list[int] | None
+    bound: float
+
+    @property
+    def least(self) -> float:
+        """No mapping that is evaluated may cost less."""
+        return self.bound if self.point is None else self.value
+
+
+class Stream:
+    """The content of a certificate, read from its beginning to its end.
+
+    Attributes:
+        boxes_read: of all blocks so far.
+    """
+
+    def __init__(self, path: Path, file: Any) -> None:
+        self._file, self._gzip, self._digest = (
+            file,
+            gzip.GzipFile("", "rb", fileobj=file),
+            hashlib.sha256(),
+        )
+        self.size = max(path.stat().st_size, 1)
+
+    @property
+    def position(self) -> int:
+        """Bytes of the file that were read."""
+        return int(self._file.tell())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what was read."""
+        return self._digest.hexdigest()
+
+    def line(self) -> bytes:
+        """Read the header."""
+        line = self._gzip.readline(_LONGEST_HEADER)
+        if not line.endswith(b"\n"):
+            raise CertificateError(
+                f"the header is no line of at most {_LONGEST_HEADER:,} bytes; allowed: JSON"
+            )
+        self._digest.update(line)
+        return line
+
+    def array(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Read so many numbers, least byte first."""
+        kind = np.dtype(dtype).newbyteorder("<")
+        wanted = count * kind.itemsize
+        content = self._gzip.read(wanted)
+        if len(content) < wanted:
+            raise CertificateError("the stream ends in the middle")
+        self._digest.update(content)
+        return np.frombuffer(content, dtype=kind).astype(dtype)
+
+    def end(self) -> None:
+        """Require that nothing is left."""
+        if self._gzip.read(1):
+            raise CertificateError("the stream goes on after its end")
+
+
+@contextmanager
+def open_stream(path: Path) -> Iterator[Stream]:
+    """Open a certificate; whatever is wrong with its file is a ``CertificateError``."""
+    try:
+        with open(path, "rb") as file:
+            yield Stream(path, file)
+    except OSError as error:
+        # Damage to a gzip file has no strerror.
+        reason = error.strerror or f"no gzip file: {error}"
+        raise CertificateError(f"cannot read it: {reason}") from None
+    except (EOFError, zlib.error) as error:
+        raise CertificateError(f"no whole gzip file: {error}") from None
+
+
+def read_claim(line: bytes) -> Claim:
+    """Return what the header of a certificate claims."""
+    try:
+        header = json.loads(line)
+    except (ValueError, RecursionError):
+        raise CertificateError(f"the header is no JSON; allowed: {FORMAT!r}") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        given = header.get("format") if isinstance(header, dict) else header
+        raise CertificateError(f"format is {quoted(given)}; allowed: {FORMAT!r}")
+    _require_keys("the header", header, _KEYS)
+    problem = _problem(header)
+    objective = _objective(header["objective"])
+    bound = math.inf if header["bound"] is None else _number("bound", header["bound"])
+    if header["optimum"] is None:
+        return Claim(problem, objective, math.inf, None, bound)
+    _require_keys("optimum", header["optimum"], {"value", "point"})
+    value = _number("the optimum's value", header["optimum"]["value"])
+    if bound > value:
+        raise CertificateError(f"the bound {bound} is above the optimum {value}")
+    return Claim(problem, objective, value, _point(problem, header["optimum"]["point"]), bound)
+
+
+def _problem(header: dict[str, Any]) -> Problem:
+    layer, hardware = header["layer"], header["hardware"]
+    name = {"name"} & set(layer) if isinstance(layer, dict) else set()
+    _require_keys("layer", layer, {"operator", "extents", "stride"} | name)
+    _require_keys("hardware", hardware, {field.name for field in fields(Hardware)})
+    try:
+        space = MapSpace(
+            Layer(**layer), Hardware(**hardware), str(header["schema"]), str(header["tiles"])
+        )
+        problem = Problem(space, "exact")
+    except MaestroEnvError as error:
+        raise CertificateError(str(error)) from None
+    if space.layer.operator == "TRCONV":
+        raise CertificateError("operator TRCONV has no cost under exact")
+    if space.layer.macs >= _MOST_MACS:
+        raise CertificateError(f"the layer has {space.layer.macs:,} MACs; allowed: < 2^49")
+    for each in space.parameters:
+        if each.is_size and each.choices > _MOST_SIZES:
+            raise CertificateError(
+                f"{each.name} has {each.choices:,} choices; allowed: {_MOST_SIZES:,}"
+            )
+    for dim in space.extents:
+        if _values(space.tile("l2", dim)) != _values(space.tile("l1", dim)):
+            raise CertificateError(
+                f"schema {space.schema} has other tiles of {dim} in L1 than in L2; "
+                "allowed: schemas with the same ones"
+            )
+    return problem
+
+
+def _values(tile: Parameter | int) -> object:
+    return tile if isinstance(tile, int) else tile.values
+
+
+def _objective(given: Any) -> Objective:
+    _require_keys("objective", given, {"name", "factors"})
+    name, factors = given["name"], given["factors"]
+    known = isinstance(factors, list) and all(each in _FACTORS for each in factors)
+    if not known or not factors or len(set(factors)) < len(factors):
+        raise CertificateError(
+            f"factors are {quoted(factors)}; allowed: each at most once of {', '.join(_FACTORS)}"
+        )
+    known_name = isinstance(name, str) and name in OBJECTIVES
+    if not known_name or OBJECTIVES[name].factors != tuple(factors):
+        raise CertificateError(f"objective {quoted(name)} is no product of {', '.join(factors)}")
+    return OBJECTIVES[name]
+
+
+def _point(problem: Problem, point: Any) -> list[int]:
+    sizes = problem.space.sizes.tolist()
+    fine = isinstance(point, list) and len(point) == len(sizes)
+    if not fine or not all(
+        type(each) is int and 0 <= each < size for each, size in zip(point, sizes, strict=True)
+    ):
+        raise CertificateError("the optimum's point is no vector of the space")
+    return list(point)
+
+
+def _require_keys(what: str, given: Any, keys: set[str]) -> None:
+    if not isinstance(given, dict) or set(given) != keys:
+        found = ", ".join(map(quoted, given)) if isinstance(given, dict) else quoted(given)
+        raise CertificateError(f"{what} has {found}; allowed: {', '.join(sorted(keys))}")
+
+
+def _number(what: str, value: Any) -> float:
+    if type(value) in (int, float):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.nan
+        if math.isfinite(number) and number >= 0:
+            return number
+    raise CertificateError(f"{what} is {quoted(value)}; allowed: numbers from 0")

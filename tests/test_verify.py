@@ -1,0 +1,146 @@
+"""The checker of certificates: its bounds, true certificates, and wrong ones of every kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from boxes import random_points, random_problem
+from certificate_writer import Writer
+from commands import verify
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from map_space_helpers import steady
+from test_optimum import small_problems
+from verify_helpers import EDP, TINY, tiny
+
+from experiments.verify.bounds import lower_bounds
+from experiments.verify.boxes import Table, equivalent, first, last, whole
+from experiments.verify.check import verify as check
+from experiments.verify.facts import Facts
+from maestro_env.certificate import certify
+from maestro_env.hardware import find_hardware
+from maestro_env.map_space import MapSpace
+from maestro_env.objectives import OBJECTIVES, find_objective
+from maestro_env.optimum import OptimumSearch
+from maestro_env.problem import OK, Problem
+from maestro_env.workloads import find_layer
+
+
+def innermost(problem: Problem, facts: Facts, point: np.ndarray) -> tuple[int, int]:
+    """Return the loops that move innermost in the layer and in the largest box, by definition."""
+    mapping = problem.space.decode(point)
+    loops = mapping.levels
+    clusters = problem.hardware.num_pes // (loops[1].cluster_size or 1)
+    extents = dict(problem.space.extents)
+    found = []
+    for level, units in zip(loops, (clusters, loops[1].cluster_size or 1), strict=True):
+        moving = -1
+        for loop in level.loops:
+            group = loop.size * (units if loop.spatial else 1)
+            if extents[loop.dim] > group:
+                moving = facts.dims.index(loop.dim)
+        found.append(moving)
+        extents = {loop.dim: min(loop.size, extents[loop.dim]) for loop in level.loops}
+    return found[0], found[1]
+
+
+def around(problem: Problem, facts: Facts, point: np.ndarray, rng: Random) -> Table:
+    """Return a random box that holds a mapping."""
+    space, dims = problem.space, len(facts.dims)
+    point = space.clipped(point[np.newaxis])[0]
+    chosen = [space.parallel_dims[point[space.columns[f"{a}_parallel"]]] for a in ("l2", "l1")]
+    parallel = [equivalent(facts, facts.dims.index(dim)) for dim in chosen]
+    box = whole(facts, np.array([parallel], dtype=np.int8))
+    names = [f"{a}_tile_{dim.rstrip(chr(39))}" for a in ("l2", "l1") for dim in facts.dims]
+    width = rng.choice((0, 1, 4, 10**9))
+    for axis, name in enumerate([*names, "cluster_size"]):
+        if name in space.columns:
+            choice = int(point[space.columns[name]])
+            low, high = (0, 0) if rng.random() < 0.4 else (rng.randint(0, width) for _ in "ab")
+            box[0, first(axis)] = max(choice - low, 0)
+            box[0, last(axis)] = min(choice + high, box[0, last(axis)])
+    assert dims * 2 == len(names)
+    for level, dim in enumerate(innermost(problem, facts, point)):
+        if rng.random() < 0.5:
+            box[0, 2 + level] = dim
+    return box
+
+
+@steady
+@given(st.integers(0, 2**32 - 1))
+def test_no_mapping_costs_less_than_the_bound_of_a_box_that_holds_it(seed: int) -> None:
+    rng = Random(seed)
+    problem = random_problem(rng)
+    assume(problem.space.schema != "paper10")
+    points = random_points(problem.space, 100, np.random.default_rng(seed))
+    rows = problem.evaluate(points)
+    valid = np.flatnonzero(rows.status == OK)
+    assume(len(valid))
+    facts = Facts(problem.space)
+    boxes = np.concatenate([around(problem, facts, points[i], rng) for i in valid])
+    for objective in OBJECTIVES.values():
+        values = objective.function(rows.metrics[valid])
+        bounds = lower_bounds(facts, objective.factors, boxes)
+        assert (values >= bounds * (1 - 1e-13)).all()
+
+
+@steady
+@given(
+    small_problems().filter(lambda each: each.space.size() < 100_000),
+    st.sampled_from(list(OBJECTIVES.values())),
+    st.sampled_from([1.0, 0.8]),
+    st.integers(0, 2**32 - 1),
+)
+def test_certificates_of_tiny_spaces_hold(tmp_path_factory, task, objective, share, seed) -> None:
+    assume(task.space.schema != "paper10")
+    path = tmp_path_factory.mktemp("c") / "c.gz"
+    path.write_bytes(Writer(task, objective, share, seed).file())
+    check(path)
+    search = OptimumSearch(task, objective)
+    while not search.finished:
+        points = search.ask()
+        search.tell(points, task.score(points, objective)[0])
+    best = search.best if search.best_point is not None else None
+    certify(task, objective, best, search.best_point, search.bound, path)
+    assert check(path).claim.value == search.best
+
+
+def test_those_that_hold_are_listed_with_what_they_prove(tmp_path, capsys) -> None:
+    good, bad = tmp_path / "good.gz", tmp_path / "bad.gz"
+    writer = tiny()
+    good.write_bytes(writer.file())
+    bad.write_bytes(b"")
+    assert verify([str(bad), str(good)]) == 1
+    shown = capsys.readouterr()
+    assert "refused" in shown.err
+    assert "tiny" in shown.out
+    assert check(good).digest[:16] in shown.out
+
+
+@pytest.mark.parametrize(
+    ("layer", "objective"), [("mobilenetv2_l51", "latency"), ("resnet18_l2", "edp")]
+)
+def test_certificates_of_known_layers_hold(tmp_path: Path, layer: str, objective: str) -> None:
+    task = Problem(MapSpace(find_layer(layer), find_hardware("edge")))
+    goal = find_objective(objective)
+    search = OptimumSearch(task, goal)
+    while not search.finished:
+        points = search.ask()
+        search.tell(points, task.score(points, goal)[0])
+    path = tmp_path / "c.gz"
+    made = certify(task, goal, search.best, search.best_point, search.bound, path)
+    found = check(path)
+    assert (found.digest, found.tally.left_out) == (made.digest, made.boxes)
+    assert found.claim.value == found.claim.bound == search.best
+
+
+def test_a_space_without_a_mapping_is_proven_to_have_none(tmp_path, capsys) -> None:
+    none = Problem(MapSpace(TINY.layer, replace(TINY.hardware, l1_bytes=1)))
+    path = tmp_path / "c.gz"
+    path.write_bytes(Writer(none, EDP).file())
+    assert verify([str(path)]) == 0
+    assert "no mapping fits the buffers" in capsys.readouterr().out
