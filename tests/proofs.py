@@ -1,7 +1,7 @@
 """Proves optima and checks the certificates: how long both take, and what ``marl`` finds meanwhile.
 
 python tests/proofs.py paper       the cells of the paper's tables and those for tuning
-python tests/proofs.py SEED        30 random layers and 10 random machines, each layer on two of them
+python tests/proofs.py SEED        30 random layers, each on two of 10 random machines
 
 Each search begins with 1,000 samples of ``marl`` and takes one core. Seconds are those of the
 processor.
