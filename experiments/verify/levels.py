@@ -50,6 +50,7 @@ class OuterLevel:
         self._array = Traffic(facts, outer_side(facts, r, False, e.dealt[0]), whole)
         self._units = Traffic(facts, outer_side(facts, r, True, e.dealt[0]), whole)
         self._ends = _OuterEnds(facts, r)
+        self._most_steps: Array = r.steps_z.prod(axis=0)
         self.exposed = self._ends.offchip + self._ends.fill + self._ends.drain
 
     def costs(self, innermost: str | None) -> OuterCosts:
@@ -64,12 +65,11 @@ class OuterLevel:
         taken_in = taken_in + np.maximum(units.filters(innermost), filters)
         output_words = facts.words[2]
         offchip = self._offchip((inputs, filters, 2 * leaving - output_words))
-        bandwidth, e = facts.hardware.noc_bw, self._ends
+        e = self._ends
         cycles = ceil_div(offchip, facts.hardware.offchip_bw)
-        if facts.hardware.noc_latency >= 1:
-            fetching = e.offchip + ceil_div(inputs + filters, bandwidth) + e.drain
-            sending = e.offchip + e.fill + ceil_div(leaving, bandwidth)
-            cycles = np.maximum(cycles, np.maximum(fetching, sending))
+        fetching = e.offchip + _passing(facts, inputs + filters, self._most_steps) + e.drain
+        sending = e.offchip + e.fill + _passing(facts, leaving, self._most_steps)
+        cycles = np.maximum(cycles, np.maximum(fetching, sending))
         l2 = inputs + filters + 2 * leaving - output_words + offchip
         return OuterCosts(taken_in, l2, offchip, cycles)
 
@@ -138,6 +138,7 @@ class InnerLevel:
         self._array = Traffic(facts, inner_side(facts, r, False, e.dealt[1]), whole)
         self._units = Traffic(facts, inner_side(facts, r, True, e.dealt[1]), whole)
         self._own = Traffic(facts, inner_side(facts, r, False, e.dealt[1], own=True), whole)
+        self._most_steps: Array = (r.steps_z * r.box_steps_z).prod(axis=0)
 
     def costs(self, innermost: str | None, cycles: bool) -> InnerCosts:
         """Return the least costs if this loop moves innermost; cycles only if asked for."""
@@ -151,12 +152,10 @@ class InnerLevel:
     def _cycles(self, innermost: str | None) -> Words:
         """Return the first cluster's cycles (lemma 17, 1 and 2)."""
         cycles = self._fills + self._drains + self._computing
-        hardware = self._facts.hardware
-        if hardware.noc_latency < 1:
-            return cycles
-        own, bandwidth = self._own, hardware.noc_bw
-        fetching = ceil_div(own.inputs(innermost) + own.filters(innermost), bandwidth)
-        sending = ceil_div(own.outputs(innermost), bandwidth)
+        own, facts = self._own, self._facts
+        words = own.inputs(innermost) + own.filters(innermost)
+        fetching = _passing(facts, words, self._most_steps)
+        sending = _passing(facts, own.outputs(innermost), self._most_steps)
         cycles = np.maximum(cycles, fetching + self._drains)
         return np.maximum(cycles, sending + self._fills)
 
@@ -205,10 +204,9 @@ class InnerLevel:
     def _transfers(self, words: Words) -> Words:
         """Return the cycles of one transfer for each box, of so many words in all."""
         hardware, r = self._facts.hardware, self._r
-        cycles = ceil_div(words, hardware.noc_bw)
+        cycles = _passing(self._facts, words, r.steps_z.prod(axis=0))
         if hardware.noc_latency < 1:
-            most: Array = r.steps_z.prod(axis=0)
-            return np.maximum(0.0, cycles - most)
+            return cycles
         boxes: Array = r.steps_a.prod(axis=0)
         return (hardware.noc_latency - 1) * boxes + np.maximum(boxes, cycles)
 
@@ -224,6 +222,15 @@ def _whole(facts: Facts, least: Array) -> NDArray[np.bool_]:
         if name in facts.cut_names:
             whole &= least[facts.cut_names.index(name)] == facts.extent[name]
     return whole
+
+
+def _passing(facts: Facts, words: Words, most: Array) -> Words:
+    """Return the cycles in which words pass the network in so many transfers at most.
+
+    Each takes the latency - 1 longer than its words, rounded up: a cycle less without latency.
+    """
+    cycles = ceil_div(words, facts.hardware.noc_bw)
+    return cycles if facts.hardware.noc_latency >= 1 else np.maximum(0.0, cycles - most)
 
 
 def _others(names: str) -> str:

@@ -25,11 +25,18 @@ double noc_cycles(const Hardware& hardware, double words) {
   return static_cast<double>(hardware.noc_latency) + std::ceil(words / hardware.noc_bw) - 1;
 }
 
-// `count` transfers or more, of so many words in all.
-double noc_cycles(const Hardware& hardware, double words, double count) {
-  if (hardware.noc_latency == 0) return 0;
-  const auto waited = static_cast<double>(hardware.noc_latency - 1);
-  return waited * count + std::max(count, std::ceil(words / hardware.noc_bw));
+// Transfers of so many words in all, at most so many. Without latency each rounds up and takes a
+// cycle less.
+double noc_cycles(const Hardware& hardware, double words, double most) {
+  const double cycles = std::ceil(words / hardware.noc_bw);
+  return hardware.noc_latency == 0 ? std::max(0.0, cycles - most) : cycles;
+}
+
+// So many transfers or more.
+double noc_cycles(const Hardware& hardware, double words, double least, double most) {
+  const double cycles = noc_cycles(hardware, words, most);
+  if (hardware.noc_latency == 0) return cycles;
+  return static_cast<double>(hardware.noc_latency - 1) * least + std::max(least, cycles);
 }
 
 }  // namespace
@@ -190,7 +197,7 @@ Bounds::Fixed Bounds::fixed() const {
   const PerTensor first = tile_words([this](std::size_t i) { return counts_[i].first; });
   const PerTensor last = tile_words([this](std::size_t i) { return counts_[i].last; });
   // Sums over the boxes of the first cluster: loops that a tensor does not have repeat it.
-  double boxes = 1, steps = 1, share = problem_.whole.macs;
+  double boxes = 1, steps = 1, share = problem_.whole.macs, most_steps = 1, most_below = 1;
   double input = problem_.whole.input, filter = problem_.whole.filter,
          output = problem_.whole.output;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
@@ -200,6 +207,8 @@ Bounds::Fixed Bounds::fixed() const {
     boxes *= repeats;
     steps *= counts.own.steps;
     share *= counts.share;
+    most_steps *= counts.most_steps;
+    most_below *= counts.most_below;
     if (loop.slides() && loop.window == kNone) {
       input *= counts.first_below * static_cast<double>(loop.fresh) +
                repeats * static_cast<double>(loop.halo);
@@ -214,8 +223,10 @@ Bounds::Fixed Bounds::fixed() const {
   const double in = first[kInput] + first[kFilter];
   fixed.fill = std::ceil(in / bandwidth) + noc_cycles(hardware, in);
   fixed.drain = noc_cycles(hardware, last[kOutput]) + std::ceil(last[kOutput] / bandwidth);
-  fixed.filled = noc_cycles(hardware, input + filter, boxes);
-  fixed.drained = noc_cycles(hardware, output, boxes);
+  fixed.filled = noc_cycles(hardware, input + filter, boxes, most_steps);
+  fixed.drained = noc_cycles(hardware, output, boxes, most_steps);
+  fixed.most_steps = most_steps;
+  fixed.most_below = most_below;
   const double compute = std::max(std::ceil(share / hardware.simd_lanes), steps);
   fixed.cycles = fixed.fill + fixed.filled + compute + fixed.drained + fixed.drain;
   fixed.area = block_area_um2(hardware, least.l1, least.sum());
@@ -255,13 +266,11 @@ Bounds::Part Bounds::outer_part(const LevelTraffic& traffic, const Fixed& fixed,
   part.offchip_words = offchip_words(fixed, {input, filter, leaving});
   part.l1_accesses = words.unit_input + words.unit_filter;
   part.l2_accesses = input + filter + 2 * leaving - problem_.words[kOutput] + part.offchip_words;
-  part.cycles = std::ceil(part.offchip_words / hardware.offchip_bw);
-  if (hardware.noc_latency > 0) {
-    // The first fill is one of the transfers in, the last drain one of those out.
-    part.cycles =
-        std::max({part.cycles, std::ceil((input + filter) / hardware.noc_bw) + fixed.drain,
-                  fixed.fill + std::ceil(leaving / hardware.noc_bw)});
-  }
+  // The first fill is one of the transfers in, the last drain one of those out.
+  const double in = noc_cycles(hardware, input + filter, fixed.most_steps);
+  const double out = noc_cycles(hardware, leaving, fixed.most_steps);
+  const double offchip = std::ceil(part.offchip_words / hardware.offchip_bw);
+  part.cycles = std::max({offchip, in + fixed.drain, fixed.fill + out});
   return part;
 }
 
@@ -272,12 +281,11 @@ Bounds::Part Bounds::inner_part(const LevelTraffic& all, const LevelTraffic& own
   Part part{};
   part.l1_accesses = words.unit_input + words.unit_filter + words.fetched_input +
                      words.fetched_filter + 2 * words.leaving;
-  if (hardware.noc_latency > 0) {
-    const Words first = own.least(x);
-    const double in = std::ceil((first.fetched_input + first.fetched_filter) / hardware.noc_bw);
-    const double out = std::ceil(first.leaving / hardware.noc_bw);
-    part.cycles = fixed.fill + fixed.drain + std::max(in + fixed.drained, fixed.filled + out);
-  }
+  const Words first = own.least(x);
+  const double fetched = first.fetched_input + first.fetched_filter;
+  const double in = noc_cycles(hardware, fetched, fixed.most_below);
+  const double out = noc_cycles(hardware, first.leaving, fixed.most_below);
+  part.cycles = fixed.fill + fixed.drain + std::max(in + fixed.drained, fixed.filled + out);
   return part;
 }
 

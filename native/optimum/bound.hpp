@@ -48,6 +48,7 @@ class Bounds {
     double area, cycles;
     double fill, drain;                     // cycles before the first step and after the last one
     double filled, drained;                 // of the first cluster, over all its boxes
+    double most_steps, most_below;          // transfers each way at a level, at most
     std::array<bool, 1 << kTensors> keeps;  // whether L2 may keep a set of tensors
   };
   // What depends on the loop that moves innermost at one level.

@@ -122,9 +122,12 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   const Index by_box =
       own.many() * least_share(own.size, pe, inner) + least_share(own.last, pe, inner);
   counts.share = static_cast<double>(std::max(ceil_div(own.total, inner.most), by_box));
+  const Index below = Cut{cluster.most, pe.least, inner.least}.steps;
+  counts.most_steps = static_cast<double>(fine.steps);
+  counts.most_below = static_cast<double>(fine.steps * below);
   counts.outer.moves = fine.steps > 1;
   counts.outer_rests = coarse.steps == 1;
-  counts.inner.moves = counts.own.moves = Cut{cluster.most, pe.least, inner.least}.steps > 1;
+  counts.inner.moves = counts.own.moves = below > 1;
   counts.inner_rests = Cut{cluster.least, std::min(pe.most, cluster.least), inner.most}.steps == 1;
   return counts;
 }

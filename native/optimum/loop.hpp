@@ -65,6 +65,8 @@ struct LoopCounts {
   double first, last;              // indices of the first and of the last step of the outer level
   double first_below, last_below;  // of the inner level, summed over the boxes of the first cluster
   double share;                    // indices that the first PE gets
+  double most_steps;               // of the outer level, at most
+  double most_below;               // of the inner level in the boxes of the first cluster, at most
   bool outer_rests, inner_rests;   // whether it can take one step
 };
 
