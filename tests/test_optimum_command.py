@@ -7,10 +7,12 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commands import compare, optimum, run
 from run_helpers import load
 
+from maestro_env._native import METRICS
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
@@ -72,10 +74,17 @@ def test_a_space_without_a_mapping_is_proven_to_have_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine = tmp_path / "tiny.yaml"
-    machine.write_text("num_pes: 4\nl1_bytes: 20\n", encoding="utf-8")
     out = tmp_path / "out"
-    assert optimum(["--layer", LAYER, "--hardware", str(machine), f"--out={out}"]) == 0
-    assert "no mapping fits the buffers" in capsys.readouterr().out
+    layer = "gemm:M=2,N=3,K=2"
+    machine.write_text("num_pes: 4\nl1_bytes: 7\nl2_bytes: 9\n", encoding="utf-8")
+    assert optimum(["--layer", layer, "--hardware", str(machine), f"--out={out}"]) == 0
+    space = MapSpace(find_layer(layer), find_hardware(str(machine)))
+    indices = np.unravel_index(np.arange(space.size()), tuple(space.sizes))
+    metrics = Problem(space).evaluate(np.stack(indices, axis=1).astype(np.int32)).metrics
+    l1, l2 = (metrics[:, METRICS.index(name)].min() for name in ("l1_bytes", "l2_bytes"))
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"no mapping fits the buffers: the smallest tiles need {l1:.0f} B of L1" in told
+    assert f"and {l2:.0f} B of L2 (there are 9)" in told
     assert (found(out)["best"], found(out)["bound"]) == (None, None)
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import cli, files, flags
@@ -24,6 +25,7 @@ from experiments.sheets import Sheet, significant
 from maestro_env.hardware import find_hardware
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.optimum import require_bounded
+from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 
 _CERTIFICATE = "certificate.gz"
@@ -137,8 +139,25 @@ def _sheet(goal: Goal, found: Found) -> Sheet:
         f"{problem.layer} on {problem.hardware.name}: mappings of {problem.space.schema}, "
         f"{problem.space.tiles}"
     )
-    note = "" if found.best_point else "no mapping fits the buffers" if found.proven else ""
+    note = "" if found.best_point or not found.proven else _nearest(problem)
     return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
+
+
+def _nearest(problem: Problem) -> str:
+    """Say what the mapping that needs the least lacks, where none fits."""
+    point = np.zeros(len(problem.space.parameters), dtype=np.int32)
+    if "cluster_size" in problem.space.columns:
+        # One cluster holds the smallest tile, and its PEs share what is left of it.
+        column = problem.space.columns["cluster_size"]
+        point[column] = problem.space.sizes[column] - 1
+    cost, _ = problem.evaluate_mapping(problem.space.decode(point))
+    assert cost is not None
+    there = problem.hardware
+    return (
+        f"no mapping fits the buffers: the smallest tiles need {cost.l1_bytes:,.0f} B of L1 a PE "
+        f"(there are {there.l1_bytes:,}) and {cost.l2_bytes:,.0f} B of L2 (there are "
+        f"{there.l2_bytes:,})"
+    )
 
 
 def _draw(goal: Goal, found: Found, png: Path) -> None:
