@@ -75,7 +75,6 @@ def around(problem: Problem, facts: Facts, point: np.ndarray, rng: Random) -> Ta
 def test_no_mapping_costs_less_than_the_bound_of_a_box_that_holds_it(seed: int) -> None:
     rng = Random(seed)
     problem = random_problem(rng)
-    assume(problem.space.schema != "paper10")
     points = random_points(problem.space, 100, np.random.default_rng(seed))
     rows = problem.evaluate(points)
     valid = np.flatnonzero(rows.status == OK)
@@ -96,7 +95,6 @@ def test_no_mapping_costs_less_than_the_bound_of_a_box_that_holds_it(seed: int) 
     st.integers(0, 2**32 - 1),
 )
 def test_certificates_of_tiny_spaces_hold(tmp_path_factory, task, objective, share, seed) -> None:
-    assume(task.space.schema != "paper10")
     path = tmp_path_factory.mktemp("c") / "c.gz"
     path.write_bytes(Writer(task, objective, share, seed).file())
     check(path)

@@ -161,7 +161,6 @@ def test_changed_claims_are_refused(tmp_path, capsys) -> None:
         ({"objective": energy}, "the optimum's point costs"),
         ({"objective": energy | {"name": "edp"}}, "objective 'edp' is no product of energy_nj"),
         ({"tiles": "divisors"}, "no vector of the space"),
-        ({"schema": "paper10"}, "schema paper10 has other tiles"),
         ({"format": "maestro-env certificate 2"}, "format is 'maestro-env certificate 2'"),
         ({"more": 1}, "the header has"),
         ({"bound": math.nan}, "bound is nan; allowed: numbers from 0"),

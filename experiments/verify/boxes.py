@@ -32,7 +32,7 @@ def last(axis: _Axis) -> _Axis:
 
 def whole(facts: Facts, parallel: NDArray[np.int8]) -> Table:
     """Return the boxes of all mappings with some pairs of parallel loops, int8[N, 2]."""
-    choices = [len(sizes) for sizes in (*facts.sizes, *facts.sizes, facts.clusters)]
+    choices = [len(sizes) for sizes in (*facts.sizes, *facts.inner_sizes, facts.clusters)]
     boxes = np.zeros((len(parallel), _RANGES + 2 * len(choices)), dtype=np.int32)
     boxes[:, :2] = parallel
     boxes[:, 2:4] = UNDECIDED
@@ -85,12 +85,12 @@ def ends(facts: Facts, boxes: Table) -> Ends:
             found[row] = values[columns[_RANGES + 2 * axis + column]]
         return found
 
-    lists = [facts.sizes[d] for d in cut]
+    outer, inner = ([lists[d] for d in cut] for lists in (facts.sizes, facts.inner_sizes))
     inner_axes = [dims + d for d in cut]
-    inner_first = sizes(inner_axes, lists, 0)
-    outer_last = sizes(cut, lists, 1)
-    outer_first = np.maximum(sizes(cut, lists, 0), inner_first)
-    inner_last = np.minimum(sizes(inner_axes, lists, 1), outer_last)
+    inner_first = sizes(inner_axes, inner, 0)
+    outer_last = sizes(cut, outer, 1)
+    outer_first = np.maximum(sizes(cut, outer, 0), inner_first)
+    inner_last = np.minimum(sizes(inner_axes, inner, 1), outer_last)
     empty |= (outer_first > outer_last).any(axis=0)
     (cluster_first,), (cluster_last,) = (sizes([2 * dims], [facts.clusters], end) for end in (0, 1))
     rows = np.array(cut, dtype=np.int32).reshape(-1, 1)

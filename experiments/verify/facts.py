@@ -36,7 +36,7 @@ class Facts:
 
     Attributes:
         names: of all loops of the space, in its order.
-        sizes: of each, the tile sizes to choose from at either level, ascending.
+        sizes, inner_sizes: of each, the outer and the inner tile sizes to choose from, ascending.
         clusters: the cluster sizes to choose from.
         extent: of all eight loops; 1 where the layer lacks one.
         cut: positions of the loops that some mapping cuts.
@@ -50,6 +50,7 @@ class Facts:
         self.extent = dict.fromkeys(LOOPS, 1.0)
         self.extent |= {own.get(dim, dim): float(e) for dim, e in space.extents.items()}
         self.sizes = [_values(space.tile("l2", dim)) for dim in self.dims]
+        self.inner_sizes = [_values(space.tile("l1", dim)) for dim in self.dims]
         self.clusters = _values(space.cluster)
         self.cut = [d for d, sizes in enumerate(self.sizes) if len(sizes) > 1]
         rows, columns = self.layer.stride
@@ -77,7 +78,7 @@ class Facts:
         return "".join(self.names[d] for d in self.cut)
 
     def sizes_above(self, sizes: Array) -> Array:
-        """Return the next choice above each of some sizes, float64[L, N] of the loops cut."""
+        """Return the next outer choice above each of some sizes, float64[L, N] of the loops cut."""
         if self.space.tiles == "integers":
             return sizes + 1
         found = np.empty_like(sizes)
