@@ -25,6 +25,7 @@ from experiments.paper.fig6 import PARAMETERS, Fig6, Variant, mean_share, optima
 from experiments.paper.fig7 import Fig7
 from experiments.paper.frame import FULL, QUICK, Item
 from experiments.paper.ledger import Run, goal, make_arenas
+from experiments.paper.optima import Optima
 from experiments.paper.overhead import Overhead
 from experiments.paper.printed import TABLE_3
 from experiments.paper.ratios import Ratio
@@ -44,7 +45,7 @@ def searched(run: Run) -> Finished:
     return made_up(run, found, [1.0, 2.0, 3.0, 3.0], still, still)
 
 
-@pytest.mark.parametrize("kind", [Fig5, Decomposition, Fig6, Fig7, Overhead])
+@pytest.mark.parametrize("kind", [Optima, Fig5, Decomposition, Fig6, Fig7, Overhead])
 @pytest.mark.parametrize("kept", ["all", "one mapper", "all but one mapper"])
 def test_items_are_written_of_whatever_has_ended(
     kind: type[Item], kept: str, tmp_path: Path
@@ -95,6 +96,8 @@ def test_the_full_scale_has_the_reporting_cells_and_seeds(tmp_path: Path) -> Non
     assert counts == {mapper: 96 if mapper in costly else 320 for mapper in MAPPERS}
     own = Counter(run.mapper for run in make_item(MarlPaper, tmp_path, FULL).runs())
     assert own == {"marl": 320, "marl_paper": 320, "random_log": 320}
+    optima = set(make_item(Optima, tmp_path, FULL).runs())
+    assert optima == {*exact, *make_item(MarlPaper, tmp_path, FULL).runs()}
 
 
 def test_the_printed_ratios_that_do_not_follow_from_the_printed_values_are_known() -> None:
@@ -147,7 +150,7 @@ def table_3(directory: Path, rows: list[dict[str, str]]) -> Item:
     item = make_item(Table3, directory)
     for name in ("networks", "ratios"):
         item.put(f"{name}.csv", rows[0], (each.values() for each in rows))
-    for name in ("arrivals", "leads", "cells", "fewer"):
+    for name in ("leads", "cells", "fewer"):
         item.put(f"{name}.csv", ("layer",), ())
     return item
 

@@ -13,12 +13,13 @@ from experiments.paper.fig5 import Fig5
 from experiments.paper.fig6 import Fig6
 from experiments.paper.fig7 import Fig7
 from experiments.paper.frame import FULL, QUICK, Item
+from experiments.paper.optima import Optima
 from experiments.paper.overhead import Overhead
 from experiments.paper.table2 import Table2
 from experiments.paper.table3 import MarlPaper, Table3
 from maestro_env.errors import UnknownNameError
 
-_KINDS = (Table2, Table3, MarlPaper, Fig4, Fig5, Decomposition, Fig6, Fig7, Overhead)
+_KINDS = (Table2, Table3, MarlPaper, Optima, Fig4, Fig5, Decomposition, Fig6, Fig7, Overhead)
 ITEMS: dict[str, type[Item]] = {kind.name: kind for kind in _KINDS}
 """The tables and figures by name, in the order of the page."""
 

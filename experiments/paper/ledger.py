@@ -158,6 +158,11 @@ class Arena(Contest):
         """Its columns in result files, ``ARENA_COLUMNS``."""
         return self.model, self.hardware, *self.problem
 
+    @property
+    def least(self) -> float:
+        """The optimum; not a number where it is not known."""
+        return self.optimum.value if self.optimum else np.nan
+
     def bests_after(self, mapper: str, samples: int) -> Floats:
         """Return the least cost of each search of a mapper after so many samples, float64[S]."""
         return self.bests(mapper, np.array([samples]))[:, 0]

@@ -9,8 +9,6 @@ PAPERS = ("random", "bo", "ga", "gamma", "ppo")
 """The paper's other mappers."""
 CONTROLS = ("random_log", "ga_log", "pbil", "marl:agents=1")
 """They tell where a lead of MARL comes from."""
-PERCENTS = (5, 2, 1)
-"""Above the best known is near it."""
 
 _VALUES = {
     ("mobilenetv2", "latency"): (6.56e-05, 2.00e-04, 1.31e-04, 8.73e-05, 7.55e-05, 6.22e-04),

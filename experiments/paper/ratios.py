@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.paper.ledger import Arena
 from experiments.paper.rows import Row
@@ -68,9 +69,13 @@ class Ratio:
         return None if self.better is None else not self.better
 
     def __str__(self) -> str:
-        parts = [] if math.isnan(self.ratio) else [_shown(self.ratio)]
+        return self.told(_shown)
+
+    def told(self, shown: Callable[[float], str]) -> str:
+        """Return it as text, whose figures are shown in some way."""
+        parts = [] if math.isnan(self.ratio) else [shown(self.ratio)]
         if not math.isnan(self.low):
-            parts[0] += f" [{_shown(self.low)}, {_shown(self.high)}]"
+            parts[0] += f" [{shown(self.low)}, {shown(self.high)}]"
         left_out = {"none": self.without, "alone": self.alone}
         parts += [f"{how} in {number}" for how, number in left_out.items() if number]
         return ", ".join(parts) or "-"
@@ -88,10 +93,33 @@ def cost_ratios(
     Arenas that lack a search of one of both are left out.
     """
     shared = [arena for arena in arenas if arena.has(mapper, base)]
-    if not shared:
-        return [Ratio(0, each, math.nan, math.nan, math.nan, 0, 0) for each in checkpoints]
     at = np.array(checkpoints)
-    strata = [arena.bests(name, at) for name in (mapper, base) for arena in shared]
+    costs, bases = ([arena.bests(name, at) for arena in shared] for name in (mapper, base))
+    return _ratios(costs, bases, at, spread=mapper != base)
+
+
+def optimum_ratios(arenas: Sequence[Arena], mapper: str, checkpoints: Sequence[int]) -> list[Ratio]:
+    """Return what a mapper's best so far costs in multiples of the optimum, at each checkpoint.
+
+    Arenas that it did not search are left out; of the others the optimum is known.
+    """
+    shared = [arena for arena in arenas if arena.has(mapper)]
+    at = np.array(checkpoints)
+    costs = [arena.bests(mapper, at) for arena in shared]
+    optima = [np.full_like(each, arena.least) for arena, each in zip(shared, costs, strict=True)]
+    return _ratios(costs, optima, at, spread=True)
+
+
+def _ratios(
+    costs: Sequence[Floats], bases: Sequence[Floats], at: NDArray[np.int64], spread: bool
+) -> list[Ratio]:
+    """Return the ratios of costs to their bases, a float64[S, C] an arena each.
+
+    Without a spread they have no interval.
+    """
+    shared, strata = len(costs), [*costs, *bases]
+    if not shared:
+        return [Ratio(0, each, math.nan, math.nan, math.nan, 0, 0) for each in at.tolist()]
     own, other = np.split(np.isfinite([iqm(stratum) for stratum in strata]), 2)
     counted = np.count_nonzero(own & other, axis=0)
 
@@ -100,7 +128,7 @@ def cost_ratios(
         logs = []
         with np.errstate(invalid="ignore"):
             means = list(map(iqm, drawn))
-            halves = means[: len(shared)], means[len(shared) :]
+            halves = means[:shared], means[shared:]
             for top, bottom, counts in zip(*halves, own & other, strict=True):
                 # A resample may lose what the seeds have found.
                 neither = np.isinf(top) & np.isinf(bottom)
@@ -110,11 +138,11 @@ def cost_ratios(
 
     ratio = figure(strata)
     low = high = np.full(len(at), np.nan)
-    if mapper != base and all(len(stratum) > 1 for stratum in strata):
+    if spread and all(len(stratum) > 1 for stratum in strata):
         low, high = stratified_interval(strata, figure)
     without, alone = (np.count_nonzero(each, axis=0) for each in (other & ~own, own & ~other))
     columns = (each.tolist() for each in (at, ratio, low, high, without, alone))
-    return [Ratio(len(shared), *figures) for figures in zip(*columns, strict=True)]
+    return [Ratio(shared, *figures) for figures in zip(*columns, strict=True)]
 
 
 def ratio_rows(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 from experiments.paper import table3_view
 from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Finished, Run, make_arenas
-from experiments.paper.printed import CONTROLS, MARL, OWN, PAPERS, PERCENTS, TABLE_3
+from experiments.paper.printed import CONTROLS, MARL, OWN, PAPERS, TABLE_3
 from experiments.paper.ratios import Ratio, cost_ratios
 from experiments.paper.rows import read_rows, select
-from experiments.stats import bootstrap_interval, iqm
+from experiments.stats import Floats, bootstrap_interval, iqm
 
 _COSTLY = ("bo", "marl_mlp")
 MAPPERS = (
@@ -64,8 +65,6 @@ class Table3(Item):
         _write_leads(self, exact, against, of)
         header: tuple[str, ...] = (*ARENA_COLUMNS, "single_agent", "times", "found_after")
         self.put("fewer.csv", header, _fewer(exact))
-        header = ("group", "mapper", "percent", "searches", "median", "share")
-        self.put("arrivals.csv", header, _arrivals(arenas, shown))
 
     def view(self) -> dict[str, Any]:
         return table3_view.view(self)
@@ -123,18 +122,28 @@ class MarlPaper(Item):
 def _write_costs(item: Item, arenas: Sequence[Arena], mappers: Sequence[str]) -> None:
     """Write what some mappers found: in each cell, and in multiples of MARL's costs."""
     checkpoints = item.scale.checkpoints
-    figures = (f"{kind}_{each}" for each in checkpoints for kind in ("iqm", "low", "high"))
-    header: tuple[str, ...] = (*ARENA_COLUMNS, "mapper", "seeds", "best_known", *figures)
-    item.put("cells.csv", header, _cells(arenas, mappers, checkpoints))
+    header: tuple[str, ...] = (*ARENA_COLUMNS, "mapper", "seeds", "best_known")
+    rows = _cells(arenas, mappers, checkpoints)
+    item.put("cells.csv", (*header, *iqm_columns("iqm", checkpoints)), rows)
     header = ("model", "network", "objective", "mapper", "layer", *_RATIO, "printed", "recomputed")
     item.put("networks.csv", header, _networks(arenas, mappers))
-    header = ("group", "cells", "mapper", "samples", *_RATIO)
+    ratios = partial(cost_ratios, base=MARL, checkpoints=checkpoints)
+    put_ratios(item, groups_of(arenas), mappers, ratios)
+
+
+def put_ratios(
+    item: Item,
+    groups: Mapping[str, Sequence[Arena]],
+    mappers: Sequence[str],
+    ratios: Callable[[Sequence[Arena], str], Iterable[Ratio]],
+) -> None:
+    """Write the ratios of every mapper in every group of arenas."""
     rows = (
         (name, len(group), mapper, ratio.samples, *_columns(ratio))
-        for (name, group), mapper in product(_groups(arenas).items(), mappers)
-        for ratio in cost_ratios(group, mapper, MARL, checkpoints)
+        for (name, group), mapper in product(groups.items(), mappers)
+        for ratio in ratios(group, mapper)
     )
-    item.put("ratios.csv", header, rows)
+    item.put("ratios.csv", ("group", "cells", "mapper", "samples", *_RATIO), rows)
 
 
 def _cells(
@@ -143,9 +152,17 @@ def _cells(
     for arena, mapper in product(arenas, mappers):
         if arena.has(mapper):
             found = arena.bests(mapper, np.array(checkpoints))
-            figures = np.stack([iqm(found), *bootstrap_interval(found)], axis=1)
-            shown = map(_number, (arena.best_known, *figures.ravel()))
-            yield [*arena.keys, mapper, len(found), *shown]
+            yield [*arena.keys, mapper, len(found), number(arena.best_known), *iqm_figures(found)]
+
+
+def iqm_columns(figure: str, checkpoints: Iterable[int]) -> list[str]:
+    """Return the columns of what ``iqm_figures`` returns."""
+    return [f"{kind}_{each}" for each in checkpoints for kind in (figure, "low", "high")]
+
+
+def iqm_figures(found: Floats) -> list[str]:
+    """Return the interquartile mean of float64[S, C] and its interval's ends, C times."""
+    return [*map(number, np.stack([iqm(found), *bootstrap_interval(found)], axis=1).ravel())]
 
 
 def _networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[Sequence[object]]:
@@ -164,11 +181,11 @@ def _networks(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[Seque
             if part and mapper not in (MARL, WARMED):
                 (ratio,) = cost_ratios(part, mapper, MARL, [part[0].samples])
                 shown, recomputed = printed.get(mapper, ("", np.nan))
-                beside = shown, _number(recomputed)
+                beside = shown, number(recomputed)
                 yield [model, network, objective, mapper, layer, *_columns(ratio), *beside]
 
 
-def _groups(arenas: Sequence[Arena]) -> dict[str, list[Arena]]:
+def groups_of(arenas: Sequence[Arena]) -> dict[str, list[Arena]]:
     """Return the arenas that figures are taken over together, by model and hardware."""
     groups: dict[str, list[Arena]] = {}
     for arena in arenas:
@@ -183,7 +200,7 @@ def _groups(arenas: Sequence[Arena]) -> dict[str, list[Arena]]:
 
 
 def _columns(ratio: Ratio) -> Sequence[object]:
-    figures = map(_number, (ratio.ratio, ratio.low, ratio.high))
+    figures = map(number, (ratio.ratio, ratio.low, ratio.high))
     return (ratio.problems, *figures, ratio.without, ratio.alone)
 
 
@@ -192,7 +209,7 @@ def _fewer(arenas: Sequence[Arena]) -> Iterator[Sequence[object]]:
         if arena.has(MARL, slow):
             searches = arena.searches[slow]
             lasts = [each.at[-1] if len(each.at) else arena.samples for each in searches]
-            figures = map(_number, (times_fewer(arena, MARL, slow), float(np.median(lasts))))
+            figures = map(number, (times_fewer(arena, MARL, slow), float(np.median(lasts))))
             yield [*arena.keys, slow, *figures]
 
 
@@ -205,17 +222,6 @@ def times_fewer(arena: Arena, mapper: str, slow: str) -> float:
     if np.isinf(target):
         return np.nan
     return arena.samples / arena.samples_to(mapper, target).median
-
-
-def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[Sequence[object]]:
-    for (name, group), mapper, percent in product(_groups(arenas).items(), mappers, PERCENTS):
-        found = [
-            arena.samples_to_within(mapper, percent).samples for arena in group if arena.has(mapper)
-        ]
-        if found:
-            pooled = np.concatenate(found)
-            figures = map(_number, (float(np.median(pooled)), float(np.mean(np.isfinite(pooled)))))
-            yield [name, mapper, percent, len(pooled), *figures]
 
 
 def _write_leads(
@@ -240,6 +246,6 @@ def leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
     return bool(np.isfinite(own) and own <= (end if np.isfinite(end) else iqm(best)))
 
 
-def _number(figure: float) -> str:
+def number(figure: float) -> str:
     """Return six digits of a figure; ``inf`` is one, not a number is an empty cell."""
     return "" if np.isnan(figure) else f"{figure:.6g}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from experiments.paper.ledger import ARENA_COLUMNS
 from experiments.paper.printed import MARL, OWN, PAPERS
 from experiments.paper.ratios import Ratio
 from experiments.paper.reach import interval
-from experiments.paper.rows import Row, Rows, grouped, pivot, read_rows, select
+from experiments.paper.rows import Row, Rows, Table, grouped, pivot, read_rows, select
 from experiments.paper.verdicts import at_least, everywhere
 
 _MISPRINT = 0.01
@@ -29,9 +30,9 @@ def view(item: Item) -> dict[str, Any]:
     # Files that the item of the paper's own agents has too.
     shared = ("networks", "ratios", "leads", "cells")
     networks, ratios, leads, cells = (_with_own_agents(item, name) for name in shared)
-    arrivals, fewer = item.rows("arrivals.csv"), item.rows("fewer.csv")
-    most = max((int(row["seeds"]) for row in cells), default=0)
-    label = partial(_label, cells, most)
+    fewer = item.rows("fewer.csv")
+    most = most_seeds(cells)
+    label = partial(mapper_label, cells)
     whole = select(networks, model="exact", layer="")
     printed = [row for row in whole if row["printed"]]
     sums = [row for row in printed if row["ratio"]]
@@ -39,25 +40,13 @@ def view(item: Item) -> dict[str, Any]:
     margins = list(map(_reaches, sums))
     compared = [row for row in ratios if row["of"] != "0"]
     soon = [Ratio.of(r).worse for r in select(compared, group="exact") if r["mapper"] in PAPERS]
-    near = [
-        {**row, "percent": f"{row['percent']} %"}
-        for row in arrivals
-        if row["group"] == "exact" or row["percent"] == "2"
-    ]
     own, resnet18, everyone = _own_agents(ratios), _resnet18(cells, fewer), everywhere(soon)
     slow = select(fewer, single_agent="ppo")
     times = _times(slow)
     median = interval([np.array(times)], lambda drawn: np.median(drawn[0], axis=0))
     return {
         "networks": pivot("mapper", whole, ("network", "objective"), _beside_printed, label),
-        "ratios": [
-            (
-                f"{group} ({rows[0]['cells']} cells)",
-                pivot("mapper", rows, ("samples",), Ratio.of, label),
-            )
-            for (group,), rows in grouped(compared, "group").items()
-        ],
-        "arrivals": pivot("mapper", near, ("group", "percent"), _arrival, label),
+        "ratios": ratio_tables(compared, Ratio.of, label),
         "leads": pivot("against", leads, ("samples",), "{0[yes]} of {0[counted]}".format, label),
         "seeds": most,
         "misprints": [
@@ -101,13 +90,27 @@ def _with_own_agents(item: Item, name: str) -> Rows:
     return [*item.rows(f"{name}.csv"), *own]
 
 
-def _label(cells: Rows, most: int, row: Row) -> str:
+def ratio_tables(
+    ratios: Rows, cell: Callable[[Row], object], label: Callable[[Row], str]
+) -> list[tuple[str, Table]]:
+    """Return a titled table of ratios for each group of cells."""
+    return [
+        (f"{group} ({rows[0]['cells']} cells)", pivot("mapper", rows, ("samples",), cell, label))
+        for (group,), rows in grouped(ratios, "group").items()
+    ]
+
+
+def most_seeds(cells: Rows) -> int:
+    """Return how many seeds the mappers with most of them have."""
+    return max((int(row["seeds"]) for row in cells), default=0)
+
+
+def mapper_label(cells: Rows, row: Row) -> str:
     """Return what names a row: its mapper, and its seeds if it has fewer than the most."""
     mapper = row.get("mapper") or row["against"]
-    # A line of several models has the seeds under the first.
-    model = "exact" if "percent" in row else row.get("group", "exact").partition(",")[0]
+    model = row.get("group", "exact").partition(",")[0]
     seeds = [int(cell["seeds"]) for cell in select(cells, model=model, mapper=mapper)]
-    if not seeds or min(seeds) == most:
+    if not seeds or min(seeds) == most_seeds(cells):
         return mapper
     told = " to ".join(map(str, sorted({min(seeds), max(seeds)})))
     return f"{mapper} ({told} seed{'s' if max(seeds) > 1 else ''})"
@@ -116,11 +119,6 @@ def _label(cells: Rows, most: int, row: Row) -> str:
 def _beside_printed(row: Row) -> str:
     paper = f" (paper: {float(row['recomputed']):.2f})" if row["recomputed"] else ""
     return f"{Ratio.of(row)}{paper}"
-
-
-def _arrival(row: Row) -> str:
-    median = float(row["median"])
-    return f"{'never' if median == math.inf else f'{median:,.0f}'} ({float(row['share']):.0%})"
 
 
 # --- Claims -------------------------------------------------------------------------------------

@@ -1,0 +1,174 @@
+"""What mappers miss: their costs against the proven optimum of every cell of Table III."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from experiments.paper.frame import Item
+from experiments.paper.ledger import ARENA_COLUMNS, Arena, Finished, Run, make_arenas
+from experiments.paper.printed import MARL, OWN
+from experiments.paper.ratios import Ratio, optimum_ratios
+from experiments.paper.rows import Row, Rows, grouped, pivot
+from experiments.paper.table3 import (
+    MAPPERS,
+    MarlPaper,
+    Table3,
+    groups_of,
+    iqm_columns,
+    iqm_figures,
+    number,
+    put_ratios,
+)
+from experiments.paper.table3_view import mapper_label, most_seeds, ratio_tables
+from experiments.sheets import significant
+
+_EARLY = 100
+"""A number of samples below all of Table III."""
+_PERCENTS = (5, 2, 1, 0)
+"""Above the optimum is near it, or is the optimum itself."""
+_ROUNDING = 1e-9
+"""A cost within this share of the optimum counts as the optimum."""
+_SHOWN = (MARL, "ga_log", "gamma", "random_log")
+"""Mappers whose regrets are shown for every cell."""
+_APART = 0.01
+"""A cell tells two mappers apart if this share of its optimum lies between their intervals."""
+_SOLVED = 0.9
+"""A mapper solves a cell if this share of its searches finds the optimum."""
+
+
+class Optima(Item):
+    """The regrets of Table III's mappers and of the paper's own agents, under ``exact``.
+
+    All searches are those of these two items.
+    """
+
+    name = "optima"
+
+    def runs(self) -> Iterator[Run]:
+        for kind in (Table3, MarlPaper):
+            for run in kind(self.scale, self.work, self.results, self.images).runs():
+                if (run.model, run.samples) == ("exact", self.scale.samples):
+                    yield run
+
+    def write(self, finished: Mapping[Run, Finished]) -> None:
+        arenas = [each for each in make_arenas(finished, self.scale.samples) if each.optimum]
+        mappers = (*MAPPERS, OWN)
+        checkpoints = sorted({_EARLY, *self.scale.checkpoints})
+        ratios = partial(optimum_ratios, checkpoints=checkpoints)
+        put_ratios(self, groups_of(arenas), mappers, ratios)
+        header: tuple[str, ...] = ("group", "mapper", "percent", "searches", "median", "share")
+        self.put("arrivals.csv", header, _arrivals(arenas, mappers))
+        header = (*ARENA_COLUMNS, "optimum", "lower_bound", "mapper", "seeds", "arrived")
+        rows = _cells(arenas, mappers, checkpoints)
+        self.put("cells.csv", (*header, *iqm_columns("regret", checkpoints)), rows)
+
+    def view(self) -> dict[str, Any]:
+        cells, ratios, arrivals = map(self.rows, ("cells.csv", "ratios.csv", "arrivals.csv"))
+        label = partial(mapper_label, cells)
+        near = [
+            {**row, "percent": f"{row['percent']} %" if row["percent"] != "0" else "optimum"}
+            for row in arrivals
+            if row["group"] == "exact" or row["percent"] in ("2", "0")
+        ]
+        # Half-way through the columns of Table III, and the last one.
+        checkpoints = self.scale.checkpoints
+        judged = checkpoints[len(checkpoints) // 2], checkpoints[-1]
+        found = [_cell(rows, judged) for rows in grouped(cells, *ARENA_COLUMNS).values()]
+        kinds = Counter((cell["hardware"], cell["objective"]) for cell in found)
+        return {
+            "seeds": most_seeds(cells),
+            "ratios": ratio_tables([row for row in ratios if row["of"] != "0"], _regrets, label),
+            "arrivals": pivot("mapper", near, ("group", "percent"), _arrival, label),
+            "cells": found,
+            "kinds": list(kinds.items()),
+            "shown": [label({"mapper": each}) for each in _SHOWN],
+            "judged": judged,
+            "verdicts": {},
+        }
+
+
+# --- Result files -------------------------------------------------------------------------------
+
+
+def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[Sequence[object]]:
+    """Yield after how many samples the median search of a mapper is near the optima of a group."""
+    groups = groups_of(arenas).items()
+    for (name, group), mapper, percent in product(groups, mappers, _PERCENTS):
+        needed = [_samples_to(arena, mapper, percent) for arena in group if arena.has(mapper)]
+        if needed:
+            pooled = np.concatenate(needed)
+            figures = float(np.median(pooled)), float(np.mean(np.isfinite(pooled)))
+            yield [name, mapper, percent, len(pooled), *map(number, figures)]
+
+
+def _cells(
+    arenas: Sequence[Arena], mappers: Sequence[str], checkpoints: Sequence[int]
+) -> Iterator[Sequence[object]]:
+    """Yield every mapper's regrets in every cell, and how many of its searches find the optimum."""
+    for arena, mapper in product(arenas, mappers):
+        if arena.has(mapper):
+            regrets = arena.bests(mapper, np.array(checkpoints)) / arena.least - 1
+            arrived = np.count_nonzero(np.isfinite(_samples_to(arena, mapper, 0)))
+            least = arena.least, arena.goal.lower_bound
+            yield [*arena.keys, *least, mapper, len(regrets), arrived, *iqm_figures(regrets)]
+
+
+def _samples_to(arena: Arena, mapper: str, percent: float) -> tuple[float, ...]:
+    """Return the samples that searches need to within some per cent of the optimum."""
+    near = (1 + max(percent / 100, _ROUNDING)) * arena.least
+    return arena.samples_to(mapper, near).samples
+
+
+# --- The page -----------------------------------------------------------------------------------
+
+
+def _regrets(row: Row) -> str:
+    return Ratio.of(row).told(lambda ratio: _percent(ratio - 1))
+
+
+def _percent(regret: float) -> str:
+    return f"{100 * regret:z,.{0 if regret >= 0.1 else 2}f}"
+
+
+def _cell(rows: Rows, judged: tuple[int, int]) -> dict[str, Any]:
+    """Return what the page shows of a cell, from the rows of its mappers."""
+    first, mappers = rows[0], {row["mapper"]: row for row in rows}
+    optimum, bound = float(first["optimum"]), float(first["lower_bound"])
+    arrived, seeds = (sum(int(row[name]) for row in rows) for name in ("arrived", "seeds"))
+    own = mappers.get(MARL)
+    return {
+        **{name: first[name] for name in ARENA_COLUMNS},
+        "optimum": optimum,
+        "above": optimum - bound,
+        "excess": significant(100 * (optimum / bound - 1), 3),
+        "regrets": [
+            _percent(float(mappers[each][f"regret_{judged[0]}"])) if each in mappers else "-"
+            for each in _SHOWN
+        ],
+        "found": arrived / seeds,
+        "apart": [_apart(rows, samples) for samples in judged],
+        "solved": own is not None and int(own["arrived"]) >= _SOLVED * int(own["seeds"]),
+    }
+
+
+def _apart(rows: Rows, samples: int) -> bool:
+    """Say whether a cell tells its best and its median mapper apart after so many samples.
+
+    Their intervals have to lie ``_APART`` from each other. One search has no interval.
+    """
+    names = [f"{kind}_{samples}" for kind in ("regret", "low", "high")]
+    several = (row for row in rows if row["seeds"] != "1")
+    regrets = sorted([float(row[name]) for name in names] for row in several)
+    return bool(regrets) and regrets[len(regrets) // 2][1] - regrets[0][2] > _APART
+
+
+def _arrival(row: Row) -> str:
+    median = float(row["median"])
+    return f"{'never' if math.isinf(median) else f'{median:,.0f}'} ({float(row['share']):.0%})"
