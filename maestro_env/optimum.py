@@ -16,8 +16,8 @@ from maestro_env.problem import Problem
 from maestro_env.threads import require_threads
 
 _BOUNDED = ("latency_cycles", "energy_nj", "area_um2")
-# Counts of larger layers may not be exact as doubles, which the proof needs.
-_MOST_MACS = 2**49
+# Larger counts are not exact as doubles, which the proof needs.
+_MOST_COUNTED = 2**53
 # Longer ranges take too long to split, and more loops have too many orders to list.
 _MOST_SIZES = 2**17
 _MOST_LOOPS = 7
@@ -47,8 +47,9 @@ class OptimumSearch:
         objective: a product of latency, energy and area, each at most once.
 
     Raises:
-        OptimumError: another model or objective, a layer of 2^49 MACs or more, or a space with more
-            than 131,072 sizes of a parameter, or that cuts more than 7 loops.
+        OptimumError: another model or objective, a layer of 2^49 MACs or more (fewer on slow
+            networks), or a space with more than 131,072 sizes of a parameter, or that cuts more
+            than 7 loops.
     """
 
     def __init__(self, problem: Problem, objective: Objective) -> None:
@@ -136,8 +137,13 @@ def require_bounded(problem: Problem, objective: Objective) -> None:
             f"objective {objective.name} is a product of {', '.join(objective.factors)}; "
             f"allowed: each at most once of {', '.join(_BOUNDED)}"
         )
-    if problem.layer.macs >= _MOST_MACS:
-        raise OptimumError(f"{problem.layer} has {problem.layer.macs:,} MACs; allowed: < 2^49")
+    # Of a MAC, every level may move three words in and one out, each in a transfer of its own.
+    most = _MOST_COUNTED // max(16, 5 + 4 * problem.hardware.noc_latency)
+    if problem.layer.macs >= most:
+        raise OptimumError(
+            f"{problem.layer} has {problem.layer.macs:,} MACs; allowed: fewer than {most:,} with "
+            f"a latency of {problem.hardware.noc_latency:,} cycles"
+        )
     _require_searchable(problem.space)
 
 

@@ -187,7 +187,7 @@ def test_what_has_no_bound_is_refused() -> None:
         with pytest.raises(OptimumError, match="allowed: each at most once of latency_cycles"):
             OptimumSearch(problem("resnet18_l2"), Objective("mine", "", factors, None))
     huge = Problem(MapSpace(find_layer("gemm:M=100000,N=100000,K=100000"), find_hardware("edge")))
-    with pytest.raises(OptimumError, match=r"1,000,000,000,000,000 MACs; allowed: < 2\^49"):
+    with pytest.raises(OptimumError, match="1,000,000,000,000,000 MACs; allowed: fewer than 562,"):
         OptimumSearch(huge, EDP)
 
 

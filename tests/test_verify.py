@@ -22,7 +22,8 @@ from experiments.verify.boxes import Table, equivalent, first, last, whole
 from experiments.verify.check import verify as check
 from experiments.verify.facts import Facts
 from maestro_env.certificate import certify
-from maestro_env.hardware import find_hardware
+from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.optimum import OptimumSearch
@@ -85,6 +86,77 @@ def test_no_mapping_costs_less_than_the_bound_of_a_box_that_holds_it(seed: int) 
         values = objective.function(rows.metrics[valid])
         bounds = lower_bounds(facts, objective.factors, boxes)
         assert (values >= bounds * (1 - 1e-13)).all()
+
+
+@st.composite
+def narrow_layers(draw: st.DrawFn) -> Problem:
+    """Draw a problem whose optimum's outer tiles of P and Q may or may not move in L1."""
+    window, stride = draw(st.integers(2, 7)), draw(st.integers(1, 6))
+    columns, rows, high = draw(st.integers(4, 20)), draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    extents = {
+        "K": draw(st.integers(2, 9)),
+        "C": draw(st.integers(1, 2)),
+        "Y": rows - 1 + high,
+        "X": (columns - 1) * stride + window,
+        "R": high,
+        "S": window,
+    }
+    machine = Hardware(
+        num_pes=draw(st.integers(2, 8)),
+        l1_bytes=draw(st.sampled_from([20, 60, 150, 2**30])),
+        l2_bytes=draw(st.sampled_from([60, 400, 2**30])),
+        noc_bw=draw(st.sampled_from([1, 4, 2**30])),
+        offchip_cost_macs=draw(st.sampled_from([0, 200])),
+    )
+    return Problem(MapSpace(Layer("CONV", extents, (1, stride)), machine))
+
+
+@steady
+@given(narrow_layers(), st.sampled_from(list(OBJECTIVES)))
+def test_boxes_around_the_optimum_have_bounds_below_it(task: Problem, name: str) -> None:
+    objective = OBJECTIVES[name]
+    search = OptimumSearch(task, objective)
+    while not search.finished:
+        points = search.ask()
+        search.tell(points, task.score(points, objective)[0])
+    assume(search.best_point is not None)
+    facts = Facts(task.space)
+    columns, dims = task.space.columns, len(facts.dims)
+    point = task.space.clipped(search.best_point[np.newaxis])[0]
+    chosen = [task.space.parallel_dims[point[columns[f"{a}_parallel"]]] for a in ("l2", "l1")]
+    parallel = [equivalent(facts, facts.dims.index(dim)) for dim in chosen]
+    all_of_it = whole(facts, np.array([parallel], dtype=np.int8))
+    box = all_of_it.copy()
+    names = [f"{a}_tile_{dim.rstrip(chr(39))}" for a in ("l2", "l1") for dim in facts.dims]
+    for axis, each in enumerate([*names, "cluster_size"]):
+        if each in columns:
+            box[0, [first(axis), last(axis)]] = point[columns[each]]
+    wider = [
+        (axis, up, down, more)
+        for axis in range(dims)
+        for up in (1, 2, 4)
+        for down in (0, 1)
+        for more in (0, 1)
+    ]
+    boxes = np.repeat(box, len(wider), axis=0)
+    for row, (axis, up, down, more) in zip(boxes, wider, strict=True):
+        row[last(axis)] += up
+        row[first(dims + axis)] = max(row[first(dims + axis)] - down, 0)
+        row[last(2 * dims)] += more
+    boxes[:, 5::2] = np.minimum(boxes[:, 5::2], all_of_it[:, 5::2])
+    bounds = lower_bounds(facts, objective.factors, boxes)
+    assert bounds.max() <= search.best * (1 + 1e-14)
+
+
+def test_a_loop_that_may_rest_promises_no_sweeps() -> None:
+    layer = Layer("CONV", {"K": 5, "C": 1, "Y": 10, "X": 20, "R": 3, "S": 3}, (9, 2))
+    machine = Hardware(16, noc_bw=2, offchip_bw=16, noc_hop_latency=3, offchip_cost_macs=200)
+    task = Problem(MapSpace(layer, machine))
+    energy = find_objective("energy")
+    box = [-1, 3, 0, -2, 3, 3, 0, 0, 0, 0, 5, 6, *[0] * 4, 2, 2, *[0] * 4, 2, 2, *[0] * 4, 1, 1]
+    (bound,) = lower_bounds(Facts(task.space), energy.factors, np.array([box], dtype=np.int32))
+    point = np.array([[208, 0, 3, 0, 0, 5, 157, 2, 2, 0, 0, 2, 1]], dtype=np.int32)
+    assert bound <= task.score(point, energy)[0][0]
 
 
 @steady

@@ -134,7 +134,7 @@ def headed(writer: Writer, **changes: object) -> bytes:
     """Return a certificate with another header."""
     line, rest = content_of(writer).split(b"\n", 1)
     header = json.loads(line) | changes
-    return gzip.compress(json.dumps(header).encode() + b"\n" + rest)
+    return gzip.compress(json.dumps(header, sort_keys=True).encode() + b"\n" + rest)
 
 
 def test_changed_claims_are_refused(tmp_path, capsys) -> None:
@@ -163,7 +163,10 @@ def test_changed_claims_are_refused(tmp_path, capsys) -> None:
         ({"tiles": "divisors"}, "no vector of the space"),
         ({"format": "maestro-env certificate 2"}, "format is 'maestro-env certificate 2'"),
         ({"more": 1}, "the header has"),
-        ({"bound": math.nan}, "bound is nan; allowed: numbers from 0"),
+        ({"bound": 0}, "bound is 0; allowed: numbers above 0"),
+        ({"hardware": hardware | {"name": "cloud"}}, "called cloud, and has other figures"),
+        ({"layer": layer | {"name": "resnet18_l2"}}, "layer has"),
+        ({"bound": math.nan}, "bound is nan; allowed: numbers above 0"),
     ):
         assert reason in refusal(tmp_path, capsys, headed(writer, **changes)), changes
 

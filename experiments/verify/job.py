@@ -45,7 +45,7 @@ def _sheet(verified: list[Verified]) -> Sheet:
         rows.append(
             (
                 str(problem.layer),
-                problem.hardware.name or str(problem.hardware),
+                problem.hardware.name or "unnamed",
                 claim.objective.name,
                 significant(claim.value, 7),
                 significant(claim.bound, 7),

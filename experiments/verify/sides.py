@@ -58,7 +58,7 @@ class Loop:
         moving: of boxes where the loop moves, if it moves in the largest one (lemma 6).
         steps: of the array; chunks of units that the loop is dealt to.
         cold: boxes; units that are ever active.
-        can_move: whether it moves in any box.
+        can_move, must_move: whether it moves in any box of some mapping, of every mapping.
         slide: None without a window.
     """
 
@@ -67,6 +67,7 @@ class Loop:
     steps: Array
     cold: Array
     can_move: NDArray[np.bool_]
+    must_move: NDArray[np.bool_]
     slide: Slide | None
 
 
@@ -85,7 +86,7 @@ def outer_side(facts: Facts, r: Ranges, units: bool, dealt: NDArray[np.bool_]) -
     moves = np.maximum(r.steps_a, 2)
     moving = _Moving(whole, moves, r.chunks_a, cold, cold, more)
     slides = _slides(facts, r.n0a, r.Ta, as_units, moving)
-    return _side(facts, whole, whole, steps, cold, r.steps_z > 1, slides)
+    return _side(facts, whole, whole, steps, cold, (r.steps_z > 1, r.steps_a > 1), slides)
 
 
 def inner_side(
@@ -110,7 +111,8 @@ def inner_side(
         cold = total(active, np.where(as_units, steps * share, 0.0))
     moving = _inner_moving(r, own, indices, boxes_a, cold, active)
     slides = _slides(facts, r.n1a, r.ta, as_units, moving)
-    return _side(facts, indices, moving.indices, steps, cold, r.box_steps_z > 1, slides)
+    moves = r.box_steps_z > 1, r.box_steps_a > 1
+    return _side(facts, indices, moving.indices, steps, cold, moves, slides)
 
 
 def _inner_moving(
@@ -187,12 +189,19 @@ def _side(
     moving: Array,
     steps: Array,
     cold: Array,
-    can_move: NDArray[np.bool_],
+    moves: tuple[NDArray[np.bool_], NDArray[np.bool_]],
     slides: dict[str, Slide],
 ) -> Side:
+    can_move, must_move = moves
     return {
         name: Loop(
-            indices[row], moving[row], steps[row], cold[row], can_move[row], slides.get(name)
+            indices[row],
+            moving[row],
+            steps[row],
+            cold[row],
+            can_move[row],
+            must_move[row],
+            slides.get(name),
         )
         for row, name in enumerate(facts.cut_names)
     }

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from maestro_env.errors import MaestroEnvError, quoted
-from maestro_env.hardware import Hardware
+from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Parameter
 from maestro_env.objectives import OBJECTIVES, Objective
@@ -27,8 +27,8 @@ FORMAT = "maestro-env certificate 1"
 _LONGEST_HEADER = 2**16
 _KEYS = {"format", "layer", "hardware", "schema", "tiles", "objective", "optimum", "bound"}
 _FACTORS = ("latency_cycles", "energy_nj", "area_um2")
-# Counts of larger layers are not exact as doubles.
-_MOST_MACS = 2**49
+# Counts above are not exact as doubles.
+_MOST_COUNTED = 2**53
 _MOST_SIZES = 2**17
 
 
@@ -115,6 +115,8 @@ class Stream:
 def open_stream(path: Path) -> Iterator[Stream]:
     """Open a certificate; whatever is wrong with its file is a ``CertificateError``."""
     try:
+        if path.exists() and not path.is_file():
+            raise CertificateError("it is no regular file")
         with open(path, "rb") as file:
             yield Stream(path, file)
     except OSError as error:
@@ -135,6 +137,8 @@ def read_claim(line: bytes) -> Claim:
         given = header.get("format") if isinstance(header, dict) else header
         raise CertificateError(f"format is {quoted(given)}; allowed: {FORMAT!r}")
     _require_keys("the header", header, _KEYS)
+    if json.dumps(header, sort_keys=True).encode() + b"\n" != line:
+        raise CertificateError("the header is not written as JSON with sorted keys, each once")
     problem = _problem(header)
     objective = _objective(header["objective"])
     bound = math.inf if header["bound"] is None else _number("bound", header["bound"])
@@ -149,8 +153,7 @@ def read_claim(line: bytes) -> Claim:
 
 def _problem(header: dict[str, Any]) -> Problem:
     layer, hardware = header["layer"], header["hardware"]
-    name = {"name"} & set(layer) if isinstance(layer, dict) else set()
-    _require_keys("layer", layer, {"operator", "extents", "stride"} | name)
+    _require_keys("layer", layer, {"operator", "extents", "stride"})
     _require_keys("hardware", hardware, {field.name for field in fields(Hardware)})
     try:
         space = MapSpace(
@@ -161,8 +164,15 @@ def _problem(header: dict[str, Any]) -> Problem:
         raise CertificateError(str(error)) from None
     if space.layer.operator == "TRCONV":
         raise CertificateError("operator TRCONV has no cost under exact")
-    if space.layer.macs >= _MOST_MACS:
-        raise CertificateError(f"the layer has {space.layer.macs:,} MACs; allowed: < 2^49")
+    named = PRESETS.get(space.hardware.name, space.hardware)
+    if named != space.hardware:
+        raise CertificateError(f"the hardware is called {named.name}, and has other figures")
+    # Of a MAC, every level may move three words in and one out, each in a transfer of its own.
+    if space.layer.macs * max(16, 5 + 4 * space.hardware.noc_latency) >= _MOST_COUNTED:
+        raise CertificateError(
+            f"{space.layer.macs:,} MACs with a latency of {space.hardware.noc_latency:,} cycles "
+            "make counts that doubles cannot hold"
+        )
     for each in space.parameters:
         if each.is_size and each.choices > _MOST_SIZES:
             raise CertificateError(
@@ -218,6 +228,6 @@ def _number(what: str, value: Any) -> float:
             number = float(value)
         except OverflowError:
             number = math.nan
-        if math.isfinite(number) and number >= 0:
+        if math.isfinite(number) and number > 0:
             return number
-    raise CertificateError(f"{what} is {quoted(value)}; allowed: numbers from 0")
+    raise CertificateError(f"{what} is {quoted(value)}; allowed: numbers above 0")

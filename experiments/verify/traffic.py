@@ -109,20 +109,20 @@ class Traffic:
 
     @cached_property
     def _next_sweeps(self) -> Words:
-        """Return what K moving innermost adds to lemma 8: P or Q is the next to move (lemma 12)."""
-        sweeps: dict[str, Words] = {
-            name: self._still(name) for name in WINDOWS if name in self._side
-        }
-        least: Words = 0.0
-        if len(sweeps) == 1:
-            (least,) = sweeps.values()
-        elif sweeps:
-            # One that cannot move is not the next.
-            rows, columns = (self._side[name].can_move for name in WINDOWS)
-            least = np.minimum(sweeps["P"], sweeps["Q"])
-            least = np.where(columns, least, sweeps["P"])
-            least = np.where(rows, least, sweeps["Q"])
-        return self._cold("K") * least
+        """Return what K moving innermost adds to lemma 8 (lemma 12).
+
+        P or Q is the next to move, or neither moves in any box. Then each has as many boxes as
+        steps, and units are active for one chunk in each.
+        """
+        loops = [name for name in WINDOWS if name in self._side]
+        still = self._fetched["P"] * self._fetched["Q"] - self._distinct["P"] * self._distinct["Q"]
+        least: Words = np.inf
+        surely: NDArray[np.bool_] | bool = False
+        for name in loops:
+            loop = self._side[name]
+            least = np.minimum(least, np.where(loop.can_move, self._still(name), np.inf))
+            surely = surely | loop.must_move
+        return self._cold("K") * np.where(surely, least, np.minimum(least, still))
 
     def _sweeps(self, name: str) -> Words:
         """Return what sweeps of P or Q add to lemma 8 in boxes where it moves (lemma 11)."""
