@@ -47,9 +47,9 @@ class OptimumSearch:
         objective: a product of latency, energy and area, each at most once.
 
     Raises:
-        OptimumError: another model or objective, a layer of 2^49 MACs or more (fewer on slow
-            networks), or a space with more than 131,072 sizes of a parameter, or that cuts more
-            than 7 loops.
+        OptimumError: another model, operator or objective, a layer of 2^49 MACs or more (fewer on
+            slow networks), or a space with more than 131,072 sizes of a parameter, or that cuts
+            more than 7 loops.
     """
 
     def __init__(self, problem: Problem, objective: Objective) -> None:
@@ -58,6 +58,7 @@ class OptimumSearch:
         self._native = _native.OptimumSearch(
             space.layer.native, space.hardware.native, space.native, objective.columns
         )
+        self._least = objective.bound(space.layer, space.hardware) if objective.bound else 0.0
         self.best = math.inf
         self.best_point: Points | None = None
 
@@ -69,7 +70,9 @@ class OptimumSearch:
     @property
     def bound(self) -> float:
         """No mapping has a lower value; infinite if none is valid."""
-        return self._native.bound
+        # Early in a search the bound of the objective, which needs no mapping, is the better one.
+        bound = self._native.bound
+        return max(bound, self._least) if self._least < self.best else bound
 
     @property
     def gap(self) -> float:
@@ -131,6 +134,8 @@ def require_bounded(problem: Problem, objective: Objective) -> None:
     """
     if problem.model != "exact":
         raise OptimumError(f"model {problem.model} has no bounds; allowed: exact")
+    if problem.layer.operator == "TRCONV":
+        raise OptimumError("model exact has no figures of operator TRCONV; give a CONV")
     factors = set(objective.factors)
     if len(factors) < len(objective.factors) or not factors <= set(_BOUNDED):
         raise OptimumError(

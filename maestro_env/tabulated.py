@@ -203,7 +203,8 @@ class TabulatedProblem(Problem):
             table = np.lib.format.open_memmap(self.path, mode="r")
         except FileNotFoundError:
             raise TableError(
-                f"there is no table {self.path}; python -m experiments.tabulate makes it"
+                f"there is no table {self.path}; "
+                f"python -m experiments.tabulate {Path(self.path).stem} makes it"
             ) from None
         except (OSError, ValueError) as error:
             raise TableError(f"cannot read {self.path}: {error}") from None

@@ -125,6 +125,13 @@ def test_optima_known_from_enumeration(layer: str, objective: str, optimum: floa
     assert found == pytest.approx(optimum, rel=3e-6)
 
 
+def test_the_bound_is_never_below_that_of_the_objective() -> None:
+    task = problem("resnet18_l2")
+    for objective in OBJECTIVES.values():
+        search = OptimumSearch(task, objective)
+        assert search.bound >= objective.bound(task.layer, task.hardware)
+
+
 def test_what_is_asked_for_does_not_depend_on_threads() -> None:
     task = problem("mobilenetv2_l2")
     one, two = solve(task, EDP), solve(task, EDP, threads=2)
@@ -186,6 +193,9 @@ def test_what_has_no_bound_is_refused() -> None:
     for factors in (("power_mw",), ("latency_cycles", "latency_cycles")):
         with pytest.raises(OptimumError, match="allowed: each at most once of latency_cycles"):
             OptimumSearch(problem("resnet18_l2"), Objective("mine", "", factors, None))
+    transposed = replace(find_layer("resnet18_l2"), operator="TRCONV")
+    with pytest.raises(OptimumError, match="no figures of operator TRCONV"):
+        OptimumSearch(Problem(MapSpace(transposed, find_hardware("edge"))), EDP)
     huge = Problem(MapSpace(find_layer("gemm:M=100000,N=100000,K=100000"), find_hardware("edge")))
     with pytest.raises(OptimumError, match="1,000,000,000,000,000 MACs; allowed: fewer than 562,"):
         OptimumSearch(huge, EDP)

@@ -173,7 +173,7 @@ def test_files_that_are_not_the_table_are_refused(table: TabulatedProblem, tmp_p
     whole = Path(table.path).read_bytes()
     slower = Hardware(num_pes=4, l1_bytes=9, l2_bytes=40, noc_bw=1, offchip_bw=3)
     for content, space, message in (
-        (None, MODEL.space, "there is no table .*; python -m experiments.tabulate makes it"),
+        (None, MODEL.space, "there is no table .*; python -m experiments.tabulate other makes it"),
         (b"", MODEL.space, "cannot read"),
         (b"text", MODEL.space, "cannot read"),
         (whole[:-1], MODEL.space, "cannot read"),

@@ -213,4 +213,4 @@ def test_a_space_without_a_mapping_is_proven_to_have_none(tmp_path, capsys) -> N
     path = tmp_path / "c.gz"
     path.write_bytes(Writer(none, EDP).file())
     assert verify([str(path)]) == 0
-    assert "no mapping fits the buffers" in capsys.readouterr().out
+    assert "no mapping of legal13 (integers) fits the buffers" in capsys.readouterr().out

@@ -63,6 +63,9 @@ def execute(config: MissesConfig) -> int:
             for end in _ends(goal, searches, config.nodes):
                 ends.append(end)
                 bar.show(len(ends), f"{goal.problem.layer.name}, {goal.objective.name}")
+    if not ends:
+        print("no search found a valid mapping", file=sys.stderr)
+        return 0
     if len(ends) < total:
         print(f"note: {total - len(ends)} searches found no valid mapping", file=sys.stderr)
     for sheet in _sheets(ends):
