@@ -139,7 +139,11 @@ def _sheet(goal: Goal, found: Found) -> Sheet:
         f"{problem.layer} on {problem.hardware.name}: mappings of {problem.space.schema}, "
         f"{problem.space.tiles}"
     )
-    note = "" if found.best_point or not found.proven else _nearest(problem)
+    note = ""
+    if not found.proven:
+        note = "ended at a limit: the same flags with --resume --out and a higher one go on"
+    elif found.best_point is None:
+        note = _nearest(problem)
     return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
 
 
