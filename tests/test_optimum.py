@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 from boxes import least_multiples, main, random_problem
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from map_space_helpers import steady
 
@@ -77,9 +77,23 @@ def small_problems(draw: st.DrawFn) -> Problem:
     )
 
 
+small_spaces = small_problems().filter(lambda each: each.space.size() < 200_000)
+
+
 @steady
-@given(small_problems().filter(lambda each: each.space.size() < 200_000))
+@given(small_spaces)
 def test_the_optimum_of_a_small_space_is_that_of_all_its_vectors(task: Problem) -> None:
+    assert_equals_brute_force(task)
+
+
+@pytest.mark.slow
+@settings(steady, max_examples=400)
+@given(small_spaces)
+def test_the_optima_of_many_small_spaces_are_those_of_all_their_vectors(task: Problem) -> None:
+    assert_equals_brute_force(task)
+
+
+def assert_equals_brute_force(task: Problem) -> None:
     indices = np.unravel_index(np.arange(task.space.size()), tuple(task.space.sizes))
     points = np.stack(indices, axis=1).astype(np.int32)
     for objective in OBJECTIVES.values():
