@@ -101,7 +101,7 @@ def draw_shares(curves: Mapping[int, Rows], path: Path) -> None:
         ):
             band = _columns(rows, "samples", "share", "low", "high")
             _draw_band(axes, band, colour, label, alpha=0.25)
-        _finish(axes, f"{agents} agents", **_SAMPLES, ylabel="mean return, share of the optimum's")
+        _finish(axes, f"{agents} agents", **_SAMPLES, ylabel="mean return, share of best")
     _save(figure, path)
 
 
