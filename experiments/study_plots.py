@@ -58,7 +58,7 @@ def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
     axes.set(
         xscale="log",
         yscale="log",
-        xlabel="evaluations",
+        xlabel="samples",
         ylabel=f"best {contest.objective} so far ({goal.objective.unit})",
         xlim=(1, max(2, samples)),
     )
