@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from row_reader import read_layer
 from simulator import touched
@@ -53,7 +53,7 @@ def words_of(layer: Layer) -> Words:
 
 
 # Other work on the machine must not fail a test.
-relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+relaxed = settings(max_examples=150)
 
 
 @st.composite

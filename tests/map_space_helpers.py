@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from maestro_env import _native
@@ -15,7 +14,6 @@ CONV = Layer("CONV", {"K": 6, "C": 5, "Y": 9, "X": 8, "R": 3, "S": 2}, name="con
 PES = Hardware(num_pes=12)
 
 # Other work on the machine must not fail a test.
-steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def column(metrics: np.ndarray, name: str) -> np.ndarray:

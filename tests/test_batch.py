@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from map_space_helpers import column, steady
+from map_space_helpers import column
 
 from maestro_env import _native
 from maestro_env.errors import MapSpaceError
@@ -165,7 +165,6 @@ def test_points_of_another_form_are_refused(points: object) -> None:
 
 
 @given(st.lists(st.integers(0, 50), max_size=5), st.integers(0, 99))
-@steady
 def test_pieces_are_those_of_one_draw_and_one_batch(sizes: list[int], seed: int) -> None:
     task = problem(SMALL)
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from math import factorial
 import numpy as np
 import pytest
 from hypothesis import given
-from map_space_helpers import spaces_and_points, steady
+from map_space_helpers import spaces_and_points
 from mapper_helpers import Recorder, every_model
 from mapper_helpers import search as contract_search
 from numpy.typing import NDArray
@@ -51,7 +51,6 @@ def smooth(n: int) -> tuple[Features, Floats]:
 # --- Features -----------------------------------------------------------------------------------
 
 
-@steady
 @given(spaces_and_points)
 def test_features_say_what_the_mapping_is(drawn: tuple[MapSpace, Points]) -> None:
     space, point = drawn

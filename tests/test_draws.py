@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from map_space_helpers import CONV, PES, spaces, steady
+from map_space_helpers import CONV, PES, spaces
 from scipy.stats import chisquare
 
 from maestro_env.hardware import Hardware
@@ -39,7 +39,6 @@ def test_log_uniform_choices_have_their_chances(tiles: str) -> None:
             assert chisquare(counts, DRAWN * expected(parameter)).pvalue > 1e-4, parameter.name
 
 
-@steady
 @given(spaces(), st.sampled_from(sorted(DRAWS)), st.integers(0, 2**32))
 def test_every_draw_stays_in_the_space_and_repeats_itself(
     space: MapSpace, name: str, seed: int

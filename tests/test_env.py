@@ -182,7 +182,7 @@ def test_an_objective_of_no_metric_is_refused(factors: tuple[str, ...]) -> None:
         Objective("mine", "cycles", factors, None)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_observations_and_rewards_stay_in_their_ranges(data: st.DataObject) -> None:
     layer = data.draw(st.sampled_from(LAYERS))

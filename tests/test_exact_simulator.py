@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from differences import differences
 from exact_cases import DEFECTS, random_row, rows
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from row_reader import NAMES, prepare
 from simulator import simulate
 
@@ -114,7 +114,7 @@ def test_none_of_20_000_rows_differs_from_the_simulator(seed: int) -> None:
 
 
 # Other work on the machine must not fail a test.
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(rows(max_macs=200, offchip_cost=True))
 def test_no_drawn_row_differs_from_the_simulator(row: Row) -> None:
     assert differences(evaluate(row), simulate(row)) == []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from map_space_helpers import CONV, PES, spaces, steady
+from map_space_helpers import CONV, PES, spaces
 
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware, find_hardware
@@ -67,7 +67,6 @@ def test_orders_have_their_lexicographic_ranks(n: int) -> None:
 
 
 @given(limit=st.integers(1, 3000), choices=st.integers(1, 3000))
-@steady
 def test_factors_are_all_those_a_size_can_be(limit: int, choices: int) -> None:
     sizes = range(1, choices + 1)
     expected = [i for i, size in enumerate(sizes) if limit % size == 0]
@@ -79,7 +78,6 @@ def test_factors_are_all_those_a_size_can_be(limit: int, choices: int) -> None:
 
 
 @given(space=spaces(), n=st.integers(1, 30), seed=seeds)
-@steady
 def test_the_first_population_has_inner_tiles_of_one_element(
     space: MapSpace, n: int, seed: int
 ) -> None:
@@ -109,7 +107,6 @@ def test_the_first_population_reaches_every_size_but_of_inner_tiles() -> None:
 
 
 @given(space=spaces(), n=st.integers(1, 20), seed=seeds)
-@steady
 def test_crossover_exchanges_the_tiles_of_one_dimension(space: MapSpace, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     parents = space.sample(4, rng)
@@ -149,7 +146,6 @@ def test_crossover_leaves_the_parents_at_rate_0_and_copies_a_lone_one() -> None:
 
 
 @given(space=spaces(), seed=seeds)
-@steady
 def test_an_order_swap_is_one_transposition_of_one_level_or_none(
     space: MapSpace, seed: int
 ) -> None:
@@ -182,7 +178,6 @@ def test_order_swaps_reach_every_pair_of_both_levels_at_the_rate() -> None:
 
 
 @given(space=spaces(), factor_rate=st.sampled_from([0.0, 1.0]), seed=seeds)
-@steady
 def test_a_mutation_changes_one_gene_within_its_limit(
     space: MapSpace, factor_rate: float, seed: int
 ) -> None:
@@ -261,7 +256,6 @@ def test_nothing_mutates_at_rate_0() -> None:
 
 
 @given(space=spaces(), seed=seeds)
-@steady
 def test_a_parallel_swap_exchanges_the_parallel_dimensions(space: MapSpace, seed: int) -> None:
     rng = np.random.default_rng(seed)
     points = population(space, 5, rng)
@@ -273,7 +267,6 @@ def test_a_parallel_swap_exchanges_the_parallel_dimensions(space: MapSpace, seed
 
 
 @given(space=spaces(), seed=seeds)
-@steady
 def test_correction_clips_inner_tiles_and_keeps_the_mapping(space: MapSpace, seed: int) -> None:
     points = space.sample(10, np.random.default_rng(seed))
     corrected = space.clipped(points)

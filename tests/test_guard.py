@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from map_space_helpers import column
 
@@ -190,7 +190,7 @@ def loop_over(layer: Layer, dim: str, spatial: bool) -> st.SearchStrategy[Loop]:
 
 
 # Other work on the machine must not fail a test.
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(nests(), st.sampled_from(SMALL_MACHINES))
 def test_the_guard_agrees_with_enumeration_on_any_nest(
     nest: tuple[Layer, Mapping], hardware: Hardware

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from map_space_helpers import CONV, PES, points, spaces, spaces_and_points, steady
+from map_space_helpers import CONV, PES, points, spaces, spaces_and_points
 
 from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
@@ -46,7 +46,6 @@ def divisors(extent: int) -> list[int]:
 # --- Identities -----------------------------------------------------------------------------------
 
 
-@steady
 @given(spaces(), st.integers(0, 2**32))
 def test_identities_are_equal_where_mappings_are(space: MapSpace, seed: int) -> None:
     drawn = space.sample(60, np.random.default_rng(seed))
@@ -59,7 +58,6 @@ def test_identities_are_equal_where_mappings_are(space: MapSpace, seed: int) -> 
 # --- Decoding -----------------------------------------------------------------------------------
 
 
-@steady
 @given(spaces_and_points)
 def test_every_vector_is_one_well_formed_mapping(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case
@@ -102,14 +100,13 @@ def plain_decode(space: MapSpace, point: np.ndarray) -> Mapping:
     return Mapping(tuple(levels))
 
 
-@settings(steady, max_examples=60)
+@settings(max_examples=60)
 @given(spaces(schemas=("legal13",)).flatmap(lambda s: st.tuples(st.just(s), points(s))))
 def test_a_vector_means_what_its_parameters_say(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case
     assert space.decode(point) == plain_decode(space, point)
 
 
-@steady
 @given(spaces_and_points)
 def test_encoding_a_mapping_gives_a_vector_of_it(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case
@@ -137,7 +134,6 @@ def test_orders_are_counted_in_lexicographic_order() -> None:
         assert mirrored == [dim[0] for dim in order]
 
 
-@steady
 @given(st.permutations(range(7)))
 def test_the_rank_of_an_order_is_its_place_among_all(order: list[int]) -> None:
     smaller = sum(1 for other in permutations(range(7)) if list(other) < order)
@@ -216,7 +212,6 @@ def test_equation_1_gives_the_papers_numbers(levels: int, size: int) -> None:
     assert equation_1(n=1, d=7, k=0, levels=levels) == size
 
 
-@steady
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 4), st.integers(1, 2))
 def test_equation_1_counts_tiles_orders_and_parallel_choices(
     n: int, d: int, k: int, levels: int

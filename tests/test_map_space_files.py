@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from map_space_helpers import points, spaces, spaces_and_points, steady
+from map_space_helpers import points, spaces, spaces_and_points
 
 from maestro_env import _native
 from maestro_env.compat import main
@@ -23,7 +23,6 @@ from maestro_env.models import MODELS
 from maestro_env.problem import STATUSES, Problem
 
 
-@steady
 @given(spaces_and_points)
 def test_a_mapping_survives_its_files(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case
@@ -63,7 +62,6 @@ def run_compat(text: str, hardware: Hardware) -> tuple[int, dict[str, str]]:
 EXITS = {"exit": 255, "sigfpe": 136, "abort": 134, "segv": 139}
 
 
-@steady
 @given(spaces(schemas=("legal13",)).flatmap(lambda s: st.tuples(st.just(s), points(s))))
 def test_the_m_file_costs_what_the_mapping_costs(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case
@@ -80,7 +78,7 @@ def test_the_m_file_costs_what_the_mapping_costs(case: tuple[MapSpace, np.ndarra
     assert cost.csv_energy_nj == pytest.approx(energy, rel=6e-6)
 
 
-@settings(steady, max_examples=40)
+@settings(max_examples=40)
 @given(spaces(schemas=("legal13",)), st.integers(0, 2**32 - 1), st.sampled_from(list(MODELS)))
 def test_a_batch_costs_what_its_mappings_cost(space: MapSpace, seed: int, model: str) -> None:
     batch = space.sample(8, np.random.default_rng(seed))

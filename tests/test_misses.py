@@ -12,7 +12,7 @@ from commands import misses
 from compare_helpers import compare
 from hypothesis import given
 from map_space_helpers import points as points_of
-from map_space_helpers import spaces, steady
+from map_space_helpers import spaces
 
 from experiments.goals import Goal
 from experiments.misses.canonical import canonical, differences
@@ -54,7 +54,6 @@ def vectors() -> Points:
     return np.array(list(product(*map(range, SMALL.sizes))), dtype=np.int32)
 
 
-@steady
 @given(spaces().flatmap(lambda space: points_of(space).map(lambda point: (space, point))))
 def test_the_canonical_vector_costs_the_same(drawn: tuple[MapSpace, Points]) -> None:
     space, point = drawn

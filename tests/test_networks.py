@@ -165,7 +165,7 @@ def test_stacked_agents_equal_networks_of_their_own(
             assert abs(learnt[head] - start[head]).max() > 1e-3
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(teams(SMALL), st.sampled_from(CHANGES), st.integers(0, 2**32))
 def test_agents_do_not_notice_that_another_one_differs(
     team: tuple[Integers, int], change: str, seed: int
@@ -208,7 +208,6 @@ def test_networks_start_close_to_the_inverse_of_sizes() -> None:
         np.testing.assert_allclose(np.exp(policy), expected, rtol=0.1)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32))
 def test_draws_invert_the_distribution_function(seed: int) -> None:
     rng = np.random.default_rng(seed)

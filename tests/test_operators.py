@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from map_space_helpers import spaces, steady
+from map_space_helpers import spaces
 
 from maestro_env.hardware import PRESETS
 from maestro_env.map_space import MapSpace
@@ -20,7 +20,6 @@ def drawn(space: MapSpace, n: int, seed: int) -> np.ndarray:
     return space.sample(n, np.random.default_rng(seed))
 
 
-@steady
 @given(spaces(), seeds, st.floats(0, 1))
 def test_a_child_has_every_parameter_from_a_parent(space: MapSpace, seed: int, rate: float) -> None:
     mothers, fathers = drawn(space, 40, seed), drawn(space, 40, seed + 1)
@@ -36,7 +35,6 @@ def test_crossover_happens_as_often_as_it_should() -> None:
     assert children[children.any(axis=1)].mean() == pytest.approx(0.5, abs=0.02)
 
 
-@steady
 @given(spaces(), seeds, st.floats(0, 1), st.floats(0, 1))
 def test_a_mutant_is_in_the_space_and_changes_to_a_draw_or_a_neighbour(
     space: MapSpace, seed: int, rate: float, step_rate: float
@@ -60,7 +58,6 @@ def test_mutation_changes_one_parameter_at_least_and_as_many_as_it_should() -> N
     assert changed.mean() == pytest.approx(0.25 + 0.75 / len(space.sizes), abs=0.01)
 
 
-@steady
 @given(spaces(), seeds)
 def test_a_step_moves_every_parameter_unless_it_stands_at_an_end(
     space: MapSpace, seed: int

@@ -11,7 +11,6 @@ import pytest
 from boxes import least_multiples, main, random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from map_space_helpers import steady
 
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware, find_hardware
@@ -38,7 +37,6 @@ def solve(task: Problem, objective: Objective, threads: int = 1) -> OptimumSearc
     return search
 
 
-@steady
 @given(st.integers(0, 2**32 - 1))
 def test_no_mapping_costs_less_than_the_bound_of_a_box_that_holds_it(seed: int) -> None:
     rng = Random(seed)
@@ -80,14 +78,13 @@ def small_problems(draw: st.DrawFn) -> Problem:
 small_spaces = small_problems().filter(lambda each: each.space.size() < 200_000)
 
 
-@steady
 @given(small_spaces)
 def test_the_optimum_of_a_small_space_is_that_of_all_its_vectors(task: Problem) -> None:
     assert_equals_brute_force(task)
 
 
 @pytest.mark.slow
-@settings(steady, max_examples=400)
+@settings(max_examples=400)
 @given(small_spaces)
 def test_the_optima_of_many_small_spaces_are_those_of_all_their_vectors(task: Problem) -> None:
     assert_equals_brute_force(task)

@@ -6,7 +6,6 @@ import parser_target
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from map_space_helpers import steady
 from parser_target import READERS, check, seeds
 
 SEEDS = tuple(seeds())
@@ -49,7 +48,6 @@ def test_the_seeds_are_read_by_all_readers() -> None:
         check(seed)
 
 
-@steady
 @given(garbled())
 def test_garbled_texts_are_read_or_refused(text: bytes) -> None:
     check(text)

@@ -124,7 +124,7 @@ def test_example_offchip_cost() -> None:
     assert energy == pytest.approx(1.6275996 + 0.00023 * 200 * 111, rel=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(rows(max_macs=200))
 def test_memo_changes_nothing(row: dict) -> None:
     assert simulate(row, memo=True) == simulate(row)
@@ -139,7 +139,7 @@ def test_defects_have_their_status(status: str) -> None:
     assert found.count(status) > 250
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(rows(max_macs=200, ill_formed=False, offchip_cost=True))
 def test_wellformed_rows_have_results(row: dict) -> None:
     result = simulate(row)

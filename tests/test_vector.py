@@ -42,7 +42,7 @@ def make_problem() -> Problem:
     return Problem(MapSpace(find_layer("mobilenetv2_l2"), find_hardware("edge")))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.sampled_from(LAYERS),
     st.sampled_from(sorted(MODELS)),

@@ -13,7 +13,6 @@ from certificate_writer import Writer
 from commands import verify
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from map_space_helpers import steady
 from test_optimum import small_problems
 from verify_helpers import EDP, TINY, tiny
 
@@ -71,7 +70,6 @@ def around(problem: Problem, facts: Facts, point: np.ndarray, rng: Random) -> Ta
     return box
 
 
-@steady
 @given(st.integers(0, 2**32 - 1))
 def test_no_mapping_costs_less_than_the_bound_of_a_box_that_holds_it(seed: int) -> None:
     rng = Random(seed)
@@ -111,7 +109,6 @@ def narrow_layers(draw: st.DrawFn) -> Problem:
     return Problem(MapSpace(Layer("CONV", extents, (1, stride)), machine))
 
 
-@steady
 @given(narrow_layers(), st.sampled_from(list(OBJECTIVES)))
 def test_boxes_around_the_optimum_have_bounds_below_it(task: Problem, name: str) -> None:
     objective = OBJECTIVES[name]
@@ -159,7 +156,6 @@ def test_a_loop_that_may_rest_promises_no_sweeps() -> None:
     assert bound <= task.score(point, energy)[0][0]
 
 
-@steady
 @given(
     small_problems().filter(lambda each: each.space.size() < 100_000),
     st.sampled_from(list(OBJECTIVES.values())),

@@ -15,7 +15,6 @@ from certificate_writer import Entry, Writer
 from commands import verify
 from hypothesis import given
 from hypothesis import strategies as st
-from map_space_helpers import steady
 from verify_helpers import EDP, TINY, content_of, tiny
 
 from experiments.verify.boxes import Table
@@ -232,7 +231,6 @@ def test_damaged_streams_are_refused(tmp_path, capsys) -> None:
     assert verify([]) == 2
 
 
-@steady
 @given(st.data())
 def test_no_change_of_a_byte_is_a_traceback(tmp_path_factory, data) -> None:
     content = bytearray(content_of(tiny()))
