@@ -15,6 +15,7 @@ class MaestroModel final : public Model {
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
   void evaluate(const Points& points, const Results& results) override;
   using Model::evaluate;
+  bool may_fit(const MapSpace& space, const std::int32_t* point) override;
 
  private:
   // The extents a layer lists for R or S: the least and the most, where there are any.
@@ -37,6 +38,9 @@ class MaestroModel final : public Model {
   Analysis analysis_;
   Levels levels_;
   LayerResult result_;
+  bool countable_;  // no buffer that the binary sizes wraps around
+  bool strided_;
+  Mapping decoded_;
   wide::Problem wide_problem_;
   Batch<wide::Problem> lanes_;
 };
