@@ -24,6 +24,14 @@ bool noc_delay(const Noc& noc, std::int64_t words, std::int64_t& cycles) {
   return true;
 }
 
+std::int64_t tile_words(const Level& level, const Tensor& tensor) {
+  std::int64_t words = 1;
+  for (int k = 0; k < tensor.count; ++k) {
+    words = wrap_mul(words, level.tiles[tensor.dims[k]].full);
+  }
+  return words;
+}
+
 // Rounded up; what does not fit becomes the least integer, as the hardware converts it.
 std::int64_t cycles_of(std::int64_t macs, std::int32_t lanes) {
   // Where the quotient as a double has the same ceiling.

@@ -232,14 +232,6 @@ Status split(const Mapping& mapping, std::int32_t num_pes, int nocs, Levels& lev
 
 }  // namespace
 
-std::int64_t tile_words(const Level& level, const Tensor& tensor) {
-  std::int64_t words = 1;
-  for (int k = 0; k < tensor.count; ++k) {
-    words = wrap_mul(words, level.tiles[tensor.dims[k]].full);
-  }
-  return words;
-}
-
 Status build_levels(const LayerTable& table, const Mapping& mapping, std::int32_t num_pes, int nocs,
                     Levels& levels) {
   Status status = split(mapping, num_pes, nocs, levels);

@@ -53,9 +53,6 @@ struct Levels {
   int count = 0;
 };
 
-// Words of a whole tile: of an axis that slides input rows, the output's too (S7 step 1).
-std::int64_t tile_words(const Level& level, const Tensor& tensor);
-
 // Levels of `mapping` on `num_pes` PEs joined by `nocs` networks, or how the binary dies.
 Status build_levels(const LayerTable& table, const Mapping& mapping, std::int32_t num_pes, int nocs,
                     Levels& levels);

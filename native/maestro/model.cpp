@@ -2,42 +2,12 @@
 
 #include <algorithm>
 
-#include "../guard.hpp"
-#include "../loop_nest.hpp"
 #include "csv.hpp"
 #include "figures.hpp"
 
 namespace gym::maestro {
 
 namespace {
-
-// Buffers are the sum of a tile's words, at most the MACs, over at most 3^8 steps and the units.
-bool countable(const Layer& layer) {
-  const std::optional<LoopNest> nest = loop_nest(layer);
-  return nest && nest->macs_estimate() < 0x1p46;
-}
-
-// Words of a tensor that the units of a level have at first, at least: without strides, and without
-// what units have in common.
-std::int64_t array_words(const LayerTable& table, const Level& level, TensorId id) {
-  const Tensor& tensor = table.tensors[id];
-  const Dim spatial = level.directives[level.spatial[0]].dim;
-  std::int64_t words = 1;
-  for (int k = 0; k < tensor.count; ++k) {
-    const Dim dim = tensor.dims[k];
-    const bool slides = table.output_tile(dim) != dim;
-    const std::int64_t halo = slides ? level.tiles[window_of(dim)].full - 1 : 0;
-    std::int64_t size = level.tiles[dim].full - halo;
-    if (dim == spatial) {
-      // The last of several units may not be counted among the outputs: half of them always are.
-      const bool dropped = id == kOutput && !slides;
-      const std::int64_t all = level.extent[dim] - halo;
-      size = std::max(size, std::min(size * level.units, dropped ? (all + 1) / 2 : all));
-    }
-    words *= size + (id == kInput ? halo : 0);
-  }
-  return words;
-}
 
 BasicSpan<Count> span_of(const Delays& delays, std::int64_t iterations) {
   const long double sum = delays.sum.value();
@@ -61,9 +31,8 @@ MaestroModel::MaestroModel(const Layer& layer, const Hardware& hardware)
       hardware_(hardware),
       table_(make_layer_table(layer, lists(layer, kN))),
       machine_(make_machine(hardware)),
+      least_bytes_(layer, table_, hardware),
       analysis_(table_, machine_),
-      countable_(countable(layer)),
-      strided_(is_convolution(layer.op) && (layer.stride[kY] != 1 || layer.stride[kX] != 1)),
       wide_problem_(table_, hardware),
       lanes_(wide_problem_) {}
 
@@ -89,20 +58,6 @@ void MaestroModel::evaluate(const Points& points, const Results& results) {
     return Model::evaluate(points.space, points[i], results.rows[i]);
   };
   lanes_.evaluate(points, results, settle, general);
-}
-
-bool MaestroModel::may_fit(const MapSpace& space, const std::int32_t* point) {
-  if (!countable_) return true;
-  space.decode(point, decoded_);
-  const auto nocs = static_cast<int>(machine_.nocs.size());
-  if (build_levels(table_, decoded_, machine_.num_pes, nocs, levels_) != Status::ok) return true;
-  std::int64_t l1 = 0, l2 = 0;
-  for (const TensorId id : {kInput, kFilter, kOutput}) {
-    l1 += 2 * tile_words(levels_.level[levels_.count - 1], table_.tensors[id]);
-    // What the binary makes of strides has no such bound.
-    if (!strided_) l2 += 2 * array_words(table_, levels_.level[0], id);
-  }
-  return check_capacities(real(l1), real(l2), hardware_) == Status::ok;
 }
 
 // Whether the binary's parser takes the sizes: positive, and R or S not cut in time (S1.3).

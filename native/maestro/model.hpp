@@ -4,6 +4,7 @@
 #include "../model.hpp"
 #include "../wide/batch.hpp"
 #include "analysis.hpp"
+#include "least_bytes.hpp"
 #include "wide/problem.hpp"
 
 namespace gym::maestro {
@@ -14,8 +15,10 @@ class MaestroModel final : public Model {
 
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
   void evaluate(const Points& points, const Results& results) override;
+  bool may_fit(const MapSpace& space, const std::int32_t* point) override {
+    return least_bytes_.may_fit(space, space.read(point));
+  }
   using Model::evaluate;
-  bool may_fit(const MapSpace& space, const std::int32_t* point) override;
 
  private:
   // The extents a layer lists for R or S: the least and the most, where there are any.
@@ -35,12 +38,10 @@ class MaestroModel final : public Model {
   Hardware hardware_;
   LayerTable table_;
   Machine machine_;
+  LeastBytes least_bytes_;
   Analysis analysis_;
   Levels levels_;
   LayerResult result_;
-  bool countable_;  // no buffer that the binary sizes wraps around
-  bool strided_;
-  Mapping decoded_;
   wide::Problem wide_problem_;
   Batch<wide::Problem> lanes_;
 };
