@@ -1,8 +1,8 @@
 """Draws masked samples of the layer zoo on every preset, and counts those that are invalid.
 
-python tests/masked.py [SAMPLES [LAYERS]] draws at least so many vectors under the model exact, whose
-masks are complete: over so many layers of the zoo, every preset, schema and kind of tiles, as many
-of each space that has a valid mapping. It fails if one of them is invalid.
+python tests/masked.py [SAMPLES [LAYERS]] draws at least so many vectors under the model exact,
+whose masks are complete: over so many layers of the zoo, every preset, schema and kind of tiles, as
+many of each space that has a valid mapping. It fails if one of them is invalid.
 """
 
 from __future__ import annotations
