@@ -7,7 +7,7 @@ namespace gym {
 
 namespace {
 
-// 0, 1, ... or count - 1 by a number in [0, 1).
+// 0, 1, ... or count - 1 by a number in [0, 1); at an end by any other number.
 std::int32_t one_of(std::int64_t count, double uniform) {
   const auto number = static_cast<std::int64_t>(uniform * static_cast<double>(count));
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(number, 0, count - 1));

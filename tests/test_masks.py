@@ -36,7 +36,7 @@ def problems_of(draw: st.DrawFn, layer: Layer, model: str, largest: int) -> Prob
     machine = Hardware(
         num_pes=draw(st.integers(1, 9)),
         l1_bytes=draw(st.integers(6, largest)),
-        l2_bytes=draw(st.integers(3, 2 * largest)),
+        l2_bytes=draw(st.integers(3, 24) | st.integers(3, 2 * largest)),
     )
     space = MapSpace(
         layer, machine, draw(st.sampled_from(list(SCHEMAS))), draw(st.sampled_from(TILES))
