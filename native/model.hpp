@@ -45,6 +45,11 @@ class Model {
     }
   }
 
+  // Whether the buffers may hold the mapping of a point in range: false if it is certainly invalid.
+  // Once false, it stays so as tiles grow and clusters shrink, and it does not depend on orders or
+  // on the inner parallel dimension (docs/masks.md).
+  virtual bool may_fit(const MapSpace& space, const std::int32_t* point) = 0;
+
   // Of the mapping evaluated last: the index of the directive at fault, or -1, ...
   virtual int problem() const { return -1; }
   // ... and the buffers between L2 and L1, outermost first, for models that have them.

@@ -31,6 +31,7 @@ MaestroModel::MaestroModel(const Layer& layer, const Hardware& hardware)
       hardware_(hardware),
       table_(make_layer_table(layer, lists(layer, kN))),
       machine_(make_machine(hardware)),
+      least_bytes_(layer, table_, hardware),
       analysis_(table_, machine_),
       wide_problem_(table_, hardware),
       lanes_(wide_problem_) {}

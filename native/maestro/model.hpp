@@ -4,6 +4,7 @@
 #include "../model.hpp"
 #include "../wide/batch.hpp"
 #include "analysis.hpp"
+#include "least_bytes.hpp"
 #include "wide/problem.hpp"
 
 namespace gym::maestro {
@@ -14,6 +15,9 @@ class MaestroModel final : public Model {
 
   Status evaluate(const Mapping& mapping, Metrics& metrics) override;
   void evaluate(const Points& points, const Results& results) override;
+  bool may_fit(const MapSpace& space, const std::int32_t* point) override {
+    return least_bytes_.may_fit(space, space.read(point));
+  }
   using Model::evaluate;
 
  private:
@@ -34,6 +38,7 @@ class MaestroModel final : public Model {
   Hardware hardware_;
   LayerTable table_;
   Machine machine_;
+  LeastBytes least_bytes_;
   Analysis analysis_;
   Levels levels_;
   LayerResult result_;

@@ -5,6 +5,7 @@
 #include "../status.hpp"
 #include "evaluator.hpp"
 #include "hardware.hpp"
+#include "masks.hpp"
 #include "names.hpp"
 #include "network.hpp"
 #include "observation.hpp"
@@ -31,4 +32,5 @@ PYBIND11_MODULE(_native, m) {
   bind_network(m);
   bind_report(m);
   bind_optimum(m);
+  bind_masks(m);
 }

@@ -1,0 +1,114 @@
+#include "masks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gym {
+
+namespace {
+
+// 0, 1, ... or count - 1 by a number in [0, 1); at an end by any other number.
+std::int32_t one_of(std::int64_t count, double uniform) {
+  const auto number = static_cast<std::int64_t>(uniform * static_cast<double>(count));
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(number, 0, count - 1));
+}
+
+}  // namespace
+
+Masks::Masks(std::unique_ptr<Model> model, MapSpace space)
+    : model_(std::move(model)),
+      space_(std::move(space)),
+      needs_(space_.parameters.size(), Needs::nothing) {
+  const auto set = [this](const Choice& choice, Needs needs) {
+    if (choice.column >= 0) needs_[static_cast<std::size_t>(choice.column)] = needs;
+  };
+  for (const MapSpace::Level& level : space_.levels) {
+    for (const Choice& tile : level.tiles) set(tile, Needs::rise);
+  }
+  set(space_.cluster, Needs::fall);
+  set(space_.levels[0].parallel, Needs::any);
+  std::vector<std::int32_t> open(needs_.size(), kOpen);
+  complete(open.data());
+  none_ = !fits(open.data());
+}
+
+std::vector<bool> Masks::allowed(std::vector<std::int32_t> point, std::size_t column) {
+  point[column] = kOpen;
+  complete(point.data());
+  if (needs_[column] == Needs::any) return try_all(point.data(), column);
+  std::vector<bool> mask(static_cast<std::size_t>(choices(column)));
+  const std::int32_t fitting = count(point.data(), column);
+  for (std::int32_t rank = 0; rank < fitting; ++rank) {
+    mask[static_cast<std::size_t>(choice(column, rank))] = true;
+  }
+  return mask;
+}
+
+void Masks::draw(const double* uniform, std::int32_t* point) {
+  std::fill_n(point, needs_.size(), kOpen);
+  complete(point);
+  for (std::size_t column = 0; column < needs_.size(); ++column) {
+    if (needs_[column] == Needs::any) {
+      const std::vector<bool> mask = try_all(point, column);
+      const auto fitting = std::count(mask.begin(), mask.end(), true);
+      std::int32_t rank = one_of(fitting, uniform[column]);
+      point[column] = 0;
+      while (!mask[point[column]] || rank-- > 0) ++point[column];
+    } else {
+      const bool all = needs_[column] == Needs::nothing;
+      const std::int32_t fitting = all ? choices(column) : count(point, column);
+      point[column] = choice(column, one_of(fitting, uniform[column]));
+    }
+  }
+}
+
+void Masks::complete(std::int32_t* point) const {
+  for (std::size_t column = 0; column < needs_.size(); ++column) {
+    const bool open = point[column] == kOpen && needs_[column] != Needs::any;
+    if (open) point[column] = choice(column, 0);
+  }
+}
+
+bool Masks::fits(std::int32_t* point) {
+  const int parallel = space_.levels[0].parallel.column;
+  if (parallel < 0 || point[parallel] != kOpen) return model_->may_fit(space_, point);
+  const std::vector<bool> mask = try_all(point, static_cast<std::size_t>(parallel));
+  return std::find(mask.begin(), mask.end(), true) != mask.end();
+}
+
+std::int32_t Masks::count(std::int32_t* point, std::size_t column) {
+  const std::int32_t before = point[column];
+  const auto fits_at = [&](std::int32_t rank) {
+    point[column] = choice(column, rank);
+    return fits(point);
+  };
+  std::int32_t fitting = choices(column);
+  // Often all of them.
+  if (!fits_at(fitting - 1)) {
+    std::int32_t least = 0;
+    --fitting;
+    while (least < fitting) {
+      const std::int32_t middle = least + (fitting - least) / 2;
+      if (fits_at(middle)) {
+        least = middle + 1;
+      } else {
+        fitting = middle;
+      }
+    }
+  }
+  point[column] = before;
+  return fitting;
+}
+
+std::vector<bool> Masks::try_all(std::int32_t* point, std::size_t column) {
+  const std::int32_t before = point[column];
+  std::vector<bool> mask(static_cast<std::size_t>(choices(column)));
+  for (std::int32_t i = 0; i < choices(column); ++i) {
+    point[column] = i;
+    mask[static_cast<std::size_t>(i)] = fits(point);
+  }
+  point[column] = before;
+  return mask;
+}
+
+}  // namespace gym

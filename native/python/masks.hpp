@@ -1,0 +1,61 @@
+// Which choices leave a valid mapping, on behalf of Python.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../masks.hpp"
+#include "hardware.hpp"
+#include "points.hpp"
+#include "pybind.hpp"
+#include "space.hpp"
+
+namespace gym::python {
+
+using Uniforms = py::array_t<double, py::array::c_style>;
+
+// A mask of the choices of one parameter; entries of the point that are open are -1.
+inline py::array_t<bool> allowed(Masks& masks, const PointArray& given, std::size_t column) {
+  const std::vector<MapSpace::Parameter>& parameters = masks.space().parameters;
+  std::vector<std::int32_t> point(given.data(), given.data() + given.size());
+  bool inside = point.size() == parameters.size() && column < point.size();
+  for (std::size_t i = 0; inside && i < point.size(); ++i) {
+    inside = Masks::kOpen <= point[i] && point[i] < parameters[i].choices;
+  }
+  if (!inside) throw std::invalid_argument("no partial point of this space");
+  const std::vector<bool> mask = masks.allowed(std::move(point), column);
+  py::array_t<bool> array(std::ssize(mask));
+  std::copy(mask.begin(), mask.end(), array.mutable_data());
+  return array;
+}
+
+// Points drawn by a row of numbers in [0, 1) each.
+inline PointArray draw(Masks& masks, const Uniforms& uniforms) {
+  const auto width = static_cast<py::ssize_t>(masks.space().parameters.size());
+  if (uniforms.ndim() != 2 || uniforms.shape(1) != width) {
+    throw std::invalid_argument("a point is drawn by " + std::to_string(width) + " numbers, got " +
+                                described(uniforms));
+  }
+  if (masks.none()) throw std::invalid_argument("no mapping of this space fits the buffers");
+  PointArray points = new_array<std::int32_t>(Shape<2>{uniforms.shape(0), width});
+  const double* uniform = uniforms.data();
+  std::int32_t* point = points.mutable_data();
+  for (py::ssize_t i = 0; i < uniforms.shape(0); ++i) {
+    masks.draw(uniform + i * width, point + i * width);
+  }
+  return points;
+}
+
+inline void bind_masks(py::module_& module) {
+  py::class_<Masks>(module, "Masks")
+      .def(py::init([](const std::string& model, const NamedLayer& layer, const Hardware& hardware,
+                       const NamedSpace& space) {
+             return Masks(make_model(model, layer.layer, hardware), space.space);
+           }),
+           py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("space"))
+      .def("allowed", &allowed, py::arg("point"), py::arg("column"))
+      .def("draw", &draw, py::arg("uniforms"));
+}
+
+}  // namespace gym::python
