@@ -29,7 +29,7 @@ LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")
 
 
 def make(**arguments: object) -> gymnasium.Env:
-    return gymnasium.make("MaestroEnv-v0", **arguments)
+    return gymnasium.make("MaestroEnv-v1", **arguments)
 
 
 every_model = pytest.mark.parametrize("model", MODELS)

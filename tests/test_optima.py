@@ -147,7 +147,7 @@ def test_copies_of_an_environment_tell_the_same() -> None:
     arguments = {"layer": "resnet18_l2", "hardware": "edge", "info": "full"}
     single = MaestroEnv(**arguments)
     copies = gymnasium.make_vec(
-        "MaestroEnv-v0", 20, vectorization_mode="vector_entry_point", **arguments
+        "MaestroEnv-v1", 20, vectorization_mode="vector_entry_point", **arguments
     )
     copies.action_space.seed(0)
     actions = copies.action_space.sample()

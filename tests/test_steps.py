@@ -24,7 +24,7 @@ from maestro_env.models import MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.threads import fitting_threads
-from maestro_env.vector import make_vector_env
+from maestro_env.make_vector import make_vector_env
 from maestro_env.workloads import find_layer
 
 SPACE = MapSpace(find_layer("mobilenetv2_l2"), find_hardware("paper"))

@@ -25,7 +25,8 @@ from maestro_env.map_space import MapSpace
 from maestro_env.models import MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.problem import OK, STATUSES, Problem
-from maestro_env.vector import NOT_EVALUATED, MaestroVectorEnv
+from maestro_env.information import NOT_EVALUATED
+from maestro_env.vector import MaestroVectorEnv
 from maestro_env.workloads import find_layer
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")
@@ -34,7 +35,7 @@ LATENCY = find_objective("latency")
 
 def make(num_envs: int, **arguments: object) -> MaestroVectorEnv:
     return gymnasium.make_vec(
-        "MaestroEnv-v0", num_envs, vectorization_mode="vector_entry_point", **arguments
+        "MaestroEnv-v1", num_envs, vectorization_mode="vector_entry_point", **arguments
     )
 
 
@@ -124,8 +125,8 @@ def test_the_id_is_registered_whichever_package_comes_first(first: str) -> None:
     second = {"maestro_env": "gymnasium", "gymnasium": "maestro_env"}[first]
     code = f"""
 import {first}, {second}, gymnasium, maestro_env
-assert type(gymnasium.make("MaestroEnv-v0").unwrapped) is maestro_env.MaestroEnv
-env = gymnasium.make_vec("MaestroEnv-v0", 3, vectorization_mode="vector_entry_point")
+assert type(gymnasium.make("MaestroEnv-v1").unwrapped) is maestro_env.MaestroEnv
+env = gymnasium.make_vec("MaestroEnv-v1", 3, vectorization_mode="vector_entry_point")
 again = gymnasium.make_vec(env.spec)
 assert type(env) is type(again) is maestro_env.MaestroVectorEnv
 assert again.num_envs == 3
