@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from maestro_env._native import METRICS
 from maestro_env.env import MaestroEnv
 from maestro_env.information import regret
@@ -26,7 +24,8 @@ class MaestroEnvV0(MaestroEnv):
             return {}
         named = zip(METRICS, self._figures.tolist(), strict=True)
         told: dict[str, Any] = {"status": STATUSES[self._status], "mapping": self.vector}
-        told |= {name: figure for name, figure in named if not np.isnan(figure)}
+        # A figure that is missing is NaN, which equals nothing.
+        told |= {name: figure for name, figure in named if figure == figure}
         told["best_objective"] = self._best.value
         if self._best.vector is not None:
             told["best_mapping"] = self._best.vector.copy()
