@@ -98,7 +98,7 @@ class BoxActions(Actions):
         )
 
     def vectors(self, actions: Any) -> ArrayLike | None:
-        given, shape = np.asarray(actions), (*self._copies, *self._most.shape)
+        given, shape = _array(actions), (*self._copies, *self._most.shape)
         if given.shape != shape or given.dtype.kind not in "fiu":
             raise MapSpaceError(f"actions are {_described(given)}; allowed: numbers, shape {shape}")
         return binned(given, self._map_space.sizes, self._logarithmic)
@@ -134,7 +134,7 @@ class DiscreteSteps(Actions):
 
     def masks(self, masks: Masks) -> Mask:
         most = int(self._most.max())
-        prefixes = self._chosen[..., : self._next].reshape(-1, self._next)
+        prefixes = self._chosen.reshape(-1, len(self._most))[:, : self._next]
         rows = [_padded(masks.allowed(prefix), most) for prefix in prefixes]
         return np.stack(rows).reshape(*self._copies, most)
 
@@ -165,9 +165,16 @@ def binned(
     return np.minimum(choices.astype(np.int64), sizes - 1)
 
 
+def _array(actions: Any) -> NDArray[Any]:
+    try:
+        return np.asarray(actions)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise MapSpaceError(f"actions are no array: {error}") from None
+
+
 def _integers(actions: Any, shape: tuple[int, ...], most: Any) -> NDArray[np.int64]:
     """Return actions as int64 of a shape if they are integers below ``most``."""
-    given = np.asarray(actions)
+    given = _array(actions)
     if given.shape != shape or given.dtype.kind not in "iu":
         raise MapSpaceError(f"actions are {_described(given)}; allowed: integers, shape {shape}")
     stray = np.argwhere((given < 0) | (given >= most))

@@ -44,7 +44,7 @@ def make_problem() -> Problem:
     return Problem(MapSpace(find_layer("mobilenetv2_l2"), find_hardware("edge")))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.fixed_dictionaries(
         {
