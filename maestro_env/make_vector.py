@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gymnasium.vector import AutoresetMode
+
 from maestro_env.checks import require_integer
 from maestro_env.env import MaestroEnv
 from maestro_env.errors import EnvError, quoted
@@ -16,6 +18,7 @@ def make_vector_env(
     num_envs: int = 1,
     threads: int | None = None,
     max_episode_steps: int | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     **arguments: Any,
 ) -> MaestroVectorEnv:
     """Make copies of a ``MaestroEnv``; ``gymnasium.make_vec`` calls this.
@@ -26,6 +29,7 @@ def make_vector_env(
             1,024 copies, but no more than the processors this process may run on; where several
             such processes share them, give each its part.
         max_episode_steps: steps after which an episode is truncated at the latest, or None.
+        autoreset_mode: ``SAME_STEP`` or ``NEXT_STEP`` of Gymnasium, or its value.
         **arguments: those of ``MaestroEnv``. Many copies are not rendered. With ``layers`` all
             copies get the layer that a reset draws; ``vectorization_mode="sync"`` draws for each.
 
@@ -49,4 +53,5 @@ def make_vector_env(
         action=single.action,
         observation=single.observation,
         max_episode_steps=max_episode_steps,
+        autoreset_mode=autoreset_mode,
     )

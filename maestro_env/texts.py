@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from enum import Enum
 from typing import Any
 
 from maestro_env.hardware import PRESETS, Hardware
@@ -26,7 +27,9 @@ def text_of(thing: Layer | Hardware | Objective) -> str:
 
 
 def in_texts(value: Any) -> Any:
-    """Return a value, in which every layer, hardware and objective is a text."""
+    """Return a value, in which every layer, hardware, objective and enumerated name is a text."""
+    if isinstance(value, Enum):
+        return value.value
     if isinstance(value, Layer | Hardware | Objective):
         return text_of(value)
     if isinstance(value, Mapping):

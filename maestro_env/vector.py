@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,9 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     batched. All copies run in step, so they end an episode together; with several evaluators, all
     get the one that a reset draws.
 
-    Autoreset is ``SAME_STEP``: the step that ends an episode returns the next one's first
-    observations and information, and in ``info`` the last ones as ``final_obs`` (float32[N, n]) and
-    ``final_info``.
+    Autoreset is ``SAME_STEP`` unless told: the step that ends an episode returns the next one's
+    first observations and information, and in ``info`` the last ones as ``final_obs`` (float32[N,
+    n]) and ``final_info``. With ``NEXT_STEP`` the step after it does, and ignores its actions.
 
     Information: arrays ``status`` (int64[N]), ``objective`` (float64[N]) and ``best_objective``
     (float64[N], the evaluator's best over all copies and episodes), each with Gymnasium's mask
@@ -68,6 +69,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         action: as in ``MaestroEnv``.
         observation: as in ``MaestroEnv``.
         max_episode_steps: steps after which an episode is truncated at the latest, or None.
+        autoreset_mode: ``SAME_STEP`` or ``NEXT_STEP`` of Gymnasium, or its value.
 
     Raises:
         EnvError: an impossible number of copies or steps, or an impossible reference.
@@ -90,7 +92,9 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         action: str = "multidiscrete",
         observation: str = "cost",
         max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     ) -> None:
+        self.metadata = self.metadata | {"autoreset_mode": _require_mode(autoreset_mode)}
         self._tracks = _tracks(evaluator, reference)
         self._end = math.inf if budget is None else self._tracks[0].evaluator.used + budget
         self.num_envs = require_integer("num_envs", num_envs, EnvError, most=MAX_COPIES)
@@ -114,6 +118,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         self._actions.start(self.space)
         self._cost = np.tile(track.task.first, (self.num_envs, 1))
         self._steps = self._mappings = 0
+        self._ended = False
 
     @property
     def evaluator(self) -> Evaluator:
@@ -163,6 +168,10 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         self, actions: Any
     ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """Step all copies; ``actions`` are of ``action_space``."""
+        if self._ended:
+            seen, info = self.reset()
+            never = np.zeros(self.num_envs, dtype=np.bool_)
+            return seen, np.zeros(self.num_envs), never, never.copy(), info
         vectors = self._actions.vectors(actions)
         if vectors is None:
             rewards, info = np.zeros(self.num_envs), self._nothing()
@@ -173,7 +182,8 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         terminated, truncated = episode_end(self._mappings, self.episode_length)
         truncated = truncated or self._steps >= self._most_steps
         seen = self._see()
-        if terminated or truncated:
+        self._ended = terminated or truncated
+        if self._ended and self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
             ended = {"final_obs": seen, "final_info": info}
             seen, info = self.reset()
             info |= _masked(ended, np.ones(self.num_envs, dtype=np.bool_))
@@ -270,6 +280,11 @@ def _require_reference(value: object) -> float | None:
 def _require_limit(steps: object) -> float:
     """Return after how many steps an episode is truncated at the latest."""
     return math.inf if steps is None else require_integer("max_episode_steps", steps, EnvError)
+
+
+def _require_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    allowed = {each.value: each for each in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)}
+    return look_up("autoreset_mode", mode.value if isinstance(mode, Enum) else mode, allowed)
 
 
 def _masked(arrays: dict[str, Any], mask: Mask) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode
 from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import steady
@@ -120,11 +121,11 @@ def test_a_specification_is_written_and_read() -> None:
 
 
 def test_a_specification_of_copies_is_written_and_read() -> None:
-    mode = {"vectorization_mode": "vector_entry_point"}
+    mode = {"vectorization_mode": "vector_entry_point", "autoreset_mode": AutoresetMode.NEXT_STEP}
     envs = gymnasium.make_vec("MaestroEnv-v1", 3, **mode, **ARGUMENTS)
     again = gymnasium.make_vec(EnvSpec.from_json(envs.spec.to_json()))
     assert type(again) is type(envs)
-    assert again.num_envs == 3
+    assert (again.num_envs, again.metadata) == (3, envs.metadata)
     np.testing.assert_equal(envs.reset(seed=0), again.reset(seed=0))
 
 

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
+from gymnasium.wrappers.vector import DictInfoToList, NormalizeObservation, RecordEpisodeStatistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -59,16 +59,15 @@ def make_problem() -> Problem:
     ),
     st.integers(1, 4),
     st.none() | st.integers(1, 20),
+    st.sampled_from([AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]),
     st.integers(0, 2**31),
 )
 def test_copies_are_gymnasiums_vector_of_single_environments(
-    arguments: dict[str, object], num_envs: int, limit: int | None, seed: int
+    arguments: dict[str, object], num_envs: int, limit: int | None, mode: AutoresetMode, seed: int
 ) -> None:
     single = gymnasium.make("MaestroEnv-v1", max_episode_steps=limit, **arguments)
-    truth = SyncVectorEnv(
-        [lambda: copy.deepcopy(single)] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP
-    )
-    env = make(num_envs, max_episode_steps=limit, **arguments)
+    truth = SyncVectorEnv([lambda: copy.deepcopy(single)] * num_envs, autoreset_mode=mode)
+    env = make(num_envs, max_episode_steps=limit, autoreset_mode=mode, **arguments)
     for name in ("action", "observation"):
         for space in (f"{name}_space", f"single_{name}_space"):
             assert getattr(env, space) == getattr(truth, space)
@@ -123,6 +122,12 @@ def test_the_information_is_what_the_model_computes(model: str, objective: str) 
         best = min(best, *values)
         np.testing.assert_array_equal(info["best_objective"], np.full(50, best))
     assert {"ok"} < seen
+
+
+def test_observations_can_be_normalised() -> None:
+    env = NormalizeObservation(make(3, episode_length=2, autoreset_mode="NextStep"))
+    env.reset(seed=0)
+    assert all(np.isfinite(env.step(env.action_space.sample())[0]).all() for _ in range(7))
 
 
 def test_gymnasiums_vector_wrappers_take_it() -> None:
@@ -283,6 +288,7 @@ def test_impossible_actions_are_refused(actions: np.ndarray) -> None:
         ({"episode_length": 0}, EnvError, "episode_length is 0; allowed: integers from 1"),
         ({"reward": "gold"}, UnknownNameError, "allowed: inverse, log"),
         ({"max_episode_steps": 0}, EnvError, "max_episode_steps is 0; allowed: integers from 1"),
+        ({"autoreset_mode": "Disabled"}, UnknownNameError, "allowed: NextStep, SameStep"),
         ({"render_mode": "ansi"}, EnvError, "render_mode is 'ansi'; allowed: None"),
         ({"action": "box", "layers": []}, EnvError, "layers is .*; allowed: a list of at least"),
     ],
