@@ -45,7 +45,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
       of the parameter means c modulo n, as the space has the most choices of any parameter.
 
     `action_masks()` tells which discrete actions can still become a valid mapping, in the form that
-    sb3-contrib reads; docs/masks.md says where masks are complete.
+    sb3-contrib reads; `maestro_env.masks` says where masks are complete.
 
     ## Observation Space
     `Box(0, 1, (n,), float32)`, in this order:

@@ -223,7 +223,7 @@ def open_table(name: str, directory: str | Path = TABLES) -> TabulatedProblem:
 
 
 class TabulatedEnv(MaestroEnv):
-    """A ``MaestroEnv`` that answers from a table; its information has the tabulated figures alone.
+    """A ``MaestroEnv`` that answers from a table, and knows the tabulated figures alone.
 
     Args:
         table: as ``open_table`` returns it.
