@@ -221,6 +221,27 @@ def test_an_objective_of_no_metric_is_refused(factors: tuple[str, ...]) -> None:
         Objective("mine", "cycles", factors, None)
 
 
+@pytest.mark.skipif(not DRAWN, reason="nothing draws mappings yet")
+@pytest.mark.parametrize("action", ACTIONS)
+def test_the_last_mapping_is_drawn(action: str) -> None:
+    from maestro_env import rendering
+
+    text, picture = (make(render_mode=mode, action=action) for mode in ("ansi", "rgb_array"))
+    for env in (text, picture):
+        env.reset(seed=0)
+    assert text.render() == "no mapping yet"
+    blank = picture.render()
+    assert (blank.dtype, blank.ndim, blank.shape[2]) == (np.uint8, 3, 3)
+    steps = 13 if action == "discrete_steps" else 1
+    for env in (text, picture):
+        for _ in range(steps):
+            env.step(np.zeros(env.action_space.shape, env.action_space.dtype))
+    last = text.unwrapped
+    assert text.render() == rendering.text(last.mapping, last.cost)
+    drawn = rendering.picture(last.mapping, last.problem.hardware)
+    assert picture.render().tolist() == drawn.tolist()
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_observations_and_rewards_stay_in_their_ranges(data: st.DataObject) -> None:
