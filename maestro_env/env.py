@@ -231,7 +231,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         if self.render_mode == "ansi":
             return rendering.text(self.mapping, self.cost) if self.mapping else "no mapping yet"
         mapping = self.mapping or self.space.decode(self._task.no_vector)
-        picture = rendering.picture(mapping, self.problem.hardware)
+        picture = rendering.picture(mapping, self.problem.hardware, self.problem.layer)
         return picture if self.mapping else np.full_like(picture, 255)
 
 

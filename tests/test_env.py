@@ -238,7 +238,7 @@ def test_the_last_mapping_is_drawn(action: str) -> None:
             env.step(np.zeros(env.action_space.shape, env.action_space.dtype))
     last = text.unwrapped
     assert text.render() == rendering.text(last.mapping, last.cost)
-    drawn = rendering.picture(last.mapping, last.problem.hardware)
+    drawn = rendering.picture(last.mapping, last.problem.hardware, last.problem.layer)
     assert picture.render().tolist() == drawn.tolist()
 
 
