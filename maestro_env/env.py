@@ -205,7 +205,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         if value < best.value:
             best.value, best.vector = value, self._vector.copy()
         self._mappings += 1
-        ratio = min(task.reference / value, MOST_REWARDED) if value else MOST_REWARDED
+        ratio = task.reference / max(value, task.reference / MOST_REWARDED)
         terminated, truncated = episode_end(self._mappings, self.episode_length)
         seen = self._observer.see(self._seen, task)
         return seen, float(self._reward(ratio)), terminated, truncated, self._information()

@@ -30,6 +30,7 @@ class Observer:
         if kind not in OBSERVATIONS:
             raise UnknownNameError("observation", kind, OBSERVATIONS)
         self._actions = actions
+        self._cost_alone = kind == "cost" and not actions.seen()
         self._with_context = kind == "context"
         self._copies = copies
         entries = _native.OBSERVED + sum(part.shape[-1] for part in actions.seen())
@@ -38,7 +39,9 @@ class Observer:
 
     def see(self, cost: NDArray[np.float32], task: Task) -> Observations:
         """Return observations, float32[(N,) n], of costs as float32[(N,) 4]."""
+        if self._cost_alone:
+            return cost
         parts = [cost, *self._actions.seen()]
         if self._with_context:
             parts.append(np.broadcast_to(task.context, (*self._copies, len(CONTEXT))))
-        return cost if len(parts) == 1 else np.concatenate(parts, axis=-1)
+        return np.concatenate(parts, axis=-1)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -26,7 +25,7 @@ from maestro_env.episode import (
 from maestro_env.errors import BudgetExceededError, EnvError
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.map_space import Points
 from maestro_env.observations import Observer
 from maestro_env.registry import look_up
 from maestro_env.spec import TextSpec
@@ -110,34 +109,19 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         self.single_observation_space = self._observer.space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self._track: _Track | None = None
         self._begin(self._tracks[0])
 
     def _begin(self, track: _Track) -> None:
         """Begin an episode in all copies."""
-        self._track = track
+        if track is not self._track:
+            self._track = track
+            self.evaluator, self._task, self.reference = track
+            self.space = self.evaluator.space
         self._actions.start(self.space)
-        self._cost = np.tile(track.task.first, (self.num_envs, 1))
+        self._cost = np.tile(self._task.first, (self.num_envs, 1))
         self._steps = self._mappings = 0
         self._ended = False
-
-    @property
-    def evaluator(self) -> Evaluator:
-        """Counts and evaluates the samples of the episode."""
-        return self._track.evaluator
-
-    @property
-    def space(self) -> MapSpace:
-        """The map space whose vectors are evaluated."""
-        return self.evaluator.space
-
-    @property
-    def reference(self) -> float | None:
-        """The objective that earns 1 under the reward ``inverse``; None until one is measured."""
-        return self._track.reference
-
-    @reference.setter
-    def reference(self, value: float | None) -> None:
-        self._track.reference = value
 
     @property
     def remaining(self) -> float:
@@ -151,7 +135,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
 
     def action_masks(self) -> Mask:
         """Return which actions of each copy can still become a valid mapping, bool[N, n]."""
-        return self._actions.masks(self._track.task.masks)
+        return self._actions.masks(self._task.masks)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -170,8 +154,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         """Step all copies; ``actions`` are of ``action_space``."""
         if self._ended:
             seen, info = self.reset()
-            never = np.zeros(self.num_envs, dtype=np.bool_)
-            return seen, np.zeros(self.num_envs), never, never.copy(), info
+            return seen, np.zeros(self.num_envs), self._all(False), self._all(False), info
         vectors = self._actions.vectors(actions)
         if vectors is None:
             rewards, info = np.zeros(self.num_envs), self._nothing()
@@ -186,20 +169,25 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         if self._ended and self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
             ended = {"final_obs": seen, "final_info": info}
             seen, info = self.reset()
-            info |= _masked(ended, np.ones(self.num_envs, dtype=np.bool_))
-        copies = self.num_envs
-        return seen, rewards, np.full(copies, terminated), np.full(copies, truncated), info
+            info |= _masked(ended, self._all(True))
+        return seen, rewards, self._all(terminated), self._all(truncated), info
+
+    def _all(self, value: bool) -> Mask:
+        """Return the same for all copies, bool[N]."""
+        # Twice as fast as np.full.
+        return (np.ones if value else np.zeros)(self.num_envs, dtype=np.bool_)
 
     def _see(self) -> Observations:
-        return self._observer.see(self._cost, self._track.task)
+        return self._observer.see(self._cost, self._task)
 
     def _evaluate(self, points: Points) -> tuple[NDArray[np.float64], dict[str, Any]]:
         """Evaluate the copies that the budget covers; return rewards and information of all."""
-        if self.exhausted:
+        remaining = self.remaining
+        if remaining <= 0:
             raise BudgetExceededError(
                 "a step of the environments asked for, but no evaluation remains"
             )
-        covered = int(min(self.num_envs, self.remaining))
+        covered = int(min(self.num_envs, remaining))
         batch, figures = self.evaluator.evaluate_in_full(points[:covered])
         if covered < self.num_envs:
             rest, none = _unevaluated(self.num_envs - covered)
@@ -218,14 +206,16 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
             if not len(valid):
                 return np.zeros(self.num_envs)
             self.reference = float(np.median(valid))
-        with np.errstate(divide="ignore"):
-            return self._reward(np.minimum(self.reference / values, MOST_REWARDED))
+        least, best = self.reference / MOST_REWARDED, self.evaluator.best
+        if best is not None and best.value < least:
+            values = np.maximum(values, least)
+        return self._reward(self.reference / values)
 
     def _nothing(self) -> dict[str, Any]:
         """Return the information of copies of which none was evaluated."""
         batch, figures = _unevaluated(self.num_envs)
-        points = np.tile(self._track.task.no_vector, (self.num_envs, 1))
-        return self._information(batch, points, figures, np.ones(self.num_envs, dtype=np.bool_))
+        points = np.tile(self._task.no_vector, (self.num_envs, 1))
+        return self._information(batch, points, figures, self._all(True))
 
     def _information(
         self, batch: Batch, points: Points, figures: NDArray[np.float64], mask: Mask
@@ -234,18 +224,16 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         told: dict[str, Any] = {
             "status": batch.status.astype(np.int64),
             "objective": batch.values,
-            "best_objective": math.inf if best is None else best.value,
+            "best_objective": np.full(self.num_envs, math.inf if best is None else best.value),
         }
         if self.info == "full":
-            told |= full_information(batch.values, self._track.task.optimum, points, figures)
-        for name, value in told.items():
-            if isinstance(value, float):
-                told[name] = np.full(self.num_envs, value)
+            added = full_information(batch.values, self._task.optimum, points, figures)
+            for name, value in added.items():
+                told[name] = np.full(self.num_envs, value) if isinstance(value, float) else value
         return _masked(told, mask)
 
 
-@dataclass
-class _Track:
+class _Track(NamedTuple):
     """What an episode may be about: an evaluator, its task, and the objective that earns 1."""
 
     evaluator: Evaluator
