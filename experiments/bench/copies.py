@@ -14,7 +14,7 @@ from experiments.bench.batches import LAYERS, REPEATS
 from experiments.bench.sections import Section, interleaved
 
 COPIES = 64
-STEPS = 100
+STEPS = 500
 
 
 def copies() -> Section:
