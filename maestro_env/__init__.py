@@ -11,6 +11,7 @@ from typing import Any
 from maestro_env.registration import register_with_gymnasium
 
 _HOME = {
+    "CONTEXT": "context",
     "Cost": "cost",
     "Evaluator": "evaluator",
     "Hardware": "hardware",
@@ -23,6 +24,7 @@ _HOME = {
     "MaestroVectorEnv": "vector",
     "MapSpace": "map_space",
     "Mapping": "mapping",
+    "NOT_EVALUATED": "information",
     "Problem": "problem",
     "STATUSES": "problem",
     "find_hardware": "hardware",

@@ -3,168 +3,240 @@
 from __future__ import annotations
 
 import math
-import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium import spaces
-from numpy.typing import NDArray
 
-from maestro_env.checks import require_integer
-from maestro_env.cost import Cost
+from maestro_env.actions import ACTIONS, Mask
+from maestro_env.attributes import Attributes, Best
 from maestro_env.episode import (
+    MOST_REWARDED,
     REWARDS,
+    Observations,
     episode_end,
-    first_observation,
-    observation_space,
-    optimum_information,
-    require_info,
+    require_episode_length,
 )
-from maestro_env.errors import EnvError
-from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.errors import UnknownNameError
+from maestro_env.hardware import Hardware
+from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
 from maestro_env.layer import Layer
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.mapping import Mapping as LoopNest
 from maestro_env.models import DEFAULT_MODEL
-from maestro_env.objectives import find_objective
-from maestro_env.optima import known_values
-from maestro_env.problem import Problem
+from maestro_env.objectives import Objective
+from maestro_env.observations import Observer
 from maestro_env.registry import look_up
-from maestro_env.workloads import find_layer
+from maestro_env.spec import TextSpec
+from maestro_env.task import Task, make_tasks
 
 
-class MaestroEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.int64]]):
-    """Map one DNN layer to an accelerator: every step evaluates one whole mapping.
+class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
+    """Map a DNN layer to an accelerator: a step evaluates one mapping, given as its vector.
 
     ## Action Space
-    `MultiDiscrete`, one entry per parameter of the map space (`env.unwrapped.space.parameters`
-    gives their names and values); every action in the space decodes to one mapping.
+    By `action`; `env.unwrapped.space.parameters` has the names and values of the D parameters:
+
+    * `multidiscrete`: `MultiDiscrete`, the vector: one choice per parameter. Every action decodes
+      to one mapping.
+    * `box`: `Box(-1, 1, (D,), float32)`. The interval of a parameter is cut into one part for each
+      of its choices; parts of integer sizes have equal ratios, all others are equal.
+    * `discrete_steps`: `Discrete`, the choice of one parameter, in their order; the step that
+      makes the last choice evaluates the mapping. Steps before it earn 0. A choice c beyond the n
+      of the parameter means c modulo n, as the space has the most choices of any parameter.
+
+    `action_masks()` tells which discrete actions can still become a valid mapping, in the form that
+    sb3-contrib reads; `maestro_env.masks` says where masks are complete.
 
     ## Observation Space
-    `Box(0, 1, (4,), float32)`: latency in cycles, power in mW, energy in nJ and area in um^2 of the
-    last mapping, each as log10(1 + x) / 20; zeros if it has no figures. After a reset, the lower
-    bounds of latency, energy and area, and 0 for power.
+    `Box(0, 1, (n,), float32)`, in this order:
+
+    * 4 numbers: latency in cycles, power in mW, energy in nJ and area in um^2 of the last mapping,
+      each as log10(1 + x) / 20; zeros if it has no figures. After a reset, the lower bounds of
+      latency, energy and area, and 0 for power.
+    * With `action="discrete_steps"` D numbers, (c + 1) / n for a choice c of n made for the next
+      mapping and 0 for those to come, and D numbers that are 1 for the next parameter, else 0.
+    * With `observation="context"` layer, hardware and objective: a number for each name of
+      `maestro_env.CONTEXT`, which says what they are.
 
     ## Rewards
     0 for an invalid mapping, otherwise r = reference / objective (`reward="inverse"`, as in
     Krishnan et al., arXiv:2507.16249) or log(1 + r) (`reward="log"`). The reference
     (`env.unwrapped.reference`) is the median objective of the valid ones of 4,000 fixed random
     mappings, so that a random mapping earns about 1; if none is valid, the objective's lower bound.
+    r is at most 10^30, so every reward is a finite number.
 
     ## Starting State
-    Always the same; nothing is random.
+    Always the same; nothing is random. With `layers`, every reset draws one of them from the seed.
 
     ## Episode End
-    Truncated after `episode_length` steps. With `episode_length=1` it is terminated instead: a step
-    is the whole task, and learners should bootstrap no value after it.
+    Truncated after `episode_length` mappings. With `episode_length=1` it is terminated instead: a
+    mapping is the whole task, and learners should bootstrap no value after it.
 
     ## Information
-    `status` (a name of `STATUSES`), `mapping` (the vector), `best_objective` (infinite until a
-    mapping is valid) and from then on `best_mapping` (its vector); if the mapping has figures, the
-    fields of `Cost` that the model fills. Resets do not forget the best.
+    The same keys at every reset and step:
 
-    With `info="full"` also `optimum` and `optimum_bound`, the value and bound of `known_optimum`,
-    and `regret`: objective / `optimum` - 1, infinite for an invalid mapping. They are NaN where
-    nothing is known.
+    * `status` (int): index of `maestro_env.STATUSES`, 0 for a valid mapping; `NOT_EVALUATED` (255)
+      if nothing was evaluated, as after a reset.
+    * `objective` (float): of this mapping, infinite unless it is valid.
+    * `best_objective` (float): the least so far on this layer, infinite without a valid mapping.
+      Resets do not forget it.
+
+    With `info="full"` also `optimum` and `optimum_bound`, the value and bound of `known_optimum`;
+    `regret`, objective / `optimum` - 1; `vector`, int32[D], zeros if nothing was evaluated; and
+    every figure of `maestro_env.METRICS` as a float. What is not known is NaN.
+
+    The environment's attributes `vector`, `mapping`, `cost`, `best_vector`, `best_mapping` and
+    `best_cost` tell the rest; they are computed when they are read.
 
     ## Arguments
     * `layer`: a `Layer`, or text for `find_layer`: `mobilenetv2_l2`, `conv:K=64,...`, a CSV file.
-    * `objective`: a name of `OBJECTIVES`.
-    * `hardware`: a `Hardware`, or text for `find_hardware`: a preset, a YAML or MAESTRO file.
+    * `objective`: an `Objective`, or text for `find_objective`: `edp`, `latency_cycles*area_um2`.
+    * `hardware`: a `Hardware`, or text for `find_hardware`: a preset, `num_pes=256,...`, a file.
     * `model`: a name of `MODELS`.
     * `schema`, `tiles`: of the `MapSpace`.
     * `reward`: a name of `REWARDS`.
-    * `episode_length`: steps of an episode.
+    * `episode_length`: mappings of an episode; None for 100, or 1 with `discrete_steps`.
     * `guard`: whether figures that no accelerator could reach are invalid (model `maestro` only).
-    * `info`: `basic`, or `full` to be told of the optimum too.
+    * `info`: `basic`, or `full`.
+    * `action`: `multidiscrete`, `box` or `discrete_steps`.
+    * `observation`: `cost`, or `context`.
+    * `layers`: in place of `layer`, several with the same parameters. Where they differ in the
+      choices of a parameter, the action space has the most of any, and a choice c beyond the n of
+      a layer means c modulo n.
+    * `render_mode`: `ansi` for the loop nest as text, `rgb_array` for a picture of it, uint8[H, W,
+      3]; None for neither.
 
     ## Version History
-    * v0: first version.
+    * v1: `info` has the same few numbers every time, and more on request; actions, observations,
+      layers and rendering are options.
+    * v0: as published; `maestro_env.env_v0` describes its `info`.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is allowed.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own annotation
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(
         self,
-        layer: str | Layer = "mobilenetv2_l2",
-        objective: str = "edp",
+        layer: str | Layer | None = None,
+        objective: str | Objective = "edp",
         hardware: str | Hardware = "unlimited",
         model: str = DEFAULT_MODEL,
         schema: str = "legal13",
         tiles: str = "integers",
         reward: str = "inverse",
-        episode_length: int = 100,
+        episode_length: int | None = None,
         guard: bool = True,
         info: str = "basic",
+        action: str = "multidiscrete",
+        observation: str = "cost",
+        layers: Sequence[str | Layer] | None = None,
+        render_mode: str | None = None,
     ) -> None:
-        layer = find_layer(layer) if isinstance(layer, str) else layer
-        hardware = find_hardware(hardware) if isinstance(hardware, str) else hardware
-        problem = Problem(MapSpace(layer, hardware, schema, tiles), model, guard)
-        self._set_up(problem, objective, reward, episode_length, info)
+        tasks = make_tasks(layer, layers, objective, hardware, model, schema, tiles, guard)
+        self._set_up(tasks, reward, episode_length, info, action, observation, render_mode)
 
     def _set_up(
-        self, problem: Problem, objective: str, reward: str, episode_length: int, info: str
+        self,
+        tasks: Sequence[Task],
+        reward: str = "inverse",
+        episode_length: int | None = None,
+        info: str = "basic",
+        action: str = "multidiscrete",
+        observation: str = "cost",
+        render_mode: str | None = None,
     ) -> None:
         self.reward = reward
         self._reward = look_up("reward", reward, REWARDS)
-        self.episode_length = require_integer("episode_length", episode_length, EnvError)
-        self.problem = problem
-        if warning := problem.stride_warning():
-            warnings.warn(warning, stacklevel=3)
-        self.objective = find_objective(objective)
-        bound = self.objective.bound
-        assert bound is not None
-        layer, hardware = problem.layer, problem.hardware
-        self.reference = problem.typical(self.objective) or bound(layer, hardware)
         self.info = require_info(info)
-        if info == "full":
-            self._optimum = self._find_optimum()
-        self._first = first_observation(layer, hardware)
-        self._best_value = math.inf
-        self._best_point: Points | None = None
-        self.best_cost: Cost | None = None
-        self._steps = 0
-        self.action_space = spaces.MultiDiscrete(self.space.sizes)
-        self.observation_space = observation_space()
+        self.action = action
+        self.observation = observation
+        self.episode_length = require_episode_length(episode_length, action)
+        self.render_mode = _require_render_mode(render_mode)
+        self.tasks = tasks
+        for task in tasks:
+            task.warn()
+        self._actions = look_up("action", action, ACTIONS)([task.space for task in tasks])
+        self._observer = Observer(observation, self._actions)
+        self.action_space = self._actions.space
+        self.observation_space = self._observer.space
+        self._bests = [Best() for _ in tasks]
+        self._begin(0)
 
-    def _find_optimum(self) -> tuple[float, float]:
-        """Return the optimum and its bound; NaN where nothing is known."""
-        return known_values(self.problem, self.objective)
+    def _begin(self, index: int) -> None:
+        """Begin an episode of one of the tasks."""
+        self._task, self._best = self.tasks[index], self._bests[index]
+        self._actions.start(self._task.space)
+        self._seen = self._task.first
+        self._mappings = 0
+        self._forget()
 
-    @property
-    def space(self) -> MapSpace:
-        """The map space whose vectors are the actions."""
-        return self.problem.space
+    def _forget(self) -> None:
+        """Have nothing evaluated by the last step."""
+        self._vector, self._status, self._value = None, NOT_EVALUATED, math.inf
+        self._figures = NO_FIGURES
 
-    @property
-    def best_mapping(self) -> LoopNest | None:
-        """The best valid mapping so far."""
-        return None if self._best_point is None else self.space.decode(self._best_point)
+    def action_masks(self) -> Mask:
+        """Return which actions can still become a valid mapping, bool[sum of choices].
+
+        With ``discrete_steps``, bool[n] for the n actions. Discrete actions alone have masks.
+        """
+        return self._actions.masks(self._task.masks)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    ) -> tuple[Observations, dict[str, Any]]:
         super().reset(seed=seed)
-        self._steps = 0
-        return self._first.copy(), {}
+        several = len(self.tasks) > 1
+        self._begin(int(self.np_random.integers(len(self.tasks))) if several else 0)
+        return self._observer.see(self._seen, self._task).copy(), self._information()
 
-    def step(
-        self, action: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        observation, value, info = self.problem.observe(action, self.objective)
-        if value < self._best_value:
-            self._best_value, self._best_point = value, info["mapping"].copy()
-            self.best_cost, _ = self.problem.evaluate_mapping(self.space.decode(self._best_point))
-        info["best_objective"] = self._best_value
-        if self._best_point is not None:
-            info["best_mapping"] = self._best_point.copy()
+    def step(self, action: Any) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        task, best = self._task, self._best
+        vector = self._actions.vectors(action)
+        if vector is None:
+            self._forget()
+            seen = self._observer.see(self._seen, task)
+            return seen, 0.0, False, False, self._information()
+        observed = task.problem.observe(vector, task.objective)
+        self._seen, value, self._status, self._vector, self._figures = observed
+        self._value = value
+        if value < best.value:
+            best.value, best.vector = value, self._vector.copy()
+        self._mappings += 1
+        ratio = task.reference / max(value, task.reference / MOST_REWARDED)
+        terminated, truncated = episode_end(self._mappings, self.episode_length)
+        seen = self._observer.see(self._seen, task)
+        return seen, float(self._reward(ratio)), terminated, truncated, self._information()
+
+    def _information(self) -> dict[str, Any]:
+        told: dict[str, Any] = {
+            "status": self._status,
+            "objective": self._value,
+            "best_objective": self._best.value,
+        }
         if self.info == "full":
-            info |= optimum_information(self._optimum, value)
-        self._steps += 1
-        reward = float(self._reward(self.reference / value))
-        terminated, truncated = episode_end(self._steps, self.episode_length)
-        return observation, reward, terminated, truncated, info
+            vector = self._task.no_vector if self._vector is None else self._vector
+            told |= full_information(self._value, self._task.optimum, vector.copy(), self._figures)
+        return told
+
+    def render(self) -> Any:
+        """Return the last mapping as text or picture, uint8[H, W, 3], by ``render_mode``."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() needs a render_mode: ansi or rgb_array")
+            return None
+        from maestro_env import rendering
+
+        if self.render_mode == "ansi":
+            return rendering.text(self.mapping, self.cost) if self.mapping else "no mapping yet"
+        mapping = self.mapping or self.space.decode(self._task.no_vector)
+        picture = rendering.picture(mapping, self.problem.hardware, self.problem.layer)
+        return picture if self.mapping else np.full_like(picture, 255)
+
+
+def _require_render_mode(mode: str | None) -> str | None:
+    modes = MaestroEnv.metadata["render_modes"]
+    if mode is not None and mode not in modes:
+        raise UnknownNameError("render_mode", mode, modes)
+    return mode

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.errors import UnknownNameError
+from maestro_env.checks import require_integer
+from maestro_env.errors import EnvError
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import area_bound, energy_bound, latency_bound
@@ -38,8 +38,8 @@ def _logarithmic(ratio: Ratio) -> Ratio:
 REWARDS: Mapping[str, Reward] = {"inverse": _inverse, "log": _logarithmic}
 """The rewards by name."""
 
-INFOS = ("basic", "full")
-"""How much an environment tells of a step: ``full`` adds what is known of the optimum."""
+MOST_REWARDED = 1e30
+"""The largest ratio of reference and objective that is rewarded, so that rewards are finite."""
 
 
 def episode_end(steps: int, length: int) -> tuple[bool, bool]:
@@ -51,26 +51,11 @@ def episode_end(steps: int, length: int) -> tuple[bool, bool]:
     return ends and length == 1, ends and length > 1
 
 
-def require_info(info: str) -> str:
-    """Return how much is told, if it is a name of ``INFOS``."""
-    if info not in INFOS:
-        raise UnknownNameError("info", info, INFOS)
-    return info
-
-
-def optimum_information(known: tuple[float, float], value: Ratio) -> dict[str, float | Ratio]:
-    """Return what ``info="full"`` adds for one or many values, infinite where invalid.
-
-    These are the optimum, its bound, and the regret: how far a value is above the optimum, as a
-    share of it. All are NaN where nothing is known.
-    """
-    optimum, bound = known
-    return {"optimum": optimum, "optimum_bound": bound, "regret": value / optimum - 1}
-
-
-def observation_space() -> spaces.Space[Observations]:
-    """Return the space of one observation."""
-    return spaces.Box(0.0, 1.0, (_native.OBSERVED,), np.float32)
+def require_episode_length(length: object, action: str) -> int:
+    """Return the mappings of an episode; None stands for the usual number of a kind of action."""
+    if length is None:
+        return 1 if action == "discrete_steps" else 100
+    return require_integer("episode_length", length, EnvError)
 
 
 def first_observation(layer: Layer, hardware: Hardware) -> Observations:

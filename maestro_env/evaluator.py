@@ -113,7 +113,12 @@ class Evaluator:
         return batch
 
     def observe(self, points: Points) -> tuple[Batch, Observations]:
-        """The same, with what environments show of each: float32[N, 4].
+        """The same, with what environments show of each: float32[N, 4]."""
+        batch, figures = self.evaluate_in_full(points)
+        return batch, observation(figures)
+
+    def evaluate_in_full(self, points: Points) -> tuple[Batch, NDArray[np.float64]]:
+        """The same, with all figures of each: rows of metrics, float64[N, M].
 
         It takes longer: mappings that exceed a buffer are evaluated in full.
         """
@@ -125,7 +130,7 @@ class Evaluator:
         values = np.where(rows.status, np.inf, self.objective.function(rows.metrics))
         batch = Batch(values, rows.status)
         self.record(points, batch)
-        return batch, observation(rows.metrics)
+        return batch, rows.metrics
 
     def warm_up(self, points: Points) -> Batch:
         """Evaluate int32[N, D] points for what a search learns before it starts.

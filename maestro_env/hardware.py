@@ -122,29 +122,37 @@ ALIASES: Mapping[str, str] = {"paper": "unlimited"}
 """Older names of presets, accepted wherever a name is."""
 
 
-def find_hardware(text: str) -> Hardware:
-    """Return the preset of this name or alias, or read the ``.yaml`` or MAESTRO ``.m`` file.
+def find_hardware(text: str | Hardware) -> Hardware:
+    """Return the accelerator that a text names, or the accelerator itself.
+
+    Args:
+        text: a preset or its alias, a ``.yaml`` or MAESTRO ``.m`` file, or the fields of
+            ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
 
     Raises:
         UnknownNameError: neither a preset nor a hardware file.
-        HardwareError: a file that cannot be read; the message names it.
+        HardwareError: fields or a file that cannot be read; the message names it.
     """
+    if isinstance(text, Hardware):
+        return text
     require_type("hardware", text, str, HardwareError, f"one of {', '.join(PRESETS)} or a file")
     name = ALIASES.get(text, text)
     if name in PRESETS:
         return PRESETS[name]
+    keys = {field.name: field.name for field in fields(Hardware)}
+    if text.partition("=")[0] in keys:
+        return _from_entries(f"hardware {quoted(text)}", _written_entries(text), keys, text)
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
-        keys = {field.name: field.name for field in fields(Hardware)}
-        return _from_entries(path, _yaml_entries(path, keys), keys)
+        return _from_entries(text, _yaml_entries(path, keys), keys, path.stem)
     if path.suffix == ".m":
-        return _from_entries(path, _m_entries(path), _M_KEYS)
-    raise UnknownNameError("hardware", text, [*PRESETS, "FILE.yaml", "FILE.m"])
+        return _from_entries(text, _m_entries(path), _M_KEYS, path.stem)
+    raise UnknownNameError("hardware", text, [*PRESETS, "FILE.yaml", "FILE.m", "num_pes=N,..."])
 
 
 _MAX_CHARACTERS = 2**16
 
-_Entry = tuple[int, str, str]  # Line, key and text of a value.
+_Entry = tuple[str, str, str]  # Where it stands, key and text of a value.
 
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -162,28 +170,38 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
 }
 
 
-def _from_entries(path: Path, entries: Iterable[_Entry], keys: Mapping[str, str]) -> Hardware:
-    """Make an accelerator of entries; ``keys`` says which field each key sets."""
+def _from_entries(
+    source: str, entries: Iterable[_Entry], keys: Mapping[str, str], name: str
+) -> Hardware:
+    """Make an accelerator of the entries of a source; ``keys`` says which field each key sets."""
     values: dict[str, Any] = {}
     given: set[str] = set()
-    for line, key, text in entries:
-        where = f"{path}, line {line}"
+    for where, key, text in entries:
         if key not in keys:
             raise HardwareError(f"{where}: unknown key {quoted(key)}; allowed: {', '.join(keys)}")
         if key in given:
             raise HardwareError(f"{where}: {key} is given twice")
         given.add(key)
-        name = keys[key]
-        read, allowed = _READERS.get(name, (plain_integer, "integers"))
-        values[name] = read(text)
-        if values[name] is None:
-            raise HardwareError(f"{where}: {name} is {quoted(text)}; allowed: {allowed}")
+        field = keys[key]
+        read, allowed = _READERS.get(field, (plain_integer, "integers"))
+        values[field] = read(text)
+        if values[field] is None:
+            raise HardwareError(f"{where}: {field} is {quoted(text)}; allowed: {allowed}")
     if "num_pes" not in values:
-        raise HardwareError(f"{path}: num_pes is missing; it is the one key without a default")
+        raise HardwareError(f"{source}: num_pes is missing; it is the one key without a default")
     try:
-        return Hardware(**{"name": path.stem, **values})
+        return Hardware(**{"name": name, **values})
     except HardwareError as error:
-        raise HardwareError(f"{path}: {error}") from None
+        raise HardwareError(f"{source}: {error}") from None
+
+
+def _written_entries(text: str) -> Iterator[_Entry]:
+    written, named, name = f",{text}".partition(",name=")
+    for piece in written.split(",")[1:]:
+        key, _, value = piece.partition("=")
+        yield f"hardware {quoted(text)}", key, value
+    if named:
+        yield f"hardware {quoted(text)}", "name", name
 
 
 def _read_text(path: Path) -> str:
@@ -208,10 +226,10 @@ def _yaml_entries(path: Path, allowed: Iterable[str]) -> Iterator[_Entry]:
     if not isinstance(root, yaml.MappingNode):
         raise HardwareError(f"{path}: {form}")
     for key, value in root.value:
-        line = key.start_mark.line + 1
+        where = f"{path}, line {key.start_mark.line + 1}"
         if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.ScalarNode):
-            raise HardwareError(f"{path}, line {line}: {form}")
-        yield line, key.value, value.value
+            raise HardwareError(f"{where}: {form}")
+        yield where, key.value, value.value
 
 
 def _m_entries(path: Path) -> Iterator[_Entry]:
@@ -225,4 +243,4 @@ def _m_entries(path: Path) -> Iterator[_Entry]:
         _, value = next(words, (line, None))
         if value is None:
             raise HardwareError(f"{path}, line {line}: {quoted(key)} has no value")
-        yield line, key, value
+        yield f"{path}, line {line}", key, value

@@ -50,6 +50,14 @@ def area_bound(layer: Layer, hardware: Hardware) -> float:
     return _native.block_area_um2(hardware.native, 1, 1)
 
 
+FIGURE_BOUNDS: Mapping[str, Callable[[Layer, Hardware], float]] = {
+    "latency_cycles": latency_bound,
+    "energy_nj": energy_bound,
+    "area_um2": area_bound,
+}
+"""Lower bounds of figures by name."""
+
+
 @dataclass(frozen=True)
 class Objective(Recomputed):
     """A figure to minimise: a product of metrics.
@@ -104,6 +112,21 @@ ENERGIES = tuple(_WITH_ENERGY)
 """Forms of energy: ``total`` (``energy_nj``) and ``csv`` (``csv_energy_nj``)."""
 
 
-def find_objective(name: str, energy: str = "total") -> Objective:
-    """Return an objective by name, computed from a form of energy (a name of ``ENERGIES``)."""
-    return look_up("objective", name, look_up("energy", energy, _WITH_ENERGY))
+def find_objective(name: str | Objective, energy: str = "total") -> Objective:
+    """Return an objective by name, or the objective itself.
+
+    Args:
+        name: of one of ``OBJECTIVES``, or a product of ``METRICS`` such as
+            ``latency_cycles*energy_nj``.
+        energy: form of energy that a name stands for, a name of ``ENERGIES``.
+
+    Raises:
+        UnknownNameError: no such objective, metric or form of energy.
+    """
+    if isinstance(name, Objective):
+        return name
+    registry = look_up("energy", energy, _WITH_ENERGY)
+    factors = tuple(str(name).split("*"))
+    if name not in registry and set(factors) <= set(_COLUMN):
+        return Objective(name, "product of metrics", factors, None)
+    return look_up("objective", name, registry)

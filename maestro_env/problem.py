@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,8 +26,12 @@ STATUSES: tuple[str, ...] = _native.STATUSES
 """Results of checking a mapping; a batch's status codes index this tuple, 0 is ``ok``."""
 
 OK = STATUSES.index("ok")
+Observed = tuple[NDArray[np.float32], float, int, Points, NDArray[np.float64]]
+"""An observation, a value, a status code, a vector and its row of metrics."""
+
 _STRIDE_SAMPLES = 2000
 _TYPICAL_SAMPLES = 4000
+_FIGURE_SAMPLES = 100
 
 
 @dataclass(frozen=True)
@@ -106,14 +109,12 @@ class Problem(Recomputed):
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
-    def observe(
-        self, vector: ArrayLike, objective: Objective
-    ) -> tuple[NDArray[np.float32], float, dict[str, Any]]:
-        """Evaluate one vector of D integers: its observation, its value and its information.
+    def observe(self, vector: ArrayLike, objective: Objective) -> Observed:
+        """Evaluate one vector of D integers, as a step of an environment shows it.
 
-        The observation is float32[4], the value that of the objective, infinite unless the vector
-        is valid. The information is its ``status`` by name, its ``mapping`` as int32[D], and the
-        figures of ``Cost`` by name that the model fills, none where there is no result.
+        Returns its observation, float32[4]; the value of its objective, infinite unless the vector
+        is valid; its status code, which indexes ``STATUSES``; the vector, int32[D]; and its row of
+        metrics, float64[M], NaN where there is no figure.
         """
         try:
             return self._native.observe(self.space.native, vector, objective.columns)
@@ -164,3 +165,13 @@ class Problem(Recomputed):
             self.hardware.native,
             guarded=bool(self.guard) and find_model(self.model).exploitable,
         )
+
+
+@cache
+def figures_of(model: str) -> frozenset[str]:
+    """Return the names of the metrics that a model computes."""
+    layer = Layer("CONV", {"K": 4, "C": 4, "Y": 6, "X": 6, "R": 3, "S": 3})
+    problem = Problem(MapSpace(layer, Hardware(16)), model)
+    rows = problem.evaluate(problem.space.sample(_FIGURE_SAMPLES, np.random.default_rng(0)))
+    computed = ~np.isnan(rows.metrics).all(axis=0)
+    return frozenset(np.array(_native.METRICS)[computed].tolist())

@@ -23,11 +23,12 @@ def register_with_gymnasium() -> None:
 def _register() -> None:
     import gymnasium
 
-    gymnasium.register(
-        id="MaestroEnv-v0",
-        entry_point="maestro_env.env:MaestroEnv",
-        vector_entry_point="maestro_env.vector:make_vector_env",
-    )
+    for version, entry_point in enumerate(("env_v0:MaestroEnvV0", "env:MaestroEnv")):
+        gymnasium.register(
+            id=f"MaestroEnv-v{version}",
+            entry_point=f"maestro_env.{entry_point}",
+            vector_entry_point="maestro_env.make_vector:make_vector_env",
+        )
 
 
 class _GymnasiumWatcher:

@@ -9,7 +9,8 @@ import numpy as np
 from gymnasium import Wrapper, spaces
 from numpy.typing import NDArray
 
-from maestro_env.errors import EnvError, MapSpaceError, MissingExtraError
+from maestro_env.actions import binned
+from maestro_env.errors import EnvError, MissingExtraError
 from maestro_env.vector import MaestroVectorEnv
 
 try:
@@ -27,13 +28,17 @@ class SB3VecEnv(VecEnv):
     """Adapts a ``MaestroVectorEnv`` to stable-baselines3.
 
     All copies are one object: an attribute of a copy is that of the vector environment, and a
-    method is called once for any number of copies. Nothing is random, so a seed has no effect. The
+    method is called once for any number of copies, of which each has its own action masks. The
     infos hold only what learners read; the rest is in ``env.evaluator``.
 
     Args:
         env: the copies to learn from.
-        continuous: False for actions of `MultiDiscrete`, True for actions of `Box(-1, 1)`: each
-            entry is binned evenly over the choices of its parameter, as in ArchGym.
+        continuous: True for actions of `Box(-1, 1)` in place of `MultiDiscrete`: each entry is
+            binned evenly over the choices of its parameter, as in ArchGym and the mapper `ppo_box`.
+            The copies' own `action="box"` gives small sizes as much room as large ones.
+
+    Raises:
+        EnvError: continuous actions for copies that do not take vectors.
     """
 
     def __init__(self, env: MaestroVectorEnv, continuous: bool = False) -> None:
@@ -42,6 +47,8 @@ class SB3VecEnv(VecEnv):
         self._actions: NDArray[Any] | None = None
         actions = env.single_action_space
         if continuous:
+            if not isinstance(actions, spaces.MultiDiscrete):
+                raise EnvError("continuous is True; allowed: with copies of action='multidiscrete'")
             actions = spaces.Box(-1.0, 1.0, env.space.sizes.shape, np.float32)
         super().__init__(env.num_envs, env.single_observation_space, actions)
 
@@ -78,8 +85,10 @@ class SB3VecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        method = getattr(self.env, method_name)
-        return self._repeat(method(*method_args, **method_kwargs), indices)
+        result = getattr(self.env, method_name)(*method_args, **method_kwargs)
+        if method_name == "action_masks":
+            return [result[index] for index in self._get_indices(indices)]
+        return self._repeat(result, indices)
 
     def env_is_wrapped(
         self, wrapper_class: type[Wrapper[Any, Any, Any, Any]], indices: Indices = None
@@ -88,15 +97,3 @@ class SB3VecEnv(VecEnv):
 
     def _repeat(self, value: Any, indices: Indices) -> list[Any]:
         return [value for _ in self._get_indices(indices)]
-
-
-def binned(actions: NDArray[Any], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the choices, int64[N, D], of actions of shape [N, D], which are clipped to [-1, 1].
-
-    Each of a parameter's choices (``sizes``, shape [D]) gets an equal share; NaN is refused.
-    """
-    if np.isnan(actions).any():
-        raise MapSpaceError("an action is not a number; allowed: numbers from -1 to 1")
-    # Single precision would move the bin edges of parameters with many choices.
-    shares = (np.clip(actions.astype(np.float64), -1.0, 1.0) + 1.0) / 2.0
-    return np.minimum((shares * sizes).astype(np.int64), sizes - 1)

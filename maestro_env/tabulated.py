@@ -21,9 +21,10 @@ from maestro_env.episode import observation
 from maestro_env.errors import MaestroEnvError
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace, Points
-from maestro_env.objectives import Objective
-from maestro_env.problem import STATUSES, Problem, Rows
+from maestro_env.objectives import Objective, find_objective
+from maestro_env.problem import Observed, Problem, Rows
 from maestro_env.registry import by_name, look_up
+from maestro_env.task import Task
 from maestro_env.threads import require_threads
 from maestro_env.workloads import find_layer
 
@@ -153,14 +154,11 @@ class TabulatedProblem(Problem):
         rows = self._find(points)
         return _values(rows, objective), rows["status"].copy()
 
-    def observe(
-        self, vector: ArrayLike, objective: Objective
-    ) -> tuple[NDArray[np.float32], float, dict[str, Any]]:
+    def observe(self, vector: ArrayLike, objective: Objective) -> Observed:
         points = self.space.as_points(np.asarray(vector)[np.newaxis], 1)
         rows, metrics = self._find(points), self.evaluate(points).metrics
-        figures = {name: float(rows[name][0]) for name in _COLUMNS if not np.isnan(rows[name][0])}
-        info = {"status": STATUSES[rows["status"][0]], "mapping": points[0], **figures}
-        return observation(metrics)[0], float(_values(rows, objective)[0]), info
+        value = float(_values(rows, objective)[0])
+        return observation(metrics)[0], value, int(rows["status"][0]), points[0], metrics[0]
 
     def optimum(self, objective: Objective) -> float:
         """Return the least value of all vectors; infinite if none is valid."""
@@ -225,32 +223,30 @@ def open_table(name: str, directory: str | Path = TABLES) -> TabulatedProblem:
 
 
 class TabulatedEnv(MaestroEnv):
-    """A ``MaestroEnv`` that answers from a table; its information has the tabulated figures alone.
+    """A ``MaestroEnv`` that answers from a table, and knows the tabulated figures alone.
 
     Args:
         table: as ``open_table`` returns it.
-        objective: a name of ``OBJECTIVES``.
-        reward: a name of ``REWARDS``.
-        episode_length: steps of an episode.
-        info: ``basic``, or ``full`` to be told of the table's optimum too.
+        objective: as in ``MaestroEnv``.
+        **options: those of ``MaestroEnv`` from ``reward`` on, but ``guard`` and ``layers``.
+            ``info="full"`` tells the table's optimum.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is allowed.
     """
 
     def __init__(
-        self,
-        table: TabulatedProblem,
-        objective: str = "edp",
-        reward: str = "inverse",
-        episode_length: int = 100,
-        info: str = "basic",
+        self, table: TabulatedProblem, objective: str | Objective = "edp", **options: Any
     ) -> None:
-        self._table = table
-        self._set_up(table, objective, reward, episode_length, info)
+        self._set_up([_TabulatedTask(table, find_objective(objective))], **options)
 
-    def _find_optimum(self) -> tuple[float, float]:
-        optimum = self._table.optimum(self.objective)
+
+class _TabulatedTask(Task):
+    @cached_property
+    def optimum(self) -> tuple[float, float]:
+        """The optimum of the table, twice: it is its own bound."""
+        assert isinstance(self.problem, TabulatedProblem)
+        optimum = self.problem.optimum(self.objective)
         return optimum, optimum
 
 

@@ -3,70 +3,76 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from maestro_env.actions import ACTIONS, Mask
 from maestro_env.checks import require_integer
-from maestro_env.env import MaestroEnv
 from maestro_env.episode import (
+    MOST_REWARDED,
     REWARDS,
     Observations,
     episode_end,
-    first_observation,
-    observation_space,
-    optimum_information,
-    require_info,
+    observation,
+    require_episode_length,
 )
 from maestro_env.errors import BudgetExceededError, EnvError
 from maestro_env.evaluator import Batch, Evaluator
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.optima import known_values
+from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
+from maestro_env.map_space import Points
+from maestro_env.observations import Observer
 from maestro_env.registry import look_up
-from maestro_env.threads import fitting_threads
+from maestro_env.spec import TextSpec
+from maestro_env.task import Task
 
-NOT_EVALUATED = 255
-"""Status code of a copy that the budget does not cover; it is no index of ``STATUSES``."""
-
-_MAX_COPIES = 2**20
+MAX_COPIES = 2**20
 
 
-class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]]):
-    """Copies of ``MaestroEnv`` over one evaluator, with the same results bit for bit.
+class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
+    """Copies of ``MaestroEnv`` that step together, with the same results bit for bit.
 
-    Spaces, observations, rewards and episode ends are those of ``MaestroEnv``, batched. All copies
-    run in step, so they end an episode together.
+    Spaces, observations, rewards, episode ends and information are those of ``MaestroEnv``,
+    batched. All copies run in step, so they end an episode together; with several evaluators, all
+    get the one that a reset draws.
 
-    Autoreset is ``SAME_STEP``: the step that ends an episode returns the next one's first
-    observations, and in ``info`` the last ones as ``final_obs`` (float32[N, 4]) and the step's
-    information as ``final_info``. All else that ``info`` then holds is their masks.
+    Autoreset is ``SAME_STEP`` unless told: the step that ends an episode returns the next one's
+    first observations and information, and in ``info`` the last ones as ``final_obs`` (float32[N,
+    n]) and ``final_info``. With ``NEXT_STEP`` the step after it does, and ignores its actions.
 
-    Information: arrays ``status`` (uint8[N], codes that index ``STATUSES``), ``objective``
-    (float64[N], infinite where the status is not ``ok``) and ``best_objective`` (float64[N], the
-    evaluator's best over all copies and episodes), each with Gymnasium's mask (``_status``, ...).
-    With ``info="full"`` also ``optimum``, ``optimum_bound`` and ``regret``, float64[N].
+    Information: arrays ``status`` (int64[N]), ``objective`` (float64[N]) and ``best_objective``
+    (float64[N], the evaluator's best over all copies and episodes), each with Gymnasium's mask
+    (``_status``, ...). With ``info="full"`` also ``optimum``, ``optimum_bound``, ``regret`` and all
+    figures, float64[N], and ``vector``, int32[N, D].
 
     Where fewer evaluations than copies remain of the budget, the first copies are evaluated. The
     others earn 0 and see zeros; their masks are false, their status is ``NOT_EVALUATED``. So a
     search that stops once it is ``exhausted`` has spent its budget exactly.
 
     Args:
-        evaluator: counts and evaluates the samples; its budget may be shared with other users.
+        evaluator: counts and evaluates the samples; its budget may be shared with other users. Or
+            several, one for each layer, of which every reset draws one.
         num_envs: copies, up to 2^20.
         reference: objective that earns 1 under the reward ``inverse``. None takes the median valid
-            objective of the first step that has a valid one, so that every sample is paid for.
+            objective of the first step that has a valid one, so that every sample is paid for; with
+            several evaluators it takes that of ``MaestroEnv`` for each.
         reward: a name of ``REWARDS``.
-        episode_length: steps of an episode.
+        episode_length: mappings of an episode; None for 100, or 1 with ``discrete_steps``.
         budget: evaluations allowed, in all copies together; None for all the evaluator has left.
-        info: ``basic``, or ``full`` to be told of the optimum too.
+        info: ``basic``, or ``full``.
+        action: as in ``MaestroEnv``.
+        observation: as in ``MaestroEnv``.
+        max_episode_steps: steps after which an episode is truncated at the latest, or None.
+        autoreset_mode: ``SAME_STEP`` or ``NEXT_STEP`` of Gymnasium, or its value.
 
     Raises:
         EnvError: an impossible number of copies or steps, or an impossible reference.
-        UnknownNameError: no such reward or info.
+        UnknownNameError: no such reward, info, action or observation.
         MapSpaceError: by ``step``, an action of another shape or type or out of range.
         BudgetExceededError: by ``step``, the budget is spent.
     """
@@ -75,34 +81,47 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
 
     def __init__(
         self,
-        evaluator: Evaluator,
+        evaluator: Evaluator | Sequence[Evaluator],
         num_envs: int,
         reference: float | None = None,
         reward: str = "inverse",
-        episode_length: int = 100,
+        episode_length: int | None = None,
         budget: int | None = None,
         info: str = "basic",
+        action: str = "multidiscrete",
+        observation: str = "cost",
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     ) -> None:
-        self.evaluator = evaluator
-        self._end = math.inf if budget is None else evaluator.used + budget
-        self.num_envs = require_integer("num_envs", num_envs, EnvError, most=_MAX_COPIES)
-        self.reference = None if reference is None else _require_reference(reference)
-        self.episode_length = require_integer("episode_length", episode_length, EnvError)
+        self.metadata = self.metadata | {"autoreset_mode": _require_mode(autoreset_mode)}
+        self._tracks = _tracks(evaluator, reference)
+        self._end = math.inf if budget is None else self._tracks[0].evaluator.used + budget
+        self.num_envs = require_integer("num_envs", num_envs, EnvError, most=MAX_COPIES)
+        self.episode_length = require_episode_length(episode_length, action)
+        self._most_steps = _require_limit(max_episode_steps)
         self._reward = look_up("reward", reward, REWARDS)
         self.info = require_info(info)
-        if info == "full":
-            self._optimum = known_values(evaluator.problem, evaluator.objective)
-        self._steps = 0
-        self._first = first_observation(self.space.layer, self.space.hardware)
-        self.single_action_space = spaces.MultiDiscrete(self.space.sizes)
-        self.single_observation_space = observation_space()
+        copies = (self.num_envs,)
+        spaces = [track.evaluator.space for track in self._tracks]
+        self._actions = look_up("action", action, ACTIONS)(spaces, copies)
+        self._observer = Observer(observation, self._actions, copies)
+        self.single_action_space = self._actions.space
+        self.single_observation_space = self._observer.space
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self._track: _Track | None = None
+        self._begin(self._tracks[0])
 
-    @property
-    def space(self) -> MapSpace:
-        """The map space whose vectors are the actions."""
-        return self.evaluator.space
+    def _begin(self, track: _Track) -> None:
+        """Begin an episode in all copies."""
+        if track is not self._track:
+            self._track = track
+            self.evaluator, self._task, self.reference = track
+            self.space = self.evaluator.space
+        self._actions.start(self.space)
+        self._cost = np.tile(self._task.first, (self.num_envs, 1))
+        self._steps = self._mappings = 0
+        self._ended = False
 
     @property
     def remaining(self) -> float:
@@ -114,49 +133,72 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
         """Whether the budget is spent."""
         return self.remaining <= 0
 
+    def action_masks(self) -> Mask:
+        """Return which actions of each copy can still become a valid mapping, bool[N, n]."""
+        return self._actions.masks(self._task.masks)
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Begin an episode in all copies; nothing is random, and ``reset_mask`` is refused."""
+        """Begin an episode in all copies; ``reset_mask`` is refused."""
         if options is not None and "reset_mask" in options:
             raise EnvError("reset_mask is not allowed: all copies are reset together")
         super().reset(seed=seed)
-        self._steps = 0
-        return np.tile(self._first, (self.num_envs, 1)), {}
+        tracks = self._tracks
+        self._begin(tracks[int(self.np_random.integers(len(tracks))) if len(tracks) > 1 else 0])
+        return self._see(), self._nothing()
 
     def step(
-        self, actions: NDArray[np.int64]
+        self, actions: Any
     ) -> tuple[Observations, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Evaluate one mapping per copy, integers of shape [N, D]."""
-        batch, seen = self._evaluate(self.space.as_points(actions, self.num_envs))
-        self._steps += 1
-        rewards, info = self._pay(batch.values), self._info(batch)
-        terminated, truncated = episode_end(self._steps, self.episode_length)
-        if terminated or truncated:
-            ended = _masked(
-                {"final_obs": seen, "final_info": info}, np.ones(self.num_envs, dtype=np.bool_)
-            )
+        """Step all copies; ``actions`` are of ``action_space``."""
+        if self._ended:
             seen, info = self.reset()
-            info |= ended
-        copies = self.num_envs
-        return seen, rewards, np.full(copies, terminated), np.full(copies, truncated), info
+            return seen, np.zeros(self.num_envs), self._all(False), self._all(False), info
+        vectors = self._actions.vectors(actions)
+        if vectors is None:
+            rewards, info = np.zeros(self.num_envs), self._nothing()
+        else:
+            rewards, info = self._evaluate(self.space.as_points(vectors, self.num_envs))
+            self._mappings += 1
+        self._steps += 1
+        terminated, truncated = episode_end(self._mappings, self.episode_length)
+        truncated = truncated or self._steps >= self._most_steps
+        seen = self._see()
+        self._ended = terminated or truncated
+        if self._ended and self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+            ended = {"final_obs": seen, "final_info": info}
+            seen, info = self.reset()
+            info |= _masked(ended, self._all(True))
+        return seen, rewards, self._all(terminated), self._all(truncated), info
 
-    def _evaluate(self, points: Points) -> tuple[Batch, Observations]:
-        """Evaluate the copies that the budget covers, and pad the batch to all copies."""
-        if self.exhausted:
+    def _all(self, value: bool) -> Mask:
+        """Return the same for all copies, bool[N]."""
+        # Twice as fast as np.full.
+        return (np.ones if value else np.zeros)(self.num_envs, dtype=np.bool_)
+
+    def _see(self) -> Observations:
+        return self._observer.see(self._cost, self._task)
+
+    def _evaluate(self, points: Points) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        """Evaluate the copies that the budget covers; return rewards and information of all."""
+        remaining = self.remaining
+        if remaining <= 0:
             raise BudgetExceededError(
                 "a step of the environments asked for, but no evaluation remains"
             )
-        covered = int(min(self.num_envs, self.remaining))
-        batch, seen = self.evaluator.observe(points[:covered])
-        rest = (0, self.num_envs - covered)
-        if rest == (0, 0):
-            return batch, seen
-        batch = Batch(
-            np.pad(batch.values, rest, constant_values=math.inf),
-            np.pad(batch.status, rest, constant_values=NOT_EVALUATED),
-        )
-        return batch, np.pad(seen, (rest, (0, 0)))
+        covered = int(min(self.num_envs, remaining))
+        batch, figures = self.evaluator.evaluate_in_full(points[:covered])
+        if covered < self.num_envs:
+            rest, none = _unevaluated(self.num_envs - covered)
+            batch = Batch(
+                np.concatenate([batch.values, rest.values]),
+                np.concatenate([batch.status, rest.status]),
+            )
+            figures = np.concatenate([figures, none])
+        self._cost = observation(figures)
+        told = self._information(batch, points, figures, batch.status != NOT_EVALUATED)
+        return self._pay(batch.values), told
 
     def _pay(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.reference is None:
@@ -164,56 +206,75 @@ class MaestroVectorEnv(VectorEnv[Observations, NDArray[np.int64], NDArray[Any]])
             if not len(valid):
                 return np.zeros(self.num_envs)
             self.reference = float(np.median(valid))
+        least, best = self.reference / MOST_REWARDED, self.evaluator.best
+        if best is not None and best.value < least:
+            values = np.maximum(values, least)
         return self._reward(self.reference / values)
 
-    def _info(self, batch: Batch) -> dict[str, Any]:
+    def _nothing(self) -> dict[str, Any]:
+        """Return the information of copies of which none was evaluated."""
+        batch, figures = _unevaluated(self.num_envs)
+        points = np.tile(self._task.no_vector, (self.num_envs, 1))
+        return self._information(batch, points, figures, self._all(True))
+
+    def _information(
+        self, batch: Batch, points: Points, figures: NDArray[np.float64], mask: Mask
+    ) -> dict[str, Any]:
         best = self.evaluator.best
-        arrays = {
-            "status": batch.status,
+        told: dict[str, Any] = {
+            "status": batch.status.astype(np.int64),
             "objective": batch.values,
             "best_objective": np.full(self.num_envs, math.inf if best is None else best.value),
         }
         if self.info == "full":
-            told = optimum_information(self._optimum, batch.values)
-            arrays |= {name: np.full(self.num_envs, each) for name, each in told.items()}
-        return _masked(arrays, batch.status != NOT_EVALUATED)
+            added = full_information(batch.values, self._task.optimum, points, figures)
+            for name, value in added.items():
+                told[name] = np.full(self.num_envs, value) if isinstance(value, float) else value
+        return _masked(told, mask)
 
 
-def _require_reference(value: object) -> float:
+class _Track(NamedTuple):
+    """What an episode may be about: an evaluator, its task, and the objective that earns 1."""
+
+    evaluator: Evaluator
+    task: Task
+    reference: float | None
+
+
+def _tracks(evaluator: Evaluator | Sequence[Evaluator], reference: float | None) -> list[_Track]:
+    if isinstance(evaluator, Evaluator):
+        task = Task(evaluator.problem, evaluator.objective)
+        return [_Track(evaluator, task, _require_reference(reference))]
+    if reference is not None:
+        raise EnvError(f"reference is {reference!r}; allowed: None, as there are many evaluators")
+    tasks = [Task(each.problem, each.objective) for each in evaluator]
+    return [_Track(*pair, pair[1].reference) for pair in zip(evaluator, tasks, strict=True)]
+
+
+def _unevaluated(n: int) -> tuple[Batch, NDArray[np.float64]]:
+    """Return what stands for the results of ``n`` copies that are not evaluated."""
+    status = np.full(n, NOT_EVALUATED, dtype=np.uint8)
+    return Batch(np.full(n, math.inf), status), np.broadcast_to(NO_FIGURES, (n, len(NO_FIGURES)))
+
+
+def _require_reference(value: object) -> float | None:
+    if value is None:
+        return None
     if not isinstance(value, int | float | np.floating) or not 0 < value < math.inf:
         raise EnvError(f"reference is {value!r}; allowed: None or a positive number")
     return float(value)
 
 
-def _masked(arrays: dict[str, Any], mask: NDArray[np.bool_]) -> dict[str, Any]:
+def _require_limit(steps: object) -> float:
+    """Return after how many steps an episode is truncated at the latest."""
+    return math.inf if steps is None else require_integer("max_episode_steps", steps, EnvError)
+
+
+def _require_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    allowed = {each.value: each for each in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)}
+    return look_up("autoreset_mode", mode.value if isinstance(mode, Enum) else mode, allowed)
+
+
+def _masked(arrays: dict[str, Any], mask: Mask) -> dict[str, Any]:
     """Add Gymnasium's masks: the copies for which an array has values."""
     return arrays | {f"_{name}": mask for name in arrays}
-
-
-def make_vector_env(
-    num_envs: int = 1, threads: int | None = None, **arguments: Any
-) -> MaestroVectorEnv:
-    """Make copies of a ``MaestroEnv``; ``gymnasium.make_vec`` calls this.
-
-    Args:
-        num_envs: copies, up to 2^20.
-        threads: of the batch evaluation; results do not depend on it. None takes one for every
-            1,024 copies, but no more than the processors this process may run on; where several
-            such processes share them, give each its part.
-        **arguments: those of ``MaestroEnv``.
-
-    Raises:
-        MaestroEnvError: an argument that is not allowed; the message says what is.
-    """
-    single = MaestroEnv(**arguments)
-    num_envs = require_integer("num_envs", num_envs, EnvError, most=_MAX_COPIES)
-    threads = fitting_threads(num_envs) if threads is None else threads
-    evaluator = Evaluator(single.problem, single.objective, threads=threads)
-    return MaestroVectorEnv(
-        evaluator,
-        num_envs,
-        single.reference,
-        single.reward,
-        single.episode_length,
-        info=single.info,
-    )

@@ -13,7 +13,7 @@ from commands import bench as main
 from map_space_helpers import CONV, PES, column
 from run_helpers import load
 
-from experiments.bench import batches, environments, sections, speedups
+from experiments.bench import batches, copies, environments, sections, speedups
 from experiments.bench.maestro_binary import MaestroBinary
 from maestro_env import _native
 from maestro_env.hardware import PRESETS
@@ -26,6 +26,7 @@ from maestro_env.threads import processors
 
 SMALL = {
     batches: {"REPEATS": 2, "MAPPINGS": 300, "SAMPLES": 50, "SINGLES": 40},
+    copies: {"REPEATS": 2, "COPIES": 2, "STEPS": 5, "LAYERS": ("gemm:M=3,N=4,K=5",)},
     environments: {"REPEATS": 2, "STEPS": 150, "COPIES": 20, "VECTOR_STEPS": 5},
     speedups: {"REPEATS": 2, "MAPPINGS": 20, "CALLS": 2, "LAYERS": speedups.LAYERS[:1]},
 }
@@ -73,7 +74,8 @@ def test_a_report(
     assert keys("mappings", "layer", "model") == [*product(layers, MODELS)]
     assert keys("environments", "layer", "model") == [*product(layers, MODELS)]
     assert keys("maestro_binary", "model") == [("exact",), ("maestro, no guard",), ("maestro",)]
-    rates = ("batches", "accelerators", "searches", "environments")
+    assert keys("copies", "layer") == [(layer,) for layer in copies.LAYERS]
+    rates = ("batches", "accelerators", "searches", "environments", "copies")
     for section in (*rates, "mappings"):
         for row in report[section]:
             assert all(figure > 0 for figure in row.values() if isinstance(figure, float))

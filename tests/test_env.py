@@ -16,20 +16,22 @@ from hypothesis import strategies as st
 
 import maestro_env
 from maestro_env import _native
+from maestro_env.actions import ACTIONS
 from maestro_env.cost import Cost
 from maestro_env.env import MaestroEnv
 from maestro_env.episode import REWARDS
 from maestro_env.errors import LayerError, MaestroEnvError, MapSpaceError, UnknownNameError
+from maestro_env.information import NOT_EVALUATED
 from maestro_env.layer import Layer
 from maestro_env.models import MODELS
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective
-from maestro_env.problem import STATUSES, Problem
+from maestro_env.problem import OK, STATUSES, Problem
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")
 
 
 def make(**arguments: object) -> gymnasium.Env:
-    return gymnasium.make("MaestroEnv-v0", **arguments)
+    return gymnasium.make("MaestroEnv-v1", **arguments)
 
 
 every_model = pytest.mark.parametrize("model", MODELS)
@@ -60,7 +62,7 @@ def test_nothing_seen_is_below_the_first_observation(model: str, layer: str) -> 
     env.action_space.seed(0)
     for _ in range(100):
         seen, _, _, _, info = env.step(env.action_space.sample())
-        if info["status"] == "ok":
+        if info["status"] == OK:
             assert (seen >= first).all()
 
 
@@ -94,28 +96,62 @@ def test_equal_seeds_give_equal_rollouts(model: str) -> None:
 @every_model
 def test_a_valid_step_reports_what_the_model_computes(model: str) -> None:
     layer, hardware = "mobilenetv2_l2", "edge"
-    env = make(layer=layer, objective="latency", hardware=hardware, model=model).unwrapped
+    arguments = {"layer": layer, "objective": "latency", "hardware": hardware, "model": model}
+    env, told = (make(**arguments, info=info).unwrapped for info in ("basic", "full"))
     env.action_space.seed(0)
     seen = set()
     references = set()
     for _ in range(200):
         action = env.action_space.sample()
         observation, reward, _, _, info = env.step(action)
+        full = told.step(action)[4]
+        assert info == {name: full[name] for name in info}
         seen.add(info["status"])
         cost, status = env.problem.evaluate_mapping(env.space.decode(action))
-        assert status == info["status"]
-        assert (info["mapping"] == action).all()
+        assert status == STATUSES[info["status"]]
+        assert (full["vector"] == env.vector).all()
+        assert (action == env.vector).all()
+        assert env.mapping == env.space.decode(action)
+        assert env.cost == cost
         if status != "ok":
-            assert reward == 0
+            assert (reward, info["objective"]) == (0, np.inf)
             continue
         assert cost is not None
-        assert cost.figures() == {name: info[name] for name in _native.METRICS if name in info}
-        references.add(round(reward * info["latency_cycles"], 3))
+        assert info["objective"] == cost.latency_cycles
+        figures = {name: full[name] for name in _native.METRICS}
+        assert cost.figures() == {name: each for name, each in figures.items() if each == each}
+        references.add(round(reward * full["latency_cycles"], 3))
         expected = [cost.latency_cycles, cost.power_mw, cost.energy_nj, cost.area_um2]
         assert observation == pytest.approx(np.log10(1 + np.array(expected)) / 20, rel=1e-6)
-    assert "ok" in seen
+    assert OK in seen
     assert len(seen) > 1
     assert len(references) == 1
+
+
+def kinds(info: dict[str, object]) -> dict[str, object]:
+    return {
+        name: (each.dtype, each.shape) if isinstance(each, np.ndarray) else type(each)
+        for name, each in info.items()
+    }
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@every_model
+def test_information_has_the_same_keys_and_types_every_time(model: str, action: str) -> None:
+    basic = {"status": int, "objective": float, "best_objective": float}
+    added = ("optimum", "optimum_bound", "regret", *_native.METRICS)
+    full = {**basic, **dict.fromkeys(added, float), "vector": (np.int32, (13,))}
+    for info, expected in (("basic", basic), ("full", full)):
+        env = make(layer="resnet18_l2", hardware="edge", info=info, action=action, model=model)
+        told = [env.reset(seed=0)[1]]
+        env.action_space.seed(0)
+        for _ in range(50):
+            *_, terminated, _, each = env.step(env.action_space.sample())
+            told += [each, env.reset()[1]] if terminated else [each]
+        assert all(kinds(each) == expected for each in told)
+        codes = {each["status"] for each in told}
+        assert codes <= {*range(len(STATUSES)), NOT_EVALUATED} > {NOT_EVALUATED}
+        assert told[0]["status"] == NOT_EVALUATED
 
 
 @pytest.mark.parametrize("objective", ["latency", "edp", "energy", "area"])
@@ -157,9 +193,10 @@ def test_the_best_is_kept_over_resets() -> None:
     for _ in range(100):
         env.reset()
         info = env.step(env.action_space.sample())[4]
-        if info["status"] == "ok":
-            values.append(info["latency_cycles"] * info["energy_nj"])
+        if info["status"] == OK:
+            values.append(info["objective"])
         assert info["best_objective"] == min(values, default=np.inf)
+    assert env.problem.score(env.best_vector[np.newaxis], env.objective)[0] == min(values)
     assert env.best_cost.latency_cycles * env.best_cost.energy_nj == min(values)
     cost, _ = env.problem.evaluate_mapping(env.best_mapping)
     assert cost == env.best_cost
@@ -182,6 +219,26 @@ def test_an_objective_of_no_metric_is_refused(factors: tuple[str, ...]) -> None:
         Objective("mine", "cycles", factors, None)
 
 
+@pytest.mark.parametrize("action", ACTIONS)
+def test_the_last_mapping_is_drawn(action: str) -> None:
+    from maestro_env import rendering
+
+    text, picture = (make(render_mode=mode, action=action) for mode in ("ansi", "rgb_array"))
+    for env in (text, picture):
+        env.reset(seed=0)
+    assert text.render() == "no mapping yet"
+    blank = picture.render()
+    assert (blank.dtype, blank.ndim, blank.shape[2]) == (np.uint8, 3, 3)
+    steps = 13 if action == "discrete_steps" else 1
+    for env in (text, picture):
+        for _ in range(steps):
+            env.step(np.zeros(env.action_space.shape, env.action_space.dtype))
+    last = text.unwrapped
+    assert text.render() == rendering.text(last.mapping, last.cost)
+    drawn = rendering.picture(last.mapping, last.problem.hardware, last.problem.layer)
+    assert picture.render().tolist() == drawn.tolist()
+
+
 @settings(max_examples=300)
 @given(st.data())
 def test_observations_and_rewards_stay_in_their_ranges(data: st.DataObject) -> None:
@@ -195,8 +252,7 @@ def test_observations_and_rewards_stay_in_their_ranges(data: st.DataObject) -> N
     assert env.observation_space.contains(observation)
     assert np.isfinite(value)
     assert value >= 0
-    assert (value > 0) == (info["status"] == "ok")
-    assert info["status"] in STATUSES
+    assert (value > 0) == (info["status"] == OK)
 
 
 @pytest.mark.parametrize(

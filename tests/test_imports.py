@@ -177,7 +177,7 @@ import maestro_env, maestro_env.optima
 maestro_env.optima.TABLE = None
 env = maestro_env.MaestroEnv("resnet18_l2")
 try:
-    maestro_env.MaestroEnv("resnet18_l2", info="full")
+    maestro_env.MaestroEnv("resnet18_l2", info="full").reset()
 except AttributeError:
     pass
 else:

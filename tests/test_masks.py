@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from map_space_helpers import layers, steady
+from map_space_helpers import layers
 from masked import invalid_samples, main, problems, zoo
 
 from maestro_env.errors import MapSpaceError
@@ -95,14 +95,14 @@ def all_prefixes(valid: np.ndarray) -> list[tuple[int, ...]]:
     return [each for k in range(valid.ndim) for each in product(*map(range, valid.shape[:k]))]
 
 
-@settings(steady, max_examples=50)
+@settings(max_examples=50)
 @given(small_problems("exact"))
 def test_a_choice_is_allowed_exactly_where_a_valid_vector_goes_on_from_it(task: Problem) -> None:
     assert_exact(task)
 
 
 @pytest.mark.slow
-@settings(steady, max_examples=1000)
+@settings(max_examples=1000)
 @given(small_problems("exact"))
 def test_masks_of_many_small_spaces_are_those_of_all_their_vectors(task: Problem) -> None:
     assert_exact(task)
@@ -116,14 +116,14 @@ def assert_exact(task: Problem) -> None:
         assert (allowed == valid_choices(valid, chosen)).all(), chosen
 
 
-@settings(steady, max_examples=50)
+@settings(max_examples=50)
 @given(st.sampled_from(list(MODELS)).flatmap(small_problems))
 def test_no_valid_vector_is_forbidden(task: Problem) -> None:
     assert_sound(task)
 
 
 @pytest.mark.slow
-@settings(steady, max_examples=1000)
+@settings(max_examples=1000)
 @given(small_problems("maestro"))
 def test_no_valid_vector_of_many_small_spaces_is_forbidden(task: Problem) -> None:
     assert_sound(task)
@@ -137,7 +137,7 @@ def assert_sound(task: Problem) -> None:
         assert (allowed >= valid_choices(valid, chosen)).all(), chosen
 
 
-@settings(steady, max_examples=50)
+@settings(max_examples=50)
 @given(st.sampled_from(list(MODELS)).flatmap(small_problems))
 def test_independent_masks_forbid_what_no_valid_vector_chooses(task: Problem) -> None:
     valid, masks = valid_vectors(task), Masks(task)
@@ -148,7 +148,6 @@ def test_independent_masks_forbid_what_no_valid_vector_chooses(task: Problem) ->
         assert (part == chosen if masks.complete else part >= chosen).all()
 
 
-@steady
 @given(layers().flatmap(lambda layer: problems_of(layer, "exact", 4000)))
 def test_samples_of_complete_masks_are_valid(task: Problem) -> None:
     masks = Masks(task)

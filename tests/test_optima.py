@@ -29,7 +29,7 @@ from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import Objective, find_objective
 from maestro_env.optima import KEY, layer_text, read_table
-from maestro_env.problem import OK, Problem
+from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.workloads import all_layers, find_layer
 
 SHAPES = {layer_text(layer): layer for layer in all_layers()}
@@ -130,10 +130,9 @@ def test_an_environment_tells_the_optimum_and_the_regret() -> None:
     info = env.step(np.zeros(13, dtype=np.int64))[-1]
     assert info["regret"] == info["latency_cycles"] * info["energy_nj"] / found.value - 1 > 0
     info = env.step(env.space.sizes - 1)[-1]
-    assert (info["status"], info["regret"]) == ("l1_overflow", np.inf)
+    assert (STATUSES[info["status"]], info["regret"]) == ("l1_overflow", np.inf)
     plain = MaestroEnv("resnet18_l2", hardware="edge").step(found.point)[-1]
-    assert set(info) | set(plain) > {"optimum"}
-    assert not {"optimum", "optimum_bound", "regret"} & set(plain)
+    assert plain.keys() == {"status", "objective", "best_objective"}
 
 
 def test_an_environment_without_a_known_optimum_says_so() -> None:
@@ -147,7 +146,7 @@ def test_copies_of_an_environment_tell_the_same() -> None:
     arguments = {"layer": "resnet18_l2", "hardware": "edge", "info": "full"}
     single = MaestroEnv(**arguments)
     copies = gymnasium.make_vec(
-        "MaestroEnv-v0", 20, vectorization_mode="vector_entry_point", **arguments
+        "MaestroEnv-v1", 20, vectorization_mode="vector_entry_point", **arguments
     )
     copies.action_space.seed(0)
     actions = copies.action_space.sample()

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from hypothesis import assume, given
-from map_space_helpers import spaces_and_points, steady
+from map_space_helpers import spaces_and_points
 from row_reader import DIMS, Box, prepare
 from simulator import steps
 
@@ -56,7 +56,6 @@ def simulated(space: MapSpace, mapping: Mapping) -> list[tuple[int, int, dict[st
     ]
 
 
-@steady
 @given(spaces_and_points)
 def test_the_first_step_is_the_simulators(drawn: tuple[MapSpace, np.ndarray]) -> None:
     space, point = drawn

@@ -16,8 +16,9 @@ import pytest
 from maestro_env.env import MaestroEnv
 from maestro_env.errors import EnvError, MapSpaceError
 from maestro_env.evaluator import Evaluator
+from maestro_env.make_vector import make_vector_env
 from maestro_env.models import MODELS
-from maestro_env.vector import MaestroVectorEnv, make_vector_env
+from maestro_env.vector import MaestroVectorEnv
 
 torch = pytest.importorskip("torch")
 stable_baselines3 = pytest.importorskip("stable_baselines3")

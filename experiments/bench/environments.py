@@ -39,9 +39,9 @@ def steps() -> Section:
 def _measure(layer: str, model: str) -> tuple[str | float, ...]:
     """Return a row: layer, model and figures."""
     arguments: dict[str, Any] = {"layer": layer, "objective": "edp", "model": model}
-    env = gymnasium.make("MaestroEnv-v0", **arguments)
+    env = gymnasium.make("MaestroEnv-v1", **arguments)
     vector = gymnasium.make_vec(
-        "MaestroEnv-v0", COPIES, vectorization_mode="vector_entry_point", **arguments
+        "MaestroEnv-v1", COPIES, vectorization_mode="vector_entry_point", **arguments
     )
     actions = list(space_of(layer).sample(STEPS, np.random.default_rng(0)).astype(np.int64))
     batches = [vector.action_space.sample() for _ in range(VECTOR_STEPS)]

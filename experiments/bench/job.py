@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from experiments.bench.batches import REPEATS, accelerators, rates, searches, singles
+from experiments.bench.copies import copies
 from experiments.bench.environments import steps
 from experiments.bench.speedups import against_binary
 from experiments.files import ensure_directory, write_json
@@ -39,7 +40,7 @@ def execute(config: BenchConfig) -> int:
         f"{REPEATS} repeats\n",
         flush=True,
     )
-    measures = [rates, accelerators, searches, singles, steps]
+    measures = [rates, accelerators, searches, singles, steps, copies]
     if config.maestro is not None:
         # First what may be refused.
         measures.insert(0, partial(against_binary, config.maestro))

@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from maestro_env.checks import require_type
 from maestro_env.errors import LayerError, close_matches, quoted
 from maestro_env.layer import Layer
 from maestro_env.workloads.custom import EXAMPLES, parse_layer
 from maestro_env.workloads.gamma_csv import read_gamma_csv
 from maestro_env.workloads.zoo import models
 
-__all__ = ["all_layers", "find_layer", "models", "parse_layer", "read_gamma_csv"]
+__all__ = [
+    "all_layers",
+    "find_layer",
+    "layers_by_name",
+    "models",
+    "parse_layer",
+    "read_gamma_csv",
+]
 
 _CSV_ROW = re.compile(r"(?P<path>.+\.csv)(?::(?P<row>.*))?", re.IGNORECASE | re.DOTALL)
 
@@ -21,8 +29,13 @@ def all_layers() -> tuple[Layer, ...]:
     return tuple(layer for layers in models().values() for layer in layers)
 
 
-def find_layer(text: str) -> Layer:
-    """Return the layer a text names.
+def layers_by_name() -> dict[str, Layer]:
+    """Return every layer of the zoo by its name."""
+    return {layer.name: layer for layer in all_layers()}
+
+
+def find_layer(text: str | Layer) -> Layer:
+    """Return the layer a text names, or the layer itself.
 
     Args:
         text: a name from the zoo (``mobilenetv2_l2``), a layer written out (``gemm:M=1,N=8,K=8``),
@@ -32,11 +45,14 @@ def find_layer(text: str) -> Layer:
     Raises:
         LayerError: the text names no layer, or one that cannot be computed.
     """
+    if isinstance(text, Layer):
+        return text
+    require_type("layer", text, str, LayerError, "or a Layer")
     if match := _CSV_ROW.fullmatch(text):
         return _pick(read_gamma_csv(match["path"]), text, match["row"])
     if ":" in text:
         return parse_layer(text)
-    zoo = {layer.name: layer for layer in all_layers()}
+    zoo = layers_by_name()
     if text not in zoo:
         raise LayerError(
             f"unknown layer {quoted(text)}: {close_matches(text.lower(), zoo)}allowed: a name "

@@ -15,19 +15,22 @@ _BLANK_WITHIN = re.compile(r"[0-9]\s+[0-9]")
 
 
 def parse_layer(text: str) -> Layer:
-    """Parse ``OPERATOR:NAME=NUMBER,...``; the layer is named by its text.
+    """Parse ``OPERATOR:NAME=NUMBER,...``; the text is the name of the layer.
 
     Args:
         text: Y and X are taken as written: input extents, padding included. ``stride=2`` strides
-            both, ``stride=2x1`` gives the stride of Y, then of X.
+            both, ``stride=2x1`` gives the stride of Y, then of X; ``count=3`` is that of the layer.
+            All that follows ``,name=`` is the name instead.
 
     Raises:
         LayerError: naming the piece at fault.
     """
+    shape, named, name = text.partition(",name=")
     try:
-        if _BLANK_WITHIN.search(text):
+        if _BLANK_WITHIN.search(shape):
             raise LayerError(f"layer {quoted(text)}: a blank inside a number")
-        return _parse("".join(text.split()))
+        shape = "".join(shape.split())
+        return _parse(shape, name if named else shape)
     except LayerError as error:
         raise LayerError(f"{error}; write a layer like {EXAMPLES}") from None
 
@@ -40,7 +43,7 @@ def integer(text: str, where: str = "") -> int:
     return number
 
 
-def _parse(text: str) -> Layer:
+def _parse(text: str, name: str) -> Layer:
     prefix, _, body = text.partition(":")
     operator = prefix.upper()
     if operator not in DIMENSIONS:
@@ -52,10 +55,11 @@ def _parse(text: str) -> Layer:
     if operator == "GEMM" and "stride" in values:
         raise LayerError(f"layer {quoted(text)}: only convolutions have a stride")
     stride = _stride(values.pop("stride", "1"))
+    count = integer(values.pop("count", "1"), "count: ")
     extents = {
-        name: integer(value, f"{quoted(f'{name}={value}')}: ") for name, value in values.items()
+        dim: integer(value, f"{quoted(f'{dim}={value}')}: ") for dim, value in values.items()
     }
-    return Layer(operator, extents, stride, name=text)
+    return Layer(operator, extents, stride, name, count)
 
 
 def _values(body: str) -> dict[str, str]:

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "../batch.hpp"
-#include "information.hpp"
 #include "names.hpp"
 #include "observation.hpp"
 #include "points.hpp"
@@ -49,12 +48,14 @@ class Evaluator {
     return py::make_tuple(values, statuses);
   }
 
-  // One vector as a step of an environment shows it, and the product of some metrics, in one call:
-  // what numpy and Python take for the same is several times what the model takes.
+  // One vector as a step of an environment shows it, in one call: what numpy and Python take for the
+  // same is several times what the model takes. Returns the observation, the product of some
+  // metrics, the code of the status, the vector, and the row of metrics.
   py::tuple observe(const NamedSpace& space, const py::object& values, const Columns& columns) {
     require_columns(columns);
-    const PointArray point = to_point(space.space, values);
-    Metrics metrics;
+    PointArray point = to_point(space.space, values);
+    auto row = new_array<double>(Shape<1>{kMetrics});
+    auto& metrics = *reinterpret_cast<Metrics*>(row.mutable_data());
     Status status;
     std::optional<BatchEvaluator::Stray> stray;
     {
@@ -65,7 +66,7 @@ class Evaluator {
     auto observation = new_array<float>(Shape<1>{kObserved});
     python::observe(metrics, observation.mutable_data());
     return py::make_tuple(std::move(observation), value_of(metrics, status, columns),
-                          informer_.inform(status, point, metrics));
+                          static_cast<int>(status), std::move(point), std::move(row));
   }
 
   // Plain Python numbers, so that a single mapping needs no numpy.
@@ -135,7 +136,6 @@ class Evaluator {
 
   NamedLayer layer_;
   BatchEvaluator batch_;
-  Informer informer_;
 };
 
 inline void bind_evaluator(py::module_& module) {

@@ -1,0 +1,57 @@
+"""Makes a vector environment of the arguments of a single one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymnasium.vector import AutoresetMode
+
+from maestro_env.checks import require_integer
+from maestro_env.env import MaestroEnv
+from maestro_env.errors import EnvError, quoted
+from maestro_env.evaluator import Evaluator
+from maestro_env.threads import fitting_threads
+from maestro_env.vector import MAX_COPIES, MaestroVectorEnv
+
+
+def make_vector_env(
+    num_envs: int = 1,
+    threads: int | None = None,
+    max_episode_steps: int | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+    **arguments: Any,
+) -> MaestroVectorEnv:
+    """Make copies of a ``MaestroEnv``; ``gymnasium.make_vec`` calls this.
+
+    Args:
+        num_envs: copies, up to 2^20.
+        threads: of the batch evaluation; results do not depend on it. None takes one for every
+            1,024 copies, but no more than the processors this process may run on; where several
+            such processes share them, give each its part.
+        max_episode_steps: steps after which an episode is truncated at the latest, or None.
+        autoreset_mode: ``SAME_STEP`` or ``NEXT_STEP`` of Gymnasium, or its value.
+        **arguments: those of ``MaestroEnv``. Many copies are not rendered. With ``layers`` all
+            copies get the layer that a reset draws; ``vectorization_mode="sync"`` draws for each.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed; the message says what is.
+    """
+    single = MaestroEnv(**arguments)
+    if single.render_mode is not None:
+        raise EnvError(
+            f"render_mode is {quoted(single.render_mode)}; allowed: None, as copies that step "
+            "together are not rendered; use vectorization_mode='sync'"
+        )
+    num_envs = require_integer("num_envs", num_envs, EnvError, most=MAX_COPIES)
+    threads = fitting_threads(num_envs) if threads is None else threads
+    return MaestroVectorEnv(
+        [Evaluator(task.problem, task.objective, threads=threads) for task in single.tasks],
+        num_envs,
+        reward=single.reward,
+        episode_length=single.episode_length,
+        info=single.info,
+        action=single.action,
+        observation=single.observation,
+        max_episode_steps=max_episode_steps,
+        autoreset_mode=autoreset_mode,
+    )

@@ -1,0 +1,140 @@
+"""A task: what an episode is about, and what environments derive of it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env.context import context
+from maestro_env.episode import Observations, first_observation
+from maestro_env.errors import EnvError, quoted
+from maestro_env.frozen import Recomputed
+from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.objectives import FIGURE_BOUNDS, Objective, find_objective
+from maestro_env.optima import known_values
+from maestro_env.problem import Problem, figures_of
+from maestro_env.workloads import find_layer
+
+if TYPE_CHECKING:
+    from maestro_env.masks import Masks
+
+DEFAULT_LAYER = "mobilenetv2_l2"
+
+
+@dataclass(frozen=True, eq=False)
+class Task(Recomputed):
+    """A problem and the objective to minimise.
+
+    Raises:
+        EnvError: the model does not compute a figure of the objective.
+    """
+
+    problem: Problem
+    objective: Objective
+
+    def __post_init__(self) -> None:
+        given = figures_of(self.problem.model)
+        missing = [name for name in self.objective.factors if name not in given]
+        if missing:
+            raise EnvError(
+                f"objective {self.objective.name} needs {missing[0]}, which model "
+                f"{self.problem.model} does not compute; choose another objective or model"
+            )
+
+    @property
+    def space(self) -> MapSpace:
+        return self.problem.space
+
+    @cached_property
+    def reference(self) -> float:
+        """The objective that earns 1: that of a typical random mapping, else the lower bound."""
+        problem = self.problem
+        known = [FIGURE_BOUNDS[name] for name in self.objective.factors if name in FIGURE_BOUNDS]
+        bound = math.prod(of(problem.layer, problem.hardware) for of in known)
+        return problem.typical(self.objective) or bound
+
+    @cached_property
+    def first(self) -> Observations:
+        """What is seen of the cost before any mapping, float32[4]: lower bounds."""
+        return first_observation(self.problem.layer, self.problem.hardware)
+
+    @cached_property
+    def context(self) -> NDArray[np.float32]:
+        """Layer, hardware and objective, float32[C], by the names of ``CONTEXT``."""
+        return context(self.problem.layer, self.problem.hardware, self.objective)
+
+    @cached_property
+    def optimum(self) -> tuple[float, float]:
+        """Value and bound of the known optimum; NaN where nothing is known."""
+        return known_values(self.problem, self.objective)
+
+    @property
+    def no_vector(self) -> Points:
+        """Stands for a vector where there is none: zeros, int32[D]."""
+        return np.zeros(len(self.space.sizes), dtype=np.int32)
+
+    @cached_property
+    def masks(self) -> Masks:
+        """Which choices can still become a valid mapping."""
+        from maestro_env.masks import Masks
+
+        return Masks(self.problem)
+
+    def warn(self) -> None:
+        """Warn where the model miscounts the layer."""
+        if warning := self.problem.stride_warning():
+            warnings.warn(warning, stacklevel=4)
+
+
+def make_tasks(
+    layer: str | Layer | None,
+    layers: Sequence[str | Layer] | None,
+    objective: str | Objective,
+    hardware: str | Hardware,
+    model: str,
+    schema: str,
+    tiles: str,
+    guard: bool,
+) -> list[Task]:
+    """Return a task for each layer that ``layer`` or ``layers`` name; no two differ in parameters.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed; the message says what is allowed.
+    """
+    objective, hardware = find_objective(objective), find_hardware(hardware)
+    found = [find_layer(each) for each in _given(layer, layers)]
+    spaces = [MapSpace(each, hardware, schema, tiles) for each in found]
+    for space in spaces:
+        _require_alike(spaces[0], space)
+    return [Task(Problem(space, model, guard), objective) for space in spaces]
+
+
+def _given(
+    layer: str | Layer | None, layers: Sequence[str | Layer] | None
+) -> Sequence[str | Layer]:
+    if layers is None:
+        return [DEFAULT_LAYER if layer is None else layer]
+    if layer is not None:
+        raise EnvError("layer and layers are given; allowed: one of them")
+    if isinstance(layers, str) or not isinstance(layers, Sequence) or not layers:
+        raise EnvError(f"layers is {quoted(layers)}; allowed: a list of at least one layer")
+    return layers
+
+
+def _require_alike(one: MapSpace, other: MapSpace) -> None:
+    names = [[parameter.name for parameter in space.parameters] for space in (one, other)]
+    if names[0] != names[1]:
+        alone = sorted(set(names[0]) ^ set(names[1]))[0]
+        raise EnvError(
+            f"layers {one.layer} and {other.layer} have different parameters, such as {alone}; "
+            "allowed: layers of one operator"
+        )

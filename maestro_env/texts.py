@@ -1,0 +1,62 @@
+"""Layers, hardware and objectives as texts, which the functions that find them read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
+from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.layer import Layer
+from maestro_env.objectives import OBJECTIVES, Objective
+from maestro_env.workloads import layers_by_name
+
+
+def text_of(thing: Layer | Hardware | Objective) -> str:
+    """Return the text that ``find_layer``, ``find_hardware`` or ``find_objective`` reads back.
+
+    Of an objective that is not in ``OBJECTIVES`` the text keeps the factors, and so the values, but
+    neither name nor unit nor bound.
+    """
+    if isinstance(thing, Layer):
+        return thing.name if layers_by_name().get(thing.name) == thing else _layer(thing)
+    if isinstance(thing, Hardware):
+        return thing.name if PRESETS.get(thing.name) == thing else _hardware(thing)
+    return thing.name if OBJECTIVES.get(thing.name) == thing else "*".join(thing.factors)
+
+
+def in_texts(value: Any) -> Any:
+    """Return a value, in which every layer, hardware, objective and enumerated name is a text."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Layer | Hardware | Objective):
+        return text_of(value)
+    if isinstance(value, Mapping):
+        return {key: in_texts(each) for key, each in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [in_texts(each) for each in value]
+    return value
+
+
+def _layer(layer: Layer) -> str:
+    numbers: dict[str, int | str] = {**layer.extents}
+    if layer.is_strided:
+        numbers["stride"] = "{}x{}".format(*layer.stride)
+    if layer.count != 1:
+        numbers["count"] = layer.count
+    written = f"{layer.operator.lower()}:{_pairs(numbers)}"
+    return written if layer.name == written else f"{written},name={layer.name}"
+
+
+def _hardware(hardware: Hardware) -> str:
+    given = {field.name: getattr(hardware, field.name) for field in fields(Hardware)}
+    default = {field.name: field.default for field in fields(Hardware)}
+    name = given.pop("name")
+    changed = {key: value for key, value in given.items() if value != default[key]}
+    written = _pairs(changed)
+    return written if name == written else f"{written},name={name}"
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in values.items())
