@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import product
@@ -19,6 +20,7 @@ from experiments.files import (
     write_text,
 )
 from experiments.flags import UsageError, option
+from maestro_env.errors import MissingExtraError
 from maestro_env.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
@@ -30,6 +32,11 @@ from mappers import MAPPERS, PROVERS, make_mapper
 
 GOAL = "goal.json"
 ANEW = "give another --out to begin anew"
+LAYER_HELP = "a name that the command layers prints, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8"
+HARDWARE_HELP = (
+    f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
+    "FILE.yaml or FILE.m"
+)
 MAPPERS_HELP = (
     f"all (but {', '.join(PROVERS)}), or some of these with commas between, settings behind a "
     f"colon as in ga:population=50: {', '.join(MAPPERS)}"
@@ -40,11 +47,7 @@ MAPPERS_HELP = (
 class ProblemConfig:
     """The flags that make a mapping problem of a layer."""
 
-    hardware: str = option(
-        "unlimited",
-        f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
-        "FILE.yaml or FILE.m",
-    )
+    hardware: str = option("unlimited", HARDWARE_HELP)
     model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(MODELS)}")
     schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
     tiles: str = option("integers", f"choices of a tile size: {', '.join(TILES)}")
@@ -185,7 +188,7 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
     """Return the mappers a flag names: ``all``, or some with commas between."""
     names = unique(text.split(","))
     if names == ("all",):
-        names = tuple(name for name in MAPPERS if name not in PROVERS)
+        names = _all_mappers()
     elif "all" in names:
         raise UsageError(
             f"{flag} {text}: 'all' cannot be combined; "
@@ -195,6 +198,27 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
     keys = ((name, (type(mapper), mapper.config)) for name, mapper in made)
     require_distinct(f"{flag} {text}", keys, "the same")
     return names
+
+
+def _all_mappers() -> tuple[str, ...]:
+    """Return the mappers that ``all`` stands for; say which are left out for want of an extra."""
+    found, extras = [], {}
+    for name in MAPPERS:
+        if name in PROVERS:
+            continue
+        try:
+            make_mapper(name)
+            found.append(name)
+        except MissingExtraError as error:
+            extras[name] = error.extra
+    if extras:
+        needed = ",".join(sorted(set(extras.values())))
+        left_out = ", ".join(extras)
+        print(
+            f"note: all is without {left_out}; pip install maestro-env[{needed}] adds them",
+            file=sys.stderr,
+        )
+    return tuple(found)
 
 
 def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -> None:
