@@ -86,7 +86,7 @@ def config_class(package: str) -> Any:
 
 def summary(package: str) -> str:
     """Return what a command does, in one line."""
-    return str(import_module(package).__doc__).splitlines()[0].partition(": ")[2]
+    return str(import_module(package).__doc__).splitlines()[0].partition(": ")[2].rstrip(".")
 
 
 def answering(run: Callable[[], int]) -> int:

@@ -120,8 +120,10 @@ def _parse(config_class: type[Config], module: str, argv: list[str] | None) -> C
     return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
 
 
-def declare(parser: argparse.ArgumentParser, config_class: type[DataclassInstance]) -> None:
-    """Add the usage, description and flags of a config to a parser."""
+def declare(
+    parser: argparse.ArgumentParser, config_class: type[DataclassInstance]
+) -> list[argparse.Action]:
+    """Add the usage, description and flags of a config to a parser; return the flags."""
     arguments = [
         f"{field.name.upper()}{'...' if field.metadata['several'] else ''}"
         for field in dataclasses.fields(config_class)
@@ -129,8 +131,7 @@ def declare(parser: argparse.ArgumentParser, config_class: type[DataclassInstanc
     ]
     parser.usage = " ".join(["%(prog)s [options]", *arguments])
     parser.description = config_class.__doc__
-    for field in dataclasses.fields(config_class):
-        _add(parser, field)
+    return [_add(parser, field) for field in dataclasses.fields(config_class)]
 
 
 def _bare(field: dataclasses.Field[Any]) -> bool:
@@ -141,21 +142,22 @@ def _flag(field: dataclasses.Field[Any]) -> str:
     return f"--{'no-' if field.default is True else ''}{field.name.replace('_', '-')}"
 
 
-def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> None:
+def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> argparse.Action:
     text, default, number = field.metadata["text"], field.default, field.metadata["kind"] is not str
     convert = partial(_value, field)
     metavar = "N" if number else _called(field).upper()
     if _bare(field):
         nargs = "+" if field.metadata["several"] else None
-        parser.add_argument(field.name, metavar=metavar, type=convert, help=text, nargs=nargs)
-    elif isinstance(default, bool):
-        action = "store_false" if default else "store_true"
-        parser.add_argument(_flag(field), dest=field.name, action=action, help=text)
-    else:
-        shown = text if default is None else f"{text} (default: {default})"
-        parser.add_argument(
-            _flag(field), default=default, type=convert, metavar=metavar, help=shown
+        return parser.add_argument(
+            field.name, metavar=metavar, type=convert, help=text, nargs=nargs
         )
+    if isinstance(default, bool):
+        action = "store_false" if default else "store_true"
+        return parser.add_argument(_flag(field), dest=field.name, action=action, help=text)
+    shown = text if default is None else f"{text} (default: {default})"
+    return parser.add_argument(
+        _flag(field), default=default, type=convert, metavar=metavar, help=shown
+    )
 
 
 def _called(field: dataclasses.Field[Any]) -> str:

@@ -19,7 +19,9 @@ except ModuleNotFoundError as error:
 _FILES = {
     "DIRECTORY": shtab.DIRECTORY,
     "RUNDIR": shtab.DIRECTORY,
-    **dict.fromkeys(("FILE", "PATH", "CERTIFICATE", "HARDWARE"), shtab.FILE),
+    "FILE": shtab.FILE,
+    "PATH": shtab.FILE,
+    "CERTIFICATE": shtab.FILE,
 }
 
 
@@ -38,5 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in cli.COMMANDS:
         package = f"experiments.{name}"
         child = commands.add_parser(command_name(package), help=cli.summary(package))
-        declare(child, cli.config_class(package))
+        for action in declare(child, cli.config_class(package)):
+            if action.metavar in _FILES:
+                action.complete = _FILES[action.metavar]
     return parser
