@@ -196,7 +196,13 @@ def without(packages: str, *arguments: str, cwd: Path) -> subprocess.CompletedPr
     """Call ``maestro-env`` where packages are not installed."""
     script = f"""
 import sys
-sys.modules.update(dict.fromkeys({packages.split()!r}))
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name in {packages.split()!r}:
+            raise ModuleNotFoundError("not installed", name=name)
+
+sys.meta_path.insert(0, Missing())
 sys.argv = ["maestro-env", *{list(arguments)!r}]
 import experiments.__main__
 experiments.__main__.main()
