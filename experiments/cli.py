@@ -64,15 +64,16 @@ def main(package: str, argv: list[str] | None = None) -> int:
     """
 
     def run() -> int:
-        with _on_interrupt(_leave):
+        with importing():
             from experiments import flags
 
             config = config_class(package)
         return flags.run(config, execute, package, argv)
 
     def execute(config: Any) -> int:
-        with _on_interrupt(_leave):
-            job = import_module(f"{package}.job")
+        with importing():
+            # Not importlib's function, which python -X importtime does not see.
+            job = __import__(f"{package}.job", fromlist=["execute"])
         status: int = job.execute(config)
         return status
 
@@ -117,6 +118,13 @@ def answering(run: Callable[[], int]) -> int:
 
 
 @contextmanager
+def importing() -> Iterator[None]:
+    """End the process at Ctrl-C: a KeyboardInterrupt may be lost in what C extensions import."""
+    with _on_interrupt(_end):
+        yield
+
+
+@contextmanager
 def deferred() -> Iterator[None]:
     """Answer Ctrl-C at the end of the block: in the middle, a callback might swallow it."""
     pressed: list[object] = []
@@ -156,7 +164,6 @@ def _on_interrupt(handler: Any) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _leave(*_: object) -> NoReturn:
-    # A KeyboardInterrupt would not do: C extensions print it, or turn it into an ImportError.
+def _end(*_: object) -> NoReturn:
     os.write(2, f"{_MESSAGE}\n".encode())
     os._exit(INTERRUPTED)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments import cli
 from experiments.files import (
     check_same,
     distinct_name,
@@ -29,6 +30,7 @@ from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.objectives import ENERGIES, Objective, find_objective
 from maestro_env.problem import Problem
 from mappers import MAPPERS, PROVERS, make_mapper
+from mappers.base import Mapper
 
 GOAL = "goal.json"
 ANEW = "give another --out to begin anew"
@@ -194,7 +196,7 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
             f"{flag} {text}: 'all' cannot be combined; "
             f"allowed: all, or some of {', '.join(MAPPERS)}"
         )
-    made = [(name, make_mapper(name)) for name in names]
+    made = [(name, _make(name)) for name in names]
     keys = ((name, (type(mapper), mapper.config)) for name, mapper in made)
     require_distinct(f"{flag} {text}", keys, "the same")
     return names
@@ -207,7 +209,7 @@ def _all_mappers() -> tuple[str, ...]:
         if name in PROVERS:
             continue
         try:
-            make_mapper(name)
+            _make(name)
             found.append(name)
         except MissingExtraError as error:
             extras[name] = error.extra
@@ -219,6 +221,12 @@ def _all_mappers() -> tuple[str, ...]:
             file=sys.stderr,
         )
     return tuple(found)
+
+
+def _make(name: str) -> Mapper[Any]:
+    """Make a mapper, which may import its packages."""
+    with cli.importing():
+        return make_mapper(name)
 
 
 def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -> None:
@@ -233,7 +241,7 @@ def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -
 def require_fit(mappers: Iterable[str], goals: Iterable[Goal]) -> None:
     """Refuse mappers that cannot search for one of the goals."""
     for name, goal in product(mappers, goals):
-        make_mapper(name).require_fit(goal.problem, goal.objective)
+        _make(name).require_fit(goal.problem, goal.objective)
 
 
 def unique(names: Iterable[str]) -> tuple[str, ...]:

@@ -42,5 +42,5 @@ def _parser() -> argparse.ArgumentParser:
         child = commands.add_parser(command_name(package), help=cli.summary(package))
         for action in declare(child, cli.config_class(package)):
             if action.metavar in _FILES:
-                action.complete = _FILES[action.metavar]
+                action.complete = _FILES[action.metavar]  # type: ignore[attr-defined]
     return parser
