@@ -104,7 +104,9 @@ def _print_help() -> None:
 
     given = (f"  --{name}={str(value).lower()}" for name, value in _OPTIONS.items())
     ignored = fill(" ".join(_IGNORED.values()), 78, initial_indent="  ", subsequent_indent="  ")
-    print(_USAGE, *given, "accepted, without effect on the CSV:", ignored, sep="\n")
+    lines = (_USAGE, *given, "accepted, without effect on the CSV:", f"{ignored}\n")
+    # In one piece: whoever reads the first lines may have gone.
+    print("\n".join(lines), end="")
 
 
 def _parse_options(arguments: list[str]) -> dict[str, Any]:
