@@ -1,6 +1,6 @@
 """Starting and ending a command, so that Ctrl-C is answered in one line at any moment.
 
-A command imports this module, which is light, and everything else once it runs.
+A command imports this module, which is light, then its flags, and the rest once these are right.
 """
 
 from __future__ import annotations
@@ -8,10 +8,31 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn
+
+COMMANDS = {
+    "run": "RunConfig",
+    "compare": "CompareConfig",
+    "optimum": "OptimumConfig",
+    "evaluate": "EvaluateConfig",
+    "layers": "LayersConfig",
+    "audit": "AuditConfig",
+    "misses": "MissesConfig",
+    "verify": "VerifyConfig",
+    "cluster": "ClusterConfig",
+    "optima": "OptimaConfig",
+    "tabulate": "TabulateConfig",
+    "paper": "PaperConfig",
+    "exploit": "ExploitConfig",
+    "gamma_parity": "ParityConfig",
+    "bench": "BenchConfig",
+    "completion": "CompletionConfig",
+}
+"""The commands, packages of ``experiments``, and the dataclass of their flags in ``config``."""
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT."""
@@ -26,7 +47,11 @@ _MESSAGE = "interrupted"
 
 def start(package: str) -> NoReturn:
     """Run a command with the flags of the process, and end the process."""
-    status = main(package)
+    leave(main(package))
+
+
+def leave(status: int) -> NoReturn:
+    """End the process."""
     # All is said, so Ctrl-C has nothing left to interrupt.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(status)
@@ -37,20 +62,43 @@ def main(package: str, argv: list[str] | None = None) -> int:
 
     ``execute`` in the package's ``job`` takes the dataclass of the flags.
     """
-    try:
-        with _on_interrupt(_leave):
-            from typing import get_type_hints
 
+    def run() -> int:
+        with importing():
             from experiments import flags
 
-            execute = __import__(f"{package}.job", fromlist=["execute"]).execute
-            config_class = get_type_hints(execute)["config"]
-        if sys.stdout is None:
-            return _no_output("it is closed")
-        if isinstance(sys.stdout, TextIOWrapper):
-            # Paths need not be text.
-            sys.stdout.reconfigure(errors="backslashreplace")
-        status = flags.run(config_class, execute, package, argv)
+            config = config_class(package)
+        return flags.run(config, execute, package, argv)
+
+    def execute(config: Any) -> int:
+        with importing():
+            # Not importlib's function, which python -X importtime does not see.
+            job = __import__(f"{package}.job", fromlist=["execute"])
+        status: int = job.execute(config)
+        return status
+
+    return answering(run)
+
+
+def config_class(package: str) -> Any:
+    """Return the dataclass of a command's flags."""
+    return getattr(import_module(f"{package}.config"), COMMANDS[package.rpartition(".")[2]])
+
+
+def summary(package: str) -> str:
+    """Return what a command does, in one line."""
+    return str(import_module(package).__doc__).splitlines()[0].partition(": ")[2].rstrip(".")
+
+
+def answering(run: Callable[[], int]) -> int:
+    """Run what returns an exit status; say in one line if Ctrl-C or the output ended it."""
+    if sys.stdout is None:
+        return _no_output("it is closed")
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Paths need not be text.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        status = run()
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
@@ -67,6 +115,13 @@ def main(package: str, argv: list[str] | None = None) -> int:
             raise
         _discard_output()
         return _no_output(str(error.strerror))
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """End the process at Ctrl-C: a KeyboardInterrupt may be lost in what C extensions import."""
+    with _on_interrupt(_end):
+        yield
 
 
 @contextmanager
@@ -109,7 +164,6 @@ def _on_interrupt(handler: Any) -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _leave(*_: object) -> NoReturn:
-    # A KeyboardInterrupt would not do: C extensions print it, or turn it into an ImportError.
+def _end(*_: object) -> NoReturn:
     os.write(2, f"{_MESSAGE}\n".encode())
     os._exit(INTERRUPTED)

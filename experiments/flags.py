@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 Config = TypeVar("Config", bound="DataclassInstance")
 
+PROGRAM = "maestro-env"
+"""The command of which all others are part."""
+
 _REFUSED = 2
-_HELP_COLUMN = 28
+_formatter = partial(argparse.HelpFormatter, max_help_position=28)
 
 
 class UsageError(MaestroEnvError, ValueError):
@@ -88,9 +91,21 @@ def tell_interrupted(what: str, config: DataclassInstance, module: str, director
     resuming = to_flags(dataclasses.replace(config, out=str(directory), resume=True))
     print(
         f"interrupted: what is {what} is in {directory}; "
-        f"continue with: python -m {module} {shlex.join(resuming)}",
+        f"continue with: {command(module)} {shlex.join(resuming)}",
         file=sys.stderr,
     )
+
+
+def command(module: str) -> str:
+    """Return how this process's user starts a command."""
+    if Path(sys.argv[0]).name == PROGRAM:
+        return f"{PROGRAM} {command_name(module)}"
+    return f"python -m {module}"
+
+
+def command_name(module: str) -> str:
+    """Return what ``maestro-env`` calls a command."""
+    return module.rpartition(".")[2].replace("_", "-")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -99,22 +114,24 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parse(config_class: type[Config], module: str, argv: list[str] | None) -> Config:
+    parser = _Parser(prog=command(module), formatter_class=_formatter, allow_abbrev=False)
+    declare(parser, config_class)
+    values = vars(parser.parse_args(argv))
+    return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+
+
+def declare(
+    parser: argparse.ArgumentParser, config_class: type[DataclassInstance]
+) -> list[argparse.Action]:
+    """Add the usage, description and flags of a config to a parser; return the flags."""
     arguments = [
         f"{field.name.upper()}{'...' if field.metadata['several'] else ''}"
         for field in dataclasses.fields(config_class)
         if _bare(field)
     ]
-    parser = _Parser(
-        prog=f"python -m {module}",
-        usage=" ".join(["%(prog)s [options]", *arguments]),
-        description=config_class.__doc__,
-        formatter_class=partial(argparse.HelpFormatter, max_help_position=_HELP_COLUMN),
-        allow_abbrev=False,
-    )
-    for field in dataclasses.fields(config_class):
-        _add(parser, field)
-    values = vars(parser.parse_args(argv))
-    return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+    parser.usage = " ".join(["%(prog)s [options]", *arguments])
+    parser.description = config_class.__doc__
+    return [_add(parser, field) for field in dataclasses.fields(config_class)]
 
 
 def _bare(field: dataclasses.Field[Any]) -> bool:
@@ -125,21 +142,22 @@ def _flag(field: dataclasses.Field[Any]) -> str:
     return f"--{'no-' if field.default is True else ''}{field.name.replace('_', '-')}"
 
 
-def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> None:
+def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> argparse.Action:
     text, default, number = field.metadata["text"], field.default, field.metadata["kind"] is not str
     convert = partial(_value, field)
     metavar = "N" if number else _called(field).upper()
     if _bare(field):
         nargs = "+" if field.metadata["several"] else None
-        parser.add_argument(field.name, metavar=metavar, type=convert, help=text, nargs=nargs)
-    elif isinstance(default, bool):
-        action = "store_false" if default else "store_true"
-        parser.add_argument(_flag(field), dest=field.name, action=action, help=text)
-    else:
-        shown = text if default is None else f"{text} (default: {default})"
-        parser.add_argument(
-            _flag(field), default=default, type=convert, metavar=metavar, help=shown
+        return parser.add_argument(
+            field.name, metavar=metavar, type=convert, help=text, nargs=nargs
         )
+    if isinstance(default, bool):
+        action = "store_false" if default else "store_true"
+        return parser.add_argument(_flag(field), dest=field.name, action=action, help=text)
+    shown = text if default is None else f"{text} (default: {default})"
+    return parser.add_argument(
+        _flag(field), default=default, type=convert, metavar=metavar, help=shown
+    )
 
 
 def _called(field: dataclasses.Field[Any]) -> str:

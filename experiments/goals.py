@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import product
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments import cli
 from experiments.files import (
     check_same,
     distinct_name,
@@ -19,6 +21,7 @@ from experiments.files import (
     write_text,
 )
 from experiments.flags import UsageError, option
+from maestro_env.errors import MissingExtraError
 from maestro_env.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
@@ -27,9 +30,15 @@ from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.objectives import ENERGIES, Objective, find_objective
 from maestro_env.problem import Problem
 from mappers import MAPPERS, PROVERS, make_mapper
+from mappers.base import Mapper
 
 GOAL = "goal.json"
 ANEW = "give another --out to begin anew"
+LAYER_HELP = "a name that the command layers prints, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8"
+HARDWARE_HELP = (
+    f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
+    "FILE.yaml or FILE.m"
+)
 MAPPERS_HELP = (
     f"all (but {', '.join(PROVERS)}), or some of these with commas between, settings behind a "
     f"colon as in ga:population=50: {', '.join(MAPPERS)}"
@@ -40,11 +49,7 @@ MAPPERS_HELP = (
 class ProblemConfig:
     """The flags that make a mapping problem of a layer."""
 
-    hardware: str = option(
-        "unlimited",
-        f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
-        "FILE.yaml or FILE.m",
-    )
+    hardware: str = option("unlimited", HARDWARE_HELP)
     model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(MODELS)}")
     schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
     tiles: str = option("integers", f"choices of a tile size: {', '.join(TILES)}")
@@ -185,16 +190,43 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
     """Return the mappers a flag names: ``all``, or some with commas between."""
     names = unique(text.split(","))
     if names == ("all",):
-        names = tuple(name for name in MAPPERS if name not in PROVERS)
+        names = _all_mappers()
     elif "all" in names:
         raise UsageError(
             f"{flag} {text}: 'all' cannot be combined; "
             f"allowed: all, or some of {', '.join(MAPPERS)}"
         )
-    made = [(name, make_mapper(name)) for name in names]
+    made = [(name, _make(name)) for name in names]
     keys = ((name, (type(mapper), mapper.config)) for name, mapper in made)
     require_distinct(f"{flag} {text}", keys, "the same")
     return names
+
+
+def _all_mappers() -> tuple[str, ...]:
+    """Return the mappers that ``all`` stands for; say which are left out for want of an extra."""
+    found, extras = [], {}
+    for name in MAPPERS:
+        if name in PROVERS:
+            continue
+        try:
+            _make(name)
+            found.append(name)
+        except MissingExtraError as error:
+            extras[name] = error.extra
+    if extras:
+        needed = ",".join(sorted(set(extras.values())))
+        left_out = ", ".join(extras)
+        print(
+            f"note: all is without {left_out}; pip install maestro-env[{needed}] adds them",
+            file=sys.stderr,
+        )
+    return tuple(found)
+
+
+def _make(name: str) -> Mapper[Any]:
+    """Make a mapper, which may import its packages."""
+    with cli.importing():
+        return make_mapper(name)
 
 
 def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -> None:
@@ -209,7 +241,7 @@ def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -
 def require_fit(mappers: Iterable[str], goals: Iterable[Goal]) -> None:
     """Refuse mappers that cannot search for one of the goals."""
     for name, goal in product(mappers, goals):
-        make_mapper(name).require_fit(goal.problem, goal.objective)
+        _make(name).require_fit(goal.problem, goal.objective)
 
 
 def unique(names: Iterable[str]) -> tuple[str, ...]:

@@ -16,10 +16,9 @@ from experiments.goals import Goal
 from experiments.proof_records import Found, ProofRecord, Step
 from maestro_env.certificate import certify
 from maestro_env.evaluator import Evaluator
-from maestro_env.optimum import OptimumSearch
+from maestro_env.optimum import MOST_NODES, OptimumSearch
 from mappers.marl import MarlMapper
 
-MOST_NODES = 10**15
 _SECONDS_BETWEEN_WRITES = 5.0
 _NODES_BETWEEN_LOOKS = 100_000
 # Ratio of two bounds that can be told apart in a plot.

@@ -22,7 +22,6 @@ from experiments.files import (
     run_directory,
     write_record,
 )
-from experiments.flags import option
 from experiments.goal_optima import find_optimum
 from experiments.goals import (
     ANEW,
@@ -42,6 +41,7 @@ from experiments.goals import (
 from experiments.machine import processor, versions
 from experiments.progress import Bar
 from experiments.standings import Contest
+from experiments.study_config import StudyConfig
 from maestro_env.hardware import find_hardware
 from maestro_env.optima import KnownOptimum
 from maestro_env.workloads import find_layer
@@ -53,32 +53,6 @@ _OPTIMUM_AGAIN = f"delete it, and {_AGAIN} makes it again"
 
 Optima = Mapping[tuple[str, str], KnownOptimum | None]
 """What is known of the optimum, by layer and objective."""
-
-
-@dataclass(frozen=True)
-class _Budget:
-    """The flags that say how much is spent on a problem."""
-
-    samples: int = option(20_000, "evaluations of one search", least=1)
-    seeds: int = option(
-        10, "searches per layer, objective and mapper, one a seed", least=1, most=10_000
-    )
-    seed: int = option(0, "the first seed; the others count up from it")
-
-
-# Fields of the last base come first, and so do their flags in the help.
-@dataclass(frozen=True)
-class StudyConfig(ProblemConfig, _Budget):
-    """The flags of a study but for its layers, objectives and mappers."""
-
-    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
-    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
-    out: str | None = option(
-        None, "where to write (default: a new directory below runs/)", value="directory"
-    )
-    resume: bool = option(
-        False, "continue what is in --out, extend it, or join processes that work on it"
-    )
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from typing import Any
 
 from maestro_env.registration import register_with_gymnasium
 
+__version__ = "0.1.0"
+
 _HOME = {
     "CONTEXT": "context",
     "Cost": "cost",

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 METRICS: tuple[str, ...]
 STATUSES: tuple[str, ...]
 CSV_HEADER: str
+HAS_EXTENDED_PRECISION: bool
 OBSERVED: int
 MAX_OFFCHIP_COST_MACS: float
 MAC_ENERGY_NJ: float

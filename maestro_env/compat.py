@@ -17,13 +17,15 @@ from typing import Any
 
 from maestro_env import _native
 from maestro_env.binary import equal_nocs, run
-from maestro_env.errors import TooLongError, complain
+from maestro_env.errors import ModelError, TooLongError, complain
 from maestro_env.m_file import NetworkText, ReferenceDeath, parse, parse_hardware, wrap_int32
+from maestro_env.models import find_model
 from maestro_env.reading import read_text
 
 # Maps every byte to a character and back.
 _BYTES = "latin-1"
 _MAX_CHARACTERS = 2**24
+_REFUSED = 2
 _UNSWEPT_NOCS = [(70000, 1)] * 5
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
@@ -64,20 +66,47 @@ _TYPES: dict[str, type] = {
 }
 
 
+_USAGE = """\
+usage: maestro-compat --Mapping_file=F.m [--HW_file=H.m] [--OPTION=VALUE ...]
+       maestro-compat --jsonl=ROWS.jsonl[.gz] --out=FILE [--model=maestro|exact]
+
+Take the options of the MAESTRO binary and write its CSV, or evaluate rows of JSON.
+
+options of the binary, and their defaults:"""
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the drop-in; returns the process's exit status."""
     arguments = sys.argv[1:] if argv is None else argv
+    # Beside other options the binary ignores --help.
+    if arguments in (["-h"], ["--help"]):
+        _print_help()
+        return 0
     if any(argument.split("=")[0] == "--jsonl" for argument in arguments):
         # Rows need more of the standard library, which a single call should not wait for.
         from maestro_env import rows
 
         return rows.main(arguments)
     try:
+        find_model("maestro")
         _run_file(_parse_options(arguments))
+    except ModelError as error:
+        complain(str(error))
+        return _REFUSED
     except ReferenceDeath as death:
         complain(str(death))
         return death.code if death.code > 0 else 128 - death.code
     return 0
+
+
+def _print_help() -> None:
+    from textwrap import fill
+
+    given = (f"  --{name}={str(value).lower()}" for name, value in _OPTIONS.items())
+    ignored = fill(" ".join(_IGNORED.values()), 78, initial_indent="  ", subsequent_indent="  ")
+    lines = (_USAGE, *given, "accepted, without effect on the CSV:", f"{ignored}\n")
+    # In one piece: whoever reads the first lines may have gone.
+    print("\n".join(lines), end="")
 
 
 def _parse_options(arguments: list[str]) -> dict[str, Any]:

@@ -68,6 +68,10 @@ class MappingError(MaestroEnvError, ValueError):
     """A mapping that cannot be read."""
 
 
+class ModelError(MaestroEnvError, ValueError):
+    """A cost model that this build does not have."""
+
+
 class MapSpaceError(MaestroEnvError, ValueError):
     """A map space that does not exist, or a vector or mapping outside of it."""
 
@@ -81,6 +85,7 @@ class MissingExtraError(MaestroEnvError, ImportError):
 
     def __init__(self, user: str, package: str, extra: str) -> None:
         super().__init__(f"{user} needs {package}: pip install maestro-env[{extra}]")
+        self.extra = extra
 
 
 class UnknownNameError(MaestroEnvError, ValueError):

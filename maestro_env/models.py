@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from maestro_env import _native
+from maestro_env.errors import ModelError
 from maestro_env.registry import by_name, look_up
 
 
@@ -19,6 +21,8 @@ class CostModel:
         csv_energy: whether it fills ``csv_energy_nj``.
         exploitable: whether it credits some mappings with results no machine could achieve, so that
             searches need the guard.
+        extended: whether it computes in the 80-bit ``long double`` of x86, which other processors
+            lack.
     """
 
     name: str
@@ -26,11 +30,12 @@ class CostModel:
     miscounts_strides: bool = False
     csv_energy: bool = False
     exploitable: bool = False
+    extended: bool = False
 
 
 MODELS: Mapping[str, CostModel] = by_name(
     CostModel("exact", cuts_windows=True),
-    CostModel("maestro", miscounts_strides=True, csv_energy=True, exploitable=True),
+    CostModel("maestro", miscounts_strides=True, csv_energy=True, exploitable=True, extended=True),
 )
 """The cost models by name; docs/models.md compares them.
 
@@ -42,5 +47,19 @@ DEFAULT_MODEL = "exact"
 
 
 def find_model(name: str) -> CostModel:
-    """Return the cost model called ``name``, or raise an ``UnknownNameError``."""
-    return look_up("model", name, MODELS)
+    """Return the cost model called ``name``.
+
+    Raises:
+        UnknownNameError: no such model.
+        ModelError: one that this build cannot compute.
+    """
+    model = look_up("model", name, MODELS)
+    if model.extended and not _native.HAS_EXTENDED_PRECISION:
+        from platform import machine
+
+        others = (each.name for each in MODELS.values() if not each.extended)
+        raise ModelError(
+            f"model {name} computes in the 80-bit long double of x86, which this build for "
+            f"{machine()} lacks; allowed: {', '.join(others)}"
+        )
+    return model

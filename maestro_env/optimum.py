@@ -15,6 +15,9 @@ from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 from maestro_env.threads import require_threads
 
+MOST_NODES = 10**15
+"""Boxes of mappings that a search may take at most, if nothing else limits it."""
+
 _BOUNDED = ("latency_cycles", "energy_nj", "area_um2")
 # Larger counts are not exact as doubles, which the proof needs.
 _MOST_COUNTED = 2**53

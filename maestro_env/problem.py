@@ -59,6 +59,7 @@ class Problem(Recomputed):
 
     Raises:
         UnknownNameError: no such model.
+        ModelError: a model that this build cannot compute.
         MapSpaceError: a schema whose mappings the model never accepts; by the methods, an array
             of another shape or type, a vector out of range, or an impossible number of threads.
     """

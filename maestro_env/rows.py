@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from maestro_env import exact_rows, maestro_rows
-from maestro_env.errors import TooLongError, complain, quoted
+from maestro_env.errors import ModelError, TooLongError, complain, quoted
+from maestro_env.models import find_model
 from maestro_env.reading import read_lines
 
 _USAGE_STATUS = 2
@@ -56,6 +57,10 @@ def _parse_arguments(arguments: list[str]) -> dict[str, str]:
         raise RowError(f"--{missing[0]} needs a file name")
     if (model := values["model"]) not in _EVALUATORS:
         raise RowError(f"unknown model {quoted(model)}; allowed: {', '.join(_EVALUATORS)}")
+    try:
+        find_model(model)
+    except ModelError as error:
+        raise RowError(str(error)) from None
     return values
 
 

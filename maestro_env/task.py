@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +18,11 @@ from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
+from maestro_env.masks import Masks
 from maestro_env.objectives import FIGURE_BOUNDS, Objective, find_objective
 from maestro_env.optima import known_values
 from maestro_env.problem import Problem, figures_of
 from maestro_env.workloads import find_layer
-
-if TYPE_CHECKING:
-    from maestro_env.masks import Masks
 
 DEFAULT_LAYER = "mobilenetv2_l2"
 
@@ -85,8 +82,6 @@ class Task(Recomputed):
     @cached_property
     def masks(self) -> Masks:
         """Which choices can still become a valid mapping."""
-        from maestro_env.masks import Masks
-
         return Masks(self.problem)
 
     def warn(self) -> None:

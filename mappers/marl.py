@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from importlib import import_module
 from typing import ClassVar
 
 import numpy as np
@@ -40,6 +41,12 @@ class MarlMapper(Mapper[MarlConfig]):
     """
 
     DEFAULT: ClassVar[MarlConfig] = MarlConfig()
+
+    def __init__(self, config: MarlConfig | None = None) -> None:
+        super().__init__(config)
+        if self.config.policy != "stateless":
+            # Agents without networks need no torch; those with are refused at once where it lacks.
+            import_module("mappers.agents.networks")
 
     def require_fit(self, problem: Problem, objective: Objective) -> None:
         if self.config.groups:
@@ -131,7 +138,6 @@ class _Search:
         if config.policy == "stateless":
             self._team = StatelessAgents(heads, agents, config, bias)
         else:
-            # Imported here: agents without networks need no torch.
             from mappers.agents.networks import NetworkAgents
 
             self._team = NetworkAgents(heads, agents, config, bias, self.rng)

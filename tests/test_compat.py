@@ -155,6 +155,17 @@ def test_bytes_and_numbers_of_any_kind_end_as_measured(
     assert [row.startswith(start or b"") for row in rows] == ([] if start is None else [True])
 
 
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_alone_lists_the_options(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([flag]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("usage: maestro-compat --Mapping_file=F.m ")
+    assert "\n  --num_pes=7\n" in shown.out
+    assert "area_constraint" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 100
+    assert shown.err == ""
+
+
 @pytest.mark.parametrize(
     ("option", "status"),
     [

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import maestro_env
 from maestro_env import _native
 from maestro_env.cost import Cost
 from mappers import MAPPERS
@@ -113,8 +114,7 @@ def test_a_cost_has_a_field_for_every_metric() -> None:
 
 
 def test_the_installed_version_is_the_projects() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert importlib.metadata.version("maestro-env") == project["version"]
+    assert importlib.metadata.version("maestro-env") == maestro_env.__version__
 
 
 def loaded_after(script: str) -> set[str]:

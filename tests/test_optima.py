@@ -19,7 +19,8 @@ import experiments.goal_optima
 import experiments.optima.job
 import experiments.optima.table
 from experiments.claims import Claim
-from experiments.optima.config import OptimaConfig, cells_of
+from experiments.optima.cells import cells_of
+from experiments.optima.config import OptimaConfig
 from experiments.proofs import Limits
 from maestro_env import KnownOptimum, known_optimum
 from maestro_env.env import MaestroEnv

@@ -160,7 +160,7 @@ def test_unknown_name_suggests_near_ones_and_the_list() -> None:
     with pytest.raises(LayerError) as error:
         find_layer("MOBILNETV2_L2")
     assert "mobilenetv2_l2" in str(error.value)
-    assert "python -m experiments.run --list-layers" in str(error.value)
+    assert "maestro-env layers" in str(error.value)
 
 
 def test_workloads_need_neither_numpy_nor_gymnasium() -> None:

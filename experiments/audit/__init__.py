@@ -1,1 +1,1 @@
-"""``python -m experiments.audit RUNDIR``: whether a run's best mappings are real."""
+"""``maestro-env audit``: score a run's best mappings under both cost models."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from experiments.audit.config import AuditConfig
 from experiments.cells import Finished
 from experiments.files import RecordError
-from experiments.flags import option
 from experiments.goals import Goal
 from experiments.sheets import Sheet
 from experiments.study import read_all
@@ -21,13 +20,6 @@ from maestro_env.problem import Problem
 _COMPARED = ("maestro", "exact", "ratio")
 _OK = "ok"
 _REAL = (_OK, "l1_overflow", "l2_overflow")
-
-
-@dataclass(frozen=True)
-class AuditConfig:
-    """Score a run's best mappings under both models: are their figures possible?"""
-
-    rundir: str = option(MISSING, "a directory of experiments.run or experiments.compare")
 
 
 class Auditor:

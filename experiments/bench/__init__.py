@@ -1,1 +1,1 @@
-"""``python -m experiments.bench``: how fast mappings are evaluated on this machine."""
+"""``maestro-env bench``: measure how fast mappings are evaluated on this machine."""

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from experiments.bench.batches import REPEATS, accelerators, rates, searches, singles
+from experiments.bench.config import BenchConfig
 from experiments.bench.copies import copies
 from experiments.bench.environments import steps
 from experiments.bench.speedups import against_binary
 from experiments.files import ensure_directory, write_json
-from experiments.flags import option
 from experiments.machine import processor, versions
 from maestro_env.threads import processors
-
-
-@dataclass(frozen=True)
-class BenchConfig:
-    """Measure how fast mappings are evaluated on this machine."""
-
-    json: str | None = option(None, "write the figures to this file too", value="file")
-    maestro: str | None = option(None, "compare with this MAESTRO binary", value="path")
 
 
 def execute(config: BenchConfig) -> int:

@@ -1,1 +1,1 @@
-"""``python -m experiments.cluster``: learn from samples which parameters share an agent."""
+"""``maestro-env cluster``: learn from samples which parameters share an agent."""

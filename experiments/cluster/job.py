@@ -4,68 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from clustering import AGENTS, LINKAGES, MEASURES, Clustering, ClusteringError, Samples, cluster
+from clustering import LINKAGES, MEASURES, Clustering, ClusteringError, Samples, cluster
 from clustering.stability import stability
 from experiments import cli
+from experiments.cluster.config import ClusterConfig
 from experiments.cluster.plots import draw_clustering
 from experiments.datasets import collect, default_cache
 from experiments.files import RecordError, run_directory, safe_name, write_text
-from experiments.flags import UsageError, option
-from experiments.goals import Goal, ProblemConfig, make_goal, require_fit
+from experiments.flags import UsageError
+from experiments.goals import Goal, make_goal, require_fit
 from experiments.progress import Bar
 from experiments.sheets import Sheet
 from maestro_env.hardware import find_hardware
-from maestro_env.objectives import OBJECTIVES
 from maestro_env.registry import look_up
 from maestro_env.workloads import find_layer
 from mappers import MAPPERS
 from mappers.agents.grouping import refusing, require_agents
-
-
-@dataclass(frozen=True)
-class _Samples:
-    """The flags that say what is clustered."""
-
-    layer: str = option(
-        "mobilenetv2_l2", "a name of experiments.run --list-layers, or another layer it takes"
-    )
-    objective: str = option("latency", f"what good samples have least: {', '.join(OBJECTIVES)}")
-    policy: str = option("random", f"mapper that collects the samples: {', '.join(MAPPERS)}")
-    samples: int = option(20_000, "evaluations it spends", least=1)
-    seed: int = option(0, "of its search, and of the halves of the samples")
-
-
-# Fields of the last base come first, and so do their flags in the help.
-@dataclass(frozen=True)
-class ClusterConfig(ProblemConfig, _Samples):
-    """Learn from samples which parameters of a layer's mappings share an agent."""
-
-    agents: int | None = option(
-        None, f"how many (default: {AGENTS}, or one per parameter if these are fewer)", kind=int
-    )
-    threshold: float | None = option(
-        None, "height at which the tree is cut, instead of --agents", kind=float
-    )
-    measure: str = option("pearson", f"of dependence: {', '.join(MEASURES)}")
-    linkage: str = option("ward_rows", f"what merges first: {', '.join(LINKAGES)}")
-    fraction: float = option(0.15, "of the samples that are the best ones", least=1e-6, most=1)
-    cache: str | None = option(
-        None,
-        "where samples are kept (default: maestro-env/samples in the user's cache)",
-        value="directory",
-    )
-    out: str | None = option(
-        None,
-        "JSON file of the groups; the picture is written beside it "
-        "(default: groups.json in the first free runs/<layer>-<objective>-groups-<n>)",
-        value="file",
-    )
 
 
 def execute(config: ClusterConfig) -> int:

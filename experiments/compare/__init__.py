@@ -1,1 +1,1 @@
-"""``python -m experiments.compare``: compare mappers over layers, objectives and seeds."""
+"""``maestro-env compare``: compare mappers over layers, objectives and seeds."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.compare.config import CompareConfig
 from experiments.files import write_text
-from experiments.flags import option
-from experiments.goals import MAPPERS_HELP, unique
+from experiments.goals import unique
 from experiments.standings import Contest
-from experiments.study import Study, StudyConfig, conduct, make_study
+from experiments.study import Study, conduct, make_study
 from experiments.study_plots import draw
 from experiments.study_tables import (
     LEGEND,
@@ -21,27 +20,6 @@ from experiments.study_tables import (
     write_seconds,
     write_table,
 )
-from maestro_env.objectives import OBJECTIVES
-
-
-@dataclass(frozen=True)
-class _Problems:
-    """The flags that say what is searched."""
-
-    layers: str = option(
-        "resnet18_l2,resnet18_l16,alexnet_l2,gpt2_l4",
-        "layers as experiments.run takes them, with commas between",
-    )
-    objectives: str = option(
-        "latency,edp",
-        f"what to minimise, some of these with commas between: {', '.join(OBJECTIVES)}",
-    )
-    mappers: str = option("all", MAPPERS_HELP)
-
-
-@dataclass(frozen=True)
-class CompareConfig(StudyConfig, _Problems):
-    """Compare mappers on layers and objectives; write tables, a ledger and figures."""
 
 
 def execute(config: CompareConfig) -> int:

@@ -1,1 +1,1 @@
-"""``python -m experiments.gamma_parity``: whether mapper gamma is as good as GAMMA's program."""
+"""``maestro-env gamma-parity``: compare mapper gamma with GAMMA's own program."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from experiments.flags import option
+from experiments.gamma_parity.config import ParityConfig
 from experiments.goals import Goal, ProblemConfig, make_goal, require_fit
 from experiments.progress import Bar
 from experiments.searches import run_search
@@ -35,15 +34,6 @@ ORIGINAL: dict[tuple[str, str], dict[int, tuple[float, float, float]]] = {
         20_000: (2.997e10, 3.333e10, 3.379e10),
     },
 }
-
-
-@dataclass(frozen=True)
-class ParityConfig:
-    """Search as GAMMA's program did and compare with what it found; status 1 if any is worse."""
-
-    mapper: str = option("gamma", "what searches, settings behind it, as in gamma:mutations=2")
-    seeds: int = option(10, "searches a layer and objective, one a seed", least=1, most=10_000)
-    seed: int = option(0, "the first seed; the others count up from it")
 
 
 def execute(config: ParityConfig) -> int:

@@ -1,1 +1,1 @@
-"""``python -m experiments.misses RUNDIR``: what a run's best mappings lack to be optima."""
+"""``maestro-env misses``: say what a run's best mappings lack to be optima."""

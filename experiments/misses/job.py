@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -13,9 +13,9 @@ import numpy as np
 
 from experiments.cells import Finished
 from experiments.files import RecordError
-from experiments.flags import option
 from experiments.goals import Goal
 from experiments.misses.canonical import canonical, differences
+from experiments.misses.config import MissesConfig
 from experiments.misses.neighbours import least_change
 from experiments.misses.optima import known_optima, prove
 from experiments.progress import Bar
@@ -24,14 +24,6 @@ from experiments.study import read_all
 
 # Larger changes share a column, or a row.
 _MOST_COUNTED, _MOST_TOLD = 4, 2
-
-
-@dataclass(frozen=True)
-class MissesConfig:
-    """Compare the best mappings of a run with the optima of its problems (model exact)."""
-
-    rundir: str = option(MISSING, "a directory of experiments.run or experiments.compare")
-    nodes: int = option(10**8, "boxes of mappings that the proof of an optimum may take", least=1)
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""``python -m experiments.optima``: the table of known optima."""
+"""``maestro-env optima``: prove the optima of many layers and keep them in a table."""

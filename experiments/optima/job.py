@@ -9,7 +9,8 @@ from statistics import median
 from experiments import cli, files, flags
 from experiments.claims import Claim, remove_abandoned
 from experiments.machine import processor, versions
-from experiments.optima.config import OptimaConfig, OptimumCell, cells_of
+from experiments.optima.cells import OptimumCell, cells_of
+from experiments.optima.config import OptimaConfig
 from experiments.optima.table import write_table
 from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord

@@ -1,1 +1,1 @@
-"""``python -m experiments.optimum``: the best mapping of a layer, proven to be."""
+"""``maestro-env optimum``: find the best mapping of a layer and prove that none is better."""

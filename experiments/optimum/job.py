@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,51 +13,20 @@ from matplotlib.figure import Figure
 from experiments import cli, files, flags
 from experiments.claims import Claim, remove_abandoned
 from experiments.files import RecordError
-from experiments.flags import option
-from experiments.goals import Goal, ProblemConfig, make_goal, write_mapping
+from experiments.goals import Goal, make_goal, write_mapping
 from experiments.machine import processor, versions
+from experiments.optimum.config import OptimumConfig
 from experiments.plots import STYLES, in_picture, save, tidy
 from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord
-from experiments.proofs import MOST_NODES, Limits, prove, write_certificate
+from experiments.proofs import Limits, prove, write_certificate
 from experiments.sheets import Sheet, significant
 from maestro_env.hardware import find_hardware
-from maestro_env.objectives import OBJECTIVES
 from maestro_env.optimum import require_bounded
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 
 _CERTIFICATE = "certificate.gz"
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """The flags that say what is searched."""
-
-    layer: str = option(
-        "mobilenetv2_l2", "a name of experiments.run --list-layers, or another layer it takes"
-    )
-    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
-
-
-# Fields of the last base come first, and so do their flags in the help.
-@dataclass(frozen=True)
-class OptimumConfig(ProblemConfig, _Problem):
-    """Find the best mapping of a layer and prove that none is better."""
-
-    start: int = option(1000, "samples of marl first: a value to improve on", most=10**6)
-    seed: int = option(0, "of these samples")
-    gap: float = option(0.0, "end with a best value at most this share above the bound")
-    nodes: int = option(MOST_NODES, "end after so many boxes of mappings", least=1, most=MOST_NODES)
-    samples: int = option(10**9, "end after so many evaluated mappings", least=1)
-    seconds: float = option(1e9, "end after so many seconds")
-    threads: int = option(1, "threads of bounds and evaluation", least=1, most=1024)
-    out: str | None = option(
-        None,
-        "where to write (default: the first free runs/<layer>-<objective>-optimum-<n>)",
-        value="directory",
-    )
-    resume: bool = option(False, "continue the search in --out")
 
 
 def execute(config: OptimumConfig) -> int:

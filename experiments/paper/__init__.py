@@ -1,1 +1,1 @@
-"""``python -m experiments.paper``: the tables and figures of the paper, one file each."""
+"""``maestro-env paper``: make the tables and figures of the paper."""

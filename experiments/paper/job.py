@@ -12,12 +12,13 @@ from itertools import chain
 
 from experiments import cli
 from experiments.files import ensure_directory, write_json
-from experiments.flags import to_flags
+from experiments.flags import command, to_flags
 from experiments.machine import processor, versions
-from experiments.paper.config import PaperConfig, Plan, resolve
+from experiments.paper.config import PaperConfig
 from experiments.paper.frame import Item
 from experiments.paper.ledger import Finished, Run, in_turn, open_directory, read, run_rest
 from experiments.paper.page import ABOUT, write_page
+from experiments.paper.plan import Plan, resolve
 
 
 def execute(config: PaperConfig) -> int:
@@ -36,7 +37,7 @@ def execute(config: PaperConfig) -> int:
     with cli.undisturbed():
         print(
             f"interrupted: what is finished is in {plan.out}; continue with: "
-            f"python -m experiments.paper {shlex.join(to_flags(config))}",
+            f"{command('experiments.paper')} {shlex.join(to_flags(config))}",
             file=sys.stderr,
         )
     return status

@@ -11,8 +11,8 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
 from experiments.files import RecordError, ensure_directory, read_json, write_text
-from experiments.paper.config import Plan
 from experiments.paper.frame import Item
+from experiments.paper.plan import Plan
 from experiments.paper.verdicts import everywhere, tally
 
 ABOUT = "about.json"

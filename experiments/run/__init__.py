@@ -1,1 +1,1 @@
-"""``python -m experiments.run``: search mappings of one layer and record what was found."""
+"""``maestro-env run``: search mappings of one layer; write the best one, traces and a plot."""

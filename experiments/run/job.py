@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments import cli
 from experiments.cells import Finished, join_traces, trace_path
 from experiments.files import check_same, read_json, safe_name, write_json
-from experiments.flags import option
-from experiments.goals import MAPPERS_HELP, Goal, write_mapping
-from experiments.sheets import Sheet
+from experiments.goals import Goal, write_mapping
+from experiments.run.config import RunConfig
 from experiments.standings import Contest
 from experiments.stats import iqm
-from experiments.study import Study, StudyConfig, conduct, make_study
+from experiments.study import Study, conduct, make_study
 from experiments.study_plots import draw_convergence
 from experiments.study_tables import ledger_sheet, problem_sheet, seconds_sheet
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.workloads import all_layers
 
 _SUMMARY = "summary.json"
 _FIGURES = (
@@ -30,30 +27,10 @@ _FIGURES = (
 )
 
 
-@dataclass(frozen=True)
-class _Problem:
-    """The flags that say what is searched."""
-
-    layer: str = option(
-        "mobilenetv2_l2", "a name of --list-layers, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8"
-    )
-    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
-    mapper: str = option("all", MAPPERS_HELP)
-
-
-@dataclass(frozen=True)
-class RunConfig(StudyConfig, _Problem):
-    """Search mappings of one layer; write a run directory with traces, best mapping and plot."""
-
-    seeds: int = option(1, "searches per mapper, one a seed", least=1, most=10_000)
-    list_layers: bool = option(False, "print the known layers and stop")
-
-
 def execute(config: RunConfig) -> int:
     """Do what a config asks and return the exit status."""
     if config.list_layers:
-        _layers().print()
-        return 0
+        return cli.main("experiments.layers", [])
     mappers = ("--mapper", config.mapper)
     study = make_study(config, [config.layer.strip()], [config.objective], mappers, single=True)
     ((layer, objective), goal), *_ = study.goals.items()
@@ -61,14 +38,6 @@ def execute(config: RunConfig) -> int:
         check_same(path, read_json(path), {"problem": {"layer": layer, "objective": objective}})
     stem = f"{safe_name(goal.problem.layer.name)}-{objective}"
     return conduct(study, "experiments.run", stem, _report)
-
-
-def _layers() -> Sheet:
-    rows = [
-        (layer.name, layer.operator, layer.dimensions, f"{layer.macs:,}", layer.count)
-        for layer in all_layers()
-    ]
-    return Sheet("Layers", ("name", "operator", "dimensions"), ("MACs", "count"), rows)
 
 
 def _report(study: Study, directory: Path, contests: Sequence[Contest], interrupted: bool) -> None:

@@ -1,1 +1,1 @@
-"""``python -m experiments.tabulate``: tables of every vector of small spaces."""
+"""``maestro-env tabulate``: evaluate every vector of small spaces."""

@@ -6,7 +6,6 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +14,21 @@ import numpy as np
 from experiments import cli, files
 from experiments.claims import Claim, remove_abandoned
 from experiments.files import RecordError
-from experiments.flags import UsageError, option
+from experiments.flags import UsageError
 from experiments.goals import unique
 from experiments.machine import processor, versions
 from experiments.progress import Bar
 from experiments.sheets import Sheet, significant
+from experiments.tabulate.config import TabulateConfig
 from experiments.tabulate.writer import bytes_left, write_table
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.registry import look_up
-from maestro_env.tabulated import TABLES, TABULATED, TabulatedProblem, TabulatedSpace
+from maestro_env.tabulated import TABULATED, TabulatedProblem, TabulatedSpace
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 _GB = 10**9
 
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class TabulateConfig:
-    """Evaluate every vector of small spaces; what is there is kept and continued."""
-
-    spaces: str = option(
-        MISSING, f"all, or some of these with commas between: {', '.join(TABULATED)}"
-    )
-    out: str = option(
-        str(TABLES), "where to write; several processes may share it", value="directory"
-    )
-    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
 
 
 def execute(config: TabulateConfig) -> int:

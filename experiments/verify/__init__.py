@@ -1,1 +1,4 @@
-"""Checks certificates of optima, sharing no code with the search that writes them."""
+"""``maestro-env verify``: check the proofs that the command optimum writes.
+
+It shares no code with the search that writes them.
+"""

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import MISSING, dataclass
 from pathlib import Path
 
 from experiments import cli
-from experiments.flags import option
 from experiments.sheets import shown
 from experiments.verify.check import Verified, verify
+from experiments.verify.config import VerifyConfig
 from experiments.verify.stream import CertificateError
-
-
-@dataclass(frozen=True)
-class VerifyConfig:
-    """Check that certificates prove their optima, with bounds that the search does not share."""
-
-    certificate: tuple[str, ...] = option(MISSING, "files of experiments.optimum", several=True)
 
 
 def execute(config: VerifyConfig) -> int:

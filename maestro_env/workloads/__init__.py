@@ -56,7 +56,7 @@ def find_layer(text: str | Layer) -> Layer:
     if text not in zoo:
         raise LayerError(
             f"unknown layer {quoted(text)}: {close_matches(text.lower(), zoo)}allowed: a name "
-            "shown by `python -m experiments.run --list-layers`, FILE.csv:ROW, or " + EXAMPLES
+            "that `maestro-env layers` prints, FILE.csv:ROW, or " + EXAMPLES
         )
     return zoo[text]
 

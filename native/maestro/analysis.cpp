@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <type_traits>
 
 #include "../integers.hpp"
@@ -75,6 +76,7 @@ void Sum::add_rounded(std::int64_t value) {
 
 Analysis::Analysis(const LayerTable& table, const Machine& machine)
     : table_(table), machine_(machine) {
+  if (!kHasExtendedPrecision) throw std::runtime_error("no 80-bit long double");
   for (const TensorId id : {kInput, kFilter, kOutput}) words_[id] = tensor_words(table, id);
 }
 

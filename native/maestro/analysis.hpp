@@ -28,10 +28,9 @@ struct Machine {
 // Four identical NoCs, as the binary sets them up.
 Machine make_machine(const Hardware& hardware);
 
-static_assert(
-    std::numeric_limits<long double>::digits == 64,
-    "model maestro needs the 80-bit long double of x86, in which the MAESTRO binary sums; "
-    "compile for x86-64 with g++ or clang++, without -mlong-double-64");
+// Whether this build has the 80-bit long double of x86, in which the MAESTRO binary sums. Without
+// it nothing here is right: only model exact can be used.
+inline constexpr bool kHasExtendedPrecision = std::numeric_limits<long double>::digits == 64;
 
 // A sum of integers as the binary has it: a long double, which is exact as long as an integer is.
 class Sum {

@@ -1,6 +1,7 @@
 // The Python module. All bindings are one unit: pybind11's own headers take five seconds a unit.
 #include "../constants.hpp"
 #include "../hardware.hpp"
+#include "../maestro/analysis.hpp"
 #include "../metrics.hpp"
 #include "../status.hpp"
 #include "evaluator.hpp"
@@ -20,6 +21,7 @@ PYBIND11_MODULE(_native, m) {
   m.doc() = "C++ core: cost models, map space decoding and batch evaluation.";
   m.attr("METRICS") = py::tuple(py::cast(interned(gym::kMetricNames)));
   m.attr("STATUSES") = py::tuple(py::cast(interned(gym::kStatusNames)));
+  m.attr("HAS_EXTENDED_PRECISION") = gym::maestro::kHasExtendedPrecision;
   m.attr("MAX_OFFCHIP_COST_MACS") = gym::kMaxOffchipCostMacs;
   m.attr("MAC_ENERGY_NJ") = gym::constants::kMacEnergyNj;
   m.attr("L1_ACCESS_MACS") = gym::constants::kL1AccessMacs;

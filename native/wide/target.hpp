@@ -29,7 +29,7 @@ struct Target {
   EvaluateLanes<maestro::wide::Problem> of(const maestro::wide::Problem&) const { return maestro; }
 };
 
-// The first is what every processor has: two lanes of SSE2.
+// The first is what every processor has: two lanes, of SSE2 or NEON. The others are of x86-64.
 extern const Target kBaseline, kAvx2, kAvx512;
 
 // Those this processor supports, fewest lanes first.

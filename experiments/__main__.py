@@ -1,0 +1,42 @@
+"""``maestro-env COMMAND``: every command of ``experiments`` under one name."""
+
+from __future__ import annotations
+
+import sys
+
+from experiments import cli
+
+_NAMES = {name.replace("_", "-"): f"experiments.{name}" for name in cli.COMMANDS}
+
+
+def main() -> None:
+    """Run the command that the process's arguments name, and end the process."""
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] in _NAMES:
+        cli.leave(cli.main(_NAMES[arguments[0]], arguments[1:]))
+    cli.leave(cli.answering(lambda: _describe(arguments)))
+
+
+def _describe(arguments: list[str]) -> int:
+    """Answer ``--help`` and ``--version``, or say which commands there are."""
+    from maestro_env import __version__
+    from maestro_env.errors import UnknownNameError
+
+    if arguments in ([], ["--help"], ["-h"]):
+        width = max(map(len, _NAMES))
+        print("usage: maestro-env COMMAND [options]\n")
+        print("Map the layers of neural networks to accelerators.\n\ncommands:")
+        for name, package in _NAMES.items():
+            print(f"  {name:{width}}  {cli.summary(package)}")
+        print("\nmaestro-env COMMAND --help lists the flags of a command, --version the version.")
+        return 0
+    if arguments == ["--version"]:
+        print(f"maestro-env {__version__}")
+        return 0
+    error = UnknownNameError("command", arguments[0], [*_NAMES, "--help", "--version"])
+    print(f"error: {error}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+"""The flags of ``experiments.audit``."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass
+
+from experiments.flags import option
+
+
+@dataclass(frozen=True)
+class AuditConfig:
+    """Score a run's best mappings under both models: are their figures possible?"""
+
+    rundir: str = option(MISSING, "a directory of run or compare")

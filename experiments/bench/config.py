@@ -1,0 +1,15 @@
+"""The flags of ``experiments.bench``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.flags import option
+
+
+@dataclass(frozen=True)
+class BenchConfig:
+    """Measure how fast mappings are evaluated on this machine."""
+
+    json: str | None = option(None, "write the figures to this file too", value="file")
+    maestro: str | None = option(None, "compare with this MAESTRO binary", value="path")

@@ -1,0 +1,1 @@
+"""``maestro-env completion``: print a script by which a shell completes commands and flags."""

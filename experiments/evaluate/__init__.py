@@ -1,0 +1,1 @@
+"""``maestro-env evaluate``: score a mapping file under both cost models."""

@@ -1,0 +1,16 @@
+"""The flags of ``experiments.gamma_parity``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.flags import option
+
+
+@dataclass(frozen=True)
+class ParityConfig:
+    """Search as GAMMA's program did and compare with what it found; status 1 if any is worse."""
+
+    mapper: str = option("gamma", "what searches, settings behind it, as in gamma:mutations=2")
+    seeds: int = option(10, "searches a layer and objective, one a seed", least=1, most=10_000)
+    seed: int = option(0, "the first seed; the others count up from it")

@@ -1,0 +1,1 @@
+"""``maestro-env layers``: list the layers that have a name."""

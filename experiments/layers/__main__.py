@@ -1,0 +1,5 @@
+"""Starts ``python -m experiments.layers``."""
+
+from experiments import cli
+
+cli.start("experiments.layers")

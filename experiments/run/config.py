@@ -1,0 +1,29 @@
+"""The flags of ``experiments.run``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.flags import option
+from experiments.goals import LAYER_HELP, MAPPERS_HELP
+from experiments.study_config import StudyConfig
+from maestro_env.objectives import OBJECTIVES
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The flags that say what is searched."""
+
+    layer: str = option("mobilenetv2_l2", LAYER_HELP)
+    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
+    mapper: str = option("all", MAPPERS_HELP)
+
+
+@dataclass(frozen=True)
+class RunConfig(StudyConfig, _Problem):
+    """Search mappings of one layer; write a run directory with traces, best mapping and plot."""
+
+    seeds: int = option(1, "searches per mapper, one a seed", least=1, most=10_000)
+    list_layers: bool = option(
+        False, "print the known layers, as the command layers does, and stop"
+    )

@@ -1,0 +1,34 @@
+"""The flags of every command that conducts a study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.flags import option
+from experiments.goals import ProblemConfig
+
+
+@dataclass(frozen=True)
+class _Budget:
+    """The flags that say how much is spent on a problem."""
+
+    samples: int = option(20_000, "evaluations of one search", least=1)
+    seeds: int = option(
+        10, "searches per layer, objective and mapper, one a seed", least=1, most=10_000
+    )
+    seed: int = option(0, "the first seed; the others count up from it")
+
+
+# Fields of the last base come first, and so do their flags in the help.
+@dataclass(frozen=True)
+class StudyConfig(ProblemConfig, _Budget):
+    """The flags of a study but for its layers, objectives and mappers."""
+
+    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
+    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
+    out: str | None = option(
+        None, "where to write (default: a new directory below runs/)", value="directory"
+    )
+    resume: bool = option(
+        False, "continue what is in --out, extend it, or join processes that work on it"
+    )

@@ -1,0 +1,131 @@
+"""The command ``evaluate``: a mapping file under both models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import evaluate
+
+from maestro_env import Mapping, MapSpace, Problem, find_hardware, find_layer, find_objective
+
+LAYER = find_layer("conv:K=8,C=4,Y=10,X=10,R=3,S=3")
+LAYER_TEXT = "--layer=conv:K=8,C=4,Y=10,X=10,R=3,S=3"
+EDGE = find_hardware("edge")
+
+
+@pytest.fixture(scope="module")
+def mapping() -> Mapping:
+    """The best for exact of some mappings that are valid under both models."""
+    space = MapSpace(LAYER, EDGE)
+    points = space.sample(3000, np.random.default_rng(0))
+    latency = find_objective("latency")
+    exact, maestro = (Problem(space, model).score(points, latency)[0] for model in MODELS)
+    return space.decode(points[np.argmin(np.where(np.isfinite(maestro), exact, np.inf))])
+
+
+MODELS = ("exact", "maestro")
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """Cells of the table by model."""
+    lines = (line.split() for line in text.splitlines())
+    return {cells[0]: cells[1:] for cells in lines if cells and cells[0] in MODELS}
+
+
+@pytest.mark.parametrize("suffix", [".m", ".json"])
+def test_both_models_are_shown(
+    suffix: str, mapping: Mapping, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / f"mapping{suffix}"
+    path.write_text(mapping.to_m(LAYER) if suffix == ".m" else mapping.to_json())
+    layer = [] if suffix == ".m" else [LAYER_TEXT]
+    assert evaluate([str(path), *layer, "--hardware=edge"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert shown.out.startswith(f"{mapping}\n\n")
+    found = rows(shown.out)
+    assert list(found) == list(MODELS)
+    for model in MODELS:
+        cost, status = Problem(MapSpace(LAYER, EDGE), model).evaluate_mapping(mapping)
+        assert cost is not None
+        figures = [cost.latency_cycles, cost.energy_nj, cost.latency_cycles * cost.energy_nj]
+        figures += [cost.area_um2, cost.l1_bytes, cost.l2_bytes, cost.macs_per_cycle]
+        numbers = [float(cell.replace(",", "")) for cell in found[model][1:]]
+        assert found[model][0] == status == "ok"
+        np.testing.assert_allclose(numbers, figures, rtol=5e-4)
+        assert f"\n{model}: ok: the mapping is valid" in shown.out
+
+
+def test_a_given_layer_replaces_that_of_the_file(
+    mapping: Mapping, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mapping.m"
+    path.write_text(mapping.to_m(LAYER))
+    assert evaluate([str(path), "--layer=resnet18_l2"]) == 0
+    assert "\nresnet18_l2 (CONV K64 C64 " in capsys.readouterr().out
+
+
+def test_the_stride_of_a_file_is_read(
+    mapping: Mapping, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mapping.m"
+    path.write_text(mapping.to_m(find_layer("conv:K=8,C=4,Y=21,X=11,R=3,S=3,stride=2x1")))
+    assert evaluate([str(path)]) == 0
+    shown = capsys.readouterr()
+    assert "K8 C4 Y21 X11 R3 S3 stride 2x1" in shown.out
+    assert shown.err.startswith("warning: maestro miscounts")
+
+
+def test_an_invalid_mapping_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space = MapSpace(LAYER, EDGE)
+    path = tmp_path / "mapping.json"
+    largest = np.array(space.sizes) - 1
+    path.write_text(space.decode(largest).to_json())
+    assert evaluate([str(path), LAYER_TEXT, "--hardware=edge"]) == 0
+    out = capsys.readouterr().out
+    assert rows(out)["exact"][0] == "l1_overflow"
+    assert "\nexact: l1_overflow: the tiles do not fit L1; " in out
+
+
+BAD = {
+    "other suffix": ("m.txt", "", "allowed: a file whose name ends in .m or .json"),
+    "no file": ("m.json", None, "cannot read m.json: No such file"),
+    "no JSON": ("m.json", "{", "m.json: not a mapping"),
+    "no mapping": ("m.m", "Network n {}", "m.m: "),
+    "no text": ("m.m", b"\xff\xfe", "cannot read m.m: "),
+    "no layer": ("m.json", "mapping", "m.json names no layer: give one with --layer"),
+    "unknown operator": ("m.m", "operator", "a layer needs a Type"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "message"), BAD.values(), ids=BAD)
+def test_bad_files_are_refused_in_one_line(
+    name: str,
+    content: str | bytes | None,
+    message: str,
+    mapping: Mapping,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if content == "mapping":
+        content = mapping.to_json()
+    if content == "operator":
+        content = mapping.to_m(LAYER).replace("CONV", "LSTM")
+    if content is not None:
+        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert evaluate([name]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert message in shown.err
+
+
+def test_a_file_is_needed(assert_refused: Callable[..., None]) -> None:
+    assert_refused(evaluate, [], "required: FILE")
+    assert_refused(evaluate, ["m.json", "--hardware=egde"], "did you mean edge?")

@@ -1,0 +1,261 @@
+"""The command ``maestro-env``: what it lists, starts and refuses, and how soon."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from commands import completion, layers
+
+import maestro_env
+from experiments import cli, flags
+from experiments.__main__ import main
+from experiments.paper.plan import ITEMS, _kind
+from maestro_env.workloads import all_layers, models
+
+FOLDER = Path(cli.__file__).parent
+NAMES = [name.replace("_", "-") for name in cli.COMMANDS]
+HEAVY = {"matplotlib", "rich", "sklearn", "stable_baselines3", "torch", "yaml"}
+
+
+def call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of ``maestro-env``."""
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/maestro-env", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    shown = capsys.readouterr()
+    return int(ended.value.code or 0), shown.out, shown.err
+
+
+def test_every_command_is_listed() -> None:
+    assert set(cli.COMMANDS) == {path.parent.name for path in FOLDER.glob("*/__main__.py")}
+
+
+@pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])
+def test_help_has_a_line_for_each_command(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = call(monkeypatch, capsys, *arguments)
+    assert (status, err) == (0, "")
+    assert re.findall(r"^  ([a-z-]+)  +\w+ .{10,}[a-z]$", out, re.MULTILINE) == NAMES
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_the_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = call(monkeypatch, capsys, "--version")
+    assert shown == (0, f"maestro-env {maestro_env.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [("rnu", "did you mean run?"), ("--versoin", "did you mean --version?"), ("", "allowed: ")],
+)
+def test_what_is_no_command_is_refused(
+    argument: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, out, err = call(monkeypatch, capsys, argument)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_a_command_has_the_name_it_was_called_by(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = call(monkeypatch, capsys, "gamma-parity", "--help")
+    assert (status, out.splitlines()[0]) == (0, "usage: maestro-env gamma-parity [options]")
+    status, _, err = call(monkeypatch, capsys, "run", "--layer=none")
+    assert (status, err[:30]) == (2, "error: unknown layer 'none': a")
+    assert flags.command("experiments.run") == "maestro-env run"
+    monkeypatch.setattr(sys, "argv", ["/site-packages/experiments/run/__main__.py"])
+    assert flags.command("experiments.run") == "python -m experiments.run"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_takes_less_than_half_a_second(name: str) -> None:
+    script = f"""
+import sys, time
+sys.argv = ["maestro-env", {name!r}, "--help"]
+import experiments.__main__
+try:
+    experiments.__main__.main()
+except SystemExit:
+    print(time.process_time(), *{{module.partition(".")[0] for module in sys.modules}})
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    seconds, *loaded = ended.stdout.splitlines()[-1].split()
+    assert not HEAVY & set(loaded)
+    # The measures of dependence that it lists are scipy's.
+    assert ("scipy" in loaded) == (name == "cluster")
+    # Three times what was measured: other processes slow this one down.
+    assert float(seconds) < 1.5
+
+
+def test_the_items_of_the_paper_have_their_names() -> None:
+    assert {name: _kind(name).name for name in ITEMS} == {name: name for name in ITEMS}
+
+
+# Layers
+
+
+def test_all_layers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert layers([]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    found = {row[0]: row for row in rows if row and "_l" in row[0]}
+    assert list(found) == [layer.name for layer in all_layers()]
+    for layer in all_layers():
+        name, operator, *dimensions, macs, count = found[layer.name]
+        assert (name, operator, " ".join(dimensions)) == (
+            *(layer.name, layer.operator, layer.dimensions),
+        )
+        assert (int(macs.replace(",", "")), int(count)) == (layer.macs, layer.count)
+
+
+def test_layers_of_one_network(capsys: pytest.CaptureFixture[str]) -> None:
+    assert layers(["--network=vgg16"]) == 0
+    named = re.findall(r"^  (\w+_l\d+) ", capsys.readouterr().out, re.MULTILINE)
+    assert named == [layer.name for layer in models()["vgg16"]]
+    assert layers(["--network=vgg17"]) == 2
+    assert "did you mean vgg16?" in capsys.readouterr().err
+
+
+# Completion
+
+
+def completed(script: str, *words: str) -> set[str]:
+    """What bash offers for the last of the words after ``maestro-env``."""
+    line = ("maestro-env", *words)
+    asking = f"""
+source /dev/stdin <<'SCRIPT'
+{script}
+SCRIPT
+COMP_WORDS=({" ".join(f"'{word}'" for word in line)}) COMP_CWORD={len(words)}
+$(complete -p maestro-env | sed 's/.*-F \\([^ ]*\\) .*/\\1/') maestro-env '{line[-1]}' '{line[-2]}'
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    ended = subprocess.run(["bash", "-c", asking], capture_output=True, text=True, check=True)
+    return set(ended.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def bash_script() -> str:
+    pytest.importorskip("shtab")
+    if shutil.which("bash") is None:
+        pytest.skip("needs bash")
+    command = [sys.executable, "-m", "experiments", "completion", "bash"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    return ended.stdout
+
+
+def test_bash_completes_commands_and_flags(bash_script: str) -> None:
+    assert completed(bash_script, "") >= set(NAMES)
+    assert completed(bash_script, "opt") == {"optima", "optimum"}
+    assert completed(bash_script, "run", "--see") == {"--seed", "--seeds"}
+    for name in cli.COMMANDS:
+        config = cli.config_class(f"experiments.{name}")
+        named = [f for f in fields(config) if not flags._bare(f)]
+        offered = completed(bash_script, name.replace("_", "-"), "--")
+        assert offered - {"--help"} == {flags._flag(field) for field in named}
+
+
+def test_bash_completes_files(bash_script: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.json").touch()
+    assert completed(bash_script, "evaluate", f"{tmp_path}/mi") == {f"{tmp_path}/mine.json"}
+
+
+@pytest.mark.parametrize("shell", ["zsh", "tcsh"])
+def test_other_shells_have_scripts(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab")
+    assert completion([shell]) == 0
+    assert "gamma-parity" in capsys.readouterr().out
+
+
+def test_unknown_shells_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab")
+    assert completion(["fish"]) == 2
+    assert capsys.readouterr().err == "error: unknown shell 'fish': allowed: bash, tcsh, zsh\n"
+
+
+# Without extras
+
+
+def without(packages: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Call ``maestro-env`` where packages are not installed."""
+    script = f"""
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name in {packages.split()!r}:
+            raise ModuleNotFoundError("not installed", name=name)
+
+sys.meta_path.insert(0, Missing())
+sys.argv = ["maestro-env", *{list(arguments)!r}]
+import experiments.__main__
+experiments.__main__.main()
+"""
+    environment = os.environ | {"PYTHONPATH": str(FOLDER.parent)}
+    return subprocess.run(
+        [sys.executable, "-c", script], cwd=cwd, env=environment, capture_output=True, text=True
+    )
+
+
+TORCH = "torch stable_baselines3"
+LEFT_OUT = ["marl_mlp", "marl_paper", "ppo", "ppo_box", "ppo_tuned"]
+
+
+def test_all_leaves_out_what_an_extra_is_missing_for(tmp_path: Path) -> None:
+    ended = without(TORCH, "run", "--samples=100", "--layer=gemm:M=8,N=8,K=8", cwd=tmp_path)
+    assert ended.returncode == 0
+    expected = f"note: all is without {', '.join(LEFT_OUT)}; pip install maestro-env[rl] adds them"
+    assert ended.stderr.splitlines() == [expected]
+    searched = {path.name for path in tmp_path.glob("runs/*/cells/*/*/*") if path.is_dir()}
+    assert {"random", "ga", "marl"} <= searched
+    assert not set(LEFT_OUT) & searched
+
+
+@pytest.mark.parametrize("mapper", ["ppo", "marl_mlp", "marl:policy=mlp"])
+def test_naming_it_is_refused(mapper: str, tmp_path: Path) -> None:
+    ended = without(TORCH, "run", f"--mapper=random,{mapper}", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert re.fullmatch(r"error: .* needs torch: pip install maestro-env\[rl\]\n", ended.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_completion_without_shtab_is_refused(tmp_path: Path) -> None:
+    ended = without("shtab", "completion", "bash", cwd=tmp_path)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "error: completion needs shtab: pip install maestro-env[completion]\n"
+
+
+def test_a_folder_of_the_same_name_is_no_obstacle(tmp_path: Path) -> None:
+    """The installed program does not import from the working directory."""
+    program = Path(sys.executable).with_name("maestro-env")
+    if not program.exists():
+        pytest.skip("maestro-env is not installed")
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "__init__.py").write_text("raise RuntimeError\n")
+    command = [str(program), "run", "--mapper=random", "--samples=20"]
+    environment = os.environ | {"PYTHONPATH": str(FOLDER.parent)}
+    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_every_command_has_its_flags_and_its_job_apart() -> None:
+    for name in cli.COMMANDS:
+        config = cli.config_class(f"experiments.{name}")
+        assert config.__module__ == f"experiments.{name}.config"
+        assert callable(import_module(f"experiments.{name}.job").execute)
