@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from maestro_env._native import METRICS
+from maestro_env import _native
+
+METRICS: tuple[str, ...] = _native.METRICS
+"""Names of a mapping's figures, and the columns of a batch's metrics in their order.
+
+They are the fields of ``Cost`` but ``clusters``; docs/models.md has their units and meanings.
+"""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -42,6 +42,7 @@ class Layer(Recomputed):
         count: how often the network executes it.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type.
         LayerError: a missing, unknown or impossible dimension or stride.
     """
 
@@ -53,7 +54,8 @@ class Layer(Recomputed):
 
     def __post_init__(self) -> None:
         require_name("a layer's name", self.name, LayerError, "such as mobilenetv2_l2")
-        require_type("a layer's extents", self.extents, Mapping, LayerError, "such as {'K': 16}")
+        require_type("a layer's operator", self.operator, str, f"one of {', '.join(DIMENSIONS)}")
+        require_type("a layer's extents", self.extents, Mapping, "such as {'K': 16}")
         self._check_dimensions()
         self._check_numbers()
         self._check_window()
@@ -127,7 +129,7 @@ class Layer(Recomputed):
         return self.native.facts()
 
     def _check_dimensions(self) -> None:
-        if not isinstance(self.operator, str) or self.operator not in DIMENSIONS:
+        if self.operator not in DIMENSIONS:
             allowed = ", ".join(DIMENSIONS)
             raise LayerError(f"unknown operator {quoted(self.operator)}: allowed: {allowed}")
         needed = DIMENSIONS[self.operator]
@@ -146,12 +148,12 @@ class Layer(Recomputed):
         given = [name for name in self._allowed if name in self.extents]
         extents = {name: number(name, self.extents[name]) for name in given}
         object.__setattr__(self, "extents", MappingProxyType(extents))
-        try:
-            stride_y, stride_x = self.stride
-        except (TypeError, ValueError):
+        require_type("a layer's stride", self.stride, Sequence, "the strides of Y and X")
+        if len(self.stride) != 2:
             raise self._error(
                 f"stride is {quoted(self.stride)}; allowed: a pair, the strides of Y and X"
-            ) from None
+            )
+        stride_y, stride_x = self.stride
         stride = (number("stride of Y", stride_y), number("stride of X", stride_x))
         object.__setattr__(self, "stride", stride)
         object.__setattr__(self, "count", number("count", self.count))

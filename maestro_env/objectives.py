@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env.checks import require_type, tuple_of
+from maestro_env.errors import ArgumentTypeError
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
@@ -61,6 +63,7 @@ class Objective(Recomputed):
         bound: computes a lower bound; None if there is none.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type.
         UnknownNameError: no such metric.
     """
 
@@ -70,6 +73,14 @@ class Objective(Recomputed):
     bound: Callable[[Layer, Hardware], float] | None
 
     def __post_init__(self) -> None:
+        for what in ("name", "unit"):
+            require_type(f"an objective's {what}", getattr(self, what), str, "as tables show it")
+        factors = tuple_of("an objective's factors", self.factors, str, "names of METRICS")
+        object.__setattr__(self, "factors", factors)
+        if self.bound is not None and not callable(self.bound):
+            raise ArgumentTypeError(
+                f"an objective's bound is {self.bound!r}; allowed: a function, None"
+            )
         for name in self.factors or ("",):
             look_up("metric", name, _COLUMN)
 
@@ -104,6 +115,14 @@ ENERGIES = tuple(_WITH_ENERGY)
 """Forms of energy: ``total`` (``energy_nj``) and ``csv`` (``csv_energy_nj``)."""
 
 
-def find_objective(name: str, energy: str = "total") -> Objective:
-    """Return an objective by name, computed from a form of energy (a name of ``ENERGIES``)."""
-    return look_up("objective", name, look_up("energy", energy, _WITH_ENERGY))
+def find_objective(name: str | Objective, energy: str = "total") -> Objective:
+    """Return an objective by name, computed from a form of energy (a name of ``ENERGIES``).
+
+    An ``Objective`` is returned as it is.
+
+    Raises:
+        ArgumentTypeError: neither a text nor an ``Objective``.
+        UnknownNameError: no such objective or form of energy.
+    """
+    known = look_up("energy", energy, _WITH_ENERGY)
+    return name if isinstance(name, Objective) else look_up("objective", name, known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from maestro_env.checks import require_type
 from maestro_env.errors import LayerError, close_matches, quoted
 from maestro_env.layer import Layer
 from maestro_env.workloads.custom import EXAMPLES, parse_layer
@@ -21,8 +22,8 @@ def all_layers() -> tuple[Layer, ...]:
     return tuple(layer for layers in models().values() for layer in layers)
 
 
-def find_layer(text: str) -> Layer:
-    """Return the layer a text names.
+def find_layer(text: str | Layer) -> Layer:
+    """Return the layer a text names; a ``Layer`` is returned as it is.
 
     Args:
         text: a name from the zoo (``mobilenetv2_l2``), a layer written out (``gemm:M=1,N=8,K=8``),
@@ -30,8 +31,12 @@ def find_layer(text: str) -> Layer:
             needs no row.
 
     Raises:
+        ArgumentTypeError: neither a text nor a ``Layer``.
         LayerError: the text names no layer, or one that cannot be computed.
     """
+    if isinstance(text, Layer):
+        return text
+    require_type("layer", text, str, f"such as mobilenetv2_l2 or {EXAMPLES}, or a Layer")
     if match := _CSV_ROW.fullmatch(text):
         return _pick(read_gamma_csv(match["path"]), text, match["row"])
     if ":" in text:
