@@ -36,15 +36,13 @@ def require_integer(
     Otherwise raise ``error``, or an ``ArgumentTypeError`` if it is no integer; the message names
     the value and what is allowed.
     """
-    problem = f"{what} is {quoted(value)}; allowed: integers from {least} to {most}"
     try:
         number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         number = None
-    if number is None:
-        raise ArgumentTypeError(problem)
-    if not least <= number <= most:
-        raise error(problem)
+    if number is None or not least <= number <= most:
+        kind = ArgumentTypeError if number is None else error
+        raise kind(f"{what} is {quoted(value)}; allowed: integers from {least} to {most}")
     return number
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
 from maestro_env import _native
 from maestro_env.checks import require_integer, require_name, require_type
-from maestro_env.errors import LayerError, quoted
+from maestro_env.errors import ArgumentTypeError, LayerError, quoted
 from maestro_env.frozen import Recomputed
 
 _WINDOWS = (("Y", "R"), ("X", "S"))
@@ -148,12 +148,15 @@ class Layer(Recomputed):
         given = [name for name in self._allowed if name in self.extents]
         extents = {name: number(name, self.extents[name]) for name in given}
         object.__setattr__(self, "extents", MappingProxyType(extents))
-        require_type("a layer's stride", self.stride, Sequence, "the strides of Y and X")
-        if len(self.stride) != 2:
-            raise self._error(
+        try:
+            stride_y, stride_x = self.stride
+        except (TypeError, ValueError) as problem:
+            error = self._error(
                 f"stride is {quoted(self.stride)}; allowed: a pair, the strides of Y and X"
             )
-        stride_y, stride_x = self.stride
+            raise (
+                ArgumentTypeError(str(error)) if isinstance(problem, TypeError) else error
+            ) from None
         stride = (number("stride of Y", stride_y), number("stride of X", stride_x))
         object.__setattr__(self, "stride", stride)
         object.__setattr__(self, "count", number("count", self.count))

@@ -109,6 +109,42 @@ def test_a_name_that_there_is_not_has_no_type(tmp_path: Path) -> None:
     assert (status, '"MaestorEnv"' in told) == (1, True)
 
 
+# --- Names or objects -----------------------------------------------------------------------------
+
+
+def test_objects_are_found_as_they_are() -> None:
+    for find, each in (
+        (maestro_env.find_layer, SPACE.layer),
+        (maestro_env.find_hardware, SPACE.hardware),
+        (maestro_env.find_objective, EDP),
+    ):
+        assert find(each) is each
+
+
+def test_an_optimum_is_known_by_names_and_by_objects() -> None:
+    layer, edge = maestro_env.find_layer("resnet18_l2"), maestro_env.PRESETS["edge"]
+    values = {
+        known.value
+        for known in (
+            maestro_env.known_optimum("resnet18_l2", "edp", "edge"),
+            maestro_env.known_optimum(layer, EDP, edge),
+            maestro_env.known_optimum(Problem(MapSpace(layer, edge)), EDP),
+        )
+        if known is not None
+    }
+    assert len(values) == 1
+    unlimited = maestro_env.known_optimum(layer, "edp", "unlimited")
+    assert unlimited is not None
+    by_default = maestro_env.known_optimum(layer, "edp")
+    assert by_default is not None
+    assert by_default.value == unlimited.value not in values
+
+
+def test_a_problem_has_its_own_hardware() -> None:
+    with pytest.raises(TypeError, match="hardware is 'edge'; allowed: None, as the problem"):
+        maestro_env.known_optimum(PROBLEM, EDP, "edge")
+
+
 # --- Arguments of wrong types ---------------------------------------------------------------------
 
 SPACE = MapSpace(Layer("GEMM", {"M": 2, "N": 2, "K": 2}), Hardware(4))
@@ -165,7 +201,7 @@ WRONG = [
     for call, arguments in CALLS
     for name in arguments
     if arguments[name] is not None or name == "bound"
-    for kind, wrong in (("object", object()), ("set", {0.5}), ("list", [0.5, 0.5]))
+    for kind, wrong in (("object", object()), ("tuple", (0.5, 0.5)), ("list", [0.5, 0.5]))
 ]
 
 

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import NoneType
 
 import numpy as np
 
-from maestro_env.checks import require_type
+from maestro_env.errors import ArgumentTypeError, quoted
 from maestro_env.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
@@ -87,7 +86,10 @@ def known_optimum(
     """
     objective = find_objective(objective)
     if isinstance(problem, Problem):
-        require_type("hardware", hardware, NoneType, "as the problem has its own")
+        if hardware is not None:
+            raise ArgumentTypeError(
+                f"hardware is {quoted(hardware)}; allowed: None, as the problem has its own"
+            )
     else:
         layer = find_layer(problem)
         problem = Problem(
