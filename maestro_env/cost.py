@@ -15,6 +15,30 @@ METRICS: tuple[str, ...] = _native.METRICS
 They are the fields of ``Cost`` but ``clusters``; docs/models.md has their units and meanings.
 """
 
+# The end of a figure's name tells its unit; the first that fits.
+_UNITS = {
+    "macs_per_cycle": "MACs/cycle",
+    "words_per_cycle": "words/cycle",
+    "cycles": "cycles",
+    "nj": "nJ",
+    "mw": "mW",
+    "um2": "um^2",
+    "bytes": "bytes",
+    "pes": "PEs",
+    "macs": "MACs",
+    "intensity": "MACs/word",
+    "reuse": "MACs/word",
+    "reads": "words",
+    "writes": "words",
+    "words": "words",
+    "accesses": "words",
+}
+
+
+def unit_of(metric: str) -> str:
+    """Return the unit of a figure, a name of ``METRICS``; ``-`` for a count or a ratio."""
+    return next((unit for ending, unit in _UNITS.items() if metric.endswith(ending)), "-")
+
 
 @dataclass(frozen=True)
 class ClusterBuffers:

@@ -1,0 +1,1 @@
+"""``python -m experiments.dataset``: write mappings with all figures as Parquet files."""
