@@ -76,20 +76,19 @@ def from_table(space: MapSpace, table: pa.Table) -> tuple[Points, Rows]:
     Raises:
         DatasetError: a parameter or the status is missing, or a status is unknown.
     """
-    count = table.num_rows
-    points = np.empty((len(space.parameters), count), dtype=np.int32)
-    metrics = np.full((len(METRICS), count), np.nan)
+    points = np.empty((table.num_rows, len(space.parameters)), dtype=np.int32)
+    metrics = np.full((table.num_rows, len(METRICS)), np.nan)
     try:
-        for column, parameter in zip(points, space.parameters, strict=True):
-            column[:] = table[parameter.name].to_numpy()
+        for column, parameter in enumerate(space.parameters):
+            points[:, column] = table[parameter.name].to_numpy()
         named = table[STATUS].combine_chunks().dictionary_encode()
         codes = [STATUSES.index(name) for name in named.dictionary.to_pylist()]
     except (KeyError, ValueError) as error:
         raise DatasetError(f"no table of {space.layer}: {error} is missing or unknown") from None
-    for column, name in zip(metrics, METRICS, strict=True):
+    for column, name in enumerate(METRICS):
         if name in table.column_names:
-            column[:] = table[name].to_numpy()
-    return points.T, Rows(metrics.T, np.array(codes, dtype=np.uint8)[named.indices.to_numpy()])
+            metrics[:, column] = table[name].to_numpy()
+    return points, Rows(metrics, np.array(codes, dtype=np.uint8)[named.indices.to_numpy()])
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class _Storage(MinariStorage):  # type: ignore[misc]
             raise DatasetError(f"{dataset.directory} has no rows of {layer} yet")
         problem = dataset.problems[layer]
         space = problem.space
-        arguments = {
+        arguments: dict[str, Any] = {
             "layer": space.layer,
             "hardware": space.hardware,
             "objective": objective,
@@ -121,12 +121,10 @@ class _Storage(MinariStorage):  # type: ignore[misc]
     def _create(cls, *_: object, **__: object) -> NoReturn:
         raise DatasetError(_READ_ONLY)
 
-    def update_episodes(self, episodes: object) -> NoReturn:
+    def update_episodes(self, *_: object, **__: object) -> NoReturn:
         raise DatasetError(_READ_ONLY)
 
-    def update_episode_metadata(
-        self, metadatas: object, episode_indices: object = None
-    ) -> NoReturn:
+    def update_episode_metadata(self, *_: object, **__: object) -> NoReturn:
         raise DatasetError(_READ_ONLY)
 
     def _read(self, file: int) -> _Steps:
@@ -137,7 +135,7 @@ class _Storage(MinariStorage):  # type: ignore[misc]
         points, rows = from_table(space, read_file(self._files[file], needed))
         values = np.where(rows.status, np.inf, objective.function(rows.metrics))
         rewards = REWARDS[self._env.reward](self._env.reference / values)
-        return points, observation(np.ascontiguousarray(rows.metrics)), rewards
+        return points, observation(rows.metrics), rewards
 
 
 def _spec(arguments: dict[str, Any]) -> dict[str, str]:
