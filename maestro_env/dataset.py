@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -171,6 +171,13 @@ def open_dataset(directory: str | Path) -> Dataset:
     except (KeyError, TypeError, AttributeError) as error:
         raise DatasetError(f"{dataset.directory / RECORD}: {error}") from None
     return dataset
+
+
+def write_file(file: BinaryIO, table: pa.Table) -> None:
+    """Write a file of a data set: one row group, the same bytes for the same table."""
+    pq.write_table(
+        table, file, row_group_size=table.num_rows, compression="zstd", write_page_checksum=True
+    )
 
 
 def read_file(path: Path, columns: Iterable[str] | None = None) -> pa.Table:

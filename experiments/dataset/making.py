@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from importlib.metadata import version
 from typing import Any
-
-import pyarrow as pa
 
 from experiments import cli, files, flags
 from experiments.claims import only_process
@@ -104,7 +103,7 @@ def _describe(config: DatasetConfig, goals: dict[str, Goal]) -> dict[str, Any]:
             name: {"folder": _folder(name), "layer": _fields(each.problem.layer)}
             for name, each in goals.items()
         },
-        "versions": {**versions(), "pyarrow": pa.__version__},
+        "versions": {**versions(), "pyarrow": version("pyarrow")},
     }
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 from zlib import crc32
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from experiments.files import ensure_directory, replacing
 from experiments.goals import Goal
 from experiments.searches import Recorder, run_search
 from maestro_env.cost import METRICS
-from maestro_env.dataset import to_table
+from maestro_env.dataset import to_table, write_file
 from maestro_env.map_space import Points
 from maestro_env.problem import Problem, Rows
 from mappers.draws import DRAWS
@@ -78,7 +77,7 @@ def _write(part: Part, draw: str, seed: int) -> Part:
         table = to_table(problem.space, points, _evaluate(problem, points))
         ensure_directory(part.path.parent)
         with replacing(part.path) as temporary, temporary.open("wb") as file:
-            pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+            write_file(file, table)
     return part
 
 
