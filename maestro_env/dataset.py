@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from maestro_env.cost import METRICS, unit_of
-from maestro_env.errors import MaestroEnvError, MissingExtraError, quoted
+from maestro_env.errors import ArgumentTypeError, MaestroEnvError, MissingExtraError, quoted
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
@@ -93,47 +92,26 @@ def from_table(space: MapSpace, table: pa.Table) -> tuple[Points, Rows]:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set: its problems by the names of their layers, and their rows as a stream.
+    """A data set: its problems, and the rows of each as a stream; see ``open_dataset``.
 
     Args:
         directory: that holds it.
+        problems: by the names of their layers.
+        facts: what was drawn, as JSON: sections ``problem``, ``draw``, ``layers``, ``versions``.
 
     Raises:
-        DatasetError: it is missing or damaged; by the methods, files of it.
-        UnknownNameError: by the methods, a layer it does not have.
+        DatasetError: by the methods, a damaged file.
+        UnknownNameError: by the methods, a layer or a column that there is not.
     """
 
     directory: Path
-
-    @cached_property
-    def facts(self) -> Mapping[str, Any]:
-        """What was drawn, as JSON: sections ``problem``, ``draw``, ``layers`` and ``versions``."""
-        path = self.directory / RECORD
-        try:
-            facts = json.loads(path.read_text(encoding="utf-8"))
-            written = facts["draw"]["format"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DatasetError(f"{self.directory} is no data set: {RECORD}: {error}") from None
-        if written != FORMAT:
-            raise DatasetError(f"{path} has format {quoted(written)}; allowed: {FORMAT}")
-        return dict(facts)
-
-    @cached_property
-    def problems(self) -> Mapping[str, Problem]:
-        """The problem of each layer, by its name."""
-        given = self.facts["problem"]
-        hardware = Hardware(**given["hardware"])
-        spaces = {
-            name: MapSpace(Layer(**each["layer"]), hardware, given["schema"], given["tiles"])
-            for name, each in self.facts["layers"].items()
-        }
-        model, guard = given["model"], given["guard"]
-        return {name: Problem(each, model, guard) for name, each in spaces.items()}
+    problems: Mapping[str, Problem]
+    facts: Mapping[str, Any]
 
     def files(self, layer: str) -> list[Path]:
         """Return the files of a layer in the order of their rows; each has one row group."""
-        folder = look_up("layer", layer, self.facts["layers"])["folder"]
-        return sorted((self.directory / folder).glob("*.parquet"))
+        look_up("layer", layer, self.problems)
+        return sorted((self.directory / self.facts["layers"][layer]["folder"]).glob("*.parquet"))
 
     def count(self, layer: str) -> int:
         """Return how many rows there are of a layer."""
@@ -164,13 +142,34 @@ class Dataset:
 
 
 def open_dataset(directory: str | Path) -> Dataset:
-    """Return the data set that a directory holds."""
-    dataset = Dataset(Path(directory))
+    """Return the data set that a directory holds.
+
+    Raises:
+        ArgumentTypeError: neither a text nor a ``Path``.
+        DatasetError: the directory holds none, or one that is damaged or of another format.
+    """
+    if not isinstance(directory, str | Path):
+        raise ArgumentTypeError(f"directory is {quoted(directory)}; allowed: a str or a Path")
+    path = Path(directory) / RECORD
     try:
-        assert dataset.problems
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DatasetError(f"{dataset.directory / RECORD}: {error}") from None
-    return dataset
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        if facts["draw"]["format"] != FORMAT:
+            raise DatasetError(f"its format is not {FORMAT}, the one allowed")
+        return Dataset(path.parent, _problems(facts), facts)
+    except (OSError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        problem = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise DatasetError(f"{path.parent} holds no data set: {RECORD}: {problem}") from None
+
+
+def _problems(facts: dict[str, Any]) -> dict[str, Problem]:
+    """Make the problem of each layer, by its name."""
+    given = facts["problem"]
+    hardware, model, guard = Hardware(**given["hardware"]), given["model"], given["guard"]
+    layers = {name: Layer(**each["layer"]) for name, each in facts["layers"].items()}
+    return {
+        name: Problem(MapSpace(layer, hardware, given["schema"], given["tiles"]), model, guard)
+        for name, layer in layers.items()
+    }
 
 
 def write_file(file: BinaryIO, table: pa.Table) -> None:
@@ -183,8 +182,12 @@ def write_file(file: BinaryIO, table: pa.Table) -> None:
 def read_file(path: Path, columns: Iterable[str] | None = None) -> pa.Table:
     """Read a file of a data set, or some columns of it."""
     with _opened(path) as file:
+        there = dict.fromkeys(file.schema_arrow.names)
+        names = list(there if columns is None else columns)
+        for name in names:
+            look_up("column", name, there)
         try:
-            return file.read(None if columns is None else list(columns))
+            return file.read(names)
         except (OSError, pa.ArrowException) as error:
             raise DatasetError(f"cannot read {path}: {error}") from None
 

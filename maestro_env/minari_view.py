@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from numpy.typing import NDArray
 
+from maestro_env.checks import require_type
 from maestro_env.dataset import STATUS, Dataset, DatasetError, from_table, read_file, rows_in
 from maestro_env.env import MaestroEnv
 from maestro_env.episode import REWARDS, Observations, observation
@@ -49,6 +50,7 @@ def minari_view(
         reward: a name of ``REWARDS``.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type.
         UnknownNameError: no such layer, objective or reward.
         DatasetError: a file that cannot be read, or a layer without any row.
     """
@@ -61,6 +63,7 @@ class _Storage(MinariStorage):  # type: ignore[misc]
     FORMAT = "maestro-env"
 
     def __init__(self, dataset: Dataset, layer: str, objective: str, reward: str) -> None:
+        require_type("dataset", dataset, Dataset, "as open_dataset returns it")
         files = dataset.files(layer)
         if not files:
             raise DatasetError(f"{dataset.directory} has no rows of {layer} yet")
