@@ -292,3 +292,17 @@ def test_a_changed_record_is_refused(out: Path, capsys: pytest.CaptureFixture[st
     assert load(path)["draw"]["seed"] == 5
     assert make(out, "--resume", "--seed=5") == 2
     assert "does not fit its digest" in capsys.readouterr().err
+
+
+def test_without_pyarrow_the_extra_is_named_and_the_help_is_shown(tmp_path: Path) -> None:
+    script = f"""
+import sys
+sys.modules["pyarrow"] = None
+from experiments import cli
+print(cli.main("experiments.dataset", ["--out={tmp_path / "out"}"]))
+cli.main("experiments.dataset", ["--help"])
+"""
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert ended.stdout.startswith("2\nusage: ")
+    told = "error: maestro_env.dataset needs pyarrow: pip install maestro-env[data]\n"
+    assert (ended.stderr, list(tmp_path.iterdir())) == (told, [])
