@@ -272,6 +272,15 @@ def test_another_data_set_is_not_written_over(
     assert contents(out) == before
 
 
+def test_a_directory_of_something_else_is_not_written_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert make(tmp_path, "--resume") == 2
+    assert f"cannot read {tmp_path / 'dataset.json'}" in capsys.readouterr().err
+    assert contents(tmp_path) == {"notes.txt": b"mine"}
+
+
 def test_two_processes_do_not_write_one_data_set(
     out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

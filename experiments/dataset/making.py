@@ -38,10 +38,10 @@ def make(config: DatasetConfig) -> int:
     facts = _describe(config, goals)
     directory = files.run_directory(config.out, "dataset", config.resume)
     with only_process(directory / RECORD) as record:
-        if record.exists():
-            files.check_same(record, files.read_record(record, ANEW), facts)
-        else:
+        if files.is_empty(directory):
             files.write_record(record, facts)
+        else:
+            files.check_same(record, files.read_record(record, ANEW), facts)
         parts = [
             part
             for name, goal in goals.items()
