@@ -79,6 +79,19 @@ def claimed(path: Path) -> Iterator[None]:
         claim.give_back()
 
 
+@contextmanager
+def only_process(path: Path) -> Iterator[Path]:
+    """Let one process at a time write a record, whose directory has nothing of dead processes."""
+    remove_abandoned(path.parent)
+    claim = Claim(path)
+    if not claim.take():
+        raise RecordError(f"{path.parent}: another process works on it; wait for it to end")
+    try:
+        yield path
+    finally:
+        claim.give_back()
+
+
 def remove_abandoned(directory: Path) -> None:
     """Remove the claims and the temporary files of processes that have died."""
     remove_temporary(directory)

@@ -29,6 +29,7 @@ COMMANDS = {
     "paper": "PaperConfig",
     "exploit": "ExploitConfig",
     "gamma_parity": "ParityConfig",
+    "dataset": "DatasetConfig",
     "bench": "BenchConfig",
     "completion": "CompletionConfig",
 }

@@ -229,6 +229,20 @@ def _make(name: str) -> Mapper[Any]:
         return make_mapper(name)
 
 
+def split_layers(text: str) -> tuple[str, ...]:
+    """Return the layers of a list with commas between, some of which may belong to a layer.
+
+    In ``resnet18_l2,gemm:M=8,N=8,K=8`` a part such as ``N=8`` continues the layer before it.
+    """
+    names: list[str] = []
+    for part in text.split(","):
+        if names and "=" in part and ":" not in part:
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return unique(names)
+
+
 def require_distinct(flag: str, keys: Iterable[tuple[str, object]], what: str) -> None:
     """Refuse names whose keys are equal: what is called twice would count twice."""
     called: dict[object, str] = {}

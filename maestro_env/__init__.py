@@ -1,47 +1,130 @@
 """A gym for mapping DNN layers to accelerators.
 
-Names are imported on first use, so that ``maestro-compat`` starts without numpy.
+Names are imported on first use, so that ``maestro-compat`` starts without numpy. Type checkers read
+the imports below.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from maestro_env.registration import register_with_gymnasium
+
+if TYPE_CHECKING:
+    from maestro_env.context import CONTEXT as CONTEXT
+    from maestro_env.cost import METRICS as METRICS
+    from maestro_env.cost import Cost as Cost
+    from maestro_env.env import MaestroEnv as MaestroEnv
+    from maestro_env.errors import ArgumentTypeError as ArgumentTypeError
+    from maestro_env.errors import BudgetError as BudgetError
+    from maestro_env.errors import BudgetExceededError as BudgetExceededError
+    from maestro_env.errors import EnvError as EnvError
+    from maestro_env.errors import HardwareError as HardwareError
+    from maestro_env.errors import LayerError as LayerError
+    from maestro_env.errors import MaestroEnvError as MaestroEnvError
+    from maestro_env.errors import MappingError as MappingError
+    from maestro_env.errors import MapSpaceError as MapSpaceError
+    from maestro_env.errors import MissingExtraError as MissingExtraError
+    from maestro_env.errors import ModelError as ModelError
+    from maestro_env.errors import TooLongError as TooLongError
+    from maestro_env.errors import UnknownNameError as UnknownNameError
+    from maestro_env.evaluator import Batch as Batch
+    from maestro_env.evaluator import Best as Best
+    from maestro_env.evaluator import Evaluator as Evaluator
+    from maestro_env.hardware import PRESETS as PRESETS
+    from maestro_env.hardware import Hardware as Hardware
+    from maestro_env.hardware import find_hardware as find_hardware
+    from maestro_env.information import NOT_EVALUATED as NOT_EVALUATED
+    from maestro_env.layer import Layer as Layer
+    from maestro_env.map_space import SCHEMAS as SCHEMAS
+    from maestro_env.map_space import TILES as TILES
+    from maestro_env.map_space import MapSpace as MapSpace
+    from maestro_env.map_space import Parameter as Parameter
+    from maestro_env.map_space import Schema as Schema
+    from maestro_env.mapping import Level as Level
+    from maestro_env.mapping import Loop as Loop
+    from maestro_env.mapping import Mapping as Mapping
+    from maestro_env.masks import Masks as Masks
+    from maestro_env.models import MODELS as MODELS
+    from maestro_env.models import CostModel as CostModel
+    from maestro_env.models import find_model as find_model
+    from maestro_env.objectives import OBJECTIVES as OBJECTIVES
+    from maestro_env.objectives import Objective as Objective
+    from maestro_env.objectives import find_objective as find_objective
+    from maestro_env.optima import KnownOptimum as KnownOptimum
+    from maestro_env.optima import known_optimum as known_optimum
+    from maestro_env.optimum import OptimumError as OptimumError
+    from maestro_env.optimum import OptimumSearch as OptimumSearch
+    from maestro_env.problem import STATUSES as STATUSES
+    from maestro_env.problem import Problem as Problem
+    from maestro_env.problem import Rows as Rows
+    from maestro_env.vector import MaestroVectorEnv as MaestroVectorEnv
+    from maestro_env.workloads import find_layer as find_layer
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "ArgumentTypeError": "errors",
+    "Batch": "evaluator",
+    "Best": "evaluator",
+    "BudgetError": "errors",
+    "BudgetExceededError": "errors",
     "CONTEXT": "context",
     "Cost": "cost",
+    "CostModel": "models",
+    "EnvError": "errors",
     "Evaluator": "evaluator",
     "Hardware": "hardware",
+    "HardwareError": "errors",
     "KnownOptimum": "optima",
     "Layer": "layer",
+    "LayerError": "errors",
     "Level": "mapping",
     "Loop": "mapping",
+    "METRICS": "cost",
+    "MODELS": "models",
     "MaestroEnv": "env",
     "MaestroEnvError": "errors",
     "MaestroVectorEnv": "vector",
     "MapSpace": "map_space",
+    "MapSpaceError": "errors",
     "Mapping": "mapping",
+    "MappingError": "errors",
+    "Masks": "masks",
+    "MissingExtraError": "errors",
+    "ModelError": "errors",
     "NOT_EVALUATED": "information",
+    "OBJECTIVES": "objectives",
+    "Objective": "objectives",
+    "OptimumError": "optimum",
+    "OptimumSearch": "optimum",
+    "PRESETS": "hardware",
+    "Parameter": "map_space",
     "Problem": "problem",
+    "Rows": "problem",
+    "SCHEMAS": "map_space",
     "STATUSES": "problem",
+    "Schema": "map_space",
+    "TILES": "map_space",
+    "TooLongError": "errors",
+    "UnknownNameError": "errors",
     "find_hardware": "hardware",
     "find_layer": "workloads",
+    "find_model": "models",
     "find_objective": "objectives",
     "known_optimum": "optima",
 }
 
-__all__ = sorted(_HOME)
+__all__ = sorted([*_HOME, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'maestro_env' has no attribute '{name}'")
-    return getattr(import_module(f"maestro_env.{_HOME[name]}"), name)
+if not TYPE_CHECKING:  # Or any name would have a type.
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOME:
+            raise AttributeError(f"module 'maestro_env' has no attribute '{name}'")
+        return getattr(import_module(f"maestro_env.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Iterable
+from typing import TypeVar
 
-from maestro_env.errors import quoted
+from maestro_env.errors import ArgumentTypeError, quoted
 
 MAX_INT = 2**31 - 1
 MAX_NAME = 200
+
+_Kind = TypeVar("_Kind")
 
 _PLAIN_INTEGER = re.compile(r"[0-9]{1,18}")
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?(e[+-]?[0-9]{1,2})?")
@@ -29,25 +33,40 @@ def require_integer(
 ) -> int:
     """Return ``value`` as an int if it is one (numpy's too, bool not) within the limits.
 
-    Otherwise raise ``error``; its message names the value and what is allowed.
+    Otherwise raise ``error``, or an ``ArgumentTypeError`` if it is no integer; the message names
+    the value and what is allowed.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         number = None
     if number is None or not least <= number <= most:
-        raise error(f"{what} is {quoted(value)}; allowed: integers from {least} to {most}")
+        kind = ArgumentTypeError if number is None else error
+        raise kind(f"{what} is {quoted(value)}; allowed: integers from {least} to {most}")
     return number
 
 
-def require_type(what: str, value: object, kind: type, error: type[Exception], hint: str) -> None:
-    """Raise ``error``, whose message ends with the hint, unless ``value`` is of the type."""
+def require_type(what: str, value: object, kind: type, hint: str) -> None:
+    """Raise an ``ArgumentTypeError`` that ends with the hint, unless ``value`` is of the type."""
     if not isinstance(value, kind):
-        raise error(f"{what} is {quoted(value)}; allowed: a {kind.__name__}, {hint}")
+        article = "an" if kind.__name__[0] in "AEIOUi" else "a"
+        raise ArgumentTypeError(
+            f"{what} is {quoted(value)}; allowed: {article} {kind.__name__}, {hint}"
+        )
+
+
+def tuple_of(what: str, values: object, kind: type[_Kind], hint: str) -> tuple[_Kind, ...]:
+    """Return values of a type as a tuple, or raise an ``ArgumentTypeError``; a text is none."""
+    found = tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else None
+    if found is None or not all(isinstance(each, kind) for each in found):
+        raise ArgumentTypeError(
+            f"{what} are {quoted(values)}; allowed: a tuple of {kind.__name__}, {hint}"
+        )
+    return found
 
 
 def require_name(what: str, value: object, error: type[Exception], hint: str) -> None:
-    """Raise ``error`` unless ``value`` is a text of at most ``MAX_NAME`` characters."""
-    require_type(what, value, str, error, hint)
+    """Raise an error unless ``value`` is a text of at most ``MAX_NAME`` characters."""
+    require_type(what, value, str, hint)
     if len(str(value)) > MAX_NAME:
         raise error(f"{what} is {quoted(value)}; allowed: at most {MAX_NAME} characters, {hint}")

@@ -7,7 +7,37 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from maestro_env._native import METRICS
+from maestro_env import _native
+
+METRICS: tuple[str, ...] = _native.METRICS
+"""Names of a mapping's figures, and the columns of a batch's metrics in their order.
+
+They are the fields of ``Cost`` but ``clusters``; docs/models.md has their units and meanings.
+"""
+
+# The end of a figure's name tells its unit; the first that fits.
+_UNITS = {
+    "macs_per_cycle": "MACs/cycle",
+    "words_per_cycle": "words/cycle",
+    "cycles": "cycles",
+    "nj": "nJ",
+    "mw": "mW",
+    "um2": "um^2",
+    "bytes": "bytes",
+    "pes": "PEs",
+    "macs": "MACs",
+    "intensity": "MACs/word",
+    "reuse": "MACs/word",
+    "reads": "words",
+    "writes": "words",
+    "words": "words",
+    "accesses": "words",
+}
+
+
+def unit_of(metric: str) -> str:
+    """Return the unit of a figure, a name of ``METRICS``; ``-`` for a count or a ratio."""
+    return next((unit for ending, unit in _UNITS.items() if metric.endswith(ending)), "-")
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,10 @@ class MaestroEnvError(Exception):
         super().__init__(_cut(printable(message), _LONGEST_MESSAGE))
 
 
+class ArgumentTypeError(MaestroEnvError, TypeError):
+    """An argument of a wrong type."""
+
+
 class LayerError(MaestroEnvError, ValueError):
     """A layer that does not exist or cannot be computed."""
 

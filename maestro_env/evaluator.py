@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.checks import require_integer
+from maestro_env.checks import require_integer, require_type
 from maestro_env.cost import Cost
 from maestro_env.episode import Observations, observation
 from maestro_env.errors import BudgetError, BudgetExceededError
@@ -57,6 +57,7 @@ class Evaluator:
         on_batch: called after every batch, for progress bars.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type.
         BudgetError: a budget that is not a positive integer below 2^31.
         MapSpaceError: an impossible number of threads; by the methods, points not of the space.
         BudgetExceededError: by the methods, more points than remain; nothing is evaluated.
@@ -70,6 +71,8 @@ class Evaluator:
         threads: int = 1,
         on_batch: Callable[[Evaluator], None] | None = None,
     ) -> None:
+        require_type("problem", problem, Problem, "of a MapSpace")
+        require_type("objective", objective, Objective, "see find_objective")
         self.problem = problem
         self.objective = objective
         if budget is not None:

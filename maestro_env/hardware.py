@@ -18,7 +18,7 @@ from maestro_env.checks import (
     require_name,
     require_type,
 )
-from maestro_env.errors import HardwareError, UnknownNameError, quoted
+from maestro_env.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
 from maestro_env.frozen import Recomputed
 from maestro_env.m_file import tokens
 from maestro_env.reading import read_text
@@ -46,6 +46,7 @@ class Hardware(Recomputed):
         name: in tables and files, at most 200 characters.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type.
         HardwareError: a value out of range.
     """
 
@@ -69,8 +70,10 @@ class Hardware(Recomputed):
             number = require_integer(f"{label}: {name}", value, HardwareError, least)
             object.__setattr__(self, name, number)
         cost, most = self.offchip_cost_macs, _native.MAX_OFFCHIP_COST_MACS
-        if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost <= most:
-            raise HardwareError(
+        number_given = isinstance(cost, int | float) and not isinstance(cost, bool)
+        if not number_given or not 0 <= cost <= most:
+            error = HardwareError if number_given else ArgumentTypeError
+            raise error(
                 f"{label}: offchip_cost_macs is {quoted(cost)}; allowed: numbers from 0 to {most:g}"
             )
         if self.noc_latency > MAX_INT:
@@ -130,12 +133,13 @@ def find_hardware(text: str | Hardware) -> Hardware:
             ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
 
     Raises:
+        ArgumentTypeError: neither a text nor a ``Hardware``.
         UnknownNameError: neither a preset nor a hardware file.
         HardwareError: fields or a file that cannot be read; the message names it.
     """
     if isinstance(text, Hardware):
         return text
-    require_type("hardware", text, str, HardwareError, f"one of {', '.join(PRESETS)} or a file")
+    require_type("hardware", text, str, f"one of {', '.join(PRESETS)} or a file, or a Hardware")
     name = ALIASES.get(text, text)
     if name in PRESETS:
         return PRESETS[name]

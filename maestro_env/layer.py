@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from maestro_env import _native
 from maestro_env.checks import require_integer, require_name, require_type
-from maestro_env.errors import LayerError, quoted
+from maestro_env.errors import ArgumentTypeError, LayerError, quoted
 from maestro_env.frozen import Recomputed
 
 _WINDOWS = (("Y", "R"), ("X", "S"))
@@ -42,6 +42,7 @@ class Layer(Recomputed):
         count: how often the network executes it.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type.
         LayerError: a missing, unknown or impossible dimension or stride.
     """
 
@@ -53,7 +54,8 @@ class Layer(Recomputed):
 
     def __post_init__(self) -> None:
         require_name("a layer's name", self.name, LayerError, "such as mobilenetv2_l2")
-        require_type("a layer's extents", self.extents, Mapping, LayerError, "such as {'K': 16}")
+        require_type("a layer's operator", self.operator, str, f"one of {', '.join(DIMENSIONS)}")
+        require_type("a layer's extents", self.extents, Mapping, "such as {'K': 16}")
         self._check_dimensions()
         self._check_numbers()
         self._check_window()
@@ -127,7 +129,7 @@ class Layer(Recomputed):
         return self.native.facts()
 
     def _check_dimensions(self) -> None:
-        if not isinstance(self.operator, str) or self.operator not in DIMENSIONS:
+        if self.operator not in DIMENSIONS:
             allowed = ", ".join(DIMENSIONS)
             raise LayerError(f"unknown operator {quoted(self.operator)}: allowed: {allowed}")
         needed = DIMENSIONS[self.operator]
@@ -148,9 +150,12 @@ class Layer(Recomputed):
         object.__setattr__(self, "extents", MappingProxyType(extents))
         try:
             stride_y, stride_x = self.stride
-        except (TypeError, ValueError):
-            raise self._error(
+        except (TypeError, ValueError) as problem:
+            error = self._error(
                 f"stride is {quoted(self.stride)}; allowed: a pair, the strides of Y and X"
+            )
+            raise (
+                ArgumentTypeError(str(error)) if isinstance(problem, TypeError) else error
             ) from None
         stride = (number("stride of Y", stride_y), number("stride of X", stride_x))
         object.__setattr__(self, "stride", stride)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
 from maestro_env import mapping as nouns
-from maestro_env.checks import require_type
+from maestro_env.checks import require_integer, require_type
 from maestro_env.errors import MapSpaceError, UnknownNameError
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
@@ -116,6 +116,7 @@ class MapSpace(Recomputed):
         tiles: a name of ``TILES``.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type; the methods raise it too.
         UnknownNameError: no such schema or kind of tiles.
     """
 
@@ -125,9 +126,10 @@ class MapSpace(Recomputed):
     tiles: str = "integers"
 
     def __post_init__(self) -> None:
-        require_type("layer", self.layer, Layer, MapSpaceError, "see find_layer")
-        require_type("hardware", self.hardware, Hardware, MapSpaceError, "see find_hardware")
+        require_type("layer", self.layer, Layer, "see find_layer")
+        require_type("hardware", self.hardware, Hardware, "see find_hardware")
         look_up("schema", self.schema, SCHEMAS)
+        require_type("tiles", self.tiles, str, f"one of {', '.join(TILES)}")
         if self.tiles not in TILES:
             raise UnknownNameError("tiles", self.tiles, TILES)
 
@@ -163,6 +165,8 @@ class MapSpace(Recomputed):
 
     def sample(self, n: int, rng: np.random.Generator) -> Points:
         """Draw ``n`` vectors uniformly, shape int32[n, D]."""
+        n = require_integer("n", n, MapSpaceError, least=0)
+        require_type("rng", rng, np.random.Generator, "such as numpy.random.default_rng(0)")
         return rng.integers(0, self.sizes, size=(n, len(self.sizes))).astype(np.int32)
 
     def clipped(self, points: Points) -> Points:
@@ -197,7 +201,7 @@ class MapSpace(Recomputed):
 
     def encode(self, mapping: nouns.Mapping) -> Points:
         """Return the vector of a mapping: ``decode(encode(m)) == m``."""
-        require_type("mapping", mapping, nouns.Mapping, MapSpaceError, "such as decode returns")
+        require_type("mapping", mapping, nouns.Mapping, "such as decode returns")
         if len(mapping.levels) != len(_LEVELS):
             raise MapSpaceError(f"this space has 2 levels, the mapping {len(mapping.levels)}")
         values: dict[str, int | str] = {"cluster_size": mapping.levels[1].cluster_size or 0}

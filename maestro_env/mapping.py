@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from maestro_env.checks import require_integer, require_type
+from maestro_env.checks import require_integer, require_type, tuple_of
 from maestro_env.errors import MappingError
 from maestro_env.layer import Layer
 from maestro_env.m_file import Directive, ReferenceDeath, parse
@@ -35,15 +35,14 @@ class Loop:
     spatial: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.dim, str) or not self.dim:
+        require_type("a loop's dimension", self.dim, str, "such as K")
+        if not self.dim:
             raise MappingError(f"a loop's dimension is {self.dim!r}; give a name such as K")
         for name in ("size", "offset"):
             what = f"{name} of loop {self.dim}"
             number = require_integer(what, getattr(self, name), MappingError)
             object.__setattr__(self, name, number)
-        require_type(
-            f"spatial of loop {self.dim}", self.spatial, bool, MappingError, "True or False"
-        )
+        require_type(f"spatial of loop {self.dim}", self.spatial, bool, "True or False")
 
     def __str__(self) -> str:
         kind = "parallel-for" if self.spatial else "for"
@@ -65,7 +64,8 @@ class Level:
     cluster_size: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "loops", tuple(self.loops))
+        loops = tuple_of("a level's loops", self.loops, Loop, "outermost first")
+        object.__setattr__(self, "loops", loops)
         if self.cluster_size is not None:
             number = require_integer("cluster size", self.cluster_size, MappingError)
             object.__setattr__(self, "cluster_size", number)
@@ -76,13 +76,15 @@ class Mapping:
     """Levels from the outermost (L2 to clusters) to the innermost (cluster to PEs).
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type.
         MappingError: an impossible mapping; by the readers, a text that is no mapping.
     """
 
     levels: tuple[Level, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "levels", tuple(self.levels))
+        levels = tuple_of("a mapping's levels", self.levels, Level, "outermost first")
+        object.__setattr__(self, "levels", levels)
         for index, size in enumerate(level.cluster_size for level in self.levels):
             if (size is None) != (index == 0):
                 raise MappingError(
@@ -133,6 +135,7 @@ class Mapping:
     @classmethod
     def from_m(cls, text: str, source: str = "mapping") -> Mapping:
         """Read a MAESTRO mapping file with one layer; errors begin with ``source``."""
+        require_type("text", text, str, "of a MAESTRO mapping file")
         try:
             layers = parse(text).layers
         except ReferenceDeath as death:
@@ -153,6 +156,7 @@ class Mapping:
     @classmethod
     def from_json(cls, text: str, source: str = "mapping") -> Mapping:
         """Read what ``to_json`` wrote; errors begin with ``source``."""
+        require_type("text", text, str, "as to_json writes it")
         try:
             value: Any = json.loads(text)
             if value["schema"] != _SCHEMA:
@@ -170,6 +174,7 @@ class Mapping:
 
 def to_m(layer: Layer, mappings: Iterable[Mapping]) -> str:
     """Write a MAESTRO mapping file that repeats a layer for each mapping."""
+    require_type("layer", layer, Layer, "see find_layer")
     return f"Network maestro_env {{\n{''.join(_layer_text(layer, each) for each in mappings)}}}\n"
 
 

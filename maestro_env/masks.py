@@ -32,10 +32,13 @@ class Masks:
 
     Args:
         problem: whose vectors are masked.
+
+    Raises:
+        ArgumentTypeError: no problem.
     """
 
     def __init__(self, problem: Problem) -> None:
-        require_type("problem", problem, Problem, MapSpaceError, "a map space under a model")
+        require_type("problem", problem, Problem, "of a MapSpace")
         self.problem = problem
         self.complete = problem.model == "exact"
         self._native = _native.Masks(
@@ -75,8 +78,10 @@ class Masks:
         beside its own.
 
         Raises:
+            ArgumentTypeError: an argument of a wrong type.
             MapSpaceError: no mapping of the space is valid, or an impossible number.
         """
+        require_type("rng", rng, np.random.Generator, "such as numpy.random.default_rng(0)")
         n = require_integer("n", n, MapSpaceError, 0)
         points = np.empty((n, len(self.problem.space.sizes)), dtype=np.int32)
         for start in range(0, n, _BLOCK):

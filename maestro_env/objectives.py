@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env.checks import require_type, tuple_of
+from maestro_env.errors import ArgumentTypeError
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
@@ -69,6 +71,7 @@ class Objective(Recomputed):
         bound: computes a lower bound; None if there is none.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type.
         UnknownNameError: no such metric.
     """
 
@@ -78,6 +81,14 @@ class Objective(Recomputed):
     bound: Callable[[Layer, Hardware], float] | None
 
     def __post_init__(self) -> None:
+        for what in ("name", "unit"):
+            require_type(f"an objective's {what}", getattr(self, what), str, "as tables show it")
+        factors = tuple_of("an objective's factors", self.factors, str, "names of METRICS")
+        object.__setattr__(self, "factors", factors)
+        if self.bound is not None and not callable(self.bound):
+            raise ArgumentTypeError(
+                f"an objective's bound is {self.bound!r}; allowed: a function, None"
+            )
         for name in self.factors or ("",):
             look_up("metric", name, _COLUMN)
 
@@ -121,12 +132,14 @@ def find_objective(name: str | Objective, energy: str = "total") -> Objective:
         energy: form of energy that a name stands for, a name of ``ENERGIES``.
 
     Raises:
+        ArgumentTypeError: neither a text nor an ``Objective``.
         UnknownNameError: no such objective, metric or form of energy.
     """
+    registry = look_up("energy", energy, _WITH_ENERGY)
     if isinstance(name, Objective):
         return name
-    registry = look_up("energy", energy, _WITH_ENERGY)
-    factors = tuple(str(name).split("*"))
+    require_type("objective", name, str, f"one of {', '.join(registry)}, or an Objective")
+    factors = tuple(name.split("*"))
     if name not in registry and set(factors) <= set(_COLUMN):
         return Objective(name, "product of metrics", factors, None)
     return look_up("objective", name, registry)

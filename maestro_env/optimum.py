@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
+from maestro_env.checks import require_type
 from maestro_env.errors import MaestroEnvError
 from maestro_env.evaluator import Best
 from maestro_env.map_space import MapSpace, Points
@@ -135,6 +136,8 @@ def require_bounded(problem: Problem, objective: Objective) -> None:
     Raises:
         OptimumError: as ``OptimumSearch`` raises it.
     """
+    require_type("problem", problem, Problem, "of a MapSpace")
+    require_type("objective", objective, Objective, "see find_objective")
     if problem.model != "exact":
         raise OptimumError(f"model {problem.model} has no bounds; allowed: exact")
     if problem.layer.operator == "TRCONV":

@@ -58,6 +58,7 @@ class Problem(Recomputed):
             model that has no guard.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type; the methods raise it too.
         UnknownNameError: no such model.
         ModelError: a model that this build cannot compute.
         MapSpaceError: a schema whose mappings the model never accepts; by the methods, an array
@@ -69,7 +70,8 @@ class Problem(Recomputed):
     guard: bool = True
 
     def __post_init__(self) -> None:
-        require_type("space", self.space, MapSpace, MapSpaceError, "a layer's on some hardware")
+        require_type("space", self.space, MapSpace, "a layer's on some hardware")
+        require_type("guard", self.guard, bool, "True or False")
         model = find_model(self.model)
         if self.space.cuts_windows and not model.cuts_windows:
             whole = (s for s in SCHEMAS if not MapSpace(self.layer, self.hardware, s).cuts_windows)
@@ -104,6 +106,7 @@ class Problem(Recomputed):
         mapping that exceeds a buffer may have none.
         """
         threads = require_threads(threads)
+        require_type("objective", objective, Objective, "see find_objective")
         points, columns = np.asarray(points), objective.columns
         try:
             return self._native.score(self.space.native, points, columns, threads)
@@ -124,6 +127,7 @@ class Problem(Recomputed):
 
     def evaluate_mapping(self, mapping: Mapping) -> tuple[Cost | None, str]:
         """Evaluate any mapping, from the space or not: its cost (None without one) and status."""
+        require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
         row, status, clusters, _ = self._native.evaluate_mapping(mapping.directives)
         return (None if np.isnan(row[0]) else Cost.from_row(row, clusters)), status
 
@@ -136,6 +140,7 @@ class Problem(Recomputed):
 
     def explain(self, mapping: Mapping) -> str:
         """Explain in one line why a mapping is invalid, or say that it is valid."""
+        require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
         row, status, _, problem = self._native.evaluate_mapping(mapping.directives)
         cost = None if np.isnan(row[0]) else Cost.from_row(row)
         return explain(status, mapping, problem, cost, self.hardware)
@@ -164,7 +169,7 @@ class Problem(Recomputed):
             self.model,
             self.layer.native,
             self.hardware.native,
-            guarded=bool(self.guard) and find_model(self.model).exploitable,
+            guarded=self.guard and find_model(self.model).exploitable,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
+from maestro_env.checks import require_type
 from maestro_env.errors import UnknownNameError
 
 
@@ -23,7 +24,8 @@ def by_name(*entries: _NamedEntry) -> Mapping[str, _NamedEntry]:
 
 
 def look_up(what: str, name: str, registry: Mapping[str, _Entry]) -> _Entry:
-    """Return the entry of this name, or raise an ``UnknownNameError`` that lists the names."""
+    """Return the entry of this name, or raise an error that lists the names."""
+    require_type(what, name, str, f"one of {', '.join(registry)}")
     if name not in registry:
         raise UnknownNameError(what, name, registry)
     return registry[name]

@@ -31,18 +31,18 @@ class Row:
     def read(cls, row: dict[str, Any]) -> Row:
         """Read a row; a key may be missing (``KeyError``) or its value wrong (``ValueError``)."""
         operator, dims, flow, hw = row["type"], row["dims"], row["dataflow"], row["hw"]
-        require_type("type", operator, str, ValueError, "such as CONV")
-        require_type("dims", dims, dict, ValueError, "names to extents")
+        require_type("type", operator, str, "such as CONV")
+        require_type("dims", dims, dict, "names to extents")
         for name in dims:
             if not _NAME.fullmatch(name):
                 raise ValueError(
                     f"dims has the name {name!r}; allowed: a letter, letters, digits, '"
                 )
         extents = {name: int32(f"dims.{name}", extent) for name, extent in dims.items()}
-        require_type("dataflow", flow, list, ValueError, "of directives")
+        require_type("dataflow", flow, list, "of directives")
         for each in flow:
-            require_type("a directive", each, str, ValueError, "such as TemporalMap(1,1) K;")
-        require_type("hw", hw, dict, ValueError, "names to numbers")
+            require_type("a directive", each, str, "such as TemporalMap(1,1) K;")
+        require_type("hw", hw, dict, "names to numbers")
         return cls(operator, extents, _strides(row["stride"]), "\n".join(flow), hw)
 
     def hardware(self, name: str) -> int:

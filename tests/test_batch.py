@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from map_space_helpers import column
 
 from maestro_env import _native
-from maestro_env.errors import MapSpaceError
+from maestro_env.errors import ArgumentTypeError, MapSpaceError
 from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace
@@ -154,7 +154,9 @@ print(signal.sigwait({signal.SIGTERM}) == signal.SIGTERM)
 @pytest.mark.parametrize("threads", [0, -1, 1025, 2.5, "2", None, True])
 def test_impossible_numbers_of_threads_are_refused(threads: object) -> None:
     task = problem(SMALL)
-    with pytest.raises(MapSpaceError, match=r"threads is .*integers from 1 to 1024"):
+    with pytest.raises(
+        (MapSpaceError, ArgumentTypeError), match=r"threads is .*integers from 1 to 1024"
+    ):
         task.evaluate(task.space.sample(1, np.random.default_rng(0)), threads)
 
 

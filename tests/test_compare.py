@@ -15,7 +15,8 @@ from run_helpers import load, trace_rows
 from run_helpers import run as run_one
 
 import mappers
-from experiments.compare.job import CompareConfig, split_layers
+from experiments.compare.job import CompareConfig
+from experiments.goals import split_layers
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

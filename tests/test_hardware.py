@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro_env.errors import HardwareError, UnknownNameError
+from maestro_env.errors import ArgumentTypeError, HardwareError, UnknownNameError
 from maestro_env.hardware import Hardware, find_hardware
 
 
@@ -76,5 +76,7 @@ def test_unknown_hardware_suggests_names() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, 2**31, 1.5, True, "8", None])
 def test_only_positive_integers_are_accepted(value: object) -> None:
-    with pytest.raises(HardwareError, match=r"num_pes is .*integers from 1 to"):
+    with pytest.raises(
+        (HardwareError, ArgumentTypeError), match=r"num_pes is .*integers from 1 to"
+    ):
         Hardware(num_pes=value)

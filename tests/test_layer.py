@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro_env.errors import LayerError
+from maestro_env.errors import ArgumentTypeError, LayerError
 from maestro_env.layer import Layer
 
 CONV = {"K": 16, "C": 32, "Y": 112, "X": 112, "R": 1, "S": 1}
@@ -73,5 +73,5 @@ def test_numpy_integers_and_lists_are_welcome() -> None:
 def test_impossible_layers_are_refused(
     operator: str, extents: dict[str, int], stride: tuple[int, int], message: str
 ) -> None:
-    with pytest.raises(LayerError, match=message):
+    with pytest.raises((LayerError, ArgumentTypeError), match=message):
         Layer(operator, extents, stride)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from map_space_helpers import layers
 from masked import invalid_samples, main, problems, zoo
 
-from maestro_env.errors import MapSpaceError
+from maestro_env.errors import ArgumentTypeError, MapSpaceError
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
@@ -247,7 +247,7 @@ def test_what_is_no_prefix_is_refused(wrong: object, message: str) -> None:
 
 def test_what_is_no_problem_and_no_number_is_refused() -> None:
     task = problem("resnet18_l2")
-    with pytest.raises(MapSpaceError, match=r"problem is .* allowed: a Problem"):
+    with pytest.raises(ArgumentTypeError, match=r"problem is .* allowed: a Problem"):
         Masks(task.space)
     with pytest.raises(MapSpaceError, match="n is -1; allowed: integers from 0 to"):
         Masks(task).sample(-1, np.random.default_rng(0))

@@ -85,7 +85,7 @@ def test_an_objective_keeps_its_factors() -> None:
         (find_layer, "gemm:M=1,N=1,K=1,count=0", "count is 0; allowed: integers from 1"),
         (find_layer, "gemm:M=1,N=1,K=1,count=x", "'x' is not an integer"),
         (find_objective, "latency_cycles*speed", r"unknown objective 'latency_cycles\*speed'"),
-        (find_objective, 5, "unknown objective '5'"),
+        (find_objective, 5, "objective is 5; allowed: a str, one of latency"),
     ],
 )
 def test_what_cannot_be_read_is_named(find: object, text: object, message: str) -> None:

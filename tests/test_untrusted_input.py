@@ -15,7 +15,14 @@ import pytest
 
 from maestro_env import _native
 from maestro_env.compat import main
-from maestro_env.errors import BudgetError, HardwareError, LayerError, MaestroEnvError, quoted
+from maestro_env.errors import (
+    ArgumentTypeError,
+    BudgetError,
+    HardwareError,
+    LayerError,
+    MaestroEnvError,
+    quoted,
+)
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
@@ -30,7 +37,7 @@ ENDLESS = Path("/dev/zero")
 
 
 def refused(action: Callable[[], object], error: type[Exception], *mentions: str) -> None:
-    with pytest.raises(error) as caught:
+    with pytest.raises((error, ArgumentTypeError)) as caught:
         action()
     message = str(caught.value)
     assert message.isprintable()

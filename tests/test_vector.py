@@ -18,7 +18,13 @@ from hypothesis import strategies as st
 
 from maestro_env.actions import ACTIONS
 from maestro_env.episode import REWARDS
-from maestro_env.errors import BudgetExceededError, EnvError, MapSpaceError, UnknownNameError
+from maestro_env.errors import (
+    ArgumentTypeError,
+    BudgetExceededError,
+    EnvError,
+    MapSpaceError,
+    UnknownNameError,
+)
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import find_hardware
 from maestro_env.information import INFOS, NOT_EVALUATED
@@ -283,7 +289,7 @@ def test_impossible_actions_are_refused(actions: np.ndarray) -> None:
     [
         ({"num_envs": 0}, EnvError, "num_envs is 0; allowed: integers from 1"),
         ({"num_envs": 2**31}, EnvError, "integers from 1 to 1048576"),
-        ({"num_envs": 2.0}, EnvError, "integers from 1"),
+        ({"num_envs": 2.0}, ArgumentTypeError, "integers from 1"),
         ({"threads": 0}, MapSpaceError, "threads is 0; allowed: integers from 1"),
         ({"episode_length": 0}, EnvError, "episode_length is 0; allowed: integers from 1"),
         ({"reward": "gold"}, UnknownNameError, "allowed: inverse, log"),

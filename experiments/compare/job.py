@@ -7,7 +7,7 @@ from pathlib import Path
 
 from experiments.compare.config import CompareConfig
 from experiments.files import write_text
-from experiments.goals import unique
+from experiments.goals import split_layers
 from experiments.standings import Contest
 from experiments.study import Study, conduct, make_study
 from experiments.study_plots import draw
@@ -31,20 +31,6 @@ def resolve(config: CompareConfig) -> Study:
     """Look up everything a config names."""
     layers, objectives = split_layers(config.layers), config.objectives.split(",")
     return make_study(config, layers, objectives, ("--mappers", config.mappers))
-
-
-def split_layers(text: str) -> tuple[str, ...]:
-    """Return the layers of a list with commas between, some of which may belong to a layer.
-
-    In ``resnet18_l2,gemm:M=8,N=8,K=8`` a part such as ``N=8`` continues the layer before it.
-    """
-    names: list[str] = []
-    for part in text.split(","):
-        if names and "=" in part and ":" not in part:
-            names[-1] += f",{part}"
-        else:
-            names.append(part)
-    return unique(names)
 
 
 def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool) -> None:

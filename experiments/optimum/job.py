@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from experiments import cli, files, flags
-from experiments.claims import Claim, remove_abandoned
-from experiments.files import RecordError
+from experiments.claims import only_process
 from experiments.goals import Goal, make_goal, write_mapping
 from experiments.machine import processor, versions
 from experiments.optimum.config import OptimumConfig
@@ -38,7 +36,7 @@ def execute(config: OptimumConfig) -> int:
     here = {**versions(), "processor": processor()}
     stem = f"{files.safe_name(goal.problem.layer.name)}-{goal.objective.name}-optimum"
     directory = files.run_directory(config.out, stem, config.resume)
-    with _only_process(directory / "optimum.json") as path:
+    with only_process(directory / "optimum.json") as path:
         record = ProofRecord(path, goal, here)
         # A search that was killed at once has written nothing.
         if not files.is_empty(directory):
@@ -53,19 +51,6 @@ def execute(config: OptimumConfig) -> int:
                 return 0
             flags.tell_interrupted("found", config, "experiments.optimum", directory)
     return cli.INTERRUPTED
-
-
-@contextmanager
-def _only_process(path: Path) -> Iterator[Path]:
-    """Let one process at a time write a record."""
-    remove_abandoned(path.parent)
-    claim = Claim(path)
-    if not claim.take():
-        raise RecordError(f"{path.parent}: another process works on it; wait for it to end")
-    try:
-        yield path
-    finally:
-        claim.give_back()
 
 
 def _prove(config: OptimumConfig, goal: Goal, record: ProofRecord) -> None:

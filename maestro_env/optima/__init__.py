@@ -15,11 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.errors import ArgumentTypeError, quoted
+from maestro_env.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.layer import Layer
-from maestro_env.map_space import Points
-from maestro_env.objectives import OBJECTIVES, Objective
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.problem import Problem
+from maestro_env.workloads import find_layer
 
 TABLE = Path(__file__).with_name("table.csv")
 KEY = ("layer", "hardware", "schema", "tiles", "objective")
@@ -61,12 +63,38 @@ class KnownOptimum:
         return self.value == self.bound
 
 
-def known_optimum(problem: Problem, objective: Objective) -> KnownOptimum | None:
+def known_optimum(
+    problem: Problem | Layer | str,
+    objective: Objective | str,
+    hardware: Hardware | str | None = None,
+) -> KnownOptimum | None:
     """Return the optimum of a problem from the table; None if the table does not have it.
 
     It is looked up by what decides it: model, schema, tiles, the layer's shape, the hardware's
     figures and the objective's factors. Names do not matter.
+
+    Args:
+        problem: or a layer, as ``find_layer`` takes it, which stands for the problem that
+            ``MaestroEnv`` makes of it by default.
+        objective: as ``find_objective`` takes it.
+        hardware: of a layer, as ``find_hardware`` takes it; None for ``unlimited``.
+
+    Raises:
+        ArgumentTypeError: an argument of a wrong type, or hardware beside a problem, which has its
+            own.
+        MaestroEnvError: no such layer, hardware or objective.
     """
+    objective = find_objective(objective)
+    if isinstance(problem, Problem):
+        if hardware is not None:
+            raise ArgumentTypeError(
+                f"hardware is {quoted(hardware)}; allowed: None, as the problem has its own"
+            )
+    else:
+        layer = find_layer(problem)
+        problem = Problem(
+            MapSpace(layer, find_hardware("unlimited" if hardware is None else hardware))
+        )
     if problem.model != "exact":
         return None
     space = problem.space

@@ -43,11 +43,12 @@ def find_layer(text: str | Layer) -> Layer:
             needs no row.
 
     Raises:
+        ArgumentTypeError: neither a text nor a ``Layer``.
         LayerError: the text names no layer, or one that cannot be computed.
     """
     if isinstance(text, Layer):
         return text
-    require_type("layer", text, str, LayerError, "or a Layer")
+    require_type("layer", text, str, f"such as mobilenetv2_l2 or {EXAMPLES}, or a Layer")
     if match := _CSV_ROW.fullmatch(text):
         return _pick(read_gamma_csv(match["path"]), text, match["row"])
     if ":" in text:

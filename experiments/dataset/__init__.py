@@ -1,0 +1,1 @@
+"""``maestro-env dataset``: write mappings with all figures as Parquet files."""

@@ -1,0 +1,5 @@
+"""Starts ``python -m experiments.dataset``."""
+
+from experiments import cli
+
+cli.start("experiments.dataset")

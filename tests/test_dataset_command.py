@@ -1,0 +1,317 @@
+"""``experiments.dataset``: what it writes, keeps, continues and refuses."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from commands import dataset as main
+from run_helpers import contents, load
+
+pytest.importorskip("pyarrow", reason="needs the extra data")
+
+from experiments.claims import Claim
+from experiments.dataset import writer
+from experiments.searches import Recorder, run_search
+from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, find_layer
+from maestro_env.cost import unit_of
+from maestro_env.dataset import open_dataset
+from maestro_env.objectives import find_objective
+from mappers.draws import log_uniform
+
+ROOT = Path(__file__).parents[1]
+GEMM = "gemm:M=6,N=5,K=4"
+FLAGS = [f"--layers={GEMM},resnet18_l2", "--hardware=edge", "--samples=250"]
+
+
+@pytest.fixture
+def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a data set goes, whose files have 100 rows."""
+    monkeypatch.setattr(writer, "ROWS_PER_FILE", 100)
+    monkeypatch.setattr(writer, "_BATCH", 30)
+    return tmp_path / "out"
+
+
+def make(out: Path, *flags: str) -> int:
+    return main([*FLAGS, f"--out={out}", *flags])
+
+
+def problem(layer: str, hardware: str = "edge", model: str = "exact") -> Problem:
+    return Problem(MapSpace(find_layer(layer), find_hardware(hardware)), model)
+
+
+# --- What is written ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["exact", "maestro"])
+def test_every_row_has_the_figures_of_its_mapping(out: Path, model: str) -> None:
+    assert make(out, f"--model={model}") == 0
+    dataset = open_dataset(out)
+    assert list(dataset.problems) == [GEMM, "resnet18_l2"]
+    for layer in dataset.problems:
+        truth, files = problem(layer, model=model), list(dataset.rows(layer))
+        assert dataset.problems[layer] == truth
+        assert [len(points) for points, _ in files] == [100, 100, 50]
+        assert dataset.count(layer) == 250
+        for points, rows in files:
+            evaluated = truth.evaluate(points)
+            assert rows.metrics.tobytes() == evaluated.metrics.tobytes()
+            assert rows.status.tobytes() == evaluated.status.tobytes()
+        status = np.concatenate([rows.status for _, rows in files])
+        counts = {STATUSES[code]: int(np.sum(status == code)) for code in np.unique(status)}
+        assert dataset.statuses(layer) == counts
+
+
+def test_no_two_files_or_layers_have_the_same_rows(out: Path) -> None:
+    flags = ["--layers=gemm:M=6,N=5,K=4,gemm:M=5,N=6,K=4", "--samples=300", f"--out={out}"]
+    assert main([*flags, "--hardware=cloud"]) == 0
+    dataset = open_dataset(out)
+    clusters = [
+        tuple(points[:, -1]) for layer in dataset.problems for points, _ in dataset.rows(layer)
+    ]
+    assert len(clusters) == len(set(clusters)) == 6
+
+
+@pytest.mark.parametrize("flags", [["--threads=3"], ["--layers=resnet18_l2"]])
+def test_files_depend_on_the_seed_alone(
+    out: Path, flags: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert make(out) == 0
+    monkeypatch.setattr(writer, "_BATCH", 77)
+    other = out.with_name("other")
+    assert make(other, *flags) == 0
+    files = contents(out / "resnet18_l2")
+    assert len(files) == 3
+    assert contents(other / "resnet18_l2") == files
+    again = out.with_name("again")
+    assert make(again, "--seed=1") == 0
+    assert not set(contents(again / "resnet18_l2").values()) & set(files.values())
+
+
+def test_log_draws_small_sizes_more_often(out: Path) -> None:
+    medians = {}
+    for draw in ("uniform", "log"):
+        assert make(out / draw, f"--draw={draw}", "--layers=resnet18_l2") == 0
+        points = np.concatenate([each for each, _ in open_dataset(out / draw).rows("resnet18_l2")])
+        assert (points < problem("resnet18_l2").space.sizes).all()
+        medians[draw] = float(np.median(points[:, -1])) + 1
+    drawn = log_uniform(problem("resnet18_l2").space, 10_000, np.random.default_rng(1))
+    assert medians["uniform"] == pytest.approx(84, rel=0.2)
+    assert medians["log"] == pytest.approx(np.median(drawn[:, -1]) + 1, rel=0.4)
+
+
+def test_the_rows_of_a_mapper_are_its_searches(out: Path) -> None:
+    assert make(out, "--draw=ga:population=20", f"--layers={GEMM}", "--seed=3") == 0
+    files = [points for points, _ in open_dataset(out).rows(GEMM)]
+    for number, points in enumerate(files):
+        recorder = Recorder(problem(GEMM), find_objective("edp"), len(points))
+        run_search(recorder, "ga:population=20", (3 << 32) + number)
+        assert np.array_equal(points, recorder.points)
+
+
+def test_the_card_tells_tools_and_people_what_there_is(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(out) == 0
+    shown, text = capsys.readouterr().out, (out / "README.md").read_text()
+    _, front, body = text.split("---\n", 2)
+    card = yaml.safe_load(front)
+    assert (card["license"], card["size_categories"]) == ("mit", ["n<1K"])
+    for entry in card["configs"]:
+        assert len(list(out.glob(entry["data_files"]))) == 3
+    table = next(open_dataset(out).tables("resnet18_l2"))
+    assert all(f"| `{name}` |" in body for name in table.column_names if name != "status")
+    units = {field.name: field.metadata[b"unit"].decode() for field in table.schema}
+    assert all(f"| `{name}` | {units[name]} |" in body for name in METRICS)
+    (command,) = re.findall(r"maestro-env dataset (.*)", body)
+    other = out.with_name("other")
+    assert main([*command.split(), f"--out={other}"]) == 0
+    assert contents(other) == contents(out)
+    assert "resnet18_l2" in shown
+    assert f"data set: {out}" in shown
+
+
+def test_units_are_those_of_the_page() -> None:
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    section = page.split("\n## Fields of Cost\n")[1].split("\n## ")[0]
+    told = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", section, re.MULTILINE))
+    assert {name: unit_of(name) for name in METRICS} == {name: told[name] for name in METRICS}
+
+
+# --- What is kept and continued -------------------------------------------------------------------
+
+
+def ending_after(files: int) -> Callable[..., object]:
+    """What evaluates the rows of so many files and then interrupts."""
+    evaluate, done = writer._evaluate, 0
+
+    def interrupt(*arguments: object) -> object:
+        nonlocal done
+        done += 1
+        if done > files:
+            raise KeyboardInterrupt
+        return evaluate(*arguments)  # type: ignore[arg-type]
+
+    return interrupt
+
+
+@pytest.mark.parametrize("files", [0, 1, 4])
+def test_an_interrupted_data_set_is_continued(
+    out: Path, files: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = out.with_name("whole")
+    assert make(whole) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(writer, "_evaluate", ending_after(files))
+        assert make(out) == 130
+    told = capsys.readouterr().err
+    assert "continue with: python -m experiments.dataset" in told
+    assert len(list(out.glob("*/*.parquet"))) == files
+    dataset = open_dataset(out)
+    assert (
+        sum(dataset.count(layer) for layer in dataset.problems)
+        == [0, 100, 350][files // 2 + files % 2]
+    )
+    assert make(out, "--resume") == 0
+    assert contents(out) == contents(whole)
+
+
+def test_ctrl_c_leaves_whole_files(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "experiments.dataset", "--samples=10000000", "--threads=2"]
+    process = subprocess.Popen([*command, f"--out={out}"], cwd=ROOT, stderr=subprocess.PIPE)
+    while not list(out.glob("*/*.parquet")):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, told.count(b"\n")) == (130, 1)
+    dataset = open_dataset(out)
+    files = dataset.files("resnet18_l2")
+    assert dataset.count("resnet18_l2") == 100_000 * len(files)
+    assert {path.name for path in (out / "resnet18_l2").iterdir()} == {path.name for path in files}
+
+
+def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
+    """Twenty times the rows, whose figures take 200 MB, need no more of it."""
+    script = """
+import resource, sys
+from experiments import cli
+from experiments.dataset import writer
+writer.ROWS_PER_FILE = 20_000
+flags = ["--layers=gemm:M=8,N=8,K=8", f"--samples={sys.argv[1]}", f"--out={sys.argv[2]}"]
+assert cli.main("experiments.dataset", flags) == 0
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    peaks = []
+    for samples in (20_000, 400_000):
+        arguments = [str(samples), str(tmp_path / str(samples))]
+        ended = subprocess.run(
+            [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, check=True
+        )
+        peaks.append(int(ended.stdout.splitlines()[-1]))
+    assert peaks[1] - peaks[0] < 60_000
+
+
+# --- What is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--layers=nope"], "unknown layer 'nope'"),
+        (["--draw=nope"], "unknown draw 'nope': allowed: bo, ga"),
+        (["--draw=optimum"], "unknown draw 'optimum'"),
+        (["--draw=ga:population=0"], "population"),
+        (["--samples=0"], "integers from 1 to"),
+        (["--seed=-1"], "integers from 0 to"),
+        (["--threads=0"], "integers from 1 to 1024"),
+        (["--hardware=nope"], "unknown hardware 'nope'"),
+        (["--model=nope"], "unknown model 'nope'"),
+        (["--schema=nope"], "unknown schema 'nope'"),
+        (["--tiles=nope"], "unknown tiles 'nope'"),
+        (["--objective=nope"], "unknown objective 'nope'"),
+        (["--energy=csv"], "model exact has no csv energy"),
+        (["--model=maestro", "--schema=full17"], "tiles R or S"),
+        (["--resume"], "--resume needs the directory"),
+    ],
+)
+def test_bad_flags_are_refused_in_a_line(
+    flags: list[str], message: str, assert_refused: Callable[..., None]
+) -> None:
+    assert_refused(main, flags, message)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ([], "exists: give another --out, or --resume it"),
+        (["--resume", "--samples=99"], "draw samples = 250, asked for 99"),
+        (["--resume", "--seed=1"], "draw seed = 0, asked for 1"),
+        (["--resume", "--model=maestro"], "problem model = 'exact', asked for 'maestro'"),
+        (["--resume", "--layers=gpt2_l4"], "layers gpt2_l4 = None"),
+    ],
+)
+def test_another_data_set_is_not_written_over(
+    out: Path, flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(out) == 0
+    before = contents(out)
+    capsys.readouterr()
+    assert make(out, *flags) == 2
+    told = capsys.readouterr().err
+    assert (message in told, told.count("\n")) == (True, 1)
+    assert contents(out) == before
+
+
+def test_a_directory_of_something_else_is_not_written_to(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert make(tmp_path, "--resume") == 2
+    assert f"cannot read {tmp_path / 'dataset.json'}" in capsys.readouterr().err
+    assert contents(tmp_path) == {"notes.txt": b"mine"}
+
+
+def test_two_processes_do_not_write_one_data_set(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(out) == 0
+    claim = Claim(out / "dataset.json")
+    assert claim.take()
+    try:
+        assert make(out, "--resume") == 2
+    finally:
+        claim.give_back()
+    assert "another process works on it" in capsys.readouterr().err
+
+
+def test_a_changed_record_is_refused(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert make(out) == 0
+    path = out / "dataset.json"
+    path.write_text(path.read_text().replace('"seed": 0', '"seed": 5'))
+    assert load(path)["draw"]["seed"] == 5
+    assert make(out, "--resume", "--seed=5") == 2
+    assert "does not fit its digest" in capsys.readouterr().err
+
+
+def test_without_pyarrow_the_extra_is_named_and_the_help_is_shown(tmp_path: Path) -> None:
+    script = f"""
+import sys
+sys.modules["pyarrow"] = None
+from experiments import cli
+print(cli.main("experiments.dataset", ["--out={tmp_path / "out"}"]))
+cli.main("experiments.dataset", ["--help"])
+"""
+    ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert ended.stdout.startswith("2\nusage: ")
+    told = "error: maestro_env.dataset needs pyarrow: pip install maestro-env[data]\n"
+    assert (ended.stderr, list(tmp_path.iterdir())) == (told, [])

@@ -1,0 +1,106 @@
+"""What a user's script does with every public name; ``test_public_api`` runs and type-checks it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import maestro_env
+from maestro_env import (
+    CONTEXT,
+    METRICS,
+    MODELS,
+    NOT_EVALUATED,
+    OBJECTIVES,
+    PRESETS,
+    SCHEMAS,
+    STATUSES,
+    TILES,
+    Batch,
+    Best,
+    Cost,
+    CostModel,
+    Evaluator,
+    Hardware,
+    KnownOptimum,
+    Layer,
+    Level,
+    Loop,
+    MaestroEnv,
+    MaestroVectorEnv,
+    Mapping,
+    MapSpace,
+    Masks,
+    Objective,
+    OptimumSearch,
+    Parameter,
+    Problem,
+    Rows,
+    Schema,
+    find_hardware,
+    find_layer,
+    find_model,
+    find_objective,
+    known_optimum,
+)
+
+version = maestro_env.__version__
+layer = Layer("GEMM", {"M": 4, "N": 6, "K": 8}, name="mine")
+hardware = Hardware(num_pes=16, l1_bytes=64, name="small")
+same_layer, same_hardware = find_layer(layer), find_hardware(hardware)
+zoo_layer, edge, preset = find_layer("resnet18_l2"), find_hardware("edge"), PRESETS["cloud"]
+schema: Schema = SCHEMAS["legal13"]
+model: CostModel = find_model("exact")
+models, tiles = list(MODELS), TILES[0]
+space = MapSpace(layer, hardware, schema.name, tiles)
+parameter: Parameter = space.parameters[0]
+problem = Problem(space, model.name)
+
+points = space.sample(100, np.random.default_rng(0))
+rows: Rows = problem.evaluate(points)
+latency = rows.metrics[:, METRICS.index("latency_cycles")]
+status = STATUSES[int(rows.status[0])]
+slow = Objective("slow", "cycles", ("latency_cycles",), None)
+edp, area = find_objective("edp"), OBJECTIVES["area"]
+values, codes = problem.score(points, slow)
+
+mapping: Mapping = space.decode(points[0])
+level: Level = mapping.levels[0]
+loop: Loop = level.loops[0]
+vector = space.encode(mapping)
+cost, found_status = problem.evaluate_mapping(mapping)
+energy = cost.energy_nj if isinstance(cost, Cost) else 0.0
+
+masks = Masks(problem)
+allowed = masks.allowed([])
+drawn = masks.sample(10, np.random.default_rng(0))
+
+evaluator = Evaluator(problem, edp, budget=100)
+batch: Batch = evaluator.evaluate(points)
+best: Best | None = evaluator.best
+optimum: KnownOptimum | None = known_optimum("resnet18_l2", "edp", "edge")
+search = OptimumSearch(problem, edp)
+asked = search.ask()
+
+env = MaestroEnv(layer, hardware=hardware)
+observation, info = env.reset(seed=0)
+evaluated: bool = info["status"] != NOT_EVALUATED
+features = len(CONTEXT)
+seen, reward, terminated, truncated, told = env.step(env.action_space.sample())
+copies = MaestroVectorEnv(Evaluator(problem, edp), num_envs=2)
+observations, infos = copies.reset()
+
+errors: list[type[maestro_env.MaestroEnvError]] = [
+    maestro_env.ArgumentTypeError,
+    maestro_env.BudgetError,
+    maestro_env.BudgetExceededError,
+    maestro_env.EnvError,
+    maestro_env.HardwareError,
+    maestro_env.LayerError,
+    maestro_env.MapSpaceError,
+    maestro_env.MappingError,
+    maestro_env.MissingExtraError,
+    maestro_env.ModelError,
+    maestro_env.OptimumError,
+    maestro_env.TooLongError,
+    maestro_env.UnknownNameError,
+]
