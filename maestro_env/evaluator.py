@@ -16,8 +16,9 @@ from maestro_env.episode import Observations, observation
 from maestro_env.errors import BudgetError, BudgetExceededError
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
-from maestro_env.problem import Problem
+from maestro_env.problem import Problem, Rows
 from maestro_env.threads import require_threads
+from maestro_env.violations import violations
 
 
 @dataclass(frozen=True)
@@ -117,15 +118,13 @@ class Evaluator:
 
         It takes longer: mappings that exceed a buffer are evaluated in full.
         """
-        self._require(len(points))
-        began = time.perf_counter()
-        rows = self.problem.evaluate(points, self._threads)
-        self.model_seconds += time.perf_counter() - began
-        # The status 0 is ok; all others are worth nothing.
-        values = np.where(rows.status, np.inf, self.objective.function(rows.metrics))
-        batch = Batch(values, rows.status)
-        self.record(points, batch)
+        batch, rows = self._evaluate_in_full(points)
         return batch, observation(rows.metrics)
+
+    def constrain(self, points: Points) -> tuple[Batch, NDArray[np.float64]]:
+        """The same, with the constraint violations, float64[N] (``maestro_env.violations``)."""
+        batch, rows = self._evaluate_in_full(points)
+        return batch, violations(rows, self.problem.hardware)
 
     def warm_up(self, points: Points) -> Batch:
         """Evaluate int32[N, D] points for what a search learns before it starts.
@@ -135,6 +134,17 @@ class Evaluator:
         batch = self._score(points)
         self.warmed_up += len(points)
         return batch
+
+    def _evaluate_in_full(self, points: Points) -> tuple[Batch, Rows]:
+        self._require(len(points))
+        began = time.perf_counter()
+        rows = self.problem.evaluate(points, self._threads)
+        self.model_seconds += time.perf_counter() - began
+        # The status 0 is ok; all others are worth nothing.
+        values = np.where(rows.status, np.inf, self.objective.function(rows.metrics))
+        batch = Batch(values, rows.status)
+        self.record(points, batch)
+        return batch, rows
 
     def _score(self, points: Points) -> Batch:
         began = time.perf_counter()

@@ -7,6 +7,7 @@ vectors by the tables built here.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from maestro_env import _native
 from maestro_env import mapping as nouns
 from maestro_env.checks import require_type
-from maestro_env.errors import MapSpaceError, UnknownNameError
+from maestro_env.errors import MapSpaceError, UnknownNameError, quoted
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
@@ -57,6 +58,36 @@ class Parameter:
     def is_size(self) -> bool:
         """Whether the choices are sizes, in ascending order."""
         return self.kind in ("tile", "cluster")
+
+    @property
+    def log(self) -> bool:
+        """Whether to search the values on a logarithmic scale: those of sizes."""
+        return self.is_size
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Least and largest value; of a parallel dimension, first and last choice.
+
+        With ``tiles="divisors"`` not every integer between them is a value.
+        """
+        if self.kind == "parallel":
+            return 0, self.choices - 1
+        return int(self.values[0]), int(self.values[-1])
+
+    def choice(self, value: object) -> int:
+        """Return the choice that stands for a value, or raise a ``MapSpaceError``."""
+        if hasattr(value, "__index__"):
+            # Of other integers than its own, Python looks through a whole range.
+            value = operator.index(value)
+        try:
+            return self.values.index(value)  # type: ignore[arg-type]
+        except ValueError:
+            listed = f"{self.bounds[0]} to {self.bounds[1]}"
+            if not isinstance(self.values, range):
+                listed = ", ".join(map(str, self.values))
+            raise MapSpaceError(
+                f"{self.name} = {quoted(value)} is not in this space; allowed: {listed}"
+            ) from None
 
 
 @dataclass(frozen=True)
@@ -203,15 +234,27 @@ class MapSpace(Recomputed):
         values: dict[str, int | str] = {"cluster_size": mapping.levels[1].cluster_size or 0}
         for name, level in zip(_LEVELS, mapping.levels, strict=True):
             values |= self._level_values(name, level)
-        point = np.zeros(len(self.parameters), dtype=np.int32)
-        for index, parameter in enumerate(self.parameters):
-            value = values[parameter.name]
-            if value not in parameter.values:
-                raise MapSpaceError(f"{parameter.name} = {value} is not in this space")
-            point[index] = parameter.values.index(value)  # type: ignore[arg-type]
+        point = self.from_values({name: values[name] for name in self.columns})
         if self.decode(point) != mapping:
             raise MapSpaceError(f"the {self.schema} space of {self.layer} has no such mapping")
         return point
+
+    def from_values(self, values: Mapping[str, int | str]) -> Points:
+        """Return the vector, shape [D], of the value of every parameter by name.
+
+        The value of a tile or cluster is its size, of a parallel loop its dimension, of an order
+        its rank.
+
+        Raises:
+            MapSpaceError: a parameter without a value, or a value it does not have.
+            UnknownNameError: no such parameter.
+        """
+        for name in values:
+            look_up("parameter", name, self.columns)
+        if missing := [name for name in self.columns if name not in values]:
+            raise MapSpaceError(f"no value of {', '.join(missing)}; give one of every parameter")
+        choices = [parameter.choice(values[parameter.name]) for parameter in self.parameters]
+        return np.array(choices, dtype=np.int32)
 
     @cached_property
     def clipped_columns(self) -> list[tuple[int, int]]:

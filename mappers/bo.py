@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
+from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from mappers.arrays import Floats
-from mappers.base import AskTellMapper
+from mappers.base import AskMapper
 from mappers.draws import DRAWS
 from mappers.operators import mutate, uniform_crossover, unseen
 from mappers.settings import setting
@@ -28,8 +29,11 @@ SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surroga
 class BayesianConfig:
     """Parameters of Bayesian optimisation."""
 
-    initial: int = setting(100, "random samples before the first fit", least=1, most=100_000)
-    batch: int = setting(50, "samples suggested at a time", least=1, most=100_000)
+    initial: int = setting(30, "random samples before the first fit", least=1, most=100_000)
+    batch: int = setting(50, "most samples suggested at a time", least=1, most=100_000)
+    share: float = setting(0.1, "samples suggested at a time as a share of those so far", most=1)
+    least: int = setting(1, "experiment")
+    penalty: float = setting(0.2, "decades that an invalid sample is worse ", most=100)
     surrogate: str = setting("forest", "regression that predicts objectives", allowed=SURROGATES)
     trees: int = setting(10, "trees of a forest", least=2, most=1000)
     growth: float = setting(1.25, "samples of a fit relative to the last", least=1, most=1000)
@@ -39,10 +43,10 @@ class BayesianConfig:
     crossover_rate: float = setting(0.5, "chance that an offspring mixes two parents", most=1)
     mutation_rate: float = setting(0.2, "chance per parameter of a change; one at least", most=1)
     step_rate: float = setting(0.5, "share of size changes that are small steps", most=1)
-    draw: str = setting("uniform", "distribution of random points", allowed=DRAWS)
+    draw: str = setting("log", "distribution of random points", allowed=DRAWS)
 
 
-class BayesianMapper(AskTellMapper[BayesianConfig]):
+class BayesianMapper(AskMapper[BayesianConfig]):
     """Proposes the candidates with the largest expected improvement of the log objective.
 
     Candidates are random points and offspring of the best points. As fits take longer with more
@@ -56,39 +60,41 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
         self._draw = DRAWS[self.config.draw]
         self._surrogate = SURROGATES[self.config.surrogate](self.config, rng)
         self._seen: set[int] = set()
+        self._points: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
         self._features: list[Features] = []
-        self._logs: list[Floats] = []
+        self._logs = np.empty(0)
+        self._violations = np.empty(0)
         self._refit_at = 0
-        self._parents: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
-        self._parent_logs = np.empty(0)
 
     def ask(self, n: int) -> Points:
         config = self.config
-        # Nothing to model yet.
-        if not np.isfinite(self._parent_logs).any():
-            random = self._draw(self._space, config.initial, self._rng)
+        if len(self._seen) < config.initial:
+            random = self._draw(self._space, config.initial - len(self._seen), self._rng)
             return unseen(random, self._seen, self._space)[:n]
         if len(self._seen) >= self._refit_at:
             self._refit()
         candidates = unseen(self._candidates(), self._seen, self._space)
         mean, std = self._surrogate.predict(features(self._space, candidates))
-        gains = expected_improvement(mean, std, self._parent_logs[0])
+        gains = expected_improvement(mean, std, self._targets().min())
         best_first = np.lexsort((mean, -gains))
-        return candidates[best_first[: min(n, config.batch)]]
+        batch = max(config.least, min(config.batch, round(config.share * len(self._seen))))
+        return candidates[best_first[: min(n, batch)]]
 
-    def tell(self, points: Points, values: Floats) -> None:
-        logs = np.log10(values)
+    def learn(self, points: Points, evaluator: Evaluator) -> None:
+        batch, violations = evaluator.constrain(points)
+        self._violations = np.concatenate([self._violations, violations])
         self._seen.update(self._space.identities(points).tolist())
         self._features.append(features(self._space, points))
-        self._logs.append(logs)
-        parents = np.concatenate([self._parents, points])
-        parent_logs = np.concatenate([self._parent_logs, logs])
-        best_first = np.argsort(parent_logs, kind="stable")[: self.config.parents]
-        self._parents, self._parent_logs = parents[best_first], parent_logs[best_first]
+        self._points = np.concatenate([self._points, points])
+        self._logs = np.concatenate([self._logs, np.log10(batch.values)])
+
+    def _targets(self) -> Floats:
+        valid = np.isfinite(self._logs)
+        worst = self._logs[valid].max() if valid.any() else 0.0
+        return np.where(valid, self._logs, worst + self.config.penalty * np.log10(1 + self._violations))
 
     def _refit(self) -> None:
-        targets = _finite(np.concatenate(self._logs))
-        self._surrogate.fit(np.concatenate(self._features), targets)
+        self._surrogate.fit(np.concatenate(self._features), self._targets())
         self._refit_at = math.ceil(len(self._seen) * self.config.growth)
 
     def _candidates(self) -> Points:
@@ -98,7 +104,8 @@ class BayesianMapper(AskTellMapper[BayesianConfig]):
             return np.stack(every, axis=1).astype(np.int32)
         random = self._draw(self._space, config.candidates, self._rng)
         fresh = self._draw(self._space, config.local, self._rng)
-        valid = self._parents[np.isfinite(self._parent_logs)]
+        best = np.argsort(self._targets(), kind="stable")[: config.parents]
+        valid = self._points[best]
         mothers, fathers = (
             valid[self._rng.integers(len(valid), size=config.local)] for _ in range(2)
         )

@@ -21,13 +21,6 @@ def sizes_at(parameter: Parameter, choices: NDArray[np.integer]) -> Integers:
     return np.take(np.array(parameter.values, dtype=np.int64), choices)
 
 
-def count_up_to(parameter: Parameter, limits: NDArray[np.number]) -> Integers:
-    """Return how many of a parameter's sizes are at most each limit, int64 of the same shape."""
-    if isinstance(parameter.values, range):
-        return np.minimum(limits.astype(np.int64), parameter.choices)
-    return np.searchsorted(np.array(parameter.values), limits, side="right").astype(np.int64)
-
-
 def orders_of(ranks: NDArray[np.integer], n: int) -> Integers:
     """Return the permutations of 0..n-1 that have these lexicographic ranks, [N] to [N, n]."""
     return np.take(_all_orders(n), ranks, axis=0)
