@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping as Values
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -84,10 +85,9 @@ class ObjectiveFunction:
 
         A number outside of this range counts as the nearer end of it.
         """
-        numbers = np.asarray(shares, dtype=np.float64)
-        count = len(self.parameters)
+        numbers, count = np.asarray(shares, dtype=np.float64), len(self.parameters)
         if numbers.shape != (count,) or np.isnan(numbers).any():
-            raise MapSpaceError(f"{quoted(shares)} is no point; allowed: {count} numbers from 0 to 1")
+            raise MapSpaceError(f"{quoted(shares)} is no place; allowed: {count} shares, 0 to 1")
         pairs = zip(self.parameters, numbers.clip(0, 1), strict=True)
         return np.array([choices_at(*pair) for pair in pairs], dtype=np.int32)
 
@@ -95,4 +95,6 @@ class ObjectiveFunction:
         space = self.problem.space
         if isinstance(place, Values):
             return space.from_values(place)
-        return space.as_points([place], 1)[0]
+        listed: Any = [place]
+        point: Points = space.as_points(listed, 1)[0]
+        return point

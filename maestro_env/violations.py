@@ -33,7 +33,7 @@ def violations(rows: Rows, hardware: Hardware, pes: int = 0) -> NDArray[np.float
         + _missing(rows.metrics[:, _L2_BYTES], hardware.l2_bytes)
         + max(0, min(pes, _MOST_PES) - hardware.num_pes) / hardware.num_pes
     )
-    measured = np.isin(rows.status, _MEASURED)
+    measured = np.isin(rows.status, _MEASURED) & (missing > 0)
     return np.where(rows.status == OK, 0.0, np.where(measured, missing, _OTHER + missing))
 
 

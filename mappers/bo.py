@@ -16,7 +16,7 @@ from mappers.base import AskMapper
 from mappers.draws import DRAWS
 from mappers.operators import mutate, uniform_crossover, unseen
 from mappers.settings import setting
-from mappers.surrogates import Features, Forest, GaussianProcess, Surrogate, features
+from mappers.surrogates import Forest, GaussianProcess, Surrogate, features
 
 SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surrogate]] = {
     "forest": lambda config, rng: Forest(config.trees, rng),
@@ -30,10 +30,9 @@ class BayesianConfig:
     """Parameters of Bayesian optimisation."""
 
     initial: int = setting(30, "random samples before the first fit", least=1, most=100_000)
-    batch: int = setting(50, "most samples suggested at a time", least=1, most=100_000)
-    share: float = setting(0.1, "samples suggested at a time as a share of those so far", most=1)
-    least: int = setting(1, "experiment")
-    penalty: float = setting(0.2, "decades that an invalid sample is worse ", most=100)
+    batch: int = setting(50, "samples suggested at a time, at most", least=1, most=100_000)
+    share: float = setting(0.1, "samples suggested at a time, of those so far", most=1)
+    penalty: float = setting(0.2, "decades that ten times the violation costs", most=100)
     surrogate: str = setting("forest", "regression that predicts objectives", allowed=SURROGATES)
     trees: int = setting(10, "trees of a forest", least=2, most=1000)
     growth: float = setting(1.25, "samples of a fit relative to the last", least=1, most=1000)
@@ -49,7 +48,8 @@ class BayesianConfig:
 class BayesianMapper(AskMapper[BayesianConfig]):
     """Proposes the candidates with the largest expected improvement of the log objective.
 
-    Candidates are random points and offspring of the best points. As fits take longer with more
+    Candidates are random points and offspring of the best points. An invalid point counts as worse
+    than all valid ones, the more so the larger its violation. As fits take longer with more
     samples, they become rarer; between fits only the candidates follow new samples.
     """
 
@@ -60,54 +60,57 @@ class BayesianMapper(AskMapper[BayesianConfig]):
         self._draw = DRAWS[self.config.draw]
         self._surrogate = SURROGATES[self.config.surrogate](self.config, rng)
         self._seen: set[int] = set()
-        self._points: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
-        self._features: list[Features] = []
-        self._logs = np.empty(0)
-        self._violations = np.empty(0)
         self._refit_at = 0
+        self._points: Points = np.empty((0, len(space.sizes)), dtype=np.int32)
+        self._logs, self._violations = np.empty(0), np.empty(0)
 
     def ask(self, n: int) -> Points:
-        config = self.config
-        if len(self._seen) < config.initial:
-            random = self._draw(self._space, config.initial - len(self._seen), self._rng)
+        config, samples = self.config, len(self._points)
+        if samples < config.initial:
+            random = self._draw(self._space, config.initial - samples, self._rng)
             return unseen(random, self._seen, self._space)[:n]
-        if len(self._seen) >= self._refit_at:
-            self._refit()
-        candidates = unseen(self._candidates(), self._seen, self._space)
+        targets = self._targets()
+        if samples >= self._refit_at:
+            self._surrogate.fit(features(self._space, self._points), targets)
+            self._refit_at = math.ceil(samples * config.growth)
+        best = self._points[np.argsort(targets, kind="stable")[: config.parents]]
+        candidates = unseen(self._candidates(best), self._seen, self._space)
         mean, std = self._surrogate.predict(features(self._space, candidates))
-        gains = expected_improvement(mean, std, self._targets().min())
+        gains = expected_improvement(mean, std, targets.min())
         best_first = np.lexsort((mean, -gains))
-        batch = max(config.least, min(config.batch, round(config.share * len(self._seen))))
-        return candidates[best_first[: min(n, batch)]]
+        batch = max(1, min(n, config.batch, round(config.share * samples)))
+        return candidates[best_first[:batch]]
 
     def learn(self, points: Points, evaluator: Evaluator) -> None:
         batch, violations = evaluator.constrain(points)
-        self._violations = np.concatenate([self._violations, violations])
+        logs = np.log10(batch.values)
+        if np.isfinite(logs).any() and not np.isfinite(self._logs).any():
+            self._refit_at = 0  # The targets of all others change.
         self._seen.update(self._space.identities(points).tolist())
-        self._features.append(features(self._space, points))
         self._points = np.concatenate([self._points, points])
-        self._logs = np.concatenate([self._logs, np.log10(batch.values)])
+        self._logs = np.concatenate([self._logs, logs])
+        self._violations = np.concatenate([self._violations, violations])
 
     def _targets(self) -> Floats:
+        """Return what is modelled of every sample: decades of objective, of penalty if invalid.
+
+        The least violation counts as much as the worst valid sample. With a larger value, the
+        model's uncertainty about validity would count as a possible gain and attract the search.
+        """
         valid = np.isfinite(self._logs)
-        worst = self._logs[valid].max() if valid.any() else 0.0
-        return np.where(valid, self._logs, worst + self.config.penalty * np.log10(1 + self._violations))
+        worst = self._logs.max(where=valid, initial=-np.inf) if valid.any() else 0.0
+        penalties = self.config.penalty * np.log10(1 + self._violations)
+        return np.where(valid, self._logs, worst + penalties)
 
-    def _refit(self) -> None:
-        self._surrogate.fit(np.concatenate(self._features), self._targets())
-        self._refit_at = math.ceil(len(self._seen) * self.config.growth)
-
-    def _candidates(self) -> Points:
+    def _candidates(self, best: Points) -> Points:
         config = self.config
         if self._space.size() <= config.candidates + config.local:
             every = np.unravel_index(np.arange(self._space.size()), self._space.sizes)
             return np.stack(every, axis=1).astype(np.int32)
         random = self._draw(self._space, config.candidates, self._rng)
         fresh = self._draw(self._space, config.local, self._rng)
-        best = np.argsort(self._targets(), kind="stable")[: config.parents]
-        valid = self._points[best]
         mothers, fathers = (
-            valid[self._rng.integers(len(valid), size=config.local)] for _ in range(2)
+            best[self._rng.integers(len(best), size=config.local)] for _ in range(2)
         )
         mixed = uniform_crossover(mothers, fathers, config.crossover_rate, self._rng)
         local = mutate(mixed, fresh, self._space, config.mutation_rate, config.step_rate, self._rng)
@@ -121,13 +124,3 @@ def expected_improvement(mean: Floats, std: Floats, best: float) -> Floats:
     z = below / np.where(sure, 1, std)
     density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
     return np.where(sure, np.maximum(below, 0), below * ndtr(z) + std * density)
-
-
-def _finite(logs: Floats) -> Floats:
-    """Give invalid points the value of the worst valid one.
-
-    With a larger value, the model's uncertainty about validity would count as a possible gain and
-    attract the search.
-    """
-    valid = np.isfinite(logs)
-    return np.where(valid, logs, logs[valid].max())

@@ -55,8 +55,11 @@ class OptunaMapper(AskMapper[OptunaConfig]):
 
     def ask(self, n: int) -> Points:
         self._trial = self._study.ask(self._distributions)
-        pairs = [(each, self._trial.params[each.name]) for each in self._space.parameters]
-        choices = [share if each.kind == "parallel" else choices_at(each, share) for each, share in pairs]
+        values = self._trial.params
+        choices = [
+            values[each.name] if each.kind == "parallel" else choices_at(each, values[each.name])
+            for each in self._space.parameters
+        ]
         return np.array([choices], dtype=np.int32)
 
     def learn(self, points: Points, evaluator: Evaluator) -> None:
