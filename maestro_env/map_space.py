@@ -7,7 +7,6 @@ vectors by the tables built here.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from maestro_env import _native
 from maestro_env import mapping as nouns
 from maestro_env.checks import require_type
-from maestro_env.errors import MapSpaceError, UnknownNameError, quoted
+from maestro_env.errors import MapSpaceError, UnknownNameError
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
+from maestro_env.parameter import Parameter
 from maestro_env.registry import by_name, look_up
 
 Points = NDArray[np.int32]
@@ -33,61 +33,6 @@ _LEVELS = ("l2", "l1")
 _WINDOWS = ("R", "S")
 # Dimensions a level may be parallel over, in the paper's order (Fig. 2): never a window.
 _PARALLEL_FIRST = ("C", "K", "X'", "Y'")
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One entry of a vector.
-
-    Args:
-        name: such as ``l2_order``, ``l1_parallel``, ``l2_tile_K`` or ``cluster_size``.
-        kind: ``order`` (Lehmer rank of a loop order), ``parallel`` (a dimension), ``tile`` or
-            ``cluster`` (a size).
-        values: what each choice stands for; the rank itself for an order.
-    """
-
-    name: str
-    kind: str
-    values: tuple[int, ...] | tuple[str, ...] | range
-
-    @property
-    def choices(self) -> int:
-        return len(self.values)
-
-    @property
-    def is_size(self) -> bool:
-        """Whether the choices are sizes, in ascending order."""
-        return self.kind in ("tile", "cluster")
-
-    @property
-    def log(self) -> bool:
-        """Whether to search the values on a logarithmic scale: those of sizes."""
-        return self.is_size
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        """Least and largest value; of a parallel dimension, first and last choice.
-
-        With ``tiles="divisors"`` not every integer between them is a value.
-        """
-        if self.kind == "parallel":
-            return 0, self.choices - 1
-        return int(self.values[0]), int(self.values[-1])
-
-    def choice(self, value: object) -> int:
-        """Return the choice that stands for a value, or raise a ``MapSpaceError``."""
-        if hasattr(value, "__index__"):
-            # Of other integers than its own, Python looks through a whole range.
-            value = operator.index(value)
-        try:
-            return self.values.index(value)  # type: ignore[arg-type]
-        except ValueError:
-            listed = f"{self.bounds[0]} to {self.bounds[1]}"
-            if not isinstance(self.values, range):
-                listed = ", ".join(map(str, self.values))
-            raise MapSpaceError(
-                f"{self.name} = {quoted(value)} is not in this space; allowed: {listed}"
-            ) from None
 
 
 @dataclass(frozen=True)

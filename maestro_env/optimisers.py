@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from maestro_env.errors import MapSpaceError, quoted
-from maestro_env.map_space import Parameter, Points
+from maestro_env.map_space import Points
 from maestro_env.mapping import Mapping
 from maestro_env.objectives import Objective
+from maestro_env.parameter import Parameter
 from maestro_env.problem import OK, Problem
 from maestro_env.unit_cube import choices_at
 from maestro_env.violations import violations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from maestro_env.map_space import Parameter
+from maestro_env.parameter import Parameter
 
 
 def choices_at(parameter: Parameter, shares: ArrayLike) -> NDArray[np.int64]:

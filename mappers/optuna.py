@@ -10,7 +10,8 @@ import numpy as np
 
 from maestro_env.errors import MissingExtraError
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace, Parameter, Points
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.parameter import Parameter
 from maestro_env.unit_cube import choices_at
 from mappers.base import AskMapper
 from mappers.settings import setting
