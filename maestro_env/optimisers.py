@@ -22,7 +22,7 @@ from maestro_env.violations import violations
 Place = ArrayLike | Values[str, int | str] | Mapping
 """A vector of D integers, the values of all parameters by name, or a mapping."""
 
-_ABOVE_ALL = 1e100
+_ABOVE_ALL = 100.0
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,13 @@ class ObjectiveFunction:
         return self.evaluate(place)[1]
 
     def penalised(self, place: Place) -> float:
-        """Return the objective, but of an invalid mapping 1e100 times 1 + its violation.
+        """Return the objective's log10, but of an invalid mapping 100 + log10(1 + violation).
 
-        For optimisers that compare values and know no constraints.
+        It is for optimisers that know no constraints: any invalid mapping is worse than all valid
+        ones, and the worse the more it misses.
         """
         value, violation = self.evaluate(place)
-        return _ABOVE_ALL * (1 + violation) if violation else value
+        return _ABOVE_ALL + math.log10(1 + violation) if violation else math.log10(value)
 
     def evaluate(self, place: Place) -> tuple[float, float]:
         """Return the objective and the violation of one mapping."""

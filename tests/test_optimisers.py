@@ -56,7 +56,7 @@ def test_penalties_put_valid_mappings_first_and_those_that_miss_the_most_last() 
     keys = [(cost.violation(point), cost(point)) for point in ranked]
     assert keys == sorted(keys)
     assert all(math.isfinite(cost.penalised(point)) for point in points)
-    assert cost.penalised(ranked[0]) == cost(ranked[0])
+    assert cost.penalised(ranked[0]) == math.log10(cost(ranked[0]))
 
 
 @steady
@@ -153,9 +153,9 @@ def test_scipy_finds_a_good_mapping_of_small_buffers() -> None:
     )
     best = cost.from_unit(found.x)
     assert cost.violation(best) == 0
-    assert cost(best) == found.fun
+    assert math.log10(cost(best)) == found.fun
     random = EDGE.space.sample(found.nfev, np.random.default_rng(0))
-    assert found.fun < EDGE.score(random, find_objective("edp"))[0].min() / 2
+    assert cost(best) < EDGE.score(random, find_objective("edp"))[0].min() / 2
 
 
 def test_a_small_space_has_the_optimum_that_brute_force_finds() -> None:
