@@ -47,12 +47,17 @@ class Contest:
     optimum: KnownOptimum | None
 
     @property
-    def best_known(self) -> float:
+    def best_found(self) -> float:
         """The least value of all searches; infinite if there is none."""
         return min(
             (each.values[-1] for found in self.searches.values() for each in found if len(each.at)),
             default=np.inf,
         )
+
+    @property
+    def best_known(self) -> float:
+        """The optimum where it is proven; else the least of all searches and of its proof."""
+        return min(self.best_found, self.optimum.value) if self.optimum else self.best_found
 
     def bests(self, mapper: str, at: Checkpoints) -> Floats:
         """Return a mapper's best so far, float64[S, C], at C numbers of evaluations."""

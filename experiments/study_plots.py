@@ -58,14 +58,14 @@ def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
     axes.set(
         xscale="log",
         yscale="log",
-        xlabel="evaluations",
+        xlabel="samples",
         ylabel=f"best {contest.objective} so far ({goal.objective.unit})",
         xlim=(1, max(2, samples)),
     )
     layer = goal.problem.layer
     title = f"{contest.layer} on {goal.problem.hardware.name}: {contest.objective}"
     _finish(axes, title, f"{layer.operator} {layer.dimensions}, {_facts(study)}")
-    if not np.isfinite(contest.best_known):
+    if not np.isfinite(contest.best_found):
         axes.text(0.5, 0.5, "no valid mapping", transform=axes.transAxes, ha="center")
         # Without a number there is no logarithmic scale.
         axes.set_yscale("log" if limits else "linear")
@@ -97,7 +97,7 @@ def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
             axes.fill_between(limits, low, high, step="post", color=colour, alpha=0.15, linewidth=0)
     axes.set(
         xscale="log",
-        xlabel="multiple of the best known",
+        xlabel="multiple of the best known (the optimum where it is proven)",
         ylabel="share of searches that end within it",
         xlim=(1, _PROFILE_TO),
         ylim=(0, 1),

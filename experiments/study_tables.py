@@ -34,9 +34,9 @@ LEGEND = (
     "bootstrap interval]; vs best mapper: its ratio to the least of all mappers, at the end; times "
     "lower bound: in multiples of what no mapping can beat, at the end; regret: how far above the "
     "optimum, as a share of it, at the end; "
-    f"{_ARRIVED}: of the best known, which is the least value of all searches in the table, median "
-    "over seeds (how many got there); P(improvement): chance that a search ends better than one of "
-    "another mapper, mean over the other mappers."
+    f"{_ARRIVED}: of the best known, median over seeds (how many got there); best known: the "
+    "optimum where it is proven, else the least value found; P(improvement): chance that a search "
+    "ends better than one of another mapper, mean over the other mappers."
 )
 """What the columns of a problem's table mean."""
 

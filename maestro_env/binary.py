@@ -7,6 +7,15 @@ from maestro_env.m_file import NetworkText, ReferenceDeath
 
 _NOCS = 4
 
+ENDS = {
+    "reference_exit": "exits with an error",
+    "reference_sigfpe": "divides by zero",
+    "reference_abort": "aborts",
+    "reference_segv": "reads invalid memory",
+    "reference_undefined": "prints what uninitialised memory holds",
+}
+"""What the binary does with mappings that have no result, by status."""
+
 
 def equal_nocs(bandwidth: int, latency: int) -> list[tuple[int, int]]:
     """Return networks-on-chip that are the same on every level."""
@@ -35,5 +44,5 @@ def run(
     status, rows = _native.run_network(layers, mappings, num_pes, simd_lanes, offchip_bw, nocs)
     if status != "ok":
         kind = status.removeprefix("reference_")
-        raise ReferenceDeath(kind, f"MAESTRO dies on this mapping: {status}")
+        raise ReferenceDeath(kind, f"the MAESTRO binary {ENDS[status]} on this mapping")
     return rows

@@ -137,14 +137,17 @@ def _convert(name: str, value: str, kind: type) -> str | int | float | bool:
 
 
 def _parse_mapping(path: str) -> NetworkText:
+    text = ""
     try:
-        return parse(_read(path))
+        text = _read(path)
+        return parse(text)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         hint = "" if path else "; give --Mapping_file=FILE.m, or --jsonl IN --out OUT"
         raise ReferenceDeath("abort", f"cannot read '{path}': {reason}{hint}") from None
     except ReferenceDeath as death:
-        raise ReferenceDeath(death.kind, f"{path}, {death}") from None
+        hint = "; it reads carriage returns as letters: take them out" if "\r" in text else ""
+        raise ReferenceDeath(death.kind, f"{path}, {death}{hint}") from None
 
 
 def _run_file(options: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maestro_env.binary import ENDS
 from maestro_env.cost import Cost
 from maestro_env.hardware import Hardware
 from maestro_env.mapping import Mapping
@@ -19,11 +20,7 @@ _MEANINGS = {
     "overflow": "the layer is too large to be counted in 64 bits; map a smaller one",
     "l1_overflow": "the tiles do not fit L1; make the L1 tiles smaller",
     "l2_overflow": "the tiles do not fit L2; make the L2 tiles smaller",
-    "reference_exit": "the MAESTRO binary exits with an error on it",
-    "reference_sigfpe": "the MAESTRO binary divides by zero on it",
-    "reference_abort": "the MAESTRO binary aborts on it",
-    "reference_segv": "the MAESTRO binary reads invalid memory on it",
-    "reference_undefined": "the MAESTRO binary's result depends on uninitialised memory",
+    **{status: f"the MAESTRO binary {how} on it" for status, how in ENDS.items()},
     "mac_mismatch": "the model counts more or fewer MACs than the layer has",
     "above_peak": "the model claims more than the peak throughput",
     "below_pe_load": "the model claims fewer cycles than the busiest PE needs",

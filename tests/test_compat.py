@@ -300,6 +300,14 @@ def test_bad_arguments_are_named(
     refused(main(arguments), capfd.readouterr().err, tmp_path, mention)
 
 
+def test_carriage_returns_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text, named in (("Network n {\r\nOdd\r\n", True), ("Network n {\nOdd\n", False)):
+        path = tmp_path / "mapping.m"
+        path.write_bytes(text.encode())
+        assert main([f"--Mapping_file={path}"]) == 255
+        assert ("carriage returns" in capsys.readouterr().err) == named
+
+
 def test_rows_keep_their_order_and_their_own_keys_compressed_or_not(tmp_path: Path) -> None:
     rows = [{**ROW, "note": index, "out": {"stale": "1"}} for index in range(3)]
     rows[1] = {**rows[1], "dataflow": ["TemporalMap(1,1) K;"]}

@@ -169,14 +169,14 @@ def test_searches_under_other_settings_are_refused(
     assert make(out) == 0
     path = out / "mappers.json"
     settings = json.loads(path.read_text())
-    settings["ga"]["population"] = 50
+    settings["marl"]["batch"] = 50
     path.write_text(json.dumps(settings))
     before = tree(out)
     capsys.readouterr()
     assert make(out) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "begun with ga population = 50, asked for 100" in error
+    assert "begun with marl batch = 50, asked for 16" in error
     assert tree(out) == before
 
 
@@ -187,7 +187,7 @@ def test_ctrl_c_writes_what_is_finished_and_says_how_to_continue(
     done: list[int] = []
 
     def run(work: Work, *_: object) -> str | None:
-        if len(done) == 10:
+        if len(done) == 8:
             raise KeyboardInterrupt
         done.append(work.cell.seed)
         return run_cell(work)
@@ -197,7 +197,7 @@ def test_ctrl_c_writes_what_is_finished_and_says_how_to_continue(
         assert make(out) == 130
     # Seed by seed: those of the last seed are missing.
     assert done == sorted(done)
-    assert about(out)["finished"] == 10
+    assert about(out)["finished"] == 8
     command = f"continue with: python -m experiments.paper --only=table3 --quick --out={out}"
     assert command in capsys.readouterr().err
     assert make(out) == 0
@@ -213,7 +213,7 @@ def test_provenance_is_that_of_the_searches_and_shared_time_counts_once(out: Pat
     facts = about(out)
     entries = [json.loads(text) for text in cells(out).values()]
     assert facts["command"] == "python -m experiments.paper --only table3 --quick"
-    assert (facts["seeds"], facts["budgets"]) == ([0, 1], [128, 256])
+    assert (facts["seeds"], facts["budgets"]) == ([0, 1], [128])
     assert facts["finished"] == len(entries)
     assert facts["evaluations"] == sum(entry["evaluations"] for entry in entries)
     assert facts["seconds"] == round(sum(entry["seconds"] for entry in entries), 3) > 0

@@ -238,7 +238,7 @@ def test_intervals_decide_which_is_better() -> None:
 # --- Table III ----------------------------------------------------------------------------------
 
 
-def test_long_searches_only_count_for_the_best_known_and_a_charged_warm_up_delays() -> None:
+def test_searches_of_other_budgets_are_left_out_and_a_charged_warm_up_delays() -> None:
     long = replace(MARL, mapper="ga", samples=3 * SHORT)
     clustered = replace(MARL, mapper="marl_clustered")
     (found,) = make_arenas(
@@ -249,7 +249,6 @@ def test_long_searches_only_count_for_the_best_known_and_a_charged_warm_up_delay
         SHORT,
     )
     at = np.array([1, 30, 31, 50])
-    assert found.best_known == 5
     assert not found.has("ga")
     assert found.bests(WARMED, at).tolist() == [[np.inf, np.inf, 9, 7]]
     assert found.bests("marl_clustered", at).tolist() == [[9, 7, 7, 7]]

@@ -105,7 +105,7 @@ def test_the_picture_shows_the_run(finished: Path) -> None:
         "random",
         "ga",
         "resnet18_l2 on unlimited: edp",
-        "evaluations",
+        "samples",
     ):
         assert f"<!-- {text} -->" in svg
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from experiments.cells import Cell, Finished
 from experiments.goals import Goal, ProblemConfig, make_goal
-from experiments.standings import Contest, standings
+from experiments.standings import Contest, overall, profiles, standings
 from maestro_env.hardware import PRESETS
+from maestro_env.optima import KnownOptimum
 from maestro_env.workloads import find_layer
 
 
@@ -29,6 +31,28 @@ def search(mapper: str, seed: int, improvements: dict[int, float]) -> Finished:
         model_seconds=0.5,
         versions={},
     )
+
+
+def test_the_best_known_is_the_optimum_or_less_than_what_is_known_of_it() -> None:
+    searches = {"ga": [search("ga", 0, {2: 3e6, 9: 2e6})]}
+
+    def best_known(*optimum: float) -> float:
+        value, bound = optimum
+        known = KnownOptimum(value, np.zeros(13, np.int32), bound, 1.0, 1, "")
+        return Contest("resnet18_l2", "latency", goal(), searches, known).best_known
+
+    assert best_known(1e6, 1e6) == 1e6
+    assert best_known(2.5e6, 1e6) == 2e6
+
+
+def test_without_a_search_that_found_the_optimum_profiles_are_multiples_of_it() -> None:
+    known = KnownOptimum(1e6, np.zeros(13, np.int32), 1e6, 1.0, 1, "")
+    searches = {"ga": [search("ga", seed, {2: 3e6, 9: 2e6}) for seed in range(2)]}
+    contest = Contest("resnet18_l2", "latency", goal(), searches, known)
+    assert overall([contest], np.array([5, 100]))["ga"][0].figure == pytest.approx([3, 2])
+    assert profiles([contest], 100, np.array([1.9, 2.0]))["ga"].figure.tolist() == [0, 1]
+    (found,) = standings(contest, np.array([100])).values()
+    assert np.isinf(found.samples_to).all()
 
 
 def test_a_search_arrives_at_5_percent_above_the_best_known_and_not_before() -> None:

@@ -80,7 +80,7 @@ def execute(config: OptimumConfig) -> int:
             _prove(config, goal, record)
             ended = True
         with cli.undisturbed():
-            _report(goal, record)
+            _report(goal, record, ended)
             if ended:
                 return 0
             flags.tell_interrupted("found", config, "experiments.optimum", directory)
@@ -112,19 +112,19 @@ def _prove(config: OptimumConfig, goal: Goal, record: ProofRecord) -> None:
     write_certificate(goal, record, record.path.with_name(_CERTIFICATE), config.threads)
 
 
-def _report(goal: Goal, record: ProofRecord) -> None:
+def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
     """Write the best mapping and the plot, print the table."""
     directory, found = record.path.parent, record.found
     if found.best_point is not None:
         write_mapping(directory, goal, goal.problem.space.decode(found.best_point))
     _draw(goal, found, directory / "optimum.png")
-    _sheet(goal, found).print()
+    _sheet(goal, found, ended).print()
     if found.certificate:
         print(f"certificate: {directory / _CERTIFICATE}")
     print(f"optimum: {directory}")
 
 
-def _sheet(goal: Goal, found: Found) -> Sheet:
+def _sheet(goal: Goal, found: Found, ended: bool) -> Sheet:
     problem = goal.problem
     best, bound = found.best or math.inf, found.bound or math.inf
     figures = {
@@ -140,9 +140,9 @@ def _sheet(goal: Goal, found: Found) -> Sheet:
         f"{problem.space.tiles}"
     )
     note = ""
-    if not found.proven:
+    if ended and not found.proven:
         note = "ended at a limit: the same flags with --resume --out and a higher one go on"
-    elif found.best_point is None:
+    elif ended and found.best_point is None:
         note = _nearest(problem)
     return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
 

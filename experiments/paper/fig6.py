@@ -198,7 +198,7 @@ def _curve(arenas: Sequence[Arena], variant: Variant) -> Iterator[list[object]]:
 def mean_share(
     arenas: Sequence[Arena], mapper: str, windows: Sequence[int]
 ) -> tuple[Floats, Floats, Floats]:
-    """Return a mapper's mean return in W windows as a share of the best known's.
+    """Return a mapper's mean return in W windows as a share of the best one found.
 
     Returns:
         Mean over arenas and seeds, and the ends of its interval, float64[W] each.
@@ -209,7 +209,7 @@ def mean_share(
 
     strata = []
     for arena in arenas:
-        best = reference(arena.goal) / arena.best_known
+        best = reference(arena.goal) / arena.best_found
         returns = np.stack([each.returns for each in arena.windows(mapper)])
         strata.append(returns[:, windows] / best)
     return mean(strata), *stratified_interval(strata, mean)

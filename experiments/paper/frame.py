@@ -34,7 +34,6 @@ class Scale:
         few_seeds: of one that costs minutes.
         samples: of a search.
         checkpoints: numbers of samples that tables have columns for; the last is ``samples``.
-        long_samples: of the long searches that only improve the best known.
         single_agent_samples: of the single agents of Fig. 5.
         agents: numbers of agents of Fig. 6, without one and all.
     """
@@ -47,7 +46,6 @@ class Scale:
     few_seeds: int
     samples: int
     checkpoints: tuple[int, ...]
-    long_samples: int
     single_agent_samples: int
     agents: tuple[int, ...]
 
@@ -70,7 +68,6 @@ FULL = Scale(
     few_seeds=3,
     samples=20_000,
     checkpoints=(500, 1_000, 2_000, 5_000, 20_000),
-    long_samples=300_000,
     single_agent_samples=200_000,
     agents=(2, 3, 6, 9, 10),
 )
@@ -84,7 +81,6 @@ QUICK = Scale(
     few_seeds=1,
     samples=128,
     checkpoints=(16, 32, 64, 96, 128),
-    long_samples=256,
     single_agent_samples=256,
     agents=(6,),
 )

@@ -137,7 +137,7 @@ def _goal(layer: str, objective: str, hardware: str, model: str, schema: str) ->
 
 @dataclass(frozen=True, eq=False)
 class Arena(Contest):
-    """The finished searches of one problem; longer ones count for the best known alone.
+    """The finished searches of one problem.
 
     Args:
         model: name of the cost model.
@@ -176,8 +176,8 @@ class Arena(Contest):
         return Reach(tuple(each.samples_to(cost) for each in self.searches[mapper]), self.samples)
 
     def samples_to_within(self, mapper: str, percent: float) -> Reach:
-        """Return the samples that they needed to within some per cent of the best known."""
-        return self.samples_to(mapper, (1 + percent / 100) * self.best_known)
+        """Return the samples that they needed to within some per cent of the optimum."""
+        return self.samples_to(mapper, (1 + max(percent / 100, _ROUNDING)) * self.least)
 
     def windows(self, mapper: str) -> list[Windows]:
         """Return the windows of each search of a mapper; the paper's are all watched."""
@@ -189,18 +189,21 @@ class Arena(Contest):
 
 
 ARENA_COLUMNS = ("model", "hardware", "layer", "objective")
+_ROUNDING = 1e-9
+"""A cost within this share of the optimum counts as the optimum."""
 
 
 def make_arenas(finished: Mapping[Run, Finished], samples: int) -> list[Arena]:
     """Return the problems of finished runs, in the order these come.
 
-    Searches with other budgets than ``samples`` only count for the best known.
+    Searches with other budgets than ``samples`` are left out.
     """
     problems: dict[Run, dict[str, list[Finished]]] = {}
     for run, each in finished.items():
-        name = run.mapper if run.samples == samples else f"{run.mapper}, {run.samples:,} samples"
         problem = replace(run, mapper="", seed=0, samples=samples)
-        problems.setdefault(problem, {}).setdefault(name, []).append(each)
+        searches = problems.setdefault(problem, {})
+        if run.samples == samples:
+            searches.setdefault(run.mapper, []).append(each)
     for searches in problems.values():
         charged = searches.get(_CHARGED, ())
         searches[WARMED] = [replace(each, at=each.at + each.warm_up) for each in charged]

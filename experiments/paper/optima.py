@@ -33,8 +33,6 @@ _EARLY = 100
 """A number of samples below all of Table III."""
 _PERCENTS = (5, 2, 1, 0)
 """Above the optimum is near it, or is the optimum itself."""
-_ROUNDING = 1e-9
-"""A cost within this share of the optimum counts as the optimum."""
 _SHOWN = (MARL, "ga_log", "gamma", "random_log")
 """Mappers whose regrets are shown for every cell."""
 _APART = 0.01
@@ -101,7 +99,9 @@ def _arrivals(arenas: Sequence[Arena], mappers: Sequence[str]) -> Iterator[Seque
     """Yield after how many samples the median search of a mapper is near the optima of a group."""
     groups = groups_of(arenas).items()
     for (name, group), mapper, percent in product(groups, mappers, _PERCENTS):
-        needed = [_samples_to(arena, mapper, percent) for arena in group if arena.has(mapper)]
+        needed = [
+            arena.samples_to_within(mapper, percent).samples for arena in group if arena.has(mapper)
+        ]
         if needed:
             pooled = np.concatenate(needed)
             figures = float(np.median(pooled)), float(np.mean(np.isfinite(pooled)))
@@ -115,15 +115,9 @@ def _cells(
     for arena, mapper in product(arenas, mappers):
         if arena.has(mapper):
             regrets = arena.bests(mapper, np.array(checkpoints)) / arena.least - 1
-            arrived = np.count_nonzero(np.isfinite(_samples_to(arena, mapper, 0)))
+            arrived = np.count_nonzero(np.isfinite(arena.samples_to_within(mapper, 0).samples))
             least = arena.least, arena.goal.lower_bound
             yield [*arena.keys, *least, mapper, len(regrets), arrived, *iqm_figures(regrets)]
-
-
-def _samples_to(arena: Arena, mapper: str, percent: float) -> tuple[float, ...]:
-    """Return the samples that searches need to within some per cent of the optimum."""
-    near = (1 + max(percent / 100, _ROUNDING)) * arena.least
-    return arena.samples_to(mapper, near).samples
 
 
 # --- The page -----------------------------------------------------------------------------------

@@ -49,7 +49,6 @@ class Overhead(Item):
         for layer, objective in product(layers, scale.objectives):
             mappers = _mappers(objective).values()
             yield from searches([layer], [objective], mappers, scale.seeds, scale.samples)
-            yield Run(layer, objective, "ga", 0, scale.long_samples)
 
     def write(self, finished: Mapping[Run, Finished]) -> None:
         scale = self.scale

@@ -30,7 +30,6 @@ MAPPERS = (
 )
 """In the order of the tables."""
 _SINGLE_AGENTS = ("ppo", "ppo_box")
-_LONG = "ga"
 
 _BESIDE = (MARL, OWN, "random_log")
 _TO_PPO = "to_ppo.csv"
@@ -51,7 +50,6 @@ class Table3(Item):
             for mapper in MAPPERS:
                 for seed in range(few if mapper in _COSTLY else seeds):
                     yield Run(layer, objective, mapper, seed, scale.samples, hardware, model)
-            yield Run(layer, objective, _LONG, 0, scale.long_samples, hardware, model)
 
     def write(self, finished: Mapping[Run, Finished]) -> None:
         scale = self.scale
@@ -122,7 +120,7 @@ class MarlPaper(Item):
 def _write_costs(item: Item, arenas: Sequence[Arena], mappers: Sequence[str]) -> None:
     """Write what some mappers found: in each cell, and in multiples of MARL's costs."""
     checkpoints = item.scale.checkpoints
-    header: tuple[str, ...] = (*ARENA_COLUMNS, "mapper", "seeds", "best_known")
+    header: tuple[str, ...] = (*ARENA_COLUMNS, "mapper", "seeds")
     rows = _cells(arenas, mappers, checkpoints)
     item.put("cells.csv", (*header, *iqm_columns("iqm", checkpoints)), rows)
     header = ("model", "network", "objective", "mapper", "layer", *_RATIO, "printed", "recomputed")
@@ -152,7 +150,7 @@ def _cells(
     for arena, mapper in product(arenas, mappers):
         if arena.has(mapper):
             found = arena.bests(mapper, np.array(checkpoints))
-            yield [*arena.keys, mapper, len(found), number(arena.best_known), *iqm_figures(found)]
+            yield [*arena.keys, mapper, len(found), *iqm_figures(found)]
 
 
 def iqm_columns(figure: str, checkpoints: Iterable[int]) -> list[str]:

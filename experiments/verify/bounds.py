@@ -44,7 +44,7 @@ def innermost_loops(facts: Facts, boxes: Table) -> tuple[Possible, Possible]:
 
 
 def _possible(facts: Facts, e: Ends, r: Ranges) -> tuple[Possible, Possible]:
-    outer, inner = (r.steps_a, r.steps_z), (r.box_steps_a, r.box_steps_z)
+    outer, inner = (r.steps_a, r.steps_z), (r.piece_steps_a, r.piece_steps_z)
     return _of_level(facts, *outer, e.innermost[0]), _of_level(facts, *inner, e.innermost[1])
 
 

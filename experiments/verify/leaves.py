@@ -35,7 +35,7 @@ def mappings(facts: Facts, leaves: Table) -> Iterator[Points]:
     waiting: list[Points] = []
     count = 0
     for leaf, outer_moves, inner_moves in zip(
-        leaves, (r.steps_a > 1).T, (r.box_steps_a > 1).T, strict=True
+        leaves, (r.steps_a > 1).T, (r.piece_steps_a > 1).T, strict=True
     ):
         point = _point(facts, leaf)
         outer = _orders(facts, outer_moves, int(leaf[OUTER_INNERMOST]))

@@ -138,7 +138,7 @@ class InnerLevel:
         self._array = Traffic(facts, inner_side(facts, r, False, e.dealt[1]), whole)
         self._units = Traffic(facts, inner_side(facts, r, True, e.dealt[1]), whole)
         self._own = Traffic(facts, inner_side(facts, r, False, e.dealt[1], own=True), whole)
-        self._most_steps: Array = (r.steps_z * r.box_steps_z).prod(axis=0)
+        self._most_steps: Array = (r.steps_z * r.piece_steps_z).prod(axis=0)
 
     def costs(self, innermost: str | None, cycles: bool) -> InnerCosts:
         """Return the least costs if this loop moves innermost; cycles only if asked for."""
@@ -166,13 +166,13 @@ class InnerLevel:
         indices = np.maximum(r.over_own(r.unit_indices_in), np.ceil(r.own / r.n1z))
         whole = math.prod(facts.extent[name] for name in facts.whole_names)
         macs: Array = indices.prod(axis=0) * whole
-        in_boxes = r.over_own(r.steps_in, np.ceil(r.own / (r.tz * r.n1z)))
-        steps: Array = in_boxes.prod(axis=0)
+        in_pieces = r.over_own(r.steps_in, np.ceil(r.own / (r.tz * r.n1z)))
+        steps: Array = in_pieces.prod(axis=0)
         return np.maximum(ceil_div(macs, facts.hardware.simd_lanes), steps)
 
     @cached_property
     def _fills(self) -> Words:
-        """Return the cycles of the first fetch of each of the first cluster's boxes."""
+        """Return the cycles of the first fetch of each of the first cluster's pieces."""
         r, facts = self._r, self._facts
         first = r.over_own(r.first_array_in)
         sums = dict(facts.extent) | dict(zip(facts.cut_names, first, strict=True))
@@ -184,7 +184,7 @@ class InnerLevel:
         return self._transfers(inputs + filters)
 
     def _first_rows(self, p: str, w: str, sums: Tile, count: Tile) -> Words:
-        """Return the rows of the first fetch of each box, summed over own boxes of two loops."""
+        """Return the rows of the first fetch of each piece, summed over own pieces of two loops."""
         facts, r = self._facts, self._r
         touched: Words = facts.step[p]
         if w in facts.cut_names:
@@ -194,7 +194,7 @@ class InnerLevel:
 
     @cached_property
     def _drains(self) -> Words:
-        """Return the cycles in which the last outputs of each of the boxes leave."""
+        """Return the cycles in which the last outputs of each of the pieces leave."""
         r, facts = self._r, self._facts
         last = (r.steps_a - 1) * r.last_array_in(r.Ta) + r.own_last_array
         sums = dict(facts.extent) | dict(zip(facts.cut_names, last, strict=True))
@@ -202,13 +202,13 @@ class InnerLevel:
         return self._transfers(_product(sums, OUTPUT) * _product(count, _others(OUTPUT)))
 
     def _transfers(self, words: Words) -> Words:
-        """Return the cycles of one transfer for each box, of so many words in all."""
+        """Return the cycles of one transfer for each piece, of so many words in all."""
         hardware, r = self._facts.hardware, self._r
         cycles = _passing(self._facts, words, r.steps_z.prod(axis=0))
         if hardware.noc_latency < 1:
             return cycles
-        boxes: Array = r.steps_a.prod(axis=0)
-        return (hardware.noc_latency - 1) * boxes + np.maximum(boxes, cycles)
+        pieces: Array = r.steps_a.prod(axis=0)
+        return (hardware.noc_latency - 1) * pieces + np.maximum(pieces, cycles)
 
     def _counts(self, rows: Array) -> Tile:
         counts: Tile = dict.fromkeys(LOOPS, 1.0)

@@ -35,7 +35,7 @@ class Ranges:
         self.steps_z = ceil_div(self.chunks_z, self.n0a)
         self.same_chunks = self.chunks_a == self.chunks_z
         self.same_steps = self.steps_a == self.steps_z
-        # The least tail, and the least last box of the first cluster, of mappings with the fewest
+        # The least tail, and the least last piece of the first cluster, of mappings with the fewest
         # chunks and steps.
         self.tail = self.extent - (self.chunks_a - 1) * self.Tz
         behind = self.extent - (self.steps_a - 1) * self.Tz * self.n0z
@@ -73,7 +73,7 @@ class Ranges:
         return total if of_all is None else np.maximum(total, of_all)
 
     def over_own(self, of_box: OfBox, of_all: Array | None = None) -> Array:
-        """Return a sum over the first cluster's boxes: of Ta indices or more, but for the last."""
+        """Return a sum over the first cluster's pieces: of Ta indices or more, but for the last."""
         total = (self.steps_a - 1) * of_box(self.Ta) + of_box(self.own_tail)
         return total if of_all is None else np.maximum(total, of_all)
 
@@ -89,12 +89,12 @@ class Ranges:
         return np.minimum(self.n1a, self.chunks_in(indices))
 
     @cached_property
-    def box_steps_z(self) -> Array:
+    def piece_steps_z(self) -> Array:
         """Most steps of the inner level in any box."""
         return ceil_div(self.Tz, self.ta * self.n1a)
 
     @cached_property
-    def box_steps_a(self) -> Array:
+    def piece_steps_a(self) -> Array:
         """Fewest steps of the inner level in the largest box."""
         return self.steps_in(self.Ta)
 
@@ -120,7 +120,7 @@ class Ranges:
         """Return the indices of the array in the last step of a box of so many or more."""
         steps = self.steps_in(indices)
         rest = np.maximum(indices - (steps - 1) * self.tz * self.n1z, 1.0)
-        return np.where(steps == self.box_steps_z, rest, 1.0)
+        return np.where(steps == self.piece_steps_z, rest, 1.0)
 
     @cached_property
     def own_last_array(self) -> Array:

@@ -111,7 +111,7 @@ def inner_side(
         cold = total(active, np.where(as_units, steps * share, 0.0))
     moving = _inner_moving(r, own, indices, boxes_a, cold, active)
     slides = _slides(facts, r.n1a, r.ta, as_units, moving)
-    moves = r.box_steps_z > 1, r.box_steps_a > 1
+    moves = r.piece_steps_z > 1, r.piece_steps_a > 1
     return _side(facts, indices, moving.indices, steps, cold, moves, slides)
 
 

@@ -196,15 +196,15 @@ Bounds::Fixed Bounds::fixed() const {
   const auto bandwidth = static_cast<double>(hardware.offchip_bw);
   const PerTensor first = tile_words([this](std::size_t i) { return counts_[i].first; });
   const PerTensor last = tile_words([this](std::size_t i) { return counts_[i].last; });
-  // Sums over the boxes of the first cluster: loops that a tensor does not have repeat it.
-  double boxes = 1, steps = 1, share = problem_.whole.macs, most_steps = 1, most_below = 1;
+  // Sums over the pieces of the first cluster: loops that a tensor does not have repeat it.
+  double pieces = 1, steps = 1, share = problem_.whole.macs, most_steps = 1, most_below = 1;
   double input = problem_.whole.input, filter = problem_.whole.filter,
          output = problem_.whole.output;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     const Loop& loop = problem_.loops[i];
     const LoopCounts& counts = counts_[i];
-    const double repeats = counts.own.boxes;
-    boxes *= repeats;
+    const double repeats = counts.own.pieces;
+    pieces *= repeats;
     steps *= counts.own.steps;
     share *= counts.share;
     most_steps *= counts.most_steps;
@@ -223,8 +223,8 @@ Bounds::Fixed Bounds::fixed() const {
   const double in = first[kInput] + first[kFilter];
   fixed.fill = std::ceil(in / bandwidth) + noc_cycles(hardware, in);
   fixed.drain = noc_cycles(hardware, last[kOutput]) + std::ceil(last[kOutput] / bandwidth);
-  fixed.filled = noc_cycles(hardware, input + filter, boxes, most_steps);
-  fixed.drained = noc_cycles(hardware, output, boxes, most_steps);
+  fixed.filled = noc_cycles(hardware, input + filter, pieces, most_steps);
+  fixed.drained = noc_cycles(hardware, output, pieces, most_steps);
   fixed.most_steps = most_steps;
   fixed.most_below = most_below;
   const double compute = std::max(std::ceil(share / hardware.simd_lanes), steps);

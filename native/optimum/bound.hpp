@@ -47,7 +47,7 @@ class Bounds {
   struct Fixed {
     double area, cycles;
     double fill, drain;                     // cycles before the first step and after the last one
-    double filled, drained;                 // of the first cluster, over all its boxes
+    double filled, drained;                 // of the first cluster, over all its pieces
     double most_steps, most_below;          // transfers each way at a level, at most
     std::array<bool, 1 << kTensors> keeps;  // whether L2 may keep a set of tensors
   };

@@ -20,9 +20,9 @@ struct Cut {
   Index share() const { return (steps - 1) * tile + std::min(tile, last_array()); }
 };
 
-// The boxes that a level receives: the first ones are of full size, the last one may be smaller. If
-// there is one, it is of full size.
-struct Boxes {
+// The pieces that a level receives: the first ones are of full size, the last one may be smaller.
+// If there is one, it is of full size.
+struct Pieces {
   Index count, size, last;
   Index total;  // indices in all of them
   bool known;   // whether count, size and last are exact, or the least they can be
@@ -35,28 +35,28 @@ double overlap(const Loop& loop, Index distance) {
   return static_cast<double>(std::max<Index>(0, loop.taps - (distance + 1) * loop.stride));
 }
 
-LevelCounts sum_over(const Loop& loop, const Boxes& boxes, Sizes tile, Units units) {
-  const Cut large{boxes.size, tile.most, units.most};
-  const Cut small{boxes.last, tile.most, units.most};
-  const Index many = boxes.many();
-  const bool all_move = many == 0 || (boxes.known && small.steps > 1);
+LevelCounts sum_over(const Loop& loop, const Pieces& pieces, Sizes tile, Units units) {
+  const Cut large{pieces.size, tile.most, units.most};
+  const Cut small{pieces.last, tile.most, units.most};
+  const Index many = pieces.many();
+  const bool all_move = many == 0 || (pieces.known && small.steps > 1);
   LevelCounts counts;
-  counts.extent = static_cast<double>(boxes.total);
-  counts.boxes = static_cast<double>(boxes.count);
+  counts.extent = static_cast<double>(pieces.total);
+  counts.pieces = static_cast<double>(pieces.count);
   counts.steps = static_cast<double>(
-      std::max(many * large.steps + small.steps, ceil_div(boxes.total, tile.most * units.most)));
+      std::max(many * large.steps + small.steps, ceil_div(pieces.total, tile.most * units.most)));
   counts.chunks = static_cast<double>(
-      std::max(many * large.chunks + small.chunks, ceil_div(boxes.total, tile.most)));
+      std::max(many * large.chunks + small.chunks, ceil_div(pieces.total, tile.most)));
   counts.active = static_cast<double>(many * std::min(units.least, large.chunks) +
                                       std::min(units.least, small.chunks));
-  counts.restarts = static_cast<double>(all_move ? boxes.count : many);
+  counts.restarts = static_cast<double>(all_move ? pieces.count : many);
   counts.regained = static_cast<double>(many * large.chunks + (all_move ? small.chunks : 0));
-  counts.moving = static_cast<double>(all_move ? boxes.total : many * boxes.size);
-  const Cut smallest{boxes.last, std::min(tile.least, boxes.last), units.least};
-  // The last box may take fewer steps than the others, or none.
+  counts.moving = static_cast<double>(all_move ? pieces.total : many * pieces.size);
+  const Cut smallest{pieces.last, std::min(tile.least, pieces.last), units.least};
+  // The last piece may take fewer steps than the others, or none.
   Index steps = 2;
-  if (boxes.known && (many == 0 || smallest.steps == 1)) steps = large.steps;
-  if (boxes.known && small.steps > 1) steps = std::min(large.steps, small.steps);
+  if (pieces.known && (many == 0 || smallest.steps == 1)) steps = large.steps;
+  if (pieces.known && small.steps > 1) steps = std::min(large.steps, small.steps);
   steps = std::max<Index>(2, steps);
   counts.kept = overlap(loop, (steps - 2) * units.least * tile.least);
   counts.shared = overlap(loop, (units.least - 1) * tile.least);
@@ -72,15 +72,15 @@ Index least_own(const Loop& loop, Sizes tile, Units units) {
       {ceil_div(loop.extent, units.most), (large.steps - 1) * tile.least + 1, tile.least});
 }
 
-// Indices of a box that its first PE gets.
-Index least_share(Index box, Sizes tile, Units units) {
-  const Cut small{box, std::min(tile.least, box), units.most};
-  const Cut large{box, std::min(tile.most, box), units.most};
+// Indices of a piece that its first PE gets.
+Index least_share(Index piece, Sizes tile, Units units) {
+  const Cut small{piece, std::min(tile.least, piece), units.most};
+  const Cut large{piece, std::min(tile.most, piece), units.most};
   // While the chunks are the same, the share rises with the tile, or it falls.
   if (units.single() && small.chunks == large.chunks) {
     return std::min(small.share(), large.share());
   }
-  return std::max(ceil_div(box, units.most), std::min(box, tile.least));
+  return std::max(ceil_div(piece, units.most), std::min(piece, tile.least));
 }
 
 }  // namespace
@@ -93,17 +93,17 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   const Cut coarse{extent, cluster.most, outer.most}, fine{extent, cluster.least, outer.least};
   const bool dealt = cluster.single() && outer.single();
 
-  Boxes boxes{coarse.chunks, cluster.least, cluster.least, extent, cluster.single()};
-  if (boxes.many() > 0) boxes.last = cluster.single() ? coarse.last_chunk() : 1;
-  Boxes own{coarse.steps, cluster.least, cluster.least, least_own(loop, cluster, outer), dealt};
+  Pieces pieces{coarse.chunks, cluster.least, cluster.least, extent, cluster.single()};
+  if (pieces.many() > 0) pieces.last = cluster.single() ? coarse.last_chunk() : 1;
+  Pieces own{coarse.steps, cluster.least, cluster.least, least_own(loop, cluster, outer), dealt};
   if (own.many() > 0) own.last = dealt ? std::min(cluster.least, coarse.last_array()) : 1;
 
   LoopCounts counts;
   counts.outer = sum_over(loop, {1, extent, extent, extent, true}, cluster, outer);
-  counts.inner = sum_over(loop, boxes, pe, inner);
+  counts.inner = sum_over(loop, pieces, pe, inner);
   if (fine.chunks > 1 && !cluster.single()) {
-    // The last box is no larger than the others.
-    const Index least = std::max<Index>(2, boxes.count);
+    // The last piece is no larger than the others.
+    const Index least = std::max<Index>(2, pieces.count);
     counts.inner.moving = static_cast<double>(ceil_div(extent * (least - 1), least));
   }
   counts.own = sum_over(loop, own, pe, inner);
@@ -119,9 +119,9 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
         static_cast<double>(own.many() * Cut{own.size, pe.least, inner.least}.last_array() +
                             Cut{own.last, std::min(pe.least, own.last), inner.least}.last_array());
   }
-  const Index by_box =
+  const Index by_piece =
       own.many() * least_share(own.size, pe, inner) + least_share(own.last, pe, inner);
-  counts.share = static_cast<double>(std::max(ceil_div(own.total, inner.most), by_box));
+  counts.share = static_cast<double>(std::max(ceil_div(own.total, inner.most), by_piece));
   const Index below = Cut{cluster.most, pe.least, inner.least}.steps;
   counts.most_steps = static_cast<double>(fine.steps);
   counts.most_below = static_cast<double>(fine.steps * below);

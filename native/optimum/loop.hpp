@@ -44,29 +44,29 @@ struct Tiles {
   Choices outer, inner;
 };
 
-// Least counts of a loop at one level, summed over the boxes that the level receives.
+// Least counts of a loop at one level, summed over the pieces that the level receives.
 struct LevelCounts {
   double extent;  // indices
-  double boxes;
+  double pieces;
   double steps;
   double chunks;
-  double active;  // units that are active at least once in a box
-  // Of the boxes that take several steps, if the largest does: indices, number, chunks.
+  double active;  // units that are active at least once in a piece
+  // Of the pieces that take several steps, if the largest does: indices, number, chunks.
   double moving, restarts, regained;
-  // At most: rows that stay when the loop starts again within a box; that a unit still has from
+  // At most: rows that stay when the loop starts again within a piece; that a unit still has from
   // its chunk before.
   double kept, shared;
-  bool moves;  // whether it can take several steps, at the inner level in the largest box
+  bool moves;  // whether it can take several steps, at the inner level in the largest piece
 };
 
 struct LoopCounts {
   LevelCounts outer, inner;
-  LevelCounts own;                 // of the inner level, in the boxes of the first cluster
+  LevelCounts own;                 // of the inner level, in the pieces of the first cluster
   double first, last;              // indices of the first and of the last step of the outer level
-  double first_below, last_below;  // of the inner level, summed over the boxes of the first cluster
+  double first_below, last_below;  // of the inner level, over all pieces of the first cluster
   double share;                    // indices that the first PE gets
   double most_steps;               // of the outer level, at most
-  double most_below;               // of the inner level in the boxes of the first cluster, at most
+  double most_below;               // of the inner level in the pieces of the first cluster, at most
   bool outer_rests, inner_rests;   // whether it can take one step
 };
 

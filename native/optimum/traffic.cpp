@@ -30,7 +30,7 @@ Words LevelTraffic::least(int x) const {
 LevelTraffic::Moved LevelTraffic::repeats(std::size_t loop, bool units) const {
   const LevelCounts& counts = of(loop);
   if (units && static_cast<int>(loop) == parallel_) return {counts.chunks, counts.active};
-  return {counts.steps, counts.boxes};
+  return {counts.steps, counts.pieces};
 }
 
 LevelTraffic::Rows LevelTraffic::rows(std::size_t loop, bool units) const {
@@ -51,7 +51,7 @@ LevelTraffic::Rows LevelTraffic::rows(std::size_t loop, bool units) const {
       {counts.extent * fresh + times.often * halo, counts.extent * fresh + times.seldom * halo},
       counts.moving * fresh + chunks * halo - shared,
       counts.restarts * kept,
-      (counts.extent - counts.moving) * fresh + (counts.boxes - counts.restarts) * (halo - kept)};
+      (counts.extent - counts.moving) * fresh + (counts.pieces - counts.restarts) * (halo - kept)};
 }
 
 LevelTraffic::Moved LevelTraffic::filter(bool units) const {
@@ -90,7 +90,7 @@ LevelTraffic::Input LevelTraffic::input(bool units) const {
   return input;
 }
 
-// Where the loop of an axis moves innermost, all is moved in every step of the boxes in which it
+// Where the loop of an axis moves innermost, all is moved in every step of the pieces in which it
 // takes several, and once in the others.
 double LevelTraffic::mixed(const Moved& words, int x) const {
   const auto& [extent, moving] = std::pair{of(x).extent, of(x).moving};

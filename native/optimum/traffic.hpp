@@ -37,9 +37,9 @@ class LevelTraffic {
       seldom *= factor.seldom;
     }
   };
-  // Rows along an axis on which a window slides. If its loop moves innermost: those in the boxes
-  // where it moves if every sweep begins with nothing, those that it may begin with, a sweep a box,
-  // and those in the other boxes.
+  // Rows along an axis on which a window slides. If its loop moves innermost: those in the pieces
+  // where it moves if every sweep begins with nothing, those that it may begin with, a sweep a
+  // piece, and those in the other pieces.
   struct Rows {
     int loop = kNone;
     bool moves = false;
