@@ -41,7 +41,7 @@ HARDWARE_HELP = (
 )
 MAPPERS_HELP = (
     f"all (but {', '.join(PROVERS)}), or some of these with commas between, settings behind a "
-    f"colon as in ga:population=50: {', '.join(MAPPERS)}"
+    f"colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"
 )
 
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from maestro_env.map_space import SCHEMAS as SCHEMAS
     from maestro_env.map_space import TILES as TILES
     from maestro_env.map_space import MapSpace as MapSpace
-    from maestro_env.map_space import Parameter as Parameter
     from maestro_env.map_space import Schema as Schema
     from maestro_env.mapping import Level as Level
     from maestro_env.mapping import Loop as Loop
@@ -54,8 +53,10 @@ if TYPE_CHECKING:
     from maestro_env.objectives import find_objective as find_objective
     from maestro_env.optima import KnownOptimum as KnownOptimum
     from maestro_env.optima import known_optimum as known_optimum
+    from maestro_env.optimisers import ObjectiveFunction as ObjectiveFunction
     from maestro_env.optimum import OptimumError as OptimumError
     from maestro_env.optimum import OptimumSearch as OptimumSearch
+    from maestro_env.parameter import Parameter as Parameter
     from maestro_env.problem import STATUSES as STATUSES
     from maestro_env.problem import Problem as Problem
     from maestro_env.problem import Rows as Rows
@@ -97,10 +98,11 @@ _HOME = {
     "NOT_EVALUATED": "information",
     "OBJECTIVES": "objectives",
     "Objective": "objectives",
+    "ObjectiveFunction": "optimisers",
     "OptimumError": "optimum",
     "OptimumSearch": "optimum",
     "PRESETS": "hardware",
-    "Parameter": "map_space",
+    "Parameter": "parameter",
     "Problem": "problem",
     "Rows": "problem",
     "SCHEMAS": "map_space",

@@ -16,8 +16,9 @@ from maestro_env.episode import Observations, observation
 from maestro_env.errors import BudgetError, BudgetExceededError
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
-from maestro_env.problem import Problem
+from maestro_env.problem import Problem, Rows
 from maestro_env.threads import require_threads
+from maestro_env.violations import violations
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,11 @@ class Evaluator:
         batch = Batch(values, rows.status)
         self.record(points, batch)
         return batch, rows.metrics
+
+    def constrain(self, points: Points) -> tuple[Batch, NDArray[np.float64]]:
+        """The same, with the constraint violations, float64[N] (``maestro_env.violations``)."""
+        batch, figures = self.evaluate_in_full(points)
+        return batch, violations(Rows(figures, batch.status), self.problem.hardware)
 
     def warm_up(self, points: Points) -> Batch:
         """Evaluate int32[N, D] points for what a search learns before it starts.

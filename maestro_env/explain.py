@@ -65,4 +65,4 @@ def _crowded(mapping: Mapping, hardware: Hardware) -> tuple[str, str]:
         pes *= level.cluster_size or 1
         if pes > hardware.num_pes and not where:
             where = f"level {number}, 'cluster of {level.cluster_size}': "
-    return where, f" (needed {pes:,} PEs, there are {hardware.num_pes:,})"
+    return where, f" (needed {mapping.pes:,} PEs, there are {hardware.num_pes:,})"

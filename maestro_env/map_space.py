@@ -21,6 +21,7 @@ from maestro_env.errors import MapSpaceError, UnknownNameError
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
+from maestro_env.parameter import Parameter
 from maestro_env.registry import by_name, look_up
 
 Points = NDArray[np.int32]
@@ -32,31 +33,6 @@ _LEVELS = ("l2", "l1")
 _WINDOWS = ("R", "S")
 # Dimensions a level may be parallel over, in the paper's order (Fig. 2): never a window.
 _PARALLEL_FIRST = ("C", "K", "X'", "Y'")
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One entry of a vector.
-
-    Args:
-        name: such as ``l2_order``, ``l1_parallel``, ``l2_tile_K`` or ``cluster_size``.
-        kind: ``order`` (Lehmer rank of a loop order), ``parallel`` (a dimension), ``tile`` or
-            ``cluster`` (a size).
-        values: what each choice stands for; the rank itself for an order.
-    """
-
-    name: str
-    kind: str
-    values: tuple[int, ...] | tuple[str, ...] | range
-
-    @property
-    def choices(self) -> int:
-        return len(self.values)
-
-    @property
-    def is_size(self) -> bool:
-        """Whether the choices are sizes, in ascending order."""
-        return self.kind in ("tile", "cluster")
 
 
 @dataclass(frozen=True)
@@ -207,15 +183,29 @@ class MapSpace(Recomputed):
         values: dict[str, int | str] = {"cluster_size": mapping.levels[1].cluster_size or 0}
         for name, level in zip(_LEVELS, mapping.levels, strict=True):
             values |= self._level_values(name, level)
-        point = np.zeros(len(self.parameters), dtype=np.int32)
-        for index, parameter in enumerate(self.parameters):
-            value = values[parameter.name]
-            if value not in parameter.values:
-                raise MapSpaceError(f"{parameter.name} = {value} is not in this space")
-            point[index] = parameter.values.index(value)  # type: ignore[arg-type]
+        point = self.from_values({name: values[name] for name in self.columns})
         if self.decode(point) != mapping:
             raise MapSpaceError(f"the {self.schema} space of {self.layer} has no such mapping")
         return point
+
+    def from_values(self, values: Mapping[str, int | str]) -> Points:
+        """Return the vector, shape [D], of the value of every parameter by name.
+
+        The value of a tile or cluster is its size, of a parallel loop its dimension, of an order
+        its rank.
+
+        Raises:
+            ArgumentTypeError: no mapping of names to values.
+            MapSpaceError: a parameter without a value, or a value it does not have.
+            UnknownNameError: no such parameter.
+        """
+        require_type("values", values, Mapping, "of every parameter by name")
+        for name in values:
+            look_up("parameter", name, self.columns)
+        if missing := [name for name in self.columns if name not in values]:
+            raise MapSpaceError(f"no value of {', '.join(missing)}; give one of every parameter")
+        choices = [parameter.choice(values[parameter.name]) for parameter in self.parameters]
+        return np.array(choices, dtype=np.int32)
 
     @cached_property
     def clipped_columns(self) -> list[tuple[int, int]]:

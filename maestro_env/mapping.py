@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -102,6 +103,11 @@ class Mapping:
             lines += [f"{loop}:" for loop in level.loops]
         lines.append("multiply-accumulate")
         return "\n".join(f"{'  ' * depth}{line}" for depth, line in enumerate(lines))
+
+    @property
+    def pes(self) -> int:
+        """PEs that one cluster of the outermost level needs."""
+        return math.prod(level.cluster_size or 1 for level in self.levels)
 
     @property
     def directives(self) -> list[Directive]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,8 +20,11 @@ from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.mapping import Mapping
 from maestro_env.models import DEFAULT_MODEL, find_model
-from maestro_env.objectives import Objective
+from maestro_env.objectives import Objective, find_objective
 from maestro_env.threads import require_threads
+
+if TYPE_CHECKING:
+    from maestro_env.optimisers import ObjectiveFunction
 
 STATUSES: tuple[str, ...] = _native.STATUSES
 """Results of checking a mapping; a batch's status codes index this tuple, 0 is ``ok``."""
@@ -130,6 +134,18 @@ class Problem(Recomputed):
         require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
         row, status, clusters, _ = self._native.evaluate_mapping(mapping.directives)
         return (None if np.isnan(row[0]) else Cost.from_row(row, clusters)), status
+
+    def evaluate_as_row(self, mapping: Mapping) -> Rows:
+        """Evaluate any mapping, from the space or not: a batch of one."""
+        require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
+        row, status, _, _ = self._native.evaluate_mapping(mapping.directives)
+        return Rows(np.array([row]), np.array([STATUSES.index(status)], dtype=np.uint8))
+
+    def objective(self, objective: str | Objective) -> ObjectiveFunction:
+        """Return an objective, or the one of this name, as a plain function of a mapping."""
+        from maestro_env.optimisers import ObjectiveFunction
+
+        return ObjectiveFunction(self, find_objective(objective))
 
     def time(self, points: Points) -> NDArray[np.float64]:
         """Return the seconds each of int32[N, D] vectors takes, shape [N], one after the other."""

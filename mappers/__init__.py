@@ -1,14 +1,22 @@
-"""Search algorithms by name. To add one, write its file and add a line to ``MAPPERS``."""
+"""Search algorithms by name.
+
+To add one here, write its file and add a line to ``MAPPERS``. Programs add theirs with
+``register_mapper``, packages with an entry point (``mappers.outside``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from maestro_env.errors import UnknownNameError
+from maestro_env.errors import UnknownNameError, quoted
 from mappers.base import Mapper
+from mappers.outside import load, packaged, require_mapper, require_name
 from mappers.settings import changed
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 MAPPERS: Mapping[str, str] = {
     "random": "mappers.random:RandomMapper",
@@ -23,11 +31,14 @@ MAPPERS: Mapping[str, str] = {
     "marl_mlp": "mappers.marl:NetworkMarlMapper",
     "marl_paper": "mappers.marl:PaperMarlMapper",
     "optimum": "mappers.optimum:OptimumMapper",
+    "optuna": "mappers.optuna:OptunaMapper",
     "ppo": "mappers.ppo:PpoMapper",
     "ppo_box": "mappers.ppo:BoxPpoMapper",
     "ppo_tuned": "mappers.ppo:TunedPpoMapper",
 }
 """Name to ``module:class``. A module is imported when one of its mappers is made."""
+
+_registered: dict[str, type[Mapper[Any]]] = {}
 
 PROVERS = ("optimum",)
 """Mappers that may end before their budget does; ``all`` leaves them out."""
@@ -38,20 +49,52 @@ def may_end_early(text: str) -> bool:
     return text.split(":")[0] in PROVERS
 
 
+def register_mapper(name: str, mapper_class: type[Mapper[Any]]) -> None:
+    """Add a mapper, for ``make_mapper`` and as long as this process runs.
+
+    Commands with several jobs start processes of their own, which know the mappers of installed
+    packages but not this one.
+
+    Raises:
+        MapperError: a name that is taken or that flags cannot hold, or no class of mappers.
+    """
+    what = f"mapper {quoted(name)}"
+    require_name(what, name, dict.fromkeys([*_names(), "all"], "another mapper"))
+    _registered[name] = require_mapper(what, mapper_class)
+
+
 def make_mapper(text: str) -> Mapper[Any]:
     """Make a mapper.
 
     Args:
-        text: a name of ``MAPPERS``, optionally followed by changed settings, as in
-            ``ga:population=50:elites=5``.
+        text: a name of ``MAPPERS`` or of a mapper from outside, optionally followed by changed
+            settings, as in ``ga:population=50:elites=5``.
 
     Raises:
         UnknownNameError: no such mapper or setting.
         SettingError: a value the setting does not allow.
+        MapperError: an installed package with a mapper that cannot be used; it names the package.
     """
     name, *changes = text.split(":")
-    if name not in MAPPERS:
-        raise UnknownNameError("mapper", name, [*MAPPERS, "all"])
-    module, _, class_name = MAPPERS[name].partition(":")
-    mapper_class: type[Mapper[Any]] = getattr(import_module(module), class_name)
+    mapper_class = _find(name)
     return mapper_class(changed(mapper_class.DEFAULT, changes))
+
+
+def _find(name: str) -> type[Mapper[Any]]:
+    if name in MAPPERS:
+        module, _, class_name = MAPPERS[name].partition(":")
+        found: type[Mapper[Any]] = getattr(import_module(module), class_name)
+        return found
+    if name in _registered:
+        return _registered[name]
+    if entry := _packaged().get(name):
+        return load(entry)
+    raise UnknownNameError("mapper", name, [*_names(), "all"])
+
+
+def _names() -> list[str]:
+    return [*MAPPERS, *_registered, *_packaged()]
+
+
+def _packaged() -> dict[str, EntryPoint]:
+    return packaged(frozenset([*MAPPERS, "all"]))

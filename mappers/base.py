@@ -60,8 +60,8 @@ class Mapper(ABC, Generic[Config]):
         """
 
 
-class AskTellMapper(Mapper[Config]):
-    """A mapper that proposes points and receives their values."""
+class AskMapper(Mapper[Config]):
+    """A mapper that proposes points and learns from their evaluation."""
 
     def start(self, space: MapSpace, rng: np.random.Generator) -> None:
         """Reset the mapper for a search of ``space``; a mapper with a state extends this."""
@@ -73,13 +73,24 @@ class AskTellMapper(Mapper[Config]):
         """Propose between 1 and ``n`` points, int32[m, D]."""
 
     @abstractmethod
-    def tell(self, points: Points, values: Floats) -> None:
-        """Learn the values, float64[m], of proposed points; infinite if invalid."""
+    def learn(self, points: Points, evaluator: Evaluator) -> None:
+        """Evaluate the proposed points, int32[m, D], once and learn from them."""
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         self.start(evaluator.space, rng)
         spent = 0
         while spent < budget:
             points = self.ask(budget - spent)
-            self.tell(points, evaluator.evaluate(points).values)
+            self.learn(points, evaluator)
             spent += len(points)
+
+
+class AskTellMapper(AskMapper[Config]):
+    """A mapper that proposes points and receives their values alone."""
+
+    @abstractmethod
+    def tell(self, points: Points, values: Floats) -> None:
+        """Learn the values, float64[m], of proposed points; infinite if invalid."""
+
+    def learn(self, points: Points, evaluator: Evaluator) -> None:
+        self.tell(points, evaluator.evaluate(points).values)

@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.map_space import Parameter
+from maestro_env.parameter import Parameter
 from mappers.arrays import Integers
 
 
@@ -19,13 +19,6 @@ def sizes_at(parameter: Parameter, choices: NDArray[np.integer]) -> Integers:
     if isinstance(parameter.values, range):
         return choices.astype(np.int64) + 1
     return np.take(np.array(parameter.values, dtype=np.int64), choices)
-
-
-def count_up_to(parameter: Parameter, limits: NDArray[np.number]) -> Integers:
-    """Return how many of a parameter's sizes are at most each limit, int64 of the same shape."""
-    if isinstance(parameter.values, range):
-        return np.minimum(limits.astype(np.int64), parameter.choices)
-    return np.searchsorted(np.array(parameter.values), limits, side="right").astype(np.int64)
 
 
 def orders_of(ranks: NDArray[np.integer], n: int) -> Integers:

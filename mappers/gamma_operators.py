@@ -16,9 +16,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from maestro_env.map_space import MapSpace, Parameter, Points
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.parameter import Parameter
+from maestro_env.unit_cube import count_up_to
 from mappers.arrays import Floats, Integers
-from mappers.choices import count_up_to, orders_of, ranks_of
+from mappers.choices import orders_of, ranks_of
 from mappers.genes import FIXED, Genes
 
 # Individuals of a first population with tiles of one element on both levels.

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import integrate, stats
 from threadpoolctl import threadpool_limits
 
+from maestro_env.cost import METRICS
 from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
@@ -185,16 +186,29 @@ def test_refits_are_at_geometrically_growing_sizes(taught: list[Floats], growth:
     assert sizes[-1] * growth + 10 > 800
 
 
-def test_targets_are_decades_and_an_invalid_point_is_as_bad_as_the_worst(
+def test_targets_are_decades_and_an_invalid_point_is_worse_the_more_it_misses(
     taught: list[Floats],
 ) -> None:
     space = MapSpace(find_layer("mobilenetv2_l2"), replace(PRESETS["unlimited"], l1_bytes=2000))
-    values, _ = search("bo:initial=300", space, 310).trace
+    recorder = search("bo:initial=300:penalty=0.5", space, 310)
     [targets] = taught
-    valid = np.isfinite(values[:300])
+    values = recorder.trace[0][:300]
+    rows = Problem(space).evaluate(np.concatenate(recorder.points)[:300])
+    needed = rows.metrics[:, METRICS.index("l1_bytes")]
+    valid = np.isfinite(values)
     assert 0 < valid.sum() < 300
-    np.testing.assert_array_equal(targets[valid], np.log10(values[:300][valid]))
-    np.testing.assert_array_equal(targets[~valid], targets[valid].max())
+    np.testing.assert_array_equal(targets[valid], np.log10(values[valid]))
+    worse = targets[~valid] - targets[valid].max()
+    np.testing.assert_allclose(worse, 0.5 * np.log10(needed[~valid] / 2000), atol=1e-12)
+
+
+def test_the_first_valid_point_is_learnt_from_at_once(taught: list[Floats]) -> None:
+    space = MapSpace(find_layer("vgg16_l2"), PRESETS["edge"])
+    # With this seed the first fit knows invalid points alone.
+    recorder = search("bo:initial=5:draw=uniform:growth=1000:share=0", space, 100, seed=3)
+    first = int(np.isfinite(recorder.trace[0]).argmax())
+    assert first > 5
+    assert [len(targets) for targets in taught] == [5, first + 1]
 
 
 # --- Suggestions --------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from scipy.stats import chisquare
 
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
-from maestro_env.map_space import TILES, MapSpace, Parameter
+from maestro_env.map_space import TILES, MapSpace
+from maestro_env.parameter import Parameter
 from mappers.draws import DRAWS, log_uniform
 
 DRAWN = 20_000

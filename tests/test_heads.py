@@ -15,7 +15,8 @@ from team_helpers import LARGE, SMALL, actions_of
 
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
-from maestro_env.map_space import MapSpace, Parameter
+from maestro_env.map_space import MapSpace
+from maestro_env.parameter import Parameter
 from mappers.agents.elites import Elites
 from mappers.agents.heads import MOST_LOGITS, Heads
 from mappers.agents.moves import explore, refine

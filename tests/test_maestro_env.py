@@ -215,14 +215,15 @@ experiments.__main__.main()
     )
 
 
-TORCH = "torch stable_baselines3"
-LEFT_OUT = ["marl_mlp", "marl_paper", "ppo", "ppo_box", "ppo_tuned"]
+EXTRAS = "optuna torch stable_baselines3"
+LEFT_OUT = ["marl_mlp", "marl_paper", "optuna", "ppo", "ppo_box", "ppo_tuned"]
 
 
 def test_all_leaves_out_what_an_extra_is_missing_for(tmp_path: Path) -> None:
-    ended = without(TORCH, "run", "--samples=100", "--layer=gemm:M=8,N=8,K=8", cwd=tmp_path)
+    ended = without(EXTRAS, "run", "--samples=100", "--layer=gemm:M=8,N=8,K=8", cwd=tmp_path)
     assert ended.returncode == 0
-    expected = f"note: all is without {', '.join(LEFT_OUT)}; pip install maestro-env[rl] adds them"
+    adding = "pip install maestro-env[optuna,rl] adds them"
+    expected = f"note: all is without {', '.join(LEFT_OUT)}; {adding}"
     assert ended.stderr.splitlines() == [expected]
     searched = {path.name for path in tmp_path.glob("runs/*/cells/*/*/*") if path.is_dir()}
     assert {"random", "ga", "marl"} <= searched
@@ -231,7 +232,7 @@ def test_all_leaves_out_what_an_extra_is_missing_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mapper", ["ppo", "marl_mlp", "marl:policy=mlp"])
 def test_naming_it_is_refused(mapper: str, tmp_path: Path) -> None:
-    ended = without(TORCH, "run", f"--mapper=random,{mapper}", cwd=tmp_path)
+    ended = without(EXTRAS, "run", f"--mapper=random,{mapper}", cwd=tmp_path)
     assert ended.returncode == 2
     assert re.fullmatch(r"error: .* needs torch: pip install maestro-env\[rl\]\n", ended.stderr)
     assert list(tmp_path.iterdir()) == []

@@ -26,6 +26,7 @@ from maestro_env import (
     MapSpace,
     Masks,
     Objective,
+    ObjectiveFunction,
     OptimumSearch,
     Problem,
 )
@@ -153,6 +154,10 @@ PROBLEM = Problem(SPACE)
 EDP = maestro_env.find_objective("edp")
 POINTS = SPACE.sample(1, np.random.default_rng(0))
 MAPPING = SPACE.decode(POINTS[0])
+NAMED = {
+    each.name: each.values[choice]
+    for each, choice in zip(SPACE.parameters, POINTS[0].tolist(), strict=True)
+}
 CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (
         Layer,
@@ -184,8 +189,11 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (Masks, {"problem": PROBLEM}),
     (Masks(PROBLEM).sample, {"n": 1, "rng": np.random.default_rng(0)}),
     (SPACE.encode, {"mapping": MAPPING}),
+    (SPACE.from_values, {"values": NAMED}),
     (SPACE.parameter, {"name": "l2_order"}),
     (Problem, {"space": SPACE, "model": "exact", "guard": True}),
+    (PROBLEM.objective, {"objective": EDP}),
+    (ObjectiveFunction, {"problem": PROBLEM, "metric": EDP}),
     (PROBLEM.score, {"points": None, "objective": EDP, "threads": 1}),
     (PROBLEM.typical, {"objective": EDP}),
     (PROBLEM.evaluate_mapping, {"mapping": MAPPING}),

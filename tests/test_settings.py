@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
+from mapper_helpers import SPENDERS
 
 from maestro_env.errors import MaestroEnvError
-from mappers import MAPPERS, make_mapper
+from mappers import PROVERS, make_mapper
 from mappers.ga import GeneticConfig, GeneticMapper
 from mappers.settings import changed, check, setting
 
@@ -74,7 +75,7 @@ def test_a_mapper_refuses_a_config_that_is_not_allowed() -> None:
         GeneticMapper(GeneticConfig(population=0))
 
 
-@pytest.mark.parametrize("name", MAPPERS)
+@pytest.mark.parametrize("name", [*SPENDERS, *PROVERS])
 def test_the_settings_of_every_mapper_say_what_they_are(name: str) -> None:
     config = make_mapper(name).config
     check(config)

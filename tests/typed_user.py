@@ -31,6 +31,7 @@ from maestro_env import (
     MapSpace,
     Masks,
     Objective,
+    ObjectiveFunction,
     OptimumSearch,
     Parameter,
     Problem,
@@ -70,6 +71,9 @@ vector = space.encode(mapping)
 cost, found_status = problem.evaluate_mapping(mapping)
 energy = cost.energy_nj if isinstance(cost, Cost) else 0.0
 
+function: ObjectiveFunction = problem.objective("edp")
+value: float = function(points[0])
+missing: float = function.violation(points[0])
 masks = Masks(problem)
 allowed = masks.allowed([])
 drawn = masks.sample(10, np.random.default_rng(0))

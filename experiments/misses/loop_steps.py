@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.map_space import MapSpace, Parameter, Points
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.parameter import Parameter
 from mappers.choices import sizes_at
 
 Integers = NDArray[np.int64]

@@ -19,8 +19,9 @@ from numpy.typing import DTypeLike, NDArray
 from maestro_env.errors import MaestroEnvError, quoted
 from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
-from maestro_env.map_space import MapSpace, Parameter
+from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, Objective
+from maestro_env.parameter import Parameter
 from maestro_env.problem import Problem
 
 FORMAT = "maestro-env certificate 1"
