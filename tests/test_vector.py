@@ -162,6 +162,17 @@ assert again.num_envs == 3
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_an_id_with_the_package_needs_no_import() -> None:
+    code = """
+import gymnasium
+assert "MaestroEnv-v1" not in gymnasium.registry
+env = gymnasium.make("maestro_env:MaestroEnv-v1")
+assert "MaestroEnv-v1" in gymnasium.registry
+assert env.spec.id == "MaestroEnv-v1"
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
 def test_a_step_is_one_batch_whatever_the_threads() -> None:
     problem, sizes = make_problem(), []
     batches = [
