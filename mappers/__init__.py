@@ -59,7 +59,7 @@ def register_mapper(name: str, mapper_class: type[Mapper[Any]]) -> None:
         MapperError: a name that is taken or that flags cannot hold, or no class of mappers.
     """
     what = f"mapper {quoted(name)}"
-    require_name(what, name, dict.fromkeys([*_names(), "all"], "another mapper"))
+    require_name(what, name, dict.fromkeys([*mapper_names(), "all"], "another mapper"))
     _registered[name] = require_mapper(what, mapper_class)
 
 
@@ -89,10 +89,11 @@ def _find(name: str) -> type[Mapper[Any]]:
         return _registered[name]
     if entry := _packaged().get(name):
         return load(entry)
-    raise UnknownNameError("mapper", name, [*_names(), "all"])
+    raise UnknownNameError("mapper", name, [*mapper_names(), "all"])
 
 
-def _names() -> list[str]:
+def mapper_names() -> list[str]:
+    """Return the names of all mappers, those from outside included."""
     return [*MAPPERS, *_registered, *_packaged()]
 
 

@@ -18,6 +18,7 @@ from run_helpers import contents, load
 
 pytest.importorskip("pyarrow", reason="needs the extra data")
 
+import mappers
 from experiments.claims import Claim
 from experiments.dataset import writer
 from experiments.searches import Recorder, run_search
@@ -26,6 +27,7 @@ from maestro_env.cost import unit_of
 from maestro_env.dataset import open_dataset
 from maestro_env.objectives import find_objective
 from mappers.draws import log_uniform
+from mappers.random import LogRandomMapper
 
 ROOT = Path(__file__).parents[1]
 GEMM = "gemm:M=6,N=5,K=4"
@@ -106,6 +108,13 @@ def test_log_draws_small_sizes_more_often(out: Path) -> None:
     drawn = log_uniform(problem("resnet18_l2").space, 10_000, np.random.default_rng(1))
     assert medians["uniform"] == pytest.approx(84, rel=0.2)
     assert medians["log"] == pytest.approx(np.median(drawn[:, -1]) + 1, rel=0.4)
+
+
+def test_a_mapper_from_outside_draws(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mappers, "_registered", {})
+    mappers.register_mapper("mine", LogRandomMapper)
+    assert make(out, "--draw=mine", f"--layers={GEMM}") == 0
+    assert open_dataset(out).count(GEMM) == 250
 
 
 def test_the_rows_of_a_mapper_are_its_searches(out: Path) -> None:

@@ -22,7 +22,7 @@ from maestro_env.errors import UnknownNameError
 from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.workloads import find_layer
-from mappers import MAPPERS, PROVERS
+from mappers import PROVERS, mapper_names
 from mappers.draws import DRAWS
 
 
@@ -72,7 +72,7 @@ def _write(parts: Sequence[Part], config: DatasetConfig) -> bool:
 
 def _require_draw(draw: str, goals: Iterable[Goal]) -> None:
     """Refuse what is neither a distribution nor a mapper that spends its budget on every goal."""
-    allowed = [*DRAWS, *(name for name in MAPPERS if name not in PROVERS)]
+    allowed = [*DRAWS, *(name for name in mapper_names() if name not in PROVERS)]
     if draw.split(":")[0] not in allowed:
         raise UnknownNameError("draw", draw, allowed)
     if draw not in DRAWS:
