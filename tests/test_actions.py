@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from fractions import Fraction
-from types import ModuleType
 
 import gymnasium
 import numpy as np
@@ -174,9 +172,7 @@ class FakeMasks:
 
 @pytest.fixture
 def fake_masks(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("maestro_env.masks")
-    module.Masks = FakeMasks
-    monkeypatch.setitem(sys.modules, "maestro_env.masks", module)
+    monkeypatch.setattr("maestro_env.task.Masks", FakeMasks)
 
 
 @pytest.mark.usefixtures("fake_masks")
