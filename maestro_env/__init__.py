@@ -33,6 +33,7 @@ _HOME = {
     "find_layer": "workloads",
     "find_objective": "objectives",
     "known_optimum": "optima",
+    "parallel_env": "parallel",
 }
 
 __all__ = sorted(_HOME)
