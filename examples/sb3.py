@@ -5,8 +5,6 @@ import argparse
 import gymnasium
 from stable_baselines3 import DQN, PPO
 
-import maestro_env
-
 flags = argparse.ArgumentParser(description=__doc__)
 flags.add_argument("--samples", type=int, default=20_000, help="mappings of each learner")
 samples = flags.parse_args().samples
@@ -14,12 +12,12 @@ samples = flags.parse_args().samples
 problem = {"layer": "resnet18_l2", "objective": "edp", "reward": "log"}
 
 # A mapping is the whole episode, so no value follows it.
-env = gymnasium.make("MaestroEnv-v1", **problem, episode_length=1)
+env = gymnasium.make("maestro_env:MaestroEnv-v1", **problem, episode_length=1)
 PPO("MlpPolicy", env, n_steps=min(samples, 512), seed=0).learn(samples)
 print(f"PPO: {env.unwrapped.best_cost}")
 
 # DQN needs one discrete action a step; a mapping takes as many steps as it has parameters.
-env = gymnasium.make("MaestroEnv-v1", **problem, action="discrete_steps")
+env = gymnasium.make("maestro_env:MaestroEnv-v1", **problem, action="discrete_steps")
 steps = samples * len(env.unwrapped.space.parameters)
 DQN("MlpPolicy", env, learning_starts=steps // 10, seed=0).learn(steps)
 print(f"DQN: {env.unwrapped.best_cost}")
