@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # What the project does not install. All of them import torch, which takes seconds.
 NEEDED = {
+    "cleanrl_ppo": ["torch"],
     "maskable_ppo": ["sb3_contrib"],
     "parallel": ["pettingzoo", "torchrl"],
     "sb3": ["stable_baselines3"],
