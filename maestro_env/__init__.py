@@ -116,6 +116,7 @@ _HOME = {
     "find_model": "models",
     "find_objective": "objectives",
     "known_optimum": "optima",
+    "parallel_env": "parallel",
 }
 
 __all__ = sorted([*_HOME, "__version__"])

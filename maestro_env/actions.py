@@ -98,7 +98,7 @@ class BoxActions(Actions):
         )
 
     def vectors(self, actions: Any) -> ArrayLike | None:
-        given, shape = _array(actions), (*self._copies, *self._most.shape)
+        given, shape = as_array(actions), (*self._copies, *self._most.shape)
         if given.shape != shape or given.dtype.kind not in "fiu":
             raise MapSpaceError(f"actions are {_described(given)}; allowed: numbers, shape {shape}")
         return binned(given, self._map_space.sizes, self._logarithmic)
@@ -165,7 +165,8 @@ def binned(
     return np.minimum(choices.astype(np.int64), sizes - 1)
 
 
-def _array(actions: Any) -> NDArray[Any]:
+def as_array(actions: Any) -> NDArray[Any]:
+    """Return actions as an array of any type, or raise a ``MapSpaceError``."""
     try:
         return np.asarray(actions)
     except (RuntimeError, TypeError, ValueError) as error:
@@ -174,7 +175,7 @@ def _array(actions: Any) -> NDArray[Any]:
 
 def _integers(actions: Any, shape: tuple[int, ...], most: Any) -> NDArray[np.int64]:
     """Return actions as int64 of a shape if they are integers below ``most``."""
-    given = _array(actions)
+    given = as_array(actions)
     if given.shape != shape or given.dtype.kind not in "iu":
         raise MapSpaceError(f"actions are {_described(given)}; allowed: integers, shape {shape}")
     stray = np.argwhere((given < 0) | (given >= most))

@@ -1,0 +1,231 @@
+"""The multi-agent environment, for PettingZoo; needs the extra ``agents``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import Space, spaces
+from numpy.typing import NDArray
+
+from maestro_env.actions import Mask, as_array
+from maestro_env.checks import require_type
+from maestro_env.env import MaestroEnv
+from maestro_env.episode import Observations
+from maestro_env.errors import EnvError, MissingExtraError, UnknownNameError, quoted
+
+try:
+    from pettingzoo import ParallelEnv
+except ModuleNotFoundError as error:
+    raise MissingExtraError("maestro_env.parallel", "pettingzoo", "agents") from error
+
+Groups = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
+Step = tuple[
+    dict[str, Observations],
+    dict[str, float],
+    dict[str, bool],
+    dict[str, bool],
+    dict[str, dict[str, Any]],
+]
+
+
+def parallel_env(groups: Groups | None = None, **arguments: Any) -> MaestroParallelEnv:
+    """Make a multi-agent environment, in which each agent sets some parameters of the mapping.
+
+    Args:
+        groups: the names of each agent's parameters: an ``AgentGroups``, another mapping of agents
+            to names, or a list of lists, whose agents are ``agent_0``, ``agent_1`` and so on. None
+            gives every parameter an agent of its own.
+        **arguments: those of ``MaestroEnv``.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed, or groups that do not have each parameter
+            once; the message says what is allowed.
+    """
+    return MaestroParallelEnv(MaestroEnv(**arguments), groups)
+
+
+class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[misc]
+    """A ``MaestroEnv`` whose vector several agents fill: each sets the parameters of its group.
+
+    All agents act in every step and end an episode together. They share observation, reward and
+    ends, which are those of the ``MaestroEnv``; so is each agent's ``info``. ``state()`` is the
+    observation.
+
+    The action of an agent has one entry for each of its parameters, in the order of its group. Its
+    space is that part of the space of the ``MaestroEnv``: ``MultiDiscrete``, of one parameter
+    ``Discrete``; with ``action="box"`` always ``Box``.
+
+    Attributes:
+        single: the ``MaestroEnv``. Its ``best_mapping``, ``cost`` and the like tell what ``info``
+            does not.
+        groups: names of the parameters of every agent.
+
+    Args:
+        single: the environment that evaluates the vectors.
+        groups: as in ``parallel_env``.
+
+    Raises:
+        EnvError: actions of single parameters, or groups that do not have each parameter once.
+    """
+
+    metadata = {  # noqa: RUF012
+        **MaestroEnv.metadata,
+        "name": "maestro_env_v1",
+        "is_parallelizable": True,
+    }
+
+    def __init__(self, single: MaestroEnv, groups: Groups | None = None) -> None:
+        if not single.action_space.shape:
+            raise EnvError(
+                f"action is {quoted(single.action)}; allowed: 'multidiscrete' or 'box', as agents "
+                "choose all parameters in one step"
+            )
+        names = [parameter.name for parameter in single.space.parameters]
+        self.single = single
+        self.groups = _require_groups(groups, names)
+        self.render_mode = single.render_mode
+        self.possible_agents = list(self.groups)
+        self.agents = list(self.groups)
+        self._columns = {
+            agent: np.array([names.index(name) for name in group])
+            for agent, group in self.groups.items()
+        }
+        # Where the entries of all actions, agent by agent, have those of the vector.
+        self._order = np.argsort(np.concatenate(list(self._columns.values())))
+        self.state_space = single.observation_space
+        self.observation_spaces = dict.fromkeys(self.groups, single.observation_space)
+        self.action_spaces = {
+            agent: _part(single.action_space, columns) for agent, columns in self._columns.items()
+        }
+        self._seen = np.zeros(single.observation_space.shape or (), dtype=np.float32)
+
+    def observation_space(self, agent: str) -> Space[Observations]:
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Space[Any]:
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observations], dict[str, dict[str, Any]]]:
+        self._seen, info = self.single.reset(seed=seed, options=options)
+        self.agents = list(self.groups)
+        return self._observations(), self._infos(info)
+
+    def step(self, actions: Mapping[str, Any]) -> Step:
+        """Evaluate the mapping that the agents' actions make together.
+
+        Raises:
+            EnvError: the episode has ended, or not every agent has an action of its shape.
+            MapSpaceError: an action outside of its space.
+        """
+        self._seen, reward, terminated, truncated, info = self.single.step(self._vector(actions))
+        agents = self.agents
+        if terminated or truncated:
+            self.agents = []
+        return (
+            self._observations(),
+            dict.fromkeys(agents, reward),
+            dict.fromkeys(agents, terminated),
+            dict.fromkeys(agents, truncated),
+            self._infos(info),
+        )
+
+    def state(self) -> Observations:
+        """Return what all agents see, float32[n]."""
+        return self._seen.copy()
+
+    def action_masks(self) -> dict[str, Mask]:
+        """Return which choices of each agent can still become a valid mapping, as booleans.
+
+        They are those of ``MaestroEnv.action_masks``: an agent's mask has the choices of all of its
+        parameters, one parameter after the other.
+        """
+        mask = self.single.action_masks()
+        sizes = self.single.action_space.nvec  # type: ignore[attr-defined]
+        parts = np.split(mask, np.cumsum(sizes)[:-1])
+        return {
+            agent: np.concatenate([parts[column] for column in columns])
+            for agent, columns in self._columns.items()
+        }
+
+    def render(self) -> Any:
+        """Return the last mapping as text or picture, as ``MaestroEnv`` does."""
+        return self.single.render()
+
+    def close(self) -> None:
+        self.single.close()
+
+    def _observations(self) -> dict[str, Observations]:
+        return {agent: self._seen.copy() for agent in self.groups}
+
+    def _infos(self, info: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return a dictionary for each agent, as wrappers write into them."""
+        return {agent: dict(info) for agent in self.groups}
+
+    def _vector(self, actions: Mapping[str, Any]) -> NDArray[Any]:
+        """Return the joint action, which the single environment checks further."""
+        if not self.agents:
+            raise EnvError("the episode has ended; call reset() before the next step")
+        require_type("actions", actions, Mapping, EnvError, "from agents to their actions")
+        if actions.keys() != self.groups.keys():
+            wrong = sorted(map(str, actions.keys() ^ self.groups.keys()))[0]
+            raise EnvError(
+                f"the actions {'lack' if wrong in self.groups else 'have an unknown'} agent "
+                f"{quoted(wrong)}; allowed: one action for each of {', '.join(self.groups)}"
+            )
+        parts = []
+        for agent, space in self.action_spaces.items():
+            part = as_array(actions[agent])
+            if part.shape != space.shape:
+                raise EnvError(
+                    f"the action of {agent} has shape {part.shape}; allowed: {space.shape}"
+                )
+            parts.append(part.reshape(-1))
+        joint: NDArray[Any] = np.concatenate(parts)[self._order]
+        return joint
+
+
+def _part(space: Space[Any], columns: NDArray[np.int64]) -> Space[Any]:
+    """Return the space of some entries of a vector."""
+    if isinstance(space, spaces.Box):
+        return spaces.Box(space.low[columns], space.high[columns], dtype=np.float32)
+    sizes = space.nvec[columns]  # type: ignore[attr-defined]
+    return spaces.MultiDiscrete(sizes) if len(sizes) > 1 else spaces.Discrete(int(sizes[0]))
+
+
+def _require_groups(groups: Groups | None, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the agents and their parameters, if each of ``names`` is in one group."""
+    pairs = _pairs([[name] for name in names] if groups is None else groups)
+    for agent, group in pairs.items():
+        if not group:
+            raise EnvError(f"{agent} has no parameter; give it one, or leave it out")
+        for name in group:
+            if name not in names:
+                raise UnknownNameError(f"parameter of {agent}", name, names)
+    counts = Counter(name for group in pairs.values() for name in group)
+    if repeated := [name for name in names if counts[name] > 1]:
+        raise EnvError(f"groups repeat {', '.join(repeated)}; allowed: each parameter once")
+    if missing := [name for name in names if not counts[name]]:
+        raise EnvError(f"groups lack {', '.join(missing)}; give each to an agent")
+    return pairs
+
+
+def _pairs(groups: object) -> dict[str, tuple[str, ...]]:
+    """Return named groups as they are, and others with the names ``agent_0`` and so on."""
+    if isinstance(groups, Mapping):
+        named = dict(groups)
+    elif isinstance(groups, Iterable) and not isinstance(groups, str):
+        named = {f"agent_{index}": group for index, group in enumerate(groups)}
+    else:
+        named = {}
+    lists = [isinstance(each, Iterable) and not isinstance(each, str) for each in named.values()]
+    if not named or not all(lists) or not all(isinstance(agent, str) for agent in named):
+        raise EnvError(
+            f"groups are {quoted(groups)}; allowed: lists of names of parameters, or a mapping of "
+            "names of agents to such lists"
+        )
+    return {agent: tuple(group) for agent, group in named.items()}

@@ -1,0 +1,51 @@
+"""Every example runs, and is short."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+# What the project does not install. All of them import torch, which takes seconds.
+NEEDED = {
+    "cleanrl_ppo": ["torch"],
+    "maskable_ppo": ["sb3_contrib"],
+    "parallel": ["pettingzoo", "torchrl"],
+    "sb3": ["stable_baselines3"],
+}
+
+
+def parameters() -> list[object]:
+    return [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in NEEDED))
+        for path in EXAMPLES
+    ]
+
+
+@pytest.mark.parametrize("path", parameters())
+def test_it_runs(path: Path, tmp_path: Path) -> None:
+    for module in NEEDED.get(path.stem, []):
+        if find_spec(module) is None:
+            pytest.skip(f"the example needs {module}")
+    ended = subprocess.run(
+        [sys.executable, str(path), "--samples", "32"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_it_is_short_and_says_what_it_shows(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith('"""')
+    assert len(text.splitlines()) < 60
