@@ -25,7 +25,7 @@ from mappers import MAPPERS
 
 DOCS = Path(__file__).parents[1] / "docs"
 README = DOCS.parent / "README.md"
-PAGES = (README, *sorted(DOCS.glob("*.md")))
+PAGES = (README, DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")))
 # A block of Python, and the output that may stand below it.
 SNIPPET = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
 SNIPPETS = [
@@ -149,13 +149,17 @@ def test_the_commands_have_these_flags(
 
 
 @pytest.mark.parametrize(("snippet", "output"), SNIPPETS)
-def test_the_snippets_run(snippet: str, output: str | None) -> None:
+def test_the_snippets_run(snippet: str, output: str | None, tmp_path: Path) -> None:
     if "stable_baselines3" in snippet:
         pytest.importorskip("stable_baselines3")
     # On a busy machine torch's threads mostly wait for each other.
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(DOCS.parent)}
     ended = subprocess.run(
-        [sys.executable, "-c", snippet], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", snippet],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout
