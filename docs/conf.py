@@ -1,7 +1,7 @@
 """Settings of Sphinx, which builds the site of these pages (``make docs``).
 
-Sphinx, because with MyST it reads GitHub's Markdown, checks every link and heading that a page names,
-and takes the reference from the docstrings of the imported package.
+Sphinx, because with MyST it reads GitHub's Markdown, checks every link and heading that a page
+names, and takes the reference from the docstrings of the imported package.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 project = "maestro-env"
 author = "maestro-env developers"
+project_copyright = "2026, the maestro-env developers"
 version = release = maestro_env.__version__
 html_title = f"maestro-env {release}"
 html_theme = "furo"
@@ -30,9 +31,11 @@ highlight_language = "none"
 # Docstrings write code in single or double backticks; those of Gymnasium are not ours.
 default_role = "code"
 autodoc_inherit_docstrings = False
+autodoc_default_options = {"members": True, "undoc-members": True}
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented"
+# A name of a type is not spelt out: Points says more than its shape and dtype.
+autodoc_type_aliases = {name: name for name in ("Floats", "Image", "Mask", "Points", "Status")}
+python_maximum_signature_line_length = 100
 
 
 def texts() -> dict[str, str]:
@@ -50,8 +53,10 @@ def texts() -> dict[str, str]:
 
 def fill(_: Sphinx, page: str, source: list[str]) -> None:
     """Put a page's text where it is marked, and lead links to README to the page that has it."""
-    marked = source[0].replace("<!-- text -->", texts().get(page, ""))
-    source[0] = marked.replace("](../README.md", "](guide.md")
+    text = source[0].replace("<!-- text -->", texts().get(page, ""))
+    text = text.replace("](../README.md)", "](index.md)")
+    text = re.sub(r"\]\((\.\./)?README\.md", "](guide.md", text)
+    source[0] = text.replace("](../CONTRIBUTING.md", "](contributing.md")
 
 
 def use_rubrics(_: Sphinx, kind: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
@@ -60,7 +65,16 @@ def use_rubrics(_: Sphinx, kind: str, name: str, item: Any, options: Any, lines:
     lines[:] = text.split("\n")
 
 
+def leave_out_fields(
+    _: Sphinx, kind: str, name: str, item: Any, skipped: bool, options: Any
+) -> bool | None:
+    """Leave out the fields of a class, which its docstring describes as arguments."""
+    field = kind == "class" and not callable(item) and not hasattr(item, "__get__")
+    return True if field else None
+
+
 def setup(app: Sphinx) -> None:
-    """Connect both to Sphinx."""
+    """Connect the functions above to what Sphinx does."""
     app.connect("source-read", fill)
+    app.connect("autodoc-skip-member", leave_out_fields)
     app.connect("autodoc-process-docstring", use_rubrics)

@@ -9,11 +9,15 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
+import yaml
 
+import clustering
 import experiments.flags
+import maestro_env
 from experiments import cli
 from maestro_env.cost import Cost
 from maestro_env.hardware import PRESETS, find_hardware
@@ -112,6 +116,18 @@ def test_links_and_pictures_lead_somewhere(page: Path) -> None:
         target = page.parent / path if path else page
         assert target.exists(), path
         assert not heading or heading in headings(target), heading
+
+
+@pytest.mark.parametrize("package", [maestro_env, clustering], ids=lambda package: package.__name__)
+def test_every_public_name_is_in_the_reference(package: ModuleType) -> None:
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    listed = re.findall(rf":: {package.__name__}\.(?:\w+\.)?(\w+)$", text, re.MULTILINE)
+    assert set(package.__all__) <= set(listed)
+
+
+def test_the_citation_has_the_version() -> None:
+    citation = yaml.safe_load((DOCS.parent / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == maestro_env.__version__
 
 
 def test_the_readme_has_snippets() -> None:
