@@ -25,9 +25,10 @@ lint: $(VENV)/.installed
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
 
-# The site of docs/, in build/site; a link that leads nowhere is an error.
+# The site of docs/, in build/site; a link that leads nowhere is an error. A fresh environment, as
+# Sphinx warns only about pages that it reads again.
 docs: $(VENV)/.installed
-	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -d build/doctrees docs build/site
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -d build/doctrees docs build/site
 
 # Needs clang with libFuzzer; installs atheris, which is libFuzzer for Python.
 fuzz: $(VENV)/.installed

@@ -40,7 +40,8 @@ python_maximum_signature_line_length = 100
 
 def texts() -> dict[str, str]:
     """Return what pages take from files beside docs/, with links as from docs/."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = readme.replace("[docs/", "[").replace("](docs/", "](")
     readme = readme.replace("](CONTRIBUTING.md", "](contributing.md")
     first_screen, heading, rest = readme.partition("## What a mapping is\n")
     contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
