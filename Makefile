@@ -6,7 +6,7 @@ NATIVE := $(wildcard native/*.?pp native/*/*.?pp native/*/*/*.?pp)
 CPP := $(NATIVE) $(wildcard tests/native/*.?pp)
 FUZZ_SECONDS ?= 600
 
-.PHONY: run test check lint fuzz threads clean
+.PHONY: run test check lint docs fuzz threads clean
 
 run: $(VENV)/.installed
 	$(BIN)/python -m experiments.run --layer mobilenetv2_l2 --objective edp
@@ -16,7 +16,7 @@ test: lint
 	$(BIN)/pytest -rs -n auto --dist worksteal
 
 # Everything, slow tests included.
-check: lint
+check: lint docs
 	$(BIN)/pytest -rs -n auto --dist worksteal -m "slow or not slow"
 
 lint: $(VENV)/.installed
@@ -24,6 +24,11 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
+
+# The site of docs/, in build/site; a link that leads nowhere is an error. A fresh environment, as
+# Sphinx warns only about pages that it reads again.
+docs: $(VENV)/.installed
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -d build/doctrees docs build/site
 
 # Needs clang with libFuzzer; installs atheris, which is libFuzzer for Python.
 fuzz: $(VENV)/.installed

@@ -9,11 +9,15 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
+import yaml
 
+import clustering
 import experiments.flags
+import maestro_env
 from experiments import cli
 from maestro_env.cost import Cost
 from maestro_env.hardware import PRESETS, find_hardware
@@ -25,7 +29,7 @@ from mappers import MAPPERS
 
 DOCS = Path(__file__).parents[1] / "docs"
 README = DOCS.parent / "README.md"
-PAGES = (README, *sorted(DOCS.glob("*.md")))
+PAGES = (README, DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")))
 # A block of Python, and the output that may stand below it.
 SNIPPET = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
 SNIPPETS = [
@@ -114,6 +118,18 @@ def test_links_and_pictures_lead_somewhere(page: Path) -> None:
         assert not heading or heading in headings(target), heading
 
 
+@pytest.mark.parametrize("package", [maestro_env, clustering], ids=lambda package: package.__name__)
+def test_every_public_name_is_in_the_reference(package: ModuleType) -> None:
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    listed = re.findall(rf":: {package.__name__}\.(?:\w+\.)?(\w+)$", text, re.MULTILINE)
+    assert set(package.__all__) <= set(listed)
+
+
+def test_the_citation_has_the_version() -> None:
+    citation = yaml.safe_load((DOCS.parent / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == maestro_env.__version__
+
+
 def test_the_readme_has_snippets() -> None:
     assert len(SNIPPETS) >= 5
 
@@ -149,13 +165,17 @@ def test_the_commands_have_these_flags(
 
 
 @pytest.mark.parametrize(("snippet", "output"), SNIPPETS)
-def test_the_snippets_run(snippet: str, output: str | None) -> None:
+def test_the_snippets_run(snippet: str, output: str | None, tmp_path: Path) -> None:
     if "stable_baselines3" in snippet:
         pytest.importorskip("stable_baselines3")
     # On a busy machine torch's threads mostly wait for each other.
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(DOCS.parent)}
     ended = subprocess.run(
-        [sys.executable, "-c", snippet], env=environment, capture_output=True, text=True
+        [sys.executable, "-c", snippet],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout
