@@ -170,7 +170,7 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         """Return the joint action, which the single environment checks further."""
         if not self.agents:
             raise EnvError("the episode has ended; call reset() before the next step")
-        require_type("actions", actions, Mapping, EnvError, "from agents to their actions")
+        require_type("actions", actions, Mapping, "from agents to their actions")
         if actions.keys() != self.groups.keys():
             wrong = sorted(map(str, actions.keys() ^ self.groups.keys()))[0]
             raise EnvError(
