@@ -10,6 +10,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sphinx.util.inspect import TypeAliasForwardRef
+
 import maestro_env
 
 if TYPE_CHECKING:
@@ -31,10 +33,14 @@ highlight_language = "none"
 # Docstrings write code in single or double backticks; those of Gymnasium are not ours.
 default_role = "code"
 autodoc_inherit_docstrings = False
+# Extras that the pages describe and their build does without.
+autodoc_mock_imports = ["minari", "pettingzoo", "pyarrow", "stable_baselines3"]
 autodoc_default_options = {"members": True, "undoc-members": True}
 autodoc_member_order = "bysource"
 # A name of a type is not spelt out: Points says more than its shape and dtype.
 autodoc_type_aliases = {name: name for name in ("Floats", "Image", "Mask", "Points", "Status")}
+# In a union, as in `Points | None`, Sphinx shows what repr says of it.
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # type: ignore[method-assign]
 python_maximum_signature_line_length = 100
 
 

@@ -40,6 +40,7 @@ class Attributes:
 
     @property
     def objective(self) -> Objective:
+        """What is minimised."""
         return self._task.objective
 
     @property

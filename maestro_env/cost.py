@@ -62,7 +62,8 @@ class Cost:
     """What one layer costs under one mapping.
 
     Up to ``clusters`` there is one field per column of a batch's metrics. A field the model has no
-    figure for is None; the table in docs/models.md says which model fills which.
+    figure for is None; the table in docs/models.md says which model fills which, and the unit of
+    each, which is also the end of its name.
 
     Energy comes in two forms. ``energy_nj`` charges every MAC and every access of L1 and L2;
     ``csv_energy_nj`` is what the MAESTRO binary prints, which leaves most of them out. Likewise
@@ -154,4 +155,5 @@ class Cost:
         return {name: figure for name, figure in named.items() if figure is not None}
 
     def as_dict(self) -> dict[str, Any]:
+        """Return all fields by name, None included, and ``clusters`` as dicts."""
         return asdict(self)

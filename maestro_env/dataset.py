@@ -55,6 +55,8 @@ def to_table(space: MapSpace, points: Points, rows: Rows) -> pa.Table:
         space: whose vectors they are.
         points: the vectors, int32[N, D].
         rows: of these vectors, as ``Problem.evaluate`` returns them.
+
+    Columns are those of ``column_units``: int32, text, and float64.
     """
     names, status = pa.array(STATUSES), pa.array(rows.status.astype(np.int8))
     arrays = [

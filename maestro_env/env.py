@@ -187,12 +187,18 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
+        """Begin an episode; return the first observation, float32[n], and ``info``."""
         super().reset(seed=seed)
         several = len(self.tasks) > 1
         self._begin(int(self.np_random.integers(len(self.tasks))) if several else 0)
         return self._observer.see(self._seen, self._task).copy(), self._information()
 
     def step(self, action: Any) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        """Evaluate a mapping: return observation, reward, terminated, truncated and ``info``.
+
+        Raises:
+            MapSpaceError: an action outside of the action space.
+        """
         task, best = self._task, self._best
         vector = self._actions.vectors(action)
         if vector is None:

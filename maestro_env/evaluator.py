@@ -36,7 +36,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class Best:
-    """The best point so far and the 1-based evaluation that found it."""
+    """The best point so far.
+
+    Args:
+        value: of the objective, in its unit.
+        point: the vector, int32[D].
+        cost: its figures.
+        evaluation: which sample it was, counted from 1.
+    """
 
     value: float
     point: Points
@@ -92,6 +99,7 @@ class Evaluator:
 
     @property
     def space(self) -> MapSpace:
+        """The map space of the problem."""
         return self.problem.space
 
     @property
@@ -101,7 +109,7 @@ class Evaluator:
 
     @property
     def trace(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Objective values and status codes of all evaluations so far, in order."""
+        """Objective values, float64[used], and status codes, uint8[used], in order."""
         return self._values[: self.used], self._status[: self.used]
 
     @property

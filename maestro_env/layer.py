@@ -76,10 +76,12 @@ class Layer(Recomputed):
 
     @property
     def is_convolution(self) -> bool:
+        """Whether the operator has a window, R x S: all but ``GEMM``."""
         return self.operator != "GEMM"
 
     @property
     def is_strided(self) -> bool:
+        """Whether the stride of Y or of X is more than 1."""
         return self.stride != (1, 1)
 
     @property
@@ -94,10 +96,12 @@ class Layer(Recomputed):
 
     @property
     def filter_words(self) -> int:
+        """Words of the filters; of a GEMM, of the K x N matrix."""
         return self._facts["filter_words"]
 
     @property
     def output_words(self) -> int:
+        """Words of the output."""
         return self._facts["output_words"]
 
     @property

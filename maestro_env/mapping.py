@@ -28,6 +28,10 @@ class Loop:
         size: of a tile.
         offset: from one tile to the next; ``size`` unless tiles overlap or leave gaps.
         spatial: whether the tiles go to the level's units in parallel.
+
+    Raises:
+        ArgumentTypeError: an argument of a wrong type.
+        MappingError: a dimension without a name, or a size or offset below 1.
     """
 
     dim: str
@@ -59,6 +63,10 @@ class Level:
         loops: of the level.
         cluster_size: units (PEs or clusters) in a cluster of this level; None for the outermost
             level, which has as many units as the PEs allow.
+
+    Raises:
+        ArgumentTypeError: an argument of a wrong type.
+        MappingError: a cluster size below 1.
     """
 
     loops: tuple[Loop, ...]
@@ -74,7 +82,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Mapping:
-    """Levels from the outermost (L2 to clusters) to the innermost (cluster to PEs).
+    """A loop nest, cut into levels: ``print(mapping)`` shows it.
+
+    Args:
+        levels: from the outermost (L2 to clusters) to the innermost (cluster to PEs).
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
@@ -123,6 +134,7 @@ class Mapping:
 
     @classmethod
     def from_directives(cls, directives: Iterable[Directive]) -> Mapping:
+        """Make a mapping of what ``directives`` returns."""
         cluster: int | None = None
         loops: list[Loop] = []
         levels: list[Level] = []
@@ -153,6 +165,7 @@ class Mapping:
         return cls.from_directives(layers[0].directives)
 
     def to_json(self) -> str:
+        """Write JSON, which ``from_json`` reads: the form of ``best_mapping.json`` of a run."""
         levels = [
             {"cluster_size": level.cluster_size, "loops": [vars(loop) for loop in level.loops]}
             for level in self.levels

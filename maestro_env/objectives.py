@@ -68,7 +68,7 @@ class Objective(Recomputed):
         name: in flags and tables.
         unit: of its values.
         factors: names of ``METRICS``, at least one.
-        bound: computes a lower bound; None if there is none.
+        bound: computes a lower bound, in the same unit; None if there is none.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.

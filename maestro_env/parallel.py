@@ -103,20 +103,26 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         self._seen = np.zeros(single.observation_space.shape or (), dtype=np.float32)
 
     def observation_space(self, agent: str) -> Space[Observations]:
+        """Return the space of what an agent sees, which is the same for all."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Space[Any]:
+        """Return the space of an agent's actions: the choices of its parameters."""
         return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observations], dict[str, dict[str, Any]]]:
+        """Begin an episode; return the observation, float32[n], and ``info`` of each agent."""
         self._seen, info = self.single.reset(seed=seed, options=options)
         self.agents = list(self.groups)
         return self._observations(), self._infos(info)
 
     def step(self, actions: Mapping[str, Any]) -> Step:
         """Evaluate the mapping that the agents' actions make together.
+
+        Returns observations, rewards, whether terminated, whether truncated, and ``info``, each a
+        dict with all agents.
 
         Raises:
             EnvError: the episode has ended, or not every agent has an action of its shape.
@@ -157,6 +163,7 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         return self.single.render()
 
     def close(self) -> None:
+        """Close the ``MaestroEnv``."""
         self.single.close()
 
     def _observations(self) -> dict[str, Observations]:

@@ -25,6 +25,7 @@ class Parameter:
 
     @property
     def choices(self) -> int:
+        """Number of choices."""
         return len(self.values)
 
     @property

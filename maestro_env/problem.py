@@ -86,14 +86,16 @@ class Problem(Recomputed):
 
     @property
     def layer(self) -> Layer:
+        """What is mapped."""
         return self.space.layer
 
     @property
     def hardware(self) -> Hardware:
+        """What it is mapped to."""
         return self.space.hardware
 
     def evaluate(self, points: Points, threads: int = 1) -> Rows:
-        """Evaluate int32[N, D] vectors; the result does not depend on ``threads``."""
+        """Evaluate int32[N, D] vectors with all figures; ``threads`` do not change the result."""
         threads = require_threads(threads)
         try:
             return Rows(*self._native.evaluate(self.space.native, np.asarray(points), threads))
@@ -142,7 +144,14 @@ class Problem(Recomputed):
         return Rows(np.array([row]), np.array([STATUSES.index(status)], dtype=np.uint8))
 
     def objective(self, objective: str | Objective) -> ObjectiveFunction:
-        """Return an objective, or the one of this name, as a plain function of a mapping."""
+        """Return an objective as a plain function of a mapping, for optimisers of other libraries.
+
+        Args:
+            objective: an ``Objective``, or text for ``find_objective``.
+
+        Raises:
+            UnknownNameError: no such objective.
+        """
         from maestro_env.optimisers import ObjectiveFunction
 
         return ObjectiveFunction(self, find_objective(objective))
@@ -162,7 +171,10 @@ class Problem(Recomputed):
         return explain(status, mapping, problem, cost, self.hardware)
 
     def typical(self, objective: Objective) -> float | None:
-        """Return the median objective of the valid ones, if any, of 4,000 random mappings."""
+        """Return the median objective, in its unit, of the valid ones of 4,000 random mappings.
+
+        None if none of them is valid.
+        """
         points = self.space.sample(_TYPICAL_SAMPLES, np.random.default_rng(0))
         values, status = self.score(points, objective)
         valid = values[status == OK]

@@ -140,6 +140,7 @@ class TabulatedProblem(Problem):
             )
 
     def evaluate(self, points: Points, threads: int = 1) -> Rows:
+        """Look up int32[N, D] vectors; figures that are not tabulated are NaN."""
         require_threads(threads)
         rows = self._find(points)
         metrics = np.full((len(rows), len(_native.METRICS)), np.nan)
@@ -150,11 +151,13 @@ class TabulatedProblem(Problem):
     def score(
         self, points: Points, objective: Objective, threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """Look up the objective, float64[N], and the status codes, uint8[N], of vectors."""
         require_threads(threads)
         rows = self._find(points)
         return _values(rows, objective), rows["status"].copy()
 
     def observe(self, vector: ArrayLike, objective: Objective) -> Observed:
+        """Look up one vector, as ``Problem.observe`` evaluates it."""
         points = self.space.as_points(np.asarray(vector)[np.newaxis], 1)
         rows, metrics = self._find(points), self.evaluate(points).metrics
         value = float(_values(rows, objective)[0])
@@ -217,7 +220,12 @@ class TabulatedProblem(Problem):
 
 
 def open_table(name: str, directory: str | Path = TABLES) -> TabulatedProblem:
-    """Return the problem of a space, a name of ``TABULATED``, with its table in a directory."""
+    """Return the problem of a space, a name of ``TABULATED``, with its table in a directory.
+
+    Raises:
+        UnknownNameError: no such space.
+        TableError: the directory does not have its table.
+    """
     found = look_up("tabulated space", name, TABULATED)
     return TabulatedProblem(found.problem().space, path=found.path(directory))
 

@@ -18,6 +18,16 @@ from mappers.settings import changed
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+__all__ = [
+    "MAPPERS",
+    "PROVERS",
+    "Mapper",
+    "make_mapper",
+    "mapper_names",
+    "may_end_early",
+    "register_mapper",
+]
+
 MAPPERS: Mapping[str, str] = {
     "random": "mappers.random:RandomMapper",
     "random_log": "mappers.random:LogRandomMapper",
@@ -54,6 +64,10 @@ def register_mapper(name: str, mapper_class: type[Mapper[Any]]) -> None:
 
     Commands with several jobs start processes of their own, which know the mappers of installed
     packages but not this one.
+
+    Args:
+        name: a letter, then at most 63 letters, digits, ``_``, ``.`` and ``-``.
+        mapper_class: a subclass of ``Mapper``, whose ``DEFAULT`` has the settings.
 
     Raises:
         MapperError: a name that is taken or that flags cannot hold, or no class of mappers.

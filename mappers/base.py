@@ -77,6 +77,7 @@ class AskMapper(Mapper[Config]):
         """Evaluate the proposed points, int32[m, D], once and learn from them."""
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
+        """Propose and learn until the budget is spent."""
         self.start(evaluator.space, rng)
         spent = 0
         while spent < budget:
@@ -93,4 +94,5 @@ class AskTellMapper(AskMapper[Config]):
         """Learn the values, float64[m], of proposed points; infinite if invalid."""
 
     def learn(self, points: Points, evaluator: Evaluator) -> None:
+        """Evaluate the proposed points and ``tell`` their values."""
         self.tell(points, evaluator.evaluate(points).values)

@@ -18,6 +18,7 @@ import yaml
 import clustering
 import experiments.flags
 import maestro_env
+import mappers
 from experiments import cli
 from maestro_env.cost import Cost
 from maestro_env.hardware import PRESETS, find_hardware
@@ -118,11 +119,14 @@ def test_links_and_pictures_lead_somewhere(page: Path) -> None:
         assert not heading or heading in headings(target), heading
 
 
-@pytest.mark.parametrize("package", [maestro_env, clustering], ids=lambda package: package.__name__)
+@pytest.mark.parametrize(
+    "package", [maestro_env, mappers, clustering], ids=lambda package: package.__name__
+)
 def test_every_public_name_is_in_the_reference(package: ModuleType) -> None:
     text = (DOCS / "reference.md").read_text(encoding="utf-8")
     listed = re.findall(rf":: {package.__name__}\.(?:\w+\.)?(\w+)$", text, re.MULTILINE)
-    assert set(package.__all__) <= set(listed)
+    assert [name for name in package.__all__ if name not in listed] == []
+    assert sorted(set(listed)) == sorted(listed)
 
 
 def test_the_citation_has_the_version() -> None:

@@ -37,7 +37,7 @@ class KnownOptimum:
     """The least value of an objective that is known of a problem.
 
     Args:
-        value: of the best mapping known.
+        value: of the best mapping known, in the objective's unit.
         point: its vector, int32[D].
         bound: no mapping has a lower value; equal to ``value`` if that is proven to be least.
         seconds: the search took, without its certificate.
