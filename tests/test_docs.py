@@ -38,15 +38,26 @@ SNIPPETS = [
     for page in PAGES
     for number, found in enumerate(SNIPPET.finditer(page.read_text(encoding="utf-8")), start=1)
 ]
+
+
+def commands(page: Path) -> list[tuple[str, str]]:
+    """Return the commands of a page: module and flags."""
+    text = re.sub(r"\\\n *", "", page.read_text(encoding="utf-8"))
+    return re.findall(r"^python -m (experiments\.\w+)(.*)$", text, re.MULTILINE)
+
+
 COMMANDS = [
     pytest.param(module, flags, id=f"{page.stem}: {module} {' '.join(flags.split())}")
     for page in PAGES
-    for module, flags in re.findall(
-        r"^python -m (experiments\.\w+)(.*)$",
-        re.sub(r"\\\n *", "", page.read_text(encoding="utf-8")),
-        re.MULTILINE,
-    )
+    for module, flags in commands(page)
 ]
+# What a block that has a text needs.
+EXTRAS = {
+    "stable_baselines3": "stable_baselines3",
+    "parallel_env": "pettingzoo",
+    "maestro_env.dataset": "pyarrow",
+    "minari_view": "minari",
+}
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 FILLED = {"x": True, "": False}
 
@@ -168,19 +179,24 @@ def test_the_commands_have_these_flags(
     assert cli.main(module, shlex.split(flags, comments=True)) == 0
 
 
-@pytest.mark.parametrize(("snippet", "output"), SNIPPETS)
-def test_the_snippets_run(snippet: str, output: str | None, tmp_path: Path) -> None:
-    if "stable_baselines3" in snippet:
-        pytest.importorskip("stable_baselines3")
+def run_python(folder: Path, *arguments: str) -> str:
+    """Run Python in a folder as a reader would, and return what it prints."""
     # On a busy machine torch's threads mostly wait for each other.
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(DOCS.parent)}
-    ended = subprocess.run(
-        [sys.executable, "-c", snippet],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, *arguments]
+    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout
-    assert output is None or ended.stdout == output
+    return ended.stdout
+
+
+@pytest.mark.parametrize(("snippet", "output"), SNIPPETS)
+def test_the_snippets_run(snippet: str, output: str | None, tmp_path: Path) -> None:
+    for text, module in EXTRAS.items():
+        if text in snippet:
+            pytest.importorskip(module)
+    if "open_dataset" in snippet:
+        (flags,) = (each for name, each in commands(DOCS / "howto.md") if "dataset" in name)
+        run_python(tmp_path, "-m", "experiments.dataset", *shlex.split(flags))
+    printed = run_python(tmp_path, "-c", snippet)
+    assert printed
+    assert output is None or printed == output
