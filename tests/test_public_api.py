@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ def revealing(path: Path) -> Path:
 def test_type_checkers_see_the_names_that_are_imported_on_first_use() -> None:
     assert sorted([*checked_names(), "__version__"]) == maestro_env.__all__ == dir(maestro_env)
     for name, module in checked_names().items():
+        if module == "maestro_env.parallel" and find_spec("pettingzoo") is None:
+            continue
         assert getattr(maestro_env, name) is getattr(sys.modules[module], name)
 
 

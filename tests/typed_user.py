@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
 
 import maestro_env
@@ -92,6 +94,9 @@ features = len(CONTEXT)
 seen, reward, terminated, truncated, told = env.step(env.action_space.sample())
 copies = MaestroVectorEnv(Evaluator(problem, edp), num_envs=2)
 observations, infos = copies.reset()
+if find_spec("pettingzoo"):
+    team = maestro_env.parallel_env(layer=layer, hardware=hardware)
+    seen_by_agent, told_by_agent = team.reset(seed=0)
 
 errors: list[type[maestro_env.MaestroEnvError]] = [
     maestro_env.ArgumentTypeError,
