@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from maestro_env.optimisers import ObjectiveFunction as ObjectiveFunction
     from maestro_env.optimum import OptimumError as OptimumError
     from maestro_env.optimum import OptimumSearch as OptimumSearch
-    from maestro_env.parameter import Parameter as Parameter
     from maestro_env.parallel import parallel_env as parallel_env
+    from maestro_env.parameter import Parameter as Parameter
     from maestro_env.problem import STATUSES as STATUSES
     from maestro_env.problem import Problem as Problem
     from maestro_env.problem import Rows as Rows
