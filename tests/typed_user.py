@@ -42,6 +42,7 @@ from maestro_env import (
     find_model,
     find_objective,
     known_optimum,
+    parallel_env,
 )
 
 version = maestro_env.__version__
@@ -92,6 +93,11 @@ features = len(CONTEXT)
 seen, reward, terminated, truncated, told = env.step(env.action_space.sample())
 copies = MaestroVectorEnv(Evaluator(problem, edp), num_envs=2)
 observations, infos = copies.reset()
+agents = parallel_env(layer=layer, hardware=hardware)
+seen_by_agent, told_by_agent = agents.reset(seed=0)
+actions = {agent: agents.action_space(agent).sample() for agent in agents.agents}
+rewards: dict[str, float] = agents.step(actions)[1]
+single: MaestroEnv = agents.single
 
 errors: list[type[maestro_env.MaestroEnvError]] = [
     maestro_env.ArgumentTypeError,
