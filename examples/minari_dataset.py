@@ -4,7 +4,6 @@ import argparse
 
 import gymnasium
 import minari
-import numpy as np
 
 import maestro_env
 

@@ -42,7 +42,6 @@ def test_nevergrad_finds_a_good_mapping_of_small_buffers() -> None:
     search = nevergrad.optimizers.TwoPointsDE(places, budget=500)
     found = search.minimize(lambda shares: cost.penalised(cost.from_unit(shares)))
     best = cost.from_unit(found.value)
-    print(f"{cost(best):.4g} cycles x nJ")
     assert cost.violation(best) == 0
     random = problem.space.sample(500, np.random.default_rng(0))
     assert cost(best) < problem.score(random, find_objective("edp"))[0].min() / 2
