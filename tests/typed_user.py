@@ -95,7 +95,7 @@ copies = MaestroVectorEnv(Evaluator(problem, edp), num_envs=2)
 observations, infos = copies.reset()
 agents = parallel_env(layer=layer, hardware=hardware)
 seen_by_agent, told_by_agent = agents.reset(seed=0)
-actions = {agent: agents.action_space(agent).sample() for agent in agents.agents}
+actions = dict.fromkeys(agents.agents, 0)
 rewards: dict[str, float] = agents.step(actions)[1]
 single: MaestroEnv = agents.single
 
