@@ -5,7 +5,7 @@ import argparse
 from ray.rllib.algorithms.ppo import PPOConfig
 
 flags = argparse.ArgumentParser(description=__doc__)
-flags.add_argument("--samples", type=int, default=20_000, help="mappings to evaluate")
+flags.add_argument("--samples", type=int, default=5_000, help="mappings to evaluate")
 samples = flags.parse_args().samples
 
 batch = min(samples, 512)
