@@ -43,8 +43,10 @@ def test_it_runs(path: Path, tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, str(path), "--samples", "32"],
         cwd=tmp_path,
-        # Minari and Ray write to the home directory.
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HOME": str(tmp_path)},
+        # Minari and Ray write to the home directory; on a busy machine Ray starts slowly.
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HOME": str(tmp_path)}
+        | {"RAY_raylet_start_wait_time_s": "300"},
         capture_output=True,
         text=True,
     )
