@@ -93,7 +93,9 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     ) -> None:
-        self.metadata = self.metadata | {"autoreset_mode": _require_mode(autoreset_mode)}
+        # Libraries look for it in either place, as Gymnasium's own vectors have both.
+        self.autoreset_mode = _require_mode(autoreset_mode)
+        self.metadata = self.metadata | {"autoreset_mode": self.autoreset_mode}
         self._tracks = _tracks(evaluator, reference)
         self._end = math.inf if budget is None else self._tracks[0].evaluator.used + budget
         self.num_envs = require_integer("num_envs", num_envs, EnvError, most=MAX_COPIES)
@@ -166,7 +168,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         truncated = truncated or self._steps >= self._most_steps
         seen = self._see()
         self._ended = terminated or truncated
-        if self._ended and self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+        if self._ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             ended = {"final_obs": seen, "final_info": info}
             seen, info = self.reset()
             info |= _masked(ended, self._all(True))

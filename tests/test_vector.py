@@ -78,6 +78,7 @@ def test_copies_are_gymnasiums_vector_of_single_environments(
         for space in (f"{name}_space", f"single_{name}_space"):
             assert getattr(env, space) == getattr(truth, space)
     assert env.metadata["autoreset_mode"] == truth.metadata["autoreset_mode"]
+    assert env.autoreset_mode == truth.autoreset_mode
     seen, info = env.reset(seed=seed)
     expected_seen, true_info = truth.reset(seed=seed)
     np.testing.assert_array_equal(seen, expected_seen)

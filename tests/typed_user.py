@@ -95,8 +95,11 @@ seen, reward, terminated, truncated, told = env.step(env.action_space.sample())
 copies = MaestroVectorEnv(Evaluator(problem, edp), num_envs=2)
 observations, infos = copies.reset()
 if find_spec("pettingzoo"):
-    team = maestro_env.parallel_env(layer=layer, hardware=hardware)
-    seen_by_agent, told_by_agent = team.reset(seed=0)
+    agents = maestro_env.parallel_env(layer=layer, hardware=hardware)
+    seen_by_agent, told_by_agent = agents.reset(seed=0)
+    actions = dict.fromkeys(agents.agents, 0)
+    rewards: dict[str, float] = agents.step(actions)[1]
+    single: MaestroEnv = agents.single
 
 errors: list[type[maestro_env.MaestroEnvError]] = [
     maestro_env.ArgumentTypeError,
