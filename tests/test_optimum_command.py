@@ -49,6 +49,9 @@ def test_the_optimum_is_proven_kept_and_drawn(
     problem = Problem(MapSpace(find_layer(LAYER), find_hardware("edge")))
     cost, _ = problem.evaluate_mapping(mapping)
     assert find_objective("edp").of(cost.as_dict()) == record["found"]["best"]
+    kept = load(out / "best_cost.json")
+    assert kept["objective"] == record["found"]["best"]
+    assert kept["cost"]["latency_cycles"] == cost.latency_cycles
     assert (out / "optimum.png").stat().st_size > 10_000
     proof = gzip.decompress((out / "certificate.gz").read_bytes())
     assert hashlib.sha256(proof).hexdigest() == record["found"]["certificate"]

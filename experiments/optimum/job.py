@@ -15,7 +15,7 @@ from experiments import cli, files, flags
 from experiments.claims import Claim, remove_abandoned
 from experiments.files import RecordError
 from experiments.flags import option
-from experiments.goals import Goal, ProblemConfig, make_goal, write_mapping
+from experiments.goals import Goal, ProblemConfig, make_goal, write_best
 from experiments.machine import processor, versions
 from experiments.plots import STYLES, in_picture, save, tidy
 from experiments.progress import Bar
@@ -116,7 +116,14 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
     """Write the best mapping and the plot, print the table."""
     directory, found = record.path.parent, record.found
     if found.best_point is not None:
-        write_mapping(directory, goal, goal.problem.space.decode(found.best_point))
+        write_best(
+            directory,
+            goal,
+            found.best_point,
+            objective=found.best,
+            bound=found.bound,
+            certificate=found.certificate,
+        )
     _draw(goal, found, directory / "optimum.png")
     _sheet(goal, found, ended).print()
     if found.certificate:
