@@ -17,6 +17,7 @@ from experiments.files import (
     distinct_name,
     ensure_directory,
     read_record,
+    write_json,
     write_record,
     write_text,
 )
@@ -25,7 +26,6 @@ from maestro_env.errors import MissingExtraError
 from maestro_env.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
-from maestro_env.mapping import Mapping
 from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.objectives import ENERGIES, Objective, find_objective
 from maestro_env.problem import Problem
@@ -169,14 +169,19 @@ def write_goal(directory: Path, layer: str, objective: str, goal: Goal) -> None:
     write_record(path / GOAL, _facts(goal))
 
 
-def write_mapping(directory: Path, goal: Goal, mapping: Mapping) -> dict[str, Any]:
-    """Write a valid mapping, as JSON, MAESTRO file and loop nest; return its cost."""
+def write_best(directory: Path, goal: Goal, point: Sequence[int], **found: Any) -> None:
+    """Write a valid mapping, as JSON, MAESTRO file and loop nest, and its cost.
+
+    ``found`` says by what it was found, beside the cost.
+    """
+    mapping = goal.problem.space.decode(np.array(point, dtype=np.int32))
     cost, _ = goal.problem.evaluate_mapping(mapping)
     assert cost is not None
     write_text(directory / "best_mapping.json", mapping.to_json())
     write_text(directory / "best_mapping.m", mapping.to_m(goal.problem.layer))
     write_text(directory / "best_mapping.txt", f"{mapping}\n")
-    return cost.as_dict()
+    entry = {**found, "best_point": point, "cost": cost.as_dict()}
+    write_json(directory / "best_cost.json", entry)
 
 
 def _facts(goal: Goal) -> dict[str, Any]:

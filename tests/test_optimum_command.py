@@ -14,9 +14,10 @@ from run_helpers import load
 
 from maestro_env._native import METRICS
 from maestro_env.hardware import find_hardware
-from maestro_env.map_space import MapSpace
+from maestro_env.map_space import MapSpace, Points
 from maestro_env.mapping import Mapping
 from maestro_env.objectives import find_objective
+from maestro_env.optimum import OptimumSearch
 from maestro_env.problem import Problem
 from maestro_env.workloads import find_layer
 
@@ -48,10 +49,37 @@ def test_the_optimum_is_proven_kept_and_drawn(
     problem = Problem(MapSpace(find_layer(LAYER), find_hardware("edge")))
     cost, _ = problem.evaluate_mapping(mapping)
     assert find_objective("edp").of(cost.as_dict()) == record["found"]["best"]
+    kept = load(out / "best_cost.json")
+    assert kept["objective"] == record["found"]["best"]
+    assert kept["cost"]["latency_cycles"] == cost.latency_cycles
     assert (out / "optimum.png").stat().st_size > 10_000
     proof = gzip.decompress((out / "certificate.gz").read_bytes())
     assert hashlib.sha256(proof).hexdigest() == record["found"]["certificate"]
     assert f"certificate: {out / 'certificate.gz'}" in shown
+
+
+def test_ctrl_c_keeps_what_is_found_and_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[int] = []
+    ask = OptimumSearch.ask
+
+    def interrupted(search: OptimumSearch, nodes: int, threads: int) -> Points:
+        asked.append(nodes)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return ask(search, nodes, threads)
+
+    flags = [*FLAGS, f"--out={tmp_path}", "--resume"]
+    with monkeypatch.context() as patched:
+        patched.setattr(OptimumSearch, "ask", interrupted)
+        assert optimum(flags) == 130
+    shown = capsys.readouterr()
+    assert "ended at a limit" not in shown.out
+    assert "continue with: python -m experiments.optimum" in shown.err
+    assert found(tmp_path)["nodes"] > 0
+    assert optimum(flags) == 0
+    assert found(tmp_path)["best"] == pytest.approx(OPTIMUM, rel=1e-12)
 
 
 @pytest.mark.parametrize("limit", ["--nodes=20000", "--samples=1050", "--gap=0.5", "--seconds=0"])

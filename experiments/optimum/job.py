@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from experiments import cli, files, flags
 from experiments.claims import only_process
-from experiments.goals import Goal, make_goal, write_mapping
+from experiments.goals import Goal, make_goal, write_best
 from experiments.machine import processor, versions
 from experiments.optimum.config import OptimumConfig
 from experiments.plots import STYLES, in_picture, save, tidy
@@ -69,7 +69,14 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
     """Write the best mapping and the plot, print the table."""
     directory, found = record.path.parent, record.found
     if found.best_point is not None:
-        write_mapping(directory, goal, goal.problem.space.decode(found.best_point))
+        write_best(
+            directory,
+            goal,
+            found.best_point,
+            objective=found.best,
+            bound=found.bound,
+            certificate=found.certificate,
+        )
     _draw(goal, found, directory / "optimum.png")
     _sheet(goal, found, ended).print()
     if found.certificate:

@@ -12,7 +12,7 @@ import numpy as np
 from experiments import cli
 from experiments.cells import Finished, join_traces, trace_path
 from experiments.files import check_same, read_json, safe_name, write_json
-from experiments.goals import Goal, write_mapping
+from experiments.goals import Goal, write_best
 from experiments.run.config import RunConfig
 from experiments.standings import Contest
 from experiments.stats import iqm
@@ -64,20 +64,18 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
 def _write_best(directory: Path, goal: Goal, searches: Sequence[Finished]) -> None:
     """Write the mapping of the search that found the least value, the first one of equals."""
     valid = [each for each in searches if each.best_point is not None]
-    if not valid:
+    best = min(valid, key=lambda each: each.values[-1], default=None)
+    if best is None or best.best_point is None:
         return
-    best = min(valid, key=lambda each: each.values[-1])
-    mapping = goal.problem.space.decode(np.array(best.best_point, dtype=np.int32))
-    cost = write_mapping(directory, goal, mapping)
-    entry = {
-        "mapper": best.cell.mapper,
-        "seed": best.cell.seed,
-        "evaluation": int(best.at[-1]),
-        "objective": best.best,
-        "best_point": best.best_point,
-        "cost": cost,
-    }
-    write_json(directory / "best_cost.json", entry)
+    write_best(
+        directory,
+        goal,
+        best.best_point,
+        mapper=best.cell.mapper,
+        seed=best.cell.seed,
+        evaluation=int(best.at[-1]),
+        objective=best.best,
+    )
 
 
 def _summary(contest: Contest, interrupted: bool) -> dict[str, Any]:
