@@ -70,7 +70,12 @@ _Range = tuple[int, int]
 
 class OptimumSearch:
     def __init__(
-        self, layer: Layer, hardware: Hardware, space: MapSpace, columns: tuple[int, ...]
+        self,
+        layer: Layer,
+        hardware: Hardware,
+        space: MapSpace,
+        columns: tuple[int, ...],
+        most_open: int = ...,
     ) -> None: ...
     @property
     def finished(self) -> bool: ...

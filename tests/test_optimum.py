@@ -12,6 +12,7 @@ from boxes import least_multiples, main, random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maestro_env import _native
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
@@ -151,6 +152,39 @@ def test_what_is_asked_for_does_not_depend_on_threads() -> None:
         two.best,
         two.best_point.tolist(),
     )
+
+
+def with_room_for(most_open: int, task: Problem) -> OptimumSearch:
+    """Return a search for the least EDP in which so many boxes may wait."""
+    search, space = OptimumSearch(task, EDP), task.space
+    of = (space.layer.native, space.hardware.native, space.native, EDP.columns)
+    search._native = _native.OptimumSearch(*of, most_open=most_open)
+    return search
+
+
+def test_the_boxes_that_wait_are_bounded() -> None:
+    machine = Hardware(84, l1_bytes=902, l2_bytes=345_581, noc_bw=6, offchip_bw=6, simd_lanes=2)
+    task = Problem(MapSpace(find_layer("gemm:M=4,N=100,K=289"), machine))
+    most = []
+    for search in (OptimumSearch(task, EDP), with_room_for(10, task)):
+        left = []
+        while search.nodes < 800_000:
+            points = search.ask(nodes=50_000)
+            search.tell(points, task.score(points, EDP)[0])
+            left.append(len(search.left))
+        most.append(max(left))
+    # Beside those that wait, each of eight boxes has parts that are left, a few at every depth.
+    assert most[1] < 10 + 8 * 70 < most[0]
+
+
+def test_the_optimum_does_not_depend_on_how_many_boxes_may_wait() -> None:
+    task = problem("resnet18_l2")
+    optimum = solve(task, EDP).best
+    search = with_room_for(1, task)
+    while not search.finished:
+        points = search.ask()
+        search.tell(points, task.score(points, EDP)[0])
+    assert search.best == optimum
 
 
 def test_the_bound_never_falls_and_the_best_never_rises() -> None:

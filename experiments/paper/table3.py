@@ -245,5 +245,5 @@ def leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
 
 
 def number(figure: float) -> str:
-    """Return six digits of a figure; ``inf`` is one, not a number is an empty cell."""
-    return "" if np.isnan(figure) else f"{figure:.6g}"
+    """Return eight digits of a figure; ``inf`` is one, not a number is an empty cell."""
+    return "" if np.isnan(figure) else f"{figure:.8g}"

@@ -13,15 +13,16 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // Boxes that are looked into side by side, however many threads there are.
 constexpr std::size_t kDivers = 8;
-// After so many nodes, what is left of a box waits behind those with less to cost.
+// After so many nodes, what is left of a box waits behind those with less to cost, if there is
+// room.
 constexpr std::int64_t kNodesOfDive = 1 << 14;
 // Between these, divers do not know what the others have found.
 constexpr std::int64_t kNodesOfRound = 1 << 11;
 
 }  // namespace
 
-Search::Search(const Problem& problem, Objective objective)
-    : problem_(problem), objective_(objective), best_(kNever) {
+Search::Search(const Problem& problem, Objective objective, std::size_t most_open)
+    : problem_(problem), objective_(objective), most_open_(most_open), best_(kNever) {
   for (std::size_t i = 0; i < kDivers; ++i) divers_.emplace_back(problem_, objective_);
   restart(all_mappings(problem_));
 }
@@ -66,7 +67,8 @@ void Search::restart(const std::vector<Box>& boxes) {
 // Gives every diver a box that has none left, or has spent its nodes.
 void Search::refill() {
   for (Diver& diver : divers_) {
-    if (diver.nodes() < kNodesOfDive && !diver.left().empty()) continue;
+    const bool goes_on = diver.nodes() < kNodesOfDive || open_.size() >= most_open_;
+    if (goes_on && !diver.left().empty()) continue;
     for (const Bounded& left : diver.left()) {
       if (left.bound < best_) push(left);
     }

@@ -1,6 +1,7 @@
 // Branch and bound: the mapping of a space that costs least, and the proof (docs/optimum.md, 8).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <queue>
 #include <vector>
@@ -13,7 +14,10 @@ namespace gym::optimum {
 // some, and rules out the others by bounds.
 class Search {
  public:
-  Search(const Problem& problem, Objective objective);
+  // Boxes that may wait; the memory of a search is that of these.
+  static constexpr std::size_t kMostOpen = std::size_t{1} << 21;
+
+  Search(const Problem& problem, Objective objective, std::size_t most_open = kMostOpen);
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
@@ -55,6 +59,7 @@ class Search {
 
   Problem problem_;
   Objective objective_;
+  std::size_t most_open_;
   std::vector<Diver> divers_;
   std::priority_queue<Open> open_;
   double best_;

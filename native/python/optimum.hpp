@@ -24,9 +24,9 @@ class OptimumSearch {
   using Range = std::pair<std::int32_t, std::int32_t>;
 
   OptimumSearch(const NamedLayer& layer, const Hardware& hardware, const NamedSpace& space,
-                const Columns& columns)
+                const Columns& columns, std::size_t most_open)
       : objective_(objective_of(columns)),
-        search_(optimum::Problem(layer.layer, hardware, space.space), objective_) {}
+        search_(optimum::Problem(layer.layer, hardware, space.space), objective_, most_open) {}
 
   py::array ask(std::int64_t nodes, int threads) {
     std::vector<std::int32_t> points;
@@ -136,8 +136,10 @@ class OptimumSearch {
 inline void bind_optimum(py::module_& module) {
   using Search = OptimumSearch;
   py::class_<Search>(module, "OptimumSearch")
-      .def(py::init<const NamedLayer&, const Hardware&, const NamedSpace&, const Columns&>(),
-           py::arg("layer"), py::arg("hardware"), py::arg("space"), py::arg("columns"))
+      .def(py::init<const NamedLayer&, const Hardware&, const NamedSpace&, const Columns&,
+                    std::size_t>(),
+           py::arg("layer"), py::arg("hardware"), py::arg("space"), py::arg("columns"),
+           py::arg("most_open") = optimum::Search::kMostOpen)
       .def("ask", &Search::ask, py::arg("nodes"), py::arg("threads") = 1)
       .def(
           "tell", [](Search& self, double cost) { self.search_.tell(cost); }, py::arg("cost"))
