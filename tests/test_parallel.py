@@ -15,6 +15,7 @@ import maestro_env
 from clustering.groups import AgentGroups
 from maestro_env.env import MaestroEnv
 from maestro_env.errors import (
+    ArgumentTypeError,
     EnvError,
     MaestroEnvError,
     MapSpaceError,
@@ -249,7 +250,7 @@ def test_bad_actions_are_refused(change: dict[str, object], message: str) -> Non
     actions = {agent: action for agent, action in actions.items() if action is not None}
     with pytest.raises((EnvError, MapSpaceError), match=message):
         env.step(actions)
-    with pytest.raises(EnvError, match=r"actions is \[\]; allowed: a Mapping"):
+    with pytest.raises(ArgumentTypeError, match=r"actions is \[\]; allowed: a Mapping"):
         env.step([])
 
 

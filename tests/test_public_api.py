@@ -49,11 +49,12 @@ def checked_names() -> dict[str, str]:
 
 
 def revealing(path: Path) -> Path:
-    """Write the user's script so that it asks for the type of all its names and all public ones."""
+    """Write the user's script so that it asks for the type of its names and all public ones."""
     text = USER.read_text(encoding="utf-8")
+    outside = [each for each in ast.parse(text).body if not isinstance(each, ast.FunctionDef)]
     names = {
         node.id
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(ast.Module(outside, []))
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }
     asked = sorted(names) + [f"maestro_env.{name}" for name in maestro_env.__all__]

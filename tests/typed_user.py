@@ -94,12 +94,18 @@ features = len(CONTEXT)
 seen, reward, terminated, truncated, told = env.step(env.action_space.sample())
 copies = MaestroVectorEnv(Evaluator(problem, edp), num_envs=2)
 observations, infos = copies.reset()
-if find_spec("pettingzoo"):
+
+
+def step_agents() -> dict[str, float]:
     agents = maestro_env.parallel_env(layer=layer, hardware=hardware)
-    seen_by_agent, told_by_agent = agents.reset(seed=0)
-    actions = dict.fromkeys(agents.agents, 0)
-    rewards: dict[str, float] = agents.step(actions)[1]
+    agents.reset(seed=0)
     single: MaestroEnv = agents.single
+    assert single.problem.layer == layer
+    return agents.step(dict.fromkeys(agents.agents, 0))[1]
+
+
+if find_spec("pettingzoo"):
+    step_agents()
 
 errors: list[type[maestro_env.MaestroEnvError]] = [
     maestro_env.ArgumentTypeError,
