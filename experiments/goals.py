@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import product
@@ -191,11 +190,11 @@ def _facts(goal: Goal) -> dict[str, Any]:
     return facts
 
 
-def find_mappers(flag: str, text: str) -> tuple[str, ...]:
-    """Return the mappers a flag names: ``all``, or some with commas between."""
-    names = unique(text.split(","))
+def find_mappers(flag: str, text: str) -> tuple[tuple[str, ...], str]:
+    """Return the mappers a flag names, ``all`` or some with commas between, and a note on them."""
+    names, note = unique(text.split(",")), ""
     if names == ("all",):
-        names = _all_mappers()
+        names, note = _all_mappers()
     elif "all" in names:
         raise UsageError(
             f"{flag} {text}: 'all' cannot be combined; "
@@ -204,11 +203,11 @@ def find_mappers(flag: str, text: str) -> tuple[str, ...]:
     made = [(name, _make(name)) for name in names]
     keys = ((name, (type(mapper), mapper.config)) for name, mapper in made)
     require_distinct(f"{flag} {text}", keys, "the same")
-    return names
+    return names, note
 
 
-def _all_mappers() -> tuple[str, ...]:
-    """Return the mappers that ``all`` stands for; say which are left out for want of an extra."""
+def _all_mappers() -> tuple[tuple[str, ...], str]:
+    """Return what ``all`` stands for, and a note on those left out for want of an extra."""
     found, extras = [], {}
     for name in MAPPERS:
         if name in PROVERS:
@@ -218,14 +217,9 @@ def _all_mappers() -> tuple[str, ...]:
             found.append(name)
         except MissingExtraError as error:
             extras[name] = error.extra
-    if extras:
-        needed = ",".join(sorted(set(extras.values())))
-        left_out = ", ".join(extras)
-        print(
-            f"note: all is without {left_out}; pip install maestro-env[{needed}] adds them",
-            file=sys.stderr,
-        )
-    return tuple(found)
+    needed, left_out = ",".join(sorted(set(extras.values()))), ", ".join(extras)
+    note = f"all is without {left_out}; pip install maestro-env[{needed}] adds them"
+    return tuple(found), note if extras else ""
 
 
 def _make(name: str) -> Mapper[Any]:

@@ -65,12 +65,14 @@ class Study:
         mappers: names, in the order they run.
         single: whether it is of one problem: its directory may hold others, whose searches it lets
             be, and all samples are kept.
+        note: on its mappers, told when it begins.
     """
 
     config: StudyConfig
     goals: Mapping[tuple[str, str], Goal]
     mappers: tuple[str, ...]
     single: bool = False
+    note: str = ""
 
     @property
     def seeds(self) -> range:
@@ -150,9 +152,9 @@ def make_study(
         for name, layer in found.items()
         for objective in unique(objectives)
     }
-    names = find_mappers(*mappers)
+    names, note = find_mappers(*mappers)
     require_fit(names, goals.values())
-    return Study(config, goals, names, single)
+    return Study(config, goals, names, single, note)
 
 
 def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
@@ -200,6 +202,8 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     _open(study, directory, works)
     finished = _read(works)
     _tell_versions(finished.values(), here)
+    if study.note:
+        print(f"note: {study.note}", file=sys.stderr)
     for warning in dict.fromkeys(goal.problem.stride_warning() for goal in study.goals.values()):
         if warning:
             print(f"warning: {warning}", file=sys.stderr)

@@ -230,6 +230,12 @@ def test_all_leaves_out_what_an_extra_is_missing_for(tmp_path: Path) -> None:
     assert not set(LEFT_OUT) & searched
 
 
+def test_what_is_left_out_is_not_told_beside_an_error(tmp_path: Path) -> None:
+    ended = without(EXTRAS, "run", "--resume", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("mapper", ["ppo", "marl_mlp", "marl:policy=mlp"])
 def test_naming_it_is_refused(mapper: str, tmp_path: Path) -> None:
     ended = without(EXTRAS, "run", f"--mapper=random,{mapper}", cwd=tmp_path)
