@@ -56,4 +56,4 @@ for update in range(samples // copies):
         optimiser.step()
     if update % 20 == 0:
         print(f"{(update + 1) * copies:6} samples: mean reward {rewards.mean():.2f}")
-print("best EDP:", info["best_objective"][0], "cycles x nJ")
+print("best EDP:", envs.unwrapped.best_objective, "cycles x nJ")

@@ -29,5 +29,5 @@ while not ended:
     action, _ = learner.predict(observation, action_masks=masks, deterministic=True)
     observation, _, ended, _, info = env.step(int(action))
 print("learnt:", maestro_env.STATUSES[info["status"]], info["objective"])
-print("best:", info["best_objective"])
+print("best:", env.unwrapped.best_objective)
 print(env.unwrapped.best_mapping)

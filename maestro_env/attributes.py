@@ -64,6 +64,11 @@ class Attributes:
         return self._cost_of(self.mapping)
 
     @property
+    def best_objective(self) -> float:
+        """The least objective of this layer so far; infinite without a valid mapping."""
+        return self._best.value
+
+    @property
     def best_vector(self) -> Points | None:
         """The vector of the best valid mapping of this layer so far, int32[D]."""
         return self._best.vector

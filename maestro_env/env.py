@@ -78,15 +78,14 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     * `status` (int): index of `maestro_env.STATUSES`, 0 for a valid mapping; `NOT_EVALUATED` (255)
       if nothing was evaluated, as after a reset.
     * `objective` (float): of this mapping, infinite unless it is valid.
-    * `best_objective` (float): the least so far on this layer, infinite without a valid mapping.
-      Resets do not forget it.
 
-    With `info="full"` also `optimum` and `optimum_bound`, the value and bound of `known_optimum`;
-    `regret`, objective / `optimum` - 1; `vector`, int32[D], zeros if nothing was evaluated; and
-    every figure of `maestro_env.METRICS` as a float. What is not known is NaN.
+    With `info="full"` also `best_objective`; `optimum` and `optimum_bound`, the value and bound of
+    `known_optimum`; `regret`, objective / `optimum` - 1; `vector`, int32[D], zeros if nothing was
+    evaluated; and every figure of `maestro_env.METRICS` as a float. What is not known is NaN.
 
-    The environment's attributes `vector`, `mapping`, `cost`, `best_vector`, `best_mapping` and
-    `best_cost` tell the rest; they are computed when they are read.
+    The environment's attributes `vector`, `mapping`, `cost`, `best_objective`, `best_vector`,
+    `best_mapping` and `best_cost` tell the rest; they are computed when they are read. The best are
+    those of this layer; resets do not forget them.
 
     ## Arguments
     * `layer`: a `Layer`, or text for `find_layer`: `mobilenetv2_l2`, `conv:K=64,...`, a CSV file.
@@ -217,12 +216,9 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         return seen, float(self._reward(ratio)), terminated, truncated, self._information()
 
     def _information(self) -> dict[str, Any]:
-        told: dict[str, Any] = {
-            "status": self._status,
-            "objective": self._value,
-            "best_objective": self._best.value,
-        }
+        told: dict[str, Any] = {"status": self._status, "objective": self._value}
         if self.info == "full":
+            told["best_objective"] = self._best.value
             vector = self._task.no_vector if self._vector is None else self._vector
             told |= full_information(self._value, self._task.optimum, vector.copy(), self._figures)
         return told

@@ -45,10 +45,10 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     first observations and information, and in ``info`` the last ones as ``final_obs`` (float32[N,
     n]) and ``final_info``. With ``NEXT_STEP`` the step after it does, and ignores its actions.
 
-    Information: arrays ``status`` (int64[N]), ``objective`` (float64[N]) and ``best_objective``
-    (float64[N], the evaluator's best over all copies and episodes), each with Gymnasium's mask
-    (``_status``, ...). With ``info="full"`` also ``optimum``, ``optimum_bound``, ``regret`` and all
-    figures, float64[N], and ``vector``, int32[N, D].
+    Information: arrays ``status`` (int64[N]) and ``objective`` (float64[N]), each with Gymnasium's
+    mask (``_status``, ...). With ``info="full"`` also ``best_objective`` (of all copies and
+    episodes), ``optimum``, ``optimum_bound``, ``regret`` and all figures, float64[N], and
+    ``vector``, int32[N, D].
 
     Where fewer evaluations than copies remain of the budget, the first copies are evaluated. The
     others earn 0 and see zeros; their masks are false, their status is ``NOT_EVALUATED``. So a
@@ -129,6 +129,11 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     def remaining(self) -> float:
         """Evaluations left; infinite without any budget."""
         return min(self.evaluator.remaining, self._end - self.evaluator.used)
+
+    @property
+    def best_objective(self) -> float:
+        """The least objective of all copies and episodes so far; infinite without a valid one."""
+        return math.inf if self.evaluator.best is None else self.evaluator.best.value
 
     @property
     def exhausted(self) -> bool:
@@ -222,14 +227,13 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     def _information(
         self, batch: Batch, points: Points, figures: NDArray[np.float64], mask: Mask
     ) -> dict[str, Any]:
-        best = self.evaluator.best
         told: dict[str, Any] = {
             "status": batch.status.astype(np.int64),
             "objective": batch.values,
-            "best_objective": np.full(self.num_envs, math.inf if best is None else best.value),
         }
         if self.info == "full":
             added = full_information(batch.values, self._task.optimum, points, figures)
+            added["best_objective"] = self.best_objective
             for name, value in added.items():
                 told[name] = np.full(self.num_envs, value) if isinstance(value, float) else value
         return _masked(told, mask)

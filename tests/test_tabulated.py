@@ -118,9 +118,9 @@ def test_environments_of_the_table_are_those_of_the_model(table: TabulatedProble
     assert single.reset(seed=0)[0].tolist() == other.reset(seed=0)[0].tolist()
     points = MODEL.space.sample(30, np.random.default_rng(1))
     for point in points.astype(np.int64):
-        (seen, *mine, info), (expected, *others, told) = single.step(point), other.step(point)
+        (seen, *mine, info), (expected, *others, _) = single.step(point), other.step(point)
         assert (seen.tolist(), mine) == (expected.tolist(), others)
-        assert info["best_objective"] == told["best_objective"]
+        assert info["best_objective"] == other.best_objective
         assert info["optimum"] == info["optimum_bound"] == table.optimum(EDP)
         value = MODEL.score(point[np.newaxis].astype(np.int32), EDP)[0][0]
         assert info["regret"] == value / info["optimum"] - 1
