@@ -56,4 +56,6 @@ for start in range(0, samples, batch):
         optimiser.step()
     reward = data["next", "agent_0", "reward"].mean()
     print(f"{start + batch:6} samples: mean reward {reward:.2f}")
-print(mapping_env.single.best_mapping, mapping_env.single.best_cost)
+best = mapping_env.single
+print(f"{best.best_mapping}
+best EDP: {best.best_objective:.4g} cycles x nJ")

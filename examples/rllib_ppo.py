@@ -25,5 +25,6 @@ learner = config.build_algo()
 for update in range(samples // batch):
     learnt = learner.train()["env_runners"]
     print(f"{(update + 1) * batch:6} samples: mean reward {learnt['episode_return_mean']:.2f}")
-print("best:", *learner.env_runner.env.unwrapped.get_attr("best_cost"))
+(best,) = learner.env_runner.env.unwrapped.get_attr("best_objective")
+print(f"best EDP: {best:.4g} cycles x nJ")
 learner.stop()

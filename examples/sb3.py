@@ -14,10 +14,10 @@ problem = {"layer": "resnet18_l2", "objective": "edp", "reward": "log"}
 # A mapping is the whole episode, so no value follows it.
 env = gymnasium.make("maestro_env:MaestroEnv-v1", **problem, episode_length=1)
 PPO("MlpPolicy", env, n_steps=min(samples, 512), seed=0).learn(samples)
-print(f"PPO: {env.unwrapped.best_cost}")
+print(f"PPO: best EDP {env.unwrapped.best_objective:.4g} cycles x nJ")
 
 # DQN needs one discrete action a step; a mapping takes as many steps as it has parameters.
 env = gymnasium.make("maestro_env:MaestroEnv-v1", **problem, action="discrete_steps")
 steps = samples * len(env.unwrapped.space.parameters)
 DQN("MlpPolicy", env, learning_starts=steps // 10, seed=0).learn(steps)
-print(f"DQN: {env.unwrapped.best_cost}")
+print(f"DQN: best EDP {env.unwrapped.best_objective:.4g} cycles x nJ")
