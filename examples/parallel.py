@@ -56,6 +56,4 @@ for start in range(0, samples, batch):
         optimiser.step()
     reward = data["next", "agent_0", "reward"].mean()
     print(f"{start + batch:6} samples: mean reward {reward:.2f}")
-best = mapping_env.single
-print(f"{best.best_mapping}
-best EDP: {best.best_objective:.4g} cycles x nJ")
+print(mapping_env.single.best_mapping, f"{mapping_env.single.best_objective:.4g} cycles x nJ")
