@@ -52,7 +52,6 @@ def words_of(layer: Layer) -> Words:
     )
 
 
-# Other work on the machine must not fail a test.
 relaxed = settings(max_examples=150)
 
 

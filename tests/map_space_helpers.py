@@ -13,8 +13,6 @@ from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 CONV = Layer("CONV", {"K": 6, "C": 5, "Y": 9, "X": 8, "R": 3, "S": 2}, name="conv")
 PES = Hardware(num_pes=12)
 
-# Other work on the machine must not fail a test.
-
 
 def column(metrics: np.ndarray, name: str) -> np.ndarray:
     return metrics[:, _native.METRICS.index(name)]

@@ -113,7 +113,6 @@ def test_none_of_20_000_rows_differs_from_the_simulator(seed: int) -> None:
     assert wrong([(row, simulate(row), evaluate(row)) for row in seeded_rows(seed, 2000)]) == {}
 
 
-# Other work on the machine must not fail a test.
 @settings(max_examples=300)
 @given(rows(max_macs=200, offchip_cost=True))
 def test_no_drawn_row_differs_from_the_simulator(row: Row) -> None:

@@ -189,7 +189,6 @@ def loop_over(layer: Layer, dim: str, spatial: bool) -> st.SearchStrategy[Loop]:
     return sizes.map(lambda size: Loop(dim, size, size - least + 1, spatial))
 
 
-# Other work on the machine must not fail a test.
 @settings(max_examples=300)
 @given(nests(), st.sampled_from(SMALL_MACHINES))
 def test_the_guard_agrees_with_enumeration_on_any_nest(
