@@ -191,44 +191,60 @@ bool Bounds::fits(const Box& box) const {
          least.sum() <= static_cast<double>(hardware.l2_bytes);
 }
 
+// Sums over the pieces: loops that a tensor does not have repeat it.
+Bounds::Run Bounds::run(Runs LoopCounts::* runs, double most_transfers) const {
+  double pieces = 1, steps = 1;
+  double share = problem_.whole.macs, begun = share, ended = share;
+  double input = problem_.whole.input, filter = problem_.whole.filter,
+         output = problem_.whole.output;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    const Loop& loop = problem_.loops[i];
+    const Runs& counts = counts_[i].*runs;
+    const double repeats = counts.pieces;
+    pieces *= repeats;
+    steps *= counts.steps;
+    share *= counts.share;
+    begun *= counts.begun;
+    ended *= counts.ended;
+    if (loop.slides() && loop.window == kNone) {
+      input *= counts.first * static_cast<double>(loop.fresh) +
+               repeats * static_cast<double>(loop.halo);
+    } else {
+      input *= loop.input() || loop.slides() ? counts.first : repeats;
+    }
+    filter *= loop.filter() ? counts.first : repeats;
+    output *= loop.output() ? counts.last : repeats;
+  }
+  const Hardware& hardware = problem_.hardware;
+  // A step takes a cycle or more.
+  const auto computed = [&](double macs, double least) {
+    return std::max(std::ceil(macs / hardware.simd_lanes), least);
+  };
+  return {noc_cycles(hardware, input + filter, pieces, most_transfers), computed(share, steps),
+          noc_cycles(hardware, output, pieces, most_transfers), computed(begun, pieces),
+          computed(ended, pieces)};
+}
+
 Bounds::Fixed Bounds::fixed() const {
   const Hardware& hardware = problem_.hardware;
   const auto bandwidth = static_cast<double>(hardware.offchip_bw);
   const PerTensor first = tile_words([this](std::size_t i) { return counts_[i].first; });
   const PerTensor last = tile_words([this](std::size_t i) { return counts_[i].last; });
-  // Sums over the pieces of the first cluster: loops that a tensor does not have repeat it.
-  double pieces = 1, steps = 1, share = problem_.whole.macs, most_steps = 1, most_below = 1;
-  double input = problem_.whole.input, filter = problem_.whole.filter,
-         output = problem_.whole.output;
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    const Loop& loop = problem_.loops[i];
-    const LoopCounts& counts = counts_[i];
-    const double repeats = counts.own.pieces;
-    pieces *= repeats;
-    steps *= counts.own.steps;
-    share *= counts.share;
-    most_steps *= counts.most_steps;
-    most_below *= counts.most_below;
-    if (loop.slides() && loop.window == kNone) {
-      input *= counts.first_below * static_cast<double>(loop.fresh) +
-               repeats * static_cast<double>(loop.halo);
-    } else {
-      input *= loop.input() || loop.slides() ? counts.first_below : repeats;
-    }
-    filter *= loop.filter() ? counts.first_below : repeats;
-    output *= loop.output() ? counts.last_below : repeats;
+  Fixed fixed;
+  fixed.most_steps = fixed.most_below = 1;
+  for (const LoopCounts& counts : counts_) {
+    fixed.most_steps *= counts.most_steps;
+    fixed.most_below *= counts.most_below;
   }
   const Needs least = needs(box_);
-  Fixed fixed;
   const double in = first[kInput] + first[kFilter];
-  fixed.fill = std::ceil(in / bandwidth) + noc_cycles(hardware, in);
-  fixed.drain = noc_cycles(hardware, last[kOutput]) + std::ceil(last[kOutput] / bandwidth);
-  fixed.filled = noc_cycles(hardware, input + filter, pieces, most_steps);
-  fixed.drained = noc_cycles(hardware, output, pieces, most_steps);
-  fixed.most_steps = most_steps;
-  fixed.most_below = most_below;
-  const double compute = std::max(std::ceil(share / hardware.simd_lanes), steps);
-  fixed.cycles = fixed.fill + fixed.filled + compute + fixed.drained + fixed.drain;
+  fixed.offchip = std::ceil(in / bandwidth) + std::ceil(last[kOutput] / bandwidth);
+  fixed.fill = noc_cycles(hardware, in);
+  fixed.drain = noc_cycles(hardware, last[kOutput]);
+  fixed.begun = run(&LoopCounts::first_run, 1).cycles();
+  fixed.ended = run(&LoopCounts::last_run, 1).cycles();
+  fixed.run = run(&LoopCounts::runs, fixed.most_steps);
+  fixed.cycles = fixed.offchip + fixed.fill + fixed.run.cycles() + fixed.drain;
   fixed.area = block_area_um2(hardware, least.l1, least.sum());
   for (std::size_t set = 0; set < fixed.keeps.size(); ++set) {
     double used = 0;
@@ -269,8 +285,10 @@ Bounds::Part Bounds::outer_part(const LevelTraffic& traffic, const Fixed& fixed,
   // The first fill is one of the transfers in, the last drain one of those out.
   const double in = noc_cycles(hardware, input + filter, fixed.most_steps);
   const double out = noc_cycles(hardware, leaving, fixed.most_steps);
+  const double onchip =
+      std::max(in + fixed.ended + fixed.drain, fixed.fill + fixed.begun + out);
   const double offchip = std::ceil(part.offchip_words / hardware.offchip_bw);
-  part.cycles = std::max({offchip, in + fixed.drain, fixed.fill + out});
+  part.cycles = std::max(offchip, fixed.offchip + onchip);
   return part;
 }
 
@@ -285,7 +303,9 @@ Bounds::Part Bounds::inner_part(const LevelTraffic& all, const LevelTraffic& own
   const double fetched = first.fetched_input + first.fetched_filter;
   const double in = noc_cycles(hardware, fetched, fixed.most_below);
   const double out = noc_cycles(hardware, first.leaving, fixed.most_below);
-  part.cycles = fixed.fill + fixed.drain + std::max(in + fixed.drained, fixed.filled + out);
+  const Run& run = fixed.run;
+  part.cycles = fixed.offchip + fixed.fill + fixed.drain +
+                std::max(in + run.ended + run.drained, run.filled + run.begun + out);
   return part;
 }
 

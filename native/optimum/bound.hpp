@@ -43,11 +43,20 @@ class Bounds {
 
     double sum() const { return l2[kInput] + l2[kFilter] + l2[kOutput]; }
   };
+  // Cycles of the first cluster in some of its pieces: to fill it, to compute, to drain it, and to
+  // compute the first or the last step of each.
+  struct Run {
+    double filled, computed, drained;
+    double begun, ended;
+
+    double cycles() const { return filled + computed + drained; }
+  };
   // What does not depend on the orders.
   struct Fixed {
     double area, cycles;
-    double fill, drain;                     // cycles before the first step and after the last one
-    double filled, drained;                 // of the first cluster, over all its pieces
+    double offchip, fill, drain;            // cycles before the first step and after the last one
+    double begun, ended;                    // of the first cluster's first and last piece
+    Run run;                                // of all its pieces
     double most_steps, most_below;          // transfers each way at a level, at most
     std::array<bool, 1 << kTensors> keeps;  // whether L2 may keep a set of tensors
   };
@@ -60,6 +69,7 @@ class Bounds {
   template <typename Size>
   PerTensor tile_words(const Size& size) const;
   Needs needs(const Box& box) const;
+  Run run(Runs LoopCounts::* runs, double most_transfers) const;
   Fixed fixed() const;
   double offchip_words(const Fixed& fixed, const PerTensor& streams) const;
   Part outer_part(const LevelTraffic& traffic, const Fixed& fixed, int x) const;

@@ -83,6 +83,31 @@ Index least_share(Index piece, Sizes tile, Units units) {
   return std::max(ceil_div(piece, units.most), std::min(piece, tile.least));
 }
 
+// Of a piece of so many indices, known exactly or the least they can be.
+Runs run_of(Index size, bool known, Sizes tile, Units units) {
+  const Index array = units.least * tile.least;
+  Runs run{1, 1, 1, 1, 1, 1, 1};
+  run.steps = static_cast<double>(Cut{size, tile.most, units.most}.steps);
+  run.share = static_cast<double>(least_share(size, tile, units));
+  run.first = static_cast<double>(std::min(size, array));
+  run.begun = static_cast<double>(std::min(size, tile.least));
+  if (known && tile.single() && units.single()) {
+    const Index last = Cut{size, std::min(tile.least, size), units.least}.last_array();
+    run.last = static_cast<double>(last);
+    run.ended = static_cast<double>(std::min(tile.least, last));
+  }
+  return run;
+}
+
+// Of so many pieces like one and another one.
+Runs sum_of(const Runs& run, Index many, const Runs& last) {
+  const auto sum = [&](double Runs::* count) {
+    return static_cast<double>(many) * run.*count + last.*count;
+  };
+  return {sum(&Runs::pieces), sum(&Runs::steps), sum(&Runs::share), sum(&Runs::first),
+          sum(&Runs::last),   sum(&Runs::begun), sum(&Runs::ended)};
+}
+
 }  // namespace
 
 LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units inner) {
@@ -92,11 +117,14 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
                  std::min<Index>(loop.inner[tiles.inner.most], cluster.most)};
   const Cut coarse{extent, cluster.most, outer.most}, fine{extent, cluster.least, outer.least};
   const bool dealt = cluster.single() && outer.single();
+  // The last piece of the first cluster, where its number is known.
+  const bool counted = coarse.steps == fine.steps;
+  const Index behind = counted ? std::min(cluster.least, coarse.last_array()) : 1;
 
   Pieces pieces{coarse.chunks, cluster.least, cluster.least, extent, cluster.single()};
   if (pieces.many() > 0) pieces.last = cluster.single() ? coarse.last_chunk() : 1;
   Pieces own{coarse.steps, cluster.least, cluster.least, least_own(loop, cluster, outer), dealt};
-  if (own.many() > 0) own.last = dealt ? std::min(cluster.least, coarse.last_array()) : 1;
+  if (own.many() > 0) own.last = behind;
 
   LoopCounts counts;
   counts.outer = sum_over(loop, {1, extent, extent, extent, true}, cluster, outer);
@@ -110,18 +138,13 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   if (own.many() == 0 && !dealt) counts.own.moving = static_cast<double>(cluster.least);
   counts.first = static_cast<double>(std::min(extent, outer.least * cluster.least));
   counts.last = static_cast<double>(dealt ? coarse.last_array() : 1);
-  const Index array = inner.least * pe.least;
-  counts.first_below =
-      static_cast<double>(own.many() * std::min(own.size, array) + std::min(own.last, array));
-  counts.last_below = static_cast<double>(own.count);
-  if (dealt && pe.single() && inner.single()) {
-    counts.last_below =
-        static_cast<double>(own.many() * Cut{own.size, pe.least, inner.least}.last_array() +
-                            Cut{own.last, std::min(pe.least, own.last), inner.least}.last_array());
-  }
-  const Index by_piece =
-      own.many() * least_share(own.size, pe, inner) + least_share(own.last, pe, inner);
-  counts.share = static_cast<double>(std::max(ceil_div(own.total, inner.most), by_piece));
+  counts.first_run = run_of(own.size, cluster.single(), pe, inner);
+  counts.last_run = run_of(behind, dealt, pe, inner);
+  counts.runs = counts.first_run;
+  if (own.many() > 0) counts.runs = sum_of(counts.first_run, own.many(), counts.last_run);
+  counts.runs.share =
+      std::max(counts.runs.share, static_cast<double>(ceil_div(own.total, inner.most)));
+  counts.runs.steps = counts.own.steps;
   const Index below = Cut{cluster.most, pe.least, inner.least}.steps;
   counts.most_steps = static_cast<double>(fine.steps);
   counts.most_below = static_cast<double>(fine.steps * below);

@@ -59,15 +59,23 @@ struct LevelCounts {
   bool moves;  // whether it can take several steps, at the inner level in the largest piece
 };
 
+// Of the inner level, summed over some pieces of the first cluster.
+struct Runs {
+  double pieces, steps;
+  double share;         // indices that the first PE gets
+  double first, last;   // indices of the array in the first and in the last step of a piece
+  double begun, ended;  // indices of the first PE in these steps
+};
+
 struct LoopCounts {
   LevelCounts outer, inner;
-  LevelCounts own;                 // of the inner level, in the pieces of the first cluster
-  double first, last;              // indices of the first and of the last step of the outer level
-  double first_below, last_below;  // of the inner level, over all pieces of the first cluster
-  double share;                    // indices that the first PE gets
-  double most_steps;               // of the outer level, at most
-  double most_below;               // of the inner level in the pieces of the first cluster, at most
-  bool outer_rests, inner_rests;   // whether it can take one step
+  LevelCounts own;                // of the inner level, in the pieces of the first cluster
+  double first, last;             // indices of the first and of the last step of the outer level
+  Runs runs;                      // of all pieces of the first cluster
+  Runs first_run, last_run;       // of its first one, and of its last one
+  double most_steps;              // of the outer level, at most
+  double most_below;              // of the inner level in the pieces of the first cluster, at most
+  bool outer_rests, inner_rests;  // whether it can take one step
 };
 
 LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units inner);
