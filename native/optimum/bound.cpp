@@ -192,18 +192,19 @@ bool Bounds::fits(const Box& box) const {
 }
 
 // Sums over the pieces: loops that a tensor does not have repeat it.
-Bounds::Run Bounds::run(Runs LoopCounts::* runs, double most_transfers) const {
+template <typename Select>
+Bounds::Run Bounds::run(const Select& select, double most_transfers) const {
   double pieces = 1, steps = 1;
   double share = problem_.whole.macs, begun = share, ended = share;
   double input = problem_.whole.input, filter = problem_.whole.filter,
          output = problem_.whole.output;
   for (std::size_t i = 0; i < counts_.size(); ++i) {
     const Loop& loop = problem_.loops[i];
-    const Runs& counts = counts_[i].*runs;
+    const Runs& counts = select(i);
     const double repeats = counts.pieces;
     pieces *= repeats;
-    steps *= counts.steps;
-    share *= counts.share;
+    steps *= counts.all.steps;
+    share *= counts.all.indices;
     begun *= counts.begun;
     ended *= counts.ended;
     if (loop.slides() && loop.window == kNone) {
@@ -223,6 +224,30 @@ Bounds::Run Bounds::run(Runs LoopCounts::* runs, double most_transfers) const {
   return {noc_cycles(hardware, input + filter, pieces, most_transfers), computed(share, steps),
           noc_cycles(hardware, output, pieces, most_transfers), computed(begun, pieces),
           computed(ended, pieces)};
+}
+
+Bounds::Run Bounds::run(Runs LoopCounts::* runs, double most_transfers) const {
+  return run([&](std::size_t i) -> const Runs& { return counts_[i].*runs; }, most_transfers);
+}
+
+// Cycles of the first cluster in some of its pieces along a loop.
+double Bounds::first_cluster(int x, Runs LoopCounts::* some, const Fixed& fixed) const {
+  const auto select = [&](std::size_t i) -> const Runs& {
+    return static_cast<int>(i) == x ? counts_[i].*some : counts_[i].runs;
+  };
+  return run(select, fixed.most_steps).cycles();
+}
+
+// Cycles of the first PE in some of the steps along a loop, in all pieces of the first cluster.
+double Bounds::first_pe(int x, Runs::Work Runs::* some) const {
+  double steps = 1, macs = problem_.whole.macs;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    const Runs& runs = counts_[i].runs;
+    const Runs::Work& work = static_cast<int>(i) == x ? runs.*some : runs.all;
+    steps *= work.steps;
+    macs *= work.indices;
+  }
+  return std::max(std::ceil(macs / problem_.hardware.simd_lanes), steps);
 }
 
 Bounds::Fixed Bounds::fixed() const {
@@ -285,8 +310,18 @@ Bounds::Part Bounds::outer_part(const LevelTraffic& traffic, const Fixed& fixed,
   // The first fill is one of the transfers in, the last drain one of those out.
   const double in = noc_cycles(hardware, input + filter, fixed.most_steps);
   const double out = noc_cycles(hardware, leaving, fixed.most_steps);
-  const double onchip =
-      std::max(in + fixed.ended + fixed.drain, fixed.fill + fixed.begun + out);
+  double onchip = std::max(in + fixed.ended + fixed.drain, fixed.fill + fixed.begun + out);
+  if (x != kNone && objective_.latency) {
+    const EndWords ends = traffic.at_ends(x);
+    const double begins =
+        std::max(noc_cycles(hardware, ends.fetched, fixed.most_steps) + fixed.ended,
+                 fixed.fill + noc_cycles(hardware, ends.before, fixed.most_steps));
+    const double leaves = noc_cycles(hardware, ends.leaving, fixed.most_steps) + fixed.begun;
+    onchip = std::max(
+        {onchip, begins + first_cluster(x, &LoopCounts::but_last, fixed) + fixed.drain,
+         fixed.fill + first_cluster(x, &LoopCounts::but_first, fixed) + leaves,
+         begins + first_cluster(x, &LoopCounts::between, fixed) + leaves});
+  }
   const double offchip = std::ceil(part.offchip_words / hardware.offchip_bw);
   part.cycles = std::max(offchip, fixed.offchip + onchip);
   return part;
@@ -304,8 +339,20 @@ Bounds::Part Bounds::inner_part(const LevelTraffic& all, const LevelTraffic& own
   const double in = noc_cycles(hardware, fetched, fixed.most_below);
   const double out = noc_cycles(hardware, first.leaving, fixed.most_below);
   const Run& run = fixed.run;
-  part.cycles = fixed.offchip + fixed.fill + fixed.drain +
-                std::max(in + run.ended + run.drained, run.filled + run.begun + out);
+  double cycles = std::max(in + run.ended + run.drained, run.filled + run.begun + out);
+  if (x != kNone && objective_.latency) {
+    const EndWords ends = own.at_ends(x);
+    const double begins =
+        std::max(noc_cycles(hardware, ends.fetched, fixed.most_below) + run.ended,
+                 run.filled + noc_cycles(hardware, ends.before, fixed.most_below));
+    const double leaves = noc_cycles(hardware, ends.leaving, fixed.most_below) + run.begun;
+    cycles = std::max({cycles, begins + first_pe(x, &Runs::but_last) + run.drained,
+                       run.filled + first_pe(x, &Runs::but_first) + leaves});
+    if (counts_[x].own.all_moves) {
+      cycles = std::max(cycles, begins + first_pe(x, &Runs::between) + leaves);
+    }
+  }
+  part.cycles = fixed.offchip + fixed.fill + cycles + fixed.drain;
   return part;
 }
 

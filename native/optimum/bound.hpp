@@ -69,7 +69,11 @@ class Bounds {
   template <typename Size>
   PerTensor tile_words(const Size& size) const;
   Needs needs(const Box& box) const;
+  template <typename Select>
+  Run run(const Select& select, double most_transfers) const;
   Run run(Runs LoopCounts::* runs, double most_transfers) const;
+  double first_cluster(int x, Runs LoopCounts::* some, const Fixed& fixed) const;
+  double first_pe(int x, Runs::Work Runs::* some) const;
   Fixed fixed() const;
   double offchip_words(const Fixed& fixed, const PerTensor& streams) const;
   Part outer_part(const LevelTraffic& traffic, const Fixed& fixed, int x) const;

@@ -60,6 +60,16 @@ LevelCounts sum_over(const Loop& loop, const Pieces& pieces, Sizes tile, Units u
   steps = std::max<Index>(2, steps);
   counts.kept = overlap(loop, (steps - 2) * units.least * tile.least);
   counts.shared = overlap(loop, (units.least - 1) * tile.least);
+  const Index array = units.least * tile.least;
+  counts.begun = static_cast<double>(many * std::min(pieces.size, array) +
+                                     (all_move ? std::min(pieces.last, array) : 0));
+  counts.ended = counts.restarts;
+  if (pieces.known && tile.single() && units.single()) {
+    const Cut last{pieces.last, std::min(tile.least, pieces.last), units.least};
+    counts.ended = static_cast<double>(many * large.last_array() +
+                                       (all_move ? last.last_array() : 0));
+  }
+  counts.all_moves = all_move && (many == 0 ? pieces.count == 1 : true);
   return counts;
 }
 
@@ -86,11 +96,23 @@ Index least_share(Index piece, Sizes tile, Units units) {
 // Of a piece of so many indices, known exactly or the least they can be.
 Runs run_of(Index size, bool known, Sizes tile, Units units) {
   const Index array = units.least * tile.least;
-  Runs run{1, 1, 1, 1, 1, 1, 1};
-  run.steps = static_cast<double>(Cut{size, tile.most, units.most}.steps);
-  run.share = static_cast<double>(least_share(size, tile, units));
+  const Index steps = Cut{size, tile.most, units.most}.steps;
+  const Index share = least_share(size, tile, units);
+  const Index most = std::min(size, tile.most);
+  const auto work = [&](Index left_out) {
+    const Index left = std::max<Index>(0, steps - left_out);
+    const Index indices = std::max(left * std::min(size, tile.least), share - left_out * most);
+    return Runs::Work{static_cast<double>(left), static_cast<double>(indices)};
+  };
+  Runs run;
+  run.pieces = 1;
+  run.all = {static_cast<double>(steps), static_cast<double>(share)};
+  run.but_last = work(1);
+  run.but_first = {run.but_last.steps, static_cast<double>(share - most)};
+  run.between = work(2);
   run.first = static_cast<double>(std::min(size, array));
   run.begun = static_cast<double>(std::min(size, tile.least));
+  run.last = run.ended = 1;
   if (known && tile.single() && units.single()) {
     const Index last = Cut{size, std::min(tile.least, size), units.least}.last_array();
     run.last = static_cast<double>(last);
@@ -101,11 +123,21 @@ Runs run_of(Index size, bool known, Sizes tile, Units units) {
 
 // Of so many pieces like one and another one.
 Runs sum_of(const Runs& run, Index many, const Runs& last) {
-  const auto sum = [&](double Runs::* count) {
-    return static_cast<double>(many) * run.*count + last.*count;
+  const auto times = static_cast<double>(many);
+  const auto sum = [&](double Runs::* count) { return times * run.*count + last.*count; };
+  const auto both = [&](Runs::Work Runs::* work) {
+    return Runs::Work{times * (run.*work).steps + (last.*work).steps,
+                      times * (run.*work).indices + (last.*work).indices};
   };
-  return {sum(&Runs::pieces), sum(&Runs::steps), sum(&Runs::share), sum(&Runs::first),
-          sum(&Runs::last),   sum(&Runs::begun), sum(&Runs::ended)};
+  return {sum(&Runs::pieces),
+          both(&Runs::all),
+          both(&Runs::but_last),
+          both(&Runs::but_first),
+          both(&Runs::between),
+          sum(&Runs::first),
+          sum(&Runs::last),
+          sum(&Runs::begun),
+          sum(&Runs::ended)};
 }
 
 }  // namespace
@@ -142,9 +174,17 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   counts.last_run = run_of(behind, dealt, pe, inner);
   counts.runs = counts.first_run;
   if (own.many() > 0) counts.runs = sum_of(counts.first_run, own.many(), counts.last_run);
-  counts.runs.share =
-      std::max(counts.runs.share, static_cast<double>(ceil_div(own.total, inner.most)));
-  counts.runs.steps = counts.own.steps;
+  counts.runs.all.indices =
+      std::max(counts.runs.all.indices, static_cast<double>(ceil_div(own.total, inner.most)));
+  counts.runs.all.steps = counts.own.steps;
+  const Runs none{};
+  if (own.many() > 0) {
+    counts.but_last = sum_of(counts.first_run, own.many(), none);
+    counts.between = sum_of(counts.first_run, own.many() - 1, none);
+    counts.but_first = sum_of(counts.first_run, own.many() - 1, counts.last_run);
+  } else {
+    counts.but_last = counts.but_first = counts.between = none;
+  }
   const Index below = Cut{cluster.most, pe.least, inner.least}.steps;
   counts.most_steps = static_cast<double>(fine.steps);
   counts.most_below = static_cast<double>(fine.steps * below);

@@ -56,13 +56,21 @@ struct LevelCounts {
   // At most: rows that stay when the loop starts again within a piece; that a unit still has from
   // its chunk before.
   double kept, shared;
-  bool moves;  // whether it can take several steps, at the inner level in the largest piece
+  // Of the same pieces: indices of the array in the first and in the last step.
+  double begun, ended;
+  bool moves;      // whether it can take several steps, at the inner level in the largest piece
+  bool all_moves;  // whether it takes several steps in every piece, if in the largest
 };
 
 // Of the inner level, summed over some pieces of the first cluster.
 struct Runs {
-  double pieces, steps;
-  double share;         // indices that the first PE gets
+  // Some of the steps, and the indices that the first PE gets in them.
+  struct Work {
+    double steps, indices;
+  };
+
+  double pieces;
+  Work all, but_last, but_first, between;
   double first, last;   // indices of the array in the first and in the last step of a piece
   double begun, ended;  // indices of the first PE in these steps
 };
@@ -71,8 +79,8 @@ struct LoopCounts {
   LevelCounts outer, inner;
   LevelCounts own;                // of the inner level, in the pieces of the first cluster
   double first, last;             // indices of the first and of the last step of the outer level
-  Runs runs;                      // of all pieces of the first cluster
-  Runs first_run, last_run;       // of its first one, and of its last one
+  Runs first_run, last_run;       // of the first piece of the first cluster, and of its last one
+  Runs runs, but_last, but_first, between;  // of all its pieces, and of some
   double most_steps;              // of the outer level, at most
   double most_below;              // of the inner level in the pieces of the first cluster, at most
   bool outer_rests, inner_rests;  // whether it can take one step

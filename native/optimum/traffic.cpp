@@ -26,6 +26,37 @@ Words LevelTraffic::least(int x) const {
           in_output ? mixed(output_, x) : output_.seldom};
 }
 
+EndWords LevelTraffic::at_ends(int x) const {
+  const Loop& loop = problem_.loops[x];
+  const LevelCounts& counts = of(x);
+  const auto whole = [&](const Moved& words, double indices) {
+    return words.often / counts.extent * indices;
+  };
+  const double filter = loop.filter() ? whole(filter_, counts.begun) : filter_.seldom;
+  const double leaving = loop.output() ? whole(output_, counts.ended) : output_.seldom;
+  return {at_begins(x) + filter, leaving, loop.output() ? whole(output_, counts.begun) : 0};
+}
+
+// Of the input. What a tensor that lacks the loop fetches, it fetches where sweeps begin.
+double LevelTraffic::at_begins(int x) const {
+  const Loop& loop = problem_.loops[x];
+  const LevelCounts& counts = of(x);
+  const auto& [y_rows, x_rows] = input_.rows;
+  if (loop.input()) {
+    return input_.words * input_.repeats.often * y_rows.all.often * x_rows.all.often /
+           counts.extent * counts.begun;
+  }
+  if (loop.id == kLoopK) return least(input_, x);
+  if (loop.is_window() || problem_.cuts_windows) return 0;
+  const auto& [swept, other] = y_rows.loop == x ? std::pair{y_rows, x_rows} : std::pair{x_rows, y_rows};
+  const Moved& times = input_.repeats;
+  const double once = other.all.seldom * times.seldom;
+  const double warm = input_.repeated ? other.all.often * times.often - (other.moves ? 0 : once)
+                      : other.halo * (other.repeats.often - other.repeats.seldom) * times.often;
+  return input_.words *
+         std::max(0.0, swept.begun * other.all.often * times.often - swept.kept * warm);
+}
+
 // How often the tiles of a tensor are moved for a loop that is none of its axes.
 LevelTraffic::Moved LevelTraffic::repeats(std::size_t loop, bool units) const {
   const LevelCounts& counts = of(loop);
@@ -51,7 +82,8 @@ LevelTraffic::Rows LevelTraffic::rows(std::size_t loop, bool units) const {
       {counts.extent * fresh + times.often * halo, counts.extent * fresh + times.seldom * halo},
       counts.moving * fresh + chunks * halo - shared,
       counts.restarts * kept,
-      (counts.extent - counts.moving) * fresh + (counts.pieces - counts.restarts) * (halo - kept)};
+      (counts.extent - counts.moving) * fresh + (counts.pieces - counts.restarts) * (halo - kept),
+      counts.begun * fresh + chunks * halo - shared};
 }
 
 LevelTraffic::Moved LevelTraffic::filter(bool units) const {

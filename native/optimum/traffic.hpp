@@ -15,6 +15,12 @@ struct Words {
   double leaving;
 };
 
+// Words that a level fetches where sweeps of the loop that moves innermost begin, that it sends back
+// where they end, and a step before that.
+struct EndWords {
+  double fetched, leaving, before;
+};
+
 // The traffic of one level over a range of tiles.
 class LevelTraffic {
  public:
@@ -26,6 +32,7 @@ class LevelTraffic {
 
   // The least if loop `x` moves innermost; kNone if no loop takes several steps.
   Words least(int x) const;
+  EndWords at_ends(int x) const;
 
  private:
   // Words, or rows along an axis: if they are moved in every step, and as seldom as can be.
@@ -46,6 +53,7 @@ class LevelTraffic {
     double halo = 0;
     Moved repeats, all;
     double swept = 0, kept = 0, rest = 0;
+    double begun = 0;  // as swept, of the first steps
   };
   struct Input {
     double words;   // along its own axes
@@ -62,6 +70,7 @@ class LevelTraffic {
   Input input(bool units) const;
   double mixed(const Moved& words, int x) const;
   double least(const Input& input, int x) const;
+  double at_begins(int x) const;
 
   const Problem& problem_;
   const std::vector<LoopCounts>& counts_;
