@@ -21,30 +21,13 @@ std::array<Units, 2> units_of(const Problem& problem, Choices cluster) {
   return {Units{pes / most, pes / least}, Units{least, most}};
 }
 
-double noc_cycles(const Hardware& hardware, double words) {
-  return static_cast<double>(hardware.noc_latency) + std::ceil(words / hardware.noc_bw) - 1;
-}
-
-// Transfers of so many words in all, at most so many. Without latency each rounds up and takes a
-// cycle less.
-double noc_cycles(const Hardware& hardware, double words, double most) {
-  const double cycles = std::ceil(words / hardware.noc_bw);
-  return hardware.noc_latency == 0 ? std::max(0.0, cycles - most) : cycles;
-}
-
-// So many transfers or more.
-double noc_cycles(const Hardware& hardware, double words, double least, double most) {
-  const double cycles = noc_cycles(hardware, words, most);
-  if (hardware.noc_latency == 0) return cycles;
-  return static_cast<double>(hardware.noc_latency - 1) * least + std::max(least, cycles);
-}
-
 }  // namespace
 
 Bounds::Bounds(const Problem& problem, Objective objective)
     : problem_(problem), objective_(objective), counts_(problem.loops.size()) {}
 
-void Bounds::enter(const Box& box) {
+void Bounds::enter(const Box& box, double enough) {
+  enough_ = enough;
   box_ = box;
   units_ = units_of(problem_, box.cluster);
   for (std::size_t i = 0; i < counts_.size(); ++i) count(i);
@@ -106,19 +89,29 @@ std::vector<int> Bounds::innermost(std::size_t level) const {
 }
 
 double Bounds::least() const {
-  const Fixed common = fixed();
+  const FirstCluster cluster(problem_, counts_);
+  const Fixed common = fixed(cluster);
   const LevelTraffic outer(problem_, counts_, &LoopCounts::outer, box_.parallel[0]);
   const LevelTraffic inner(problem_, counts_, &LoopCounts::inner, box_.parallel[1]);
   const LevelTraffic own(problem_, counts_, &LoopCounts::own, box_.parallel[1]);
-  std::array<Part, kLoops + 1> parts;
-  std::size_t count = 0;
-  for (const int x : innermost(1)) parts[count++] = inner_part(inner, own, common, x);
-  double least = kNever;
-  for (const int x : innermost(0)) {
-    const Part part = outer_part(outer, common, x);
-    for (std::size_t i = 0; i < count; ++i) least = std::min(least, cost(common, part, parts[i]));
-  }
-  return least;
+  std::array<Part, kLoops + 1> outer_parts, inner_parts;
+  std::size_t outers = 0, inners = 0;
+  for (const int x : innermost(0)) outer_parts[outers++] = outer_part(outer, common, x);
+  for (const int x : innermost(1)) inner_parts[inners++] = inner_part(inner, own, common, x);
+  const auto least = [&] {
+    double least = kNever;
+    for (std::size_t i = 0; i < outers; ++i) {
+      for (std::size_t j = 0; j < inners; ++j) {
+        least = std::min(least, cost(common, outer_parts[i], inner_parts[j]));
+      }
+    }
+    return least;
+  };
+  const double plain = least();
+  if (!objective_.latency || plain >= enough_) return plain;
+  for (std::size_t i = 0; i < outers; ++i) add_sweeps(outer, cluster, common, outer_parts[i]);
+  for (std::size_t i = 0; i < inners; ++i) add_sweeps_below(own, cluster, common, inner_parts[i]);
+  return least();
 }
 
 // As the model computes them from its counts: of counts that are no larger, the result is no
@@ -175,7 +168,7 @@ Bounds::Needs Bounds::needs(const Box& box) const {
   const auto two = [](const PerTensor& words) {
     return 2 * (words[kInput] + words[kFilter] + words[kOutput]);
   };
-  const double share = std::ceil(two(tile_words(cluster)) / static_cast<double>(units[1].most));
+  const double share = round_up(two(tile_words(cluster)) / static_cast<double>(units[1].most));
   Needs needs{two(tile_words(pe)) + share, tile_words(array)};
   for (int t = 0; t < kTensors; ++t) {
     needs.l2[t] = std::min(2 * needs.l2[t], problem_.words[t]);
@@ -191,85 +184,24 @@ bool Bounds::fits(const Box& box) const {
          least.sum() <= static_cast<double>(hardware.l2_bytes);
 }
 
-// Sums over the pieces: loops that a tensor does not have repeat it.
-template <typename Select>
-Bounds::Run Bounds::run(const Select& select, double most_transfers) const {
-  double pieces = 1, steps = 1;
-  double share = problem_.whole.macs, begun = share, ended = share;
-  double input = problem_.whole.input, filter = problem_.whole.filter,
-         output = problem_.whole.output;
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    const Loop& loop = problem_.loops[i];
-    const Runs& counts = select(i);
-    const double repeats = counts.pieces;
-    pieces *= repeats;
-    steps *= counts.all.steps;
-    share *= counts.all.indices;
-    begun *= counts.begun;
-    ended *= counts.ended;
-    if (loop.slides() && loop.window == kNone) {
-      input *= counts.first * static_cast<double>(loop.fresh) +
-               repeats * static_cast<double>(loop.halo);
-    } else {
-      input *= loop.input() || loop.slides() ? counts.first : repeats;
-    }
-    filter *= loop.filter() ? counts.first : repeats;
-    output *= loop.output() ? counts.last : repeats;
-  }
-  const Hardware& hardware = problem_.hardware;
-  // A step takes a cycle or more.
-  const auto computed = [&](double macs, double least) {
-    return std::max(std::ceil(macs / hardware.simd_lanes), least);
-  };
-  return {noc_cycles(hardware, input + filter, pieces, most_transfers), computed(share, steps),
-          noc_cycles(hardware, output, pieces, most_transfers), computed(begun, pieces),
-          computed(ended, pieces)};
-}
-
-Bounds::Run Bounds::run(Runs LoopCounts::* runs, double most_transfers) const {
-  return run([&](std::size_t i) -> const Runs& { return counts_[i].*runs; }, most_transfers);
-}
-
-// Cycles of the first cluster in some of its pieces along a loop.
-double Bounds::first_cluster(int x, Runs LoopCounts::* some, const Fixed& fixed) const {
-  const auto select = [&](std::size_t i) -> const Runs& {
-    return static_cast<int>(i) == x ? counts_[i].*some : counts_[i].runs;
-  };
-  return run(select, fixed.most_steps).cycles();
-}
-
-// Cycles of the first PE in some of the steps along a loop, in all pieces of the first cluster.
-double Bounds::first_pe(int x, Runs::Work Runs::* some) const {
-  double steps = 1, macs = problem_.whole.macs;
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    const Runs& runs = counts_[i].runs;
-    const Runs::Work& work = static_cast<int>(i) == x ? runs.*some : runs.all;
-    steps *= work.steps;
-    macs *= work.indices;
-  }
-  return std::max(std::ceil(macs / problem_.hardware.simd_lanes), steps);
-}
-
-Bounds::Fixed Bounds::fixed() const {
+Bounds::Fixed Bounds::fixed(const FirstCluster& cluster) const {
   const Hardware& hardware = problem_.hardware;
   const auto bandwidth = static_cast<double>(hardware.offchip_bw);
   const PerTensor first = tile_words([this](std::size_t i) { return counts_[i].first; });
   const PerTensor last = tile_words([this](std::size_t i) { return counts_[i].last; });
   Fixed fixed;
-  fixed.most_steps = fixed.most_below = 1;
-  for (const LoopCounts& counts : counts_) {
-    fixed.most_steps *= counts.most_steps;
-    fixed.most_below *= counts.most_below;
-  }
   const Needs least = needs(box_);
   const double in = first[kInput] + first[kFilter];
-  fixed.offchip = std::ceil(in / bandwidth) + std::ceil(last[kOutput] / bandwidth);
-  fixed.fill = noc_cycles(hardware, in);
-  fixed.drain = noc_cycles(hardware, last[kOutput]);
-  fixed.begun = run(&LoopCounts::first_run, 1).cycles();
-  fixed.ended = run(&LoopCounts::last_run, 1).cycles();
-  fixed.run = run(&LoopCounts::runs, fixed.most_steps);
-  fixed.cycles = fixed.offchip + fixed.fill + fixed.run.cycles() + fixed.drain;
+  fixed.offchip = round_up(in / bandwidth) + round_up(last[kOutput] / bandwidth);
+  fixed.outer = {noc_cycles(hardware, in), noc_cycles(hardware, last[kOutput]),
+                 cluster.of_one(&LoopCounts::first_run), cluster.of_one(&LoopCounts::last_run), 1};
+  const FirstCluster::Cycles& cycles = cluster.cycles();
+  fixed.inner = {cycles.filled, cycles.drained, cycles.begun, cycles.ended, 1};
+  for (const LoopCounts& counts : counts_) {
+    fixed.outer.most *= counts.most_steps;
+    fixed.inner.most *= counts.most_below;
+  }
+  fixed.cycles = fixed.offchip + fixed.outer.fill + cycles.all() + fixed.outer.drain;
   fixed.area = block_area_um2(hardware, least.l1, least.sum());
   for (std::size_t set = 0; set < fixed.keeps.size(); ++set) {
     double used = 0;
@@ -304,56 +236,71 @@ Bounds::Part Bounds::outer_part(const LevelTraffic& traffic, const Fixed& fixed,
   const double filter = std::max(words.fetched_filter, problem_.words[kFilter]);
   const double leaving = std::max(words.leaving, problem_.words[kOutput]);
   Part part{};
+  part.innermost = x;
   part.offchip_words = offchip_words(fixed, {input, filter, leaving});
   part.l1_accesses = words.unit_input + words.unit_filter;
   part.l2_accesses = input + filter + 2 * leaving - problem_.words[kOutput] + part.offchip_words;
-  // The first fill is one of the transfers in, the last drain one of those out.
-  const double in = noc_cycles(hardware, input + filter, fixed.most_steps);
-  const double out = noc_cycles(hardware, leaving, fixed.most_steps);
-  double onchip = std::max(in + fixed.ended + fixed.drain, fixed.fill + fixed.begun + out);
-  if (x != kNone && objective_.latency) {
-    const EndWords ends = traffic.at_ends(x);
-    const double begins =
-        std::max(noc_cycles(hardware, ends.fetched, fixed.most_steps) + fixed.ended,
-                 fixed.fill + noc_cycles(hardware, ends.before, fixed.most_steps));
-    const double leaves = noc_cycles(hardware, ends.leaving, fixed.most_steps) + fixed.begun;
-    onchip = std::max(
-        {onchip, begins + first_cluster(x, &LoopCounts::but_last, fixed) + fixed.drain,
-         fixed.fill + first_cluster(x, &LoopCounts::but_first, fixed) + leaves,
-         begins + first_cluster(x, &LoopCounts::between, fixed) + leaves});
-  }
+  // Infinite if nothing fits.
   const double offchip = std::ceil(part.offchip_words / hardware.offchip_bw);
+  const double onchip = moved(fixed.outer, {input, filter, 0, 0, leaving});
   part.cycles = std::max(offchip, fixed.offchip + onchip);
   return part;
 }
 
 Bounds::Part Bounds::inner_part(const LevelTraffic& all, const LevelTraffic& own,
                                 const Fixed& fixed, int x) const {
-  const Hardware& hardware = problem_.hardware;
   const Words words = all.least(x);
   Part part{};
+  part.innermost = x;
   part.l1_accesses = words.unit_input + words.unit_filter + words.fetched_input +
                      words.fetched_filter + 2 * words.leaving;
-  const Words first = own.least(x);
-  const double fetched = first.fetched_input + first.fetched_filter;
-  const double in = noc_cycles(hardware, fetched, fixed.most_below);
-  const double out = noc_cycles(hardware, first.leaving, fixed.most_below);
-  const Run& run = fixed.run;
-  double cycles = std::max(in + run.ended + run.drained, run.filled + run.begun + out);
-  if (x != kNone && objective_.latency) {
-    const EndWords ends = own.at_ends(x);
-    const double begins =
-        std::max(noc_cycles(hardware, ends.fetched, fixed.most_below) + run.ended,
-                 run.filled + noc_cycles(hardware, ends.before, fixed.most_below));
-    const double leaves = noc_cycles(hardware, ends.leaving, fixed.most_below) + run.begun;
-    cycles = std::max({cycles, begins + first_pe(x, &Runs::but_last) + run.drained,
-                       run.filled + first_pe(x, &Runs::but_first) + leaves});
-    if (counts_[x].own.all_moves) {
-      cycles = std::max(cycles, begins + first_pe(x, &Runs::between) + leaves);
-    }
-  }
-  part.cycles = fixed.offchip + fixed.fill + cycles + fixed.drain;
+  part.cycles = exposed(fixed) + moved(fixed.inner, own.least(x));
   return part;
+}
+
+// Cycles of the first fill and the last drain.
+double Bounds::exposed(const Fixed& fixed) {
+  return fixed.offchip + fixed.outer.fill + fixed.outer.drain;
+}
+
+// Cycles in which the words of a level come in and what is left is computed and goes out, or in
+// which the first ones come in and are computed and all words go out.
+double Bounds::moved(const Ends& ends, const Words& words) const {
+  const double in =
+      noc_cycles(problem_.hardware, words.fetched_input + words.fetched_filter, ends.most);
+  const double out = noc_cycles(problem_.hardware, words.leaving, ends.most);
+  return std::max(in + ends.ended + ends.drain, ends.fill + ends.begun + out);
+}
+
+void Bounds::add_sweeps(const LevelTraffic& traffic, const FirstCluster& cluster,
+                        const Fixed& fixed, Part& part) const {
+  const int x = part.innermost;
+  if (x == kNone) return;
+  const auto computed = [&](Between some) { return cluster.of_some(x, some); };
+  const double onchip = swept(fixed.outer, traffic, x, computed);
+  part.cycles = std::max(part.cycles, fixed.offchip + onchip);
+}
+
+void Bounds::add_sweeps_below(const LevelTraffic& own, const FirstCluster& cluster,
+                              const Fixed& fixed, Part& part) const {
+  const int x = part.innermost;
+  if (x == kNone) return;
+  const auto computed = [&](Between some) { return cluster.of_steps(x, some); };
+  part.cycles = std::max(part.cycles, exposed(fixed) + swept(fixed.inner, own, x, computed));
+}
+
+// Cycles of a level, counting of a step what it computes, or the words that come in or go out
+// meanwhile: by the step's place along the loop that moves innermost.
+template <typename Computed>
+double Bounds::swept(const Ends& ends, const LevelTraffic& traffic, int x,
+                     const Computed& computed) const {
+  const auto cycles = [&](double moved) { return noc_cycles(problem_.hardware, moved, ends.most); };
+  const EndWords sweeps = traffic.at_ends(x);
+  const double last =
+      std::max(cycles(sweeps.fetched) + ends.ended, ends.fill + cycles(sweeps.before));
+  const double first = ends.begun + cycles(sweeps.leaving);
+  return std::max({last + computed(kButLast) + ends.drain, ends.fill + computed(kButFirst) + first,
+                   traffic.all_moves(x) ? last + computed(kButBoth) + first : 0});
 }
 
 }  // namespace gym::optimum

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "box.hpp"
+#include "cluster.hpp"
 #include "traffic.hpp"
 
 namespace gym::optimum {
@@ -22,8 +23,8 @@ class Bounds {
   // Whether some mapping of the box may fit the buffers.
   bool fits(const Box& box) const;
 
-  // Whatever follows is about this box.
-  void enter(const Box& box);
+  // Whatever follows is about this box; of bounds that are as large, larger ones do not matter.
+  void enter(const Box& box, double enough);
   // No mapping of it that fits the buffers costs less; infinite if there is none.
   double least() const;
   // The same of its mappings with these tiles, sizes of clusters, or innermost loop of a level.
@@ -43,25 +44,23 @@ class Bounds {
 
     double sum() const { return l2[kInput] + l2[kFilter] + l2[kOutput]; }
   };
-  // Cycles of the first cluster in some of its pieces: to fill it, to compute, to drain it, and to
-  // compute the first or the last step of each.
-  struct Run {
-    double filled, computed, drained;
+  // Cycles of a level's first fill, its last drain, and what it computes in its first and its last
+  // step; and the number of transfers each way, at most.
+  struct Ends {
+    double fill, drain;
     double begun, ended;
-
-    double cycles() const { return filled + computed + drained; }
+    double most;
   };
   // What does not depend on the orders.
   struct Fixed {
     double area, cycles;
-    double offchip, fill, drain;            // cycles before the first step and after the last one
-    double begun, ended;                    // of the first cluster's first and last piece
-    Run run;                                // of all its pieces
-    double most_steps, most_below;          // transfers each way at a level, at most
+    double offchip;                         // cycles of the first fill and the last drain
+    Ends outer, inner;                      // of the levels; summed over the first cluster's pieces
     std::array<bool, 1 << kTensors> keeps;  // whether L2 may keep a set of tensors
   };
   // What depends on the loop that moves innermost at one level.
   struct Part {
+    int innermost;
     double cycles, l1_accesses, l2_accesses, offchip_words;
   };
 
@@ -69,20 +68,25 @@ class Bounds {
   template <typename Size>
   PerTensor tile_words(const Size& size) const;
   Needs needs(const Box& box) const;
-  template <typename Select>
-  Run run(const Select& select, double most_transfers) const;
-  Run run(Runs LoopCounts::* runs, double most_transfers) const;
-  double first_cluster(int x, Runs LoopCounts::* some, const Fixed& fixed) const;
-  double first_pe(int x, Runs::Work Runs::* some) const;
-  Fixed fixed() const;
+  Fixed fixed(const FirstCluster& cluster) const;
   double offchip_words(const Fixed& fixed, const PerTensor& streams) const;
   Part outer_part(const LevelTraffic& traffic, const Fixed& fixed, int x) const;
   Part inner_part(const LevelTraffic& all, const LevelTraffic& own, const Fixed& fixed,
                   int x) const;
+  static double exposed(const Fixed& fixed);
+  double moved(const Ends& ends, const Words& words) const;
+  void add_sweeps(const LevelTraffic& traffic, const FirstCluster& cluster, const Fixed& fixed,
+                  Part& part) const;
+  void add_sweeps_below(const LevelTraffic& own, const FirstCluster& cluster, const Fixed& fixed,
+                        Part& part) const;
+  template <typename Computed>
+  double swept(const Ends& ends, const LevelTraffic& traffic, int x,
+               const Computed& computed) const;
   double cost(const Fixed& fixed, const Part& outer, const Part& inner) const;
 
   const Problem& problem_;
   Objective objective_;
+  double enough_ = 0;
   Box box_{};
   std::array<Units, 2> units_{};
   std::vector<LoopCounts> counts_;

@@ -58,7 +58,7 @@ Brancher::Outcome Brancher::branch(Box& box, double best) {
   parts_.clear();
   axis_ = {Axis::kInnermost, 0};
   if (!trim(box)) return Outcome::kNothing;
-  bounds_.enter(box);
+  bounds_.enter(box, best);
   for (std::size_t level = 0; level < box.innermost.size(); ++level) {
     const std::vector<int> loops = bounds_.innermost(level);
     if (loops.empty()) return Outcome::kNothing;

@@ -107,9 +107,9 @@ Runs run_of(Index size, bool known, Sizes tile, Units units) {
   Runs run;
   run.pieces = 1;
   run.all = {static_cast<double>(steps), static_cast<double>(share)};
-  run.but_last = work(1);
-  run.but_first = {run.but_last.steps, static_cast<double>(share - most)};
-  run.between = work(2);
+  run.some[kButLast] = work(1);
+  run.some[kButFirst] = {run.some[kButLast].steps, static_cast<double>(share - most)};
+  run.some[kButBoth] = work(2);
   run.first = static_cast<double>(std::min(size, array));
   run.begun = static_cast<double>(std::min(size, tile.least));
   run.last = run.ended = 1;
@@ -125,19 +125,14 @@ Runs run_of(Index size, bool known, Sizes tile, Units units) {
 Runs sum_of(const Runs& run, Index many, const Runs& last) {
   const auto times = static_cast<double>(many);
   const auto sum = [&](double Runs::* count) { return times * run.*count + last.*count; };
-  const auto both = [&](Runs::Work Runs::* work) {
-    return Runs::Work{times * (run.*work).steps + (last.*work).steps,
-                      times * (run.*work).indices + (last.*work).indices};
+  const auto both = [&](const Runs::Work& work, const Runs::Work& other) {
+    return Runs::Work{times * work.steps + other.steps, times * work.indices + other.indices};
   };
-  return {sum(&Runs::pieces),
-          both(&Runs::all),
-          both(&Runs::but_last),
-          both(&Runs::but_first),
-          both(&Runs::between),
-          sum(&Runs::first),
-          sum(&Runs::last),
-          sum(&Runs::begun),
-          sum(&Runs::ended)};
+  Runs all{sum(&Runs::pieces), both(run.all, last.all), {},
+           sum(&Runs::first),  sum(&Runs::last),        sum(&Runs::begun),
+           sum(&Runs::ended)};
+  for (int i = 0; i < kBetween; ++i) all.some[i] = both(run.some[i], last.some[i]);
+  return all;
 }
 
 }  // namespace
@@ -177,13 +172,11 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   counts.runs.all.indices =
       std::max(counts.runs.all.indices, static_cast<double>(ceil_div(own.total, inner.most)));
   counts.runs.all.steps = counts.own.steps;
-  const Runs none{};
+  counts.some.fill(Runs{});
   if (own.many() > 0) {
-    counts.but_last = sum_of(counts.first_run, own.many(), none);
-    counts.between = sum_of(counts.first_run, own.many() - 1, none);
-    counts.but_first = sum_of(counts.first_run, own.many() - 1, counts.last_run);
-  } else {
-    counts.but_last = counts.but_first = counts.between = none;
+    counts.some[kButLast] = sum_of(counts.first_run, own.many(), {});
+    counts.some[kButFirst] = sum_of(counts.first_run, own.many() - 1, counts.last_run);
+    counts.some[kButBoth] = sum_of(counts.first_run, own.many() - 1, {});
   }
   const Index below = Cut{cluster.most, pe.least, inner.least}.steps;
   counts.most_steps = static_cast<double>(fine.steps);

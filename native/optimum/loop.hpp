@@ -1,6 +1,7 @@
 // The least that the counts of one loop can be, over a range of its tiles (docs/optimum.md, 3).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -62,6 +63,9 @@ struct LevelCounts {
   bool all_moves;  // whether it takes several steps in every piece, if in the largest
 };
 
+// Steps of a level along a loop: all but the last, all but the first, or all but both.
+enum Between { kButLast, kButFirst, kButBoth, kBetween };
+
 // Of the inner level, summed over some pieces of the first cluster.
 struct Runs {
   // Some of the steps, and the indices that the first PE gets in them.
@@ -70,7 +74,8 @@ struct Runs {
   };
 
   double pieces;
-  Work all, but_last, but_first, between;
+  Work all;
+  std::array<Work, kBetween> some;
   double first, last;   // indices of the array in the first and in the last step of a piece
   double begun, ended;  // indices of the first PE in these steps
 };
@@ -79,8 +84,9 @@ struct LoopCounts {
   LevelCounts outer, inner;
   LevelCounts own;                // of the inner level, in the pieces of the first cluster
   double first, last;             // indices of the first and of the last step of the outer level
-  Runs first_run, last_run;       // of the first piece of the first cluster, and of its last one
-  Runs runs, but_last, but_first, between;  // of all its pieces, and of some
+  Runs runs;                      // of all pieces of the first cluster
+  std::array<Runs, kBetween> some;
+  Runs first_run, last_run;       // of the first one, and of the last one
   double most_steps;              // of the outer level, at most
   double most_below;              // of the inner level in the pieces of the first cluster, at most
   bool outer_rests, inner_rests;  // whether it can take one step

@@ -33,6 +33,8 @@ class LevelTraffic {
   // The least if loop `x` moves innermost; kNone if no loop takes several steps.
   Words least(int x) const;
   EndWords at_ends(int x) const;
+  // Whether the loop takes several steps in every piece.
+  bool all_moves(int x) const { return of(x).all_moves; }
 
  private:
   // Words, or rows along an axis: if they are moved in every step, and as seldom as can be.
