@@ -73,9 +73,14 @@ FirstCluster::Sums FirstCluster::factor(const Loop& loop, const Runs& runs) {
   if (loop.slides() && loop.window == kNone) {
     input = runs.first * static_cast<double>(loop.fresh) + pieces * static_cast<double>(loop.halo);
   }
-  return {pieces,     runs.all.steps, runs.all.indices,
-          runs.begun, runs.ended,     input,
-          loop.filter() ? runs.first : pieces, loop.output() ? runs.last : pieces};
+  return {pieces,
+          runs.all.steps,
+          runs.all.indices,
+          runs.begun,
+          runs.ended,
+          input,
+          loop.filter() ? runs.first : pieces,
+          loop.output() ? runs.last : pieces};
 }
 
 // A step takes a cycle or more.

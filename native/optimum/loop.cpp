@@ -66,10 +66,10 @@ LevelCounts sum_over(const Loop& loop, const Pieces& pieces, Sizes tile, Units u
   counts.ended = counts.restarts;
   if (pieces.known && tile.single() && units.single()) {
     const Cut last{pieces.last, std::min(tile.least, pieces.last), units.least};
-    counts.ended = static_cast<double>(many * large.last_array() +
-                                       (all_move ? last.last_array() : 0));
+    counts.ended =
+        static_cast<double>(many * large.last_array() + (all_move ? last.last_array() : 0));
   }
-  counts.all_moves = all_move && (many == 0 ? pieces.count == 1 : true);
+  counts.all_moves = pieces.known && all_move;
   return counts;
 }
 
@@ -99,17 +99,18 @@ Runs run_of(Index size, bool known, Sizes tile, Units units) {
   const Index steps = Cut{size, tile.most, units.most}.steps;
   const Index share = least_share(size, tile, units);
   const Index most = std::min(size, tile.most);
-  const auto work = [&](Index left_out) {
-    const Index left = std::max<Index>(0, steps - left_out);
-    const Index indices = std::max(left * std::min(size, tile.least), share - left_out * most);
-    return Runs::Work{static_cast<double>(left), static_cast<double>(indices)};
+  const auto work = [&](Index left_out, Index least) {
+    const auto left = static_cast<double>(std::max<Index>(0, steps - left_out));
+    return Runs::Work{left, static_cast<double>(std::max(least, share - left_out * most))};
   };
+  const Index moved = std::max<Index>(0, steps - 1), between = std::max<Index>(0, steps - 2);
+  const Index tiles = std::min(size, tile.least);
   Runs run;
   run.pieces = 1;
   run.all = {static_cast<double>(steps), static_cast<double>(share)};
-  run.some[kButLast] = work(1);
-  run.some[kButFirst] = {run.some[kButLast].steps, static_cast<double>(share - most)};
-  run.some[kButBoth] = work(2);
+  run.some[kButLast] = work(1, moved * tiles);
+  run.some[kButFirst] = work(1, between * tiles + (moved - between));
+  run.some[kButBoth] = work(2, between * tiles);
   run.first = static_cast<double>(std::min(size, array));
   run.begun = static_cast<double>(std::min(size, tile.least));
   run.last = run.ended = 1;
@@ -128,9 +129,8 @@ Runs sum_of(const Runs& run, Index many, const Runs& last) {
   const auto both = [&](const Runs::Work& work, const Runs::Work& other) {
     return Runs::Work{times * work.steps + other.steps, times * work.indices + other.indices};
   };
-  Runs all{sum(&Runs::pieces), both(run.all, last.all), {},
-           sum(&Runs::first),  sum(&Runs::last),        sum(&Runs::begun),
-           sum(&Runs::ended)};
+  Runs all{sum(&Runs::pieces), both(run.all, last.all), {}, sum(&Runs::first), sum(&Runs::last),
+           sum(&Runs::begun),  sum(&Runs::ended)};
   for (int i = 0; i < kBetween; ++i) all.some[i] = both(run.some[i], last.some[i]);
   return all;
 }

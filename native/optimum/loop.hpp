@@ -82,9 +82,9 @@ struct Runs {
 
 struct LoopCounts {
   LevelCounts outer, inner;
-  LevelCounts own;                // of the inner level, in the pieces of the first cluster
-  double first, last;             // indices of the first and of the last step of the outer level
-  Runs runs;                      // of all pieces of the first cluster
+  LevelCounts own;     // of the inner level, in the pieces of the first cluster
+  double first, last;  // indices of the first and of the last step of the outer level
+  Runs runs;           // of all pieces of the first cluster
   std::array<Runs, kBetween> some;
   Runs first_run, last_run;       // of the first one, and of the last one
   double most_steps;              // of the outer level, at most

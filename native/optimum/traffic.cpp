@@ -48,13 +48,20 @@ double LevelTraffic::at_begins(int x) const {
   }
   if (loop.id == kLoopK) return least(input_, x);
   if (loop.is_window() || problem_.cuts_windows) return 0;
-  const auto& [swept, other] = y_rows.loop == x ? std::pair{y_rows, x_rows} : std::pair{x_rows, y_rows};
-  const Moved& times = input_.repeats;
-  const double once = other.all.seldom * times.seldom;
-  const double warm = input_.repeated ? other.all.often * times.often - (other.moves ? 0 : once)
-                      : other.halo * (other.repeats.often - other.repeats.seldom) * times.often;
-  return input_.words *
-         std::max(0.0, swept.begun * other.all.often * times.often - swept.kept * warm);
+  const auto& swept = y_rows.loop == x ? y_rows : x_rows;
+  const auto& other = y_rows.loop == x ? x_rows : y_rows;
+  const double often = input_.repeats.often;
+  const double least =
+      swept.begun * other.all.often * often - swept.kept * warm(input_, other, often, false);
+  return input_.words * std::max(0.0, least);
+}
+
+// A sweep begins with rows of the one before if K or the other axis moved in between. In the second
+// case few rows of that are left.
+double LevelTraffic::warm(const Input& input, const Rows& other, double often, bool beside) {
+  const double once = other.all.seldom * input.repeats.seldom;
+  if (input.repeated && !beside) return other.all.often * often - (other.moves ? 0 : once);
+  return other.halo * (other.repeats.often - other.repeats.seldom) * often;
 }
 
 // How often the tiles of a tensor are moved for a loop that is none of its axes.
@@ -147,13 +154,8 @@ double LevelTraffic::least(const Input& input, int x) const {
     if (swept.loop == kNone || (swept.loop != x && !beside)) continue;
     const double often = beside ? times.seldom : times.often;
     const double once = other.all.seldom * times.seldom;
-    // A sweep begins with rows of the one before if K or the other axis moved in between. In the
-    // second case few rows of that are left.
-    const double warm = input.repeated && !beside
-                            ? other.all.often * often - (other.moves ? 0 : once)
-                            : other.halo * (other.repeats.often - other.repeats.seldom) * often;
-    least = std::min(least,
-                     swept.swept * other.all.often * often - swept.kept * warm + swept.rest * once);
+    least = std::min(least, swept.swept * other.all.often * often -
+                                swept.kept * warm(input, other, often, beside) + swept.rest * once);
   }
   return input.words * (std::isfinite(least) ? least : all.seldom);
 }

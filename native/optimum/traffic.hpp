@@ -15,8 +15,8 @@ struct Words {
   double leaving;
 };
 
-// Words that a level fetches where sweeps of the loop that moves innermost begin, that it sends back
-// where they end, and a step before that.
+// Words that a level fetches where sweeps of the loop that moves innermost begin, that it sends
+// back where they end, and a step before that.
 struct EndWords {
   double fetched, leaving, before;
 };
@@ -73,6 +73,7 @@ class LevelTraffic {
   double mixed(const Moved& words, int x) const;
   double least(const Input& input, int x) const;
   double at_begins(int x) const;
+  static double warm(const Input& input, const Rows& other, double often, bool beside);
 
   const Problem& problem_;
   const std::vector<LoopCounts>& counts_;
