@@ -90,7 +90,7 @@ std::vector<int> Bounds::innermost(std::size_t level) const {
 
 double Bounds::least() const {
   const FirstCluster cluster(problem_, counts_);
-  const Fixed common = fixed(cluster);
+  Fixed common = fixed(cluster);
   const LevelTraffic outer(problem_, counts_, &LoopCounts::outer, box_.parallel[0]);
   const LevelTraffic inner(problem_, counts_, &LoopCounts::inner, box_.parallel[1]);
   const LevelTraffic own(problem_, counts_, &LoopCounts::own, box_.parallel[1]);
@@ -109,6 +109,8 @@ double Bounds::least() const {
   };
   const double plain = least();
   if (!objective_.latency || plain >= enough_) return plain;
+  common.cycles =
+      std::max(common.cycles, exposed(common) + cluster.beside_tiles(common.inner.most));
   for (std::size_t i = 0; i < outers; ++i) add_sweeps(outer, cluster, common, outer_parts[i]);
   for (std::size_t i = 0; i < inners; ++i) add_sweeps_below(own, cluster, common, inner_parts[i]);
   return least();

@@ -57,6 +57,32 @@ double FirstCluster::of_steps(int x, Between some) const {
                   sums_.steps / runs.all.steps * runs.some[some].steps);
 }
 
+double FirstCluster::beside_tiles(double most) const {
+  const Hardware& hardware = problem_.hardware;
+  double macs = problem_.whole.macs;
+  for (const LoopCounts& counts : counts_) macs *= counts.largest;
+  const double step = round_up(macs / hardware.simd_lanes);
+  const Tiles filter = tiles(problem_.whole.filter, [](const Loop& loop) { return loop.filter(); });
+  const Tiles output = tiles(problem_.whole.output, [](const Loop& loop) { return loop.output(); });
+  const double in = noc_cycles(hardware, sums_.input + filter.words, most) + cycles_.drained -
+                    (filter.count - sums_.pieces) * step;
+  const double out = cycles_.filled + noc_cycles(hardware, output.words, most) -
+                     (output.count - sums_.pieces) * step;
+  return cycles_.computed + std::max(in, out);
+}
+
+template <typename IsAxis>
+FirstCluster::Tiles FirstCluster::tiles(double words, const IsAxis& is_axis) const {
+  Tiles tiles{words, 1};
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    const LoopCounts& counts = counts_[i];
+    const bool axis = is_axis(problem_.loops[i]);
+    tiles.words *= axis ? counts.own.extent : counts.own.pieces;
+    tiles.count *= axis ? counts.most_below : counts.most_steps;
+  }
+  return tiles;
+}
+
 // What no mapping cuts.
 FirstCluster::Sums FirstCluster::whole() const {
   Sums sums;

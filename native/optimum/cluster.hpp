@@ -45,6 +45,10 @@ class FirstCluster {
   // Of its first PE in some of the steps along a loop, in all pieces.
   double of_steps(int x, Between some) const;
 
+  // Of all pieces, if the tiles of the filter come in, or those of the output leave, in one step
+  // each of so many at most, and all other steps are computed.
+  double beside_tiles(double most) const;
+
  private:
   // Sums over pieces; a loop that a tensor does not have repeats it.
   struct Sums {
@@ -57,6 +61,13 @@ class FirstCluster {
   };
 
   Sums whole() const;
+  // Words of a tensor over all pieces, and the tiles of which they are, at most.
+  struct Tiles {
+    double words, count;
+  };
+
+  template <typename IsAxis>
+  Tiles tiles(double words, const IsAxis& is_axis) const;
   static Sums factor(const Loop& loop, const Runs& runs);
   double computed(double macs, double steps) const;
   double moved(double words, const Sums& sums, double most_transfers) const;

@@ -181,6 +181,7 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   const Index below = Cut{cluster.most, pe.least, inner.least}.steps;
   counts.most_steps = static_cast<double>(fine.steps);
   counts.most_below = static_cast<double>(fine.steps * below);
+  counts.largest = static_cast<double>(pe.most);
   counts.outer.moves = fine.steps > 1;
   counts.outer_rests = coarse.steps == 1;
   counts.inner.moves = counts.own.moves = below > 1;

@@ -89,6 +89,7 @@ struct LoopCounts {
   Runs first_run, last_run;       // of the first one, and of the last one
   double most_steps;              // of the outer level, at most
   double most_below;              // of the inner level in the pieces of the first cluster, at most
+  double largest;                 // tile of a PE
   bool outer_rests, inner_rests;  // whether it can take one step
 };
 
