@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.verify.boxes import NONE, UNDECIDED, Ends, Table, ends
+from experiments.verify.cluster import Cluster
 from experiments.verify.facts import Array, Facts
 from experiments.verify.levels import InnerCosts, InnerLevel, OuterCosts, OuterLevel
 from experiments.verify.needs import Needs, least_needs
@@ -57,7 +58,8 @@ def _of_level(facts: Facts, fewest: Array, most: Array, decided: Table) -> Possi
 def _bounds(facts: Facts, factors: tuple[str, ...], e: Ends, needs: Needs) -> Array:
     """Return the least over the pairs of innermost loops (lemma 20)."""
     r = Ranges(facts, e)
-    outer, inner = OuterLevel(facts, e, r, needs), InnerLevel(facts, e, r)
+    cluster = Cluster(facts, r)
+    outer, inner = OuterLevel(facts, e, r, needs, cluster), InnerLevel(facts, e, r, cluster)
     latency = "latency_cycles" in factors
     of_outer, of_inner = (
         [(dim, where) for dim, where in level if where.any()] for level in _possible(facts, e, r)

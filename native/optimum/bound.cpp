@@ -72,8 +72,8 @@ double Bounds::least_with(std::size_t level, int innermost) {
   return bound;
 }
 
-std::vector<int> Bounds::innermost(std::size_t level) const {
-  std::vector<int> loops;
+SomeLoops Bounds::innermost(std::size_t level) const {
+  SomeLoops loops;
   const auto add = [&](int loop) {
     const int decided = box_.innermost[level];
     if (decided == kAny || decided == loop) loops.push_back(loop);
@@ -91,13 +91,16 @@ std::vector<int> Bounds::innermost(std::size_t level) const {
 double Bounds::least() const {
   const FirstCluster cluster(problem_, counts_);
   Fixed common = fixed(cluster);
-  const LevelTraffic outer(problem_, counts_, &LoopCounts::outer, box_.parallel[0]);
-  const LevelTraffic inner(problem_, counts_, &LoopCounts::inner, box_.parallel[1]);
-  const LevelTraffic own(problem_, counts_, &LoopCounts::own, box_.parallel[1]);
-  std::array<Part, kLoops + 1> outer_parts, inner_parts;
+  const LevelTraffic outer(problem_, counts_, &LoopCounts::outer);
+  const LevelTraffic own(problem_, counts_, &LoopCounts::own);
+  Parts outer_parts, inner_parts;
   std::size_t outers = 0, inners = 0;
   for (const int x : innermost(0)) outer_parts[outers++] = outer_part(outer, common, x);
-  for (const int x : innermost(1)) inner_parts[inners++] = inner_part(inner, own, common, x);
+  for (const int x : innermost(1)) inner_parts[inners++] = inner_part(own, common, x);
+  if (objective_.energy) {
+    count_clusters(outer_parts, outers);
+    count_pes(inner_parts, inners);
+  }
   const auto least = [&] {
     double least = kNever;
     for (std::size_t i = 0; i < outers; ++i) {
@@ -110,7 +113,7 @@ double Bounds::least() const {
   const double plain = least();
   if (!objective_.latency || plain >= enough_) return plain;
   common.cycles =
-      std::max(common.cycles, exposed(common) + cluster.beside_tiles(common.inner.most));
+      std::max(common.cycles, exposed(common) + cluster.beside_tiles(common.inner.transfers));
   for (std::size_t i = 0; i < outers; ++i) add_sweeps(outer, cluster, common, outer_parts[i]);
   for (std::size_t i = 0; i < inners; ++i) add_sweeps_below(own, cluster, common, inner_parts[i]);
   return least();
@@ -195,14 +198,18 @@ Bounds::Fixed Bounds::fixed(const FirstCluster& cluster) const {
   const Needs least = needs(box_);
   const double in = first[kInput] + first[kFilter];
   fixed.offchip = round_up(in / bandwidth) + round_up(last[kOutput] / bandwidth);
-  fixed.outer = {noc_cycles(hardware, in), noc_cycles(hardware, last[kOutput]),
-                 cluster.of_one(&LoopCounts::first_run), cluster.of_one(&LoopCounts::last_run), 1};
+  fixed.outer = {noc_cycles(hardware, in),
+                 noc_cycles(hardware, last[kOutput]),
+                 cluster.of_one(&LoopCounts::first_run),
+                 cluster.of_one(&LoopCounts::last_run),
+                 {1, 1}};
   const FirstCluster::Cycles& cycles = cluster.cycles();
-  fixed.inner = {cycles.filled, cycles.drained, cycles.begun, cycles.ended, 1};
+  fixed.inner = {cycles.filled, cycles.drained, cycles.begun, cycles.ended, {1, 1}};
   for (const LoopCounts& counts : counts_) {
-    fixed.outer.most *= counts.most_steps;
-    fixed.inner.most *= counts.most_below;
+    fixed.outer.transfers.most *= counts.most_steps;
+    fixed.inner.transfers.most *= counts.most_below;
   }
+  fixed.inner.transfers.alone = fixed.outer.transfers.most;
   fixed.cycles = fixed.offchip + fixed.outer.fill + cycles.all() + fixed.outer.drain;
   fixed.area = block_area_um2(hardware, least.l1, least.sum());
   for (std::size_t set = 0; set < fixed.keeps.size(); ++set) {
@@ -234,30 +241,44 @@ double Bounds::offchip_words(const Fixed& fixed, const PerTensor& streams) const
 Bounds::Part Bounds::outer_part(const LevelTraffic& traffic, const Fixed& fixed, int x) const {
   const Hardware& hardware = problem_.hardware;
   const Words words = traffic.least(x);
-  const double input = std::max(words.fetched_input, problem_.words[kInput]);
-  const double filter = std::max(words.fetched_filter, problem_.words[kFilter]);
+  const double input = std::max(words.input, problem_.words[kInput]);
+  const double filter = std::max(words.filter, problem_.words[kFilter]);
   const double leaving = std::max(words.leaving, problem_.words[kOutput]);
   Part part{};
   part.innermost = x;
   part.offchip_words = offchip_words(fixed, {input, filter, leaving});
-  part.l1_accesses = words.unit_input + words.unit_filter;
   part.l2_accesses = input + filter + 2 * leaving - problem_.words[kOutput] + part.offchip_words;
   // Infinite if nothing fits.
   const double offchip = std::ceil(part.offchip_words / hardware.offchip_bw);
-  const double onchip = moved(fixed.outer, {input, filter, 0, 0, leaving});
+  const double onchip = moved(fixed.outer, {input, filter, leaving});
   part.cycles = std::max(offchip, fixed.offchip + onchip);
   return part;
 }
 
-Bounds::Part Bounds::inner_part(const LevelTraffic& all, const LevelTraffic& own,
-                                const Fixed& fixed, int x) const {
-  const Words words = all.least(x);
+Bounds::Part Bounds::inner_part(const LevelTraffic& own, const Fixed& fixed, int x) const {
   Part part{};
   part.innermost = x;
-  part.l1_accesses = words.unit_input + words.unit_filter + words.fetched_input +
-                     words.fetched_filter + 2 * words.leaving;
   part.cycles = exposed(fixed) + moved(fixed.inner, own.least(x));
   return part;
+}
+
+// Accesses of the clusters' buffers by what they take in.
+void Bounds::count_clusters(Parts& parts, std::size_t count) const {
+  const LevelTraffic units(problem_, counts_, &LoopCounts::outer, box_.parallel[0]);
+  for (std::size_t i = 0; i < count; ++i) {
+    parts[i].l1_accesses = units.least(parts[i].innermost).fetched();
+  }
+}
+
+// Accesses of these buffers and of those of PEs by what passes between them.
+void Bounds::count_pes(Parts& parts, std::size_t count) const {
+  const LevelTraffic array(problem_, counts_, &LoopCounts::inner);
+  const LevelTraffic units(problem_, counts_, &LoopCounts::inner, box_.parallel[1]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Words words = array.least(parts[i].innermost);
+    parts[i].l1_accesses =
+        units.least(parts[i].innermost).fetched() + words.fetched() + 2 * words.leaving;
+  }
 }
 
 // Cycles of the first fill and the last drain.
@@ -268,9 +289,8 @@ double Bounds::exposed(const Fixed& fixed) {
 // Cycles in which the words of a level come in and what is left is computed and goes out, or in
 // which the first ones come in and are computed and all words go out.
 double Bounds::moved(const Ends& ends, const Words& words) const {
-  const double in =
-      noc_cycles(problem_.hardware, words.fetched_input + words.fetched_filter, ends.most);
-  const double out = noc_cycles(problem_.hardware, words.leaving, ends.most);
+  const double in = noc_cycles(problem_.hardware, words.fetched(), ends.transfers);
+  const double out = noc_cycles(problem_.hardware, words.leaving, ends.transfers);
   return std::max(in + ends.ended + ends.drain, ends.fill + ends.begun + out);
 }
 
@@ -296,7 +316,9 @@ void Bounds::add_sweeps_below(const LevelTraffic& own, const FirstCluster& clust
 template <typename Computed>
 double Bounds::swept(const Ends& ends, const LevelTraffic& traffic, int x,
                      const Computed& computed) const {
-  const auto cycles = [&](double moved) { return noc_cycles(problem_.hardware, moved, ends.most); };
+  const auto cycles = [&](double moved) {
+    return noc_cycles(problem_.hardware, moved, ends.transfers);
+  };
   const EndWords sweeps = traffic.at_ends(x);
   const double last =
       std::max(cycles(sweeps.fetched) + ends.ended, ends.fill + cycles(sweeps.before));

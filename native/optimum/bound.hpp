@@ -15,6 +15,20 @@ struct Objective {
   bool latency, energy, area;
 };
 
+// A few loops, or kNone.
+class SomeLoops {
+ public:
+  void push_back(int loop) { loops_[size_++] = loop; }
+  std::size_t size() const { return size_; }
+  int operator[](std::size_t i) const { return loops_[i]; }
+  const int* begin() const { return loops_.data(); }
+  const int* end() const { return loops_.data() + size_; }
+
+ private:
+  std::array<int, kLoops + 1> loops_{};
+  std::size_t size_ = 0;
+};
+
 // The bounds of one box, and of boxes that differ from it in one choice.
 class Bounds {
  public:
@@ -32,7 +46,7 @@ class Bounds {
   double least_with(Choices cluster);
   double least_with(std::size_t level, int innermost);
   // Loops that may move innermost at a level.
-  std::vector<int> innermost(std::size_t level) const;
+  SomeLoops innermost(std::size_t level) const;
 
  private:
   using PerTensor = std::array<double, kTensors>;
@@ -45,11 +59,11 @@ class Bounds {
     double sum() const { return l2[kInput] + l2[kFilter] + l2[kOutput]; }
   };
   // Cycles of a level's first fill, its last drain, and what it computes in its first and its last
-  // step; and the number of transfers each way, at most.
+  // step; and its transfers each way.
   struct Ends {
     double fill, drain;
     double begun, ended;
-    double most;
+    Transfers transfers;
   };
   // What does not depend on the orders.
   struct Fixed {
@@ -64,6 +78,9 @@ class Bounds {
     double cycles, l1_accesses, l2_accesses, offchip_words;
   };
 
+  // By the loop.
+  using Parts = std::array<Part, kLoops + 1>;
+
   void count(std::size_t loop);
   template <typename Size>
   PerTensor tile_words(const Size& size) const;
@@ -71,8 +88,9 @@ class Bounds {
   Fixed fixed(const FirstCluster& cluster) const;
   double offchip_words(const Fixed& fixed, const PerTensor& streams) const;
   Part outer_part(const LevelTraffic& traffic, const Fixed& fixed, int x) const;
-  Part inner_part(const LevelTraffic& all, const LevelTraffic& own, const Fixed& fixed,
-                  int x) const;
+  Part inner_part(const LevelTraffic& own, const Fixed& fixed, int x) const;
+  void count_clusters(Parts& parts, std::size_t count) const;
+  void count_pes(Parts& parts, std::size_t count) const;
   static double exposed(const Fixed& fixed);
   double moved(const Ends& ends, const Words& words) const;
   void add_sweeps(const LevelTraffic& traffic, const FirstCluster& cluster, const Fixed& fixed,

@@ -57,16 +57,16 @@ double FirstCluster::of_steps(int x, Between some) const {
                   sums_.steps / runs.all.steps * runs.some[some].steps);
 }
 
-double FirstCluster::beside_tiles(double most) const {
+double FirstCluster::beside_tiles(const Transfers& transfers) const {
   const Hardware& hardware = problem_.hardware;
   double macs = problem_.whole.macs;
   for (const LoopCounts& counts : counts_) macs *= counts.largest;
   const double step = round_up(macs / hardware.simd_lanes);
   const Tiles filter = tiles(problem_.whole.filter, [](const Loop& loop) { return loop.filter(); });
   const Tiles output = tiles(problem_.whole.output, [](const Loop& loop) { return loop.output(); });
-  const double in = noc_cycles(hardware, sums_.input + filter.words, most) + cycles_.drained -
+  const double in = noc_cycles(hardware, sums_.input + filter.words, transfers) + cycles_.drained -
                     (filter.count - sums_.pieces) * step;
-  const double out = cycles_.filled + noc_cycles(hardware, output.words, most) -
+  const double out = cycles_.filled + noc_cycles(hardware, output.words, transfers) -
                      (output.count - sums_.pieces) * step;
   return cycles_.computed + std::max(in, out);
 }

@@ -25,6 +25,20 @@ inline double noc_cycles(const Hardware& hardware, double words, double most) {
   return hardware.noc_latency == 0 ? std::max(0.0, cycles - most) : cycles;
 }
 
+// Transfers one way: how many there are at most, and of them those beside which nothing is
+// computed.
+struct Transfers {
+  double most, alone;
+};
+
+// In such transfers, or in computing meanwhile. Without latency, one and a step beside it take half
+// the cycles or more.
+inline double noc_cycles(const Hardware& hardware, double words, const Transfers& transfers) {
+  const double cycles = noc_cycles(hardware, words, transfers.most);
+  if (hardware.noc_latency != 0) return cycles;
+  return std::max(cycles, round_up((words / hardware.noc_bw - transfers.alone) / 2));
+}
+
 class FirstCluster {
  public:
   // Of all its pieces: to fill it, to compute, to drain it, and to compute the first or the last
@@ -47,7 +61,7 @@ class FirstCluster {
 
   // Of all pieces, if the tiles of the filter come in, or those of the output leave, in one step
   // each of so many at most, and all other steps are computed.
-  double beside_tiles(double most) const;
+  double beside_tiles(const Transfers& transfers) const;
 
  private:
   // Sums over pieces; a loop that a tensor does not have repeats it.

@@ -8,11 +8,11 @@
 
 namespace gym::optimum {
 
-// Words that a level fetches from above, that its units take in, and that it sends back.
+// Words that a level fetches from above, or its units take in, and that it sends back.
 struct Words {
-  double fetched_input, fetched_filter;
-  double unit_input, unit_filter;
-  double leaving;
+  double input, filter, leaving;
+
+  double fetched() const { return input + filter; }
 };
 
 // Words that a level fetches where sweeps of the loop that moves innermost begin, that it sends
@@ -26,9 +26,9 @@ class LevelTraffic {
  public:
   using Level = LevelCounts LoopCounts::*;
 
-  // `parallel`: the loop that is dealt to the level's units, or kNone.
+  // As the level's array sees it, or its units, to which the loop `parallel` is dealt.
   LevelTraffic(const Problem& problem, const std::vector<LoopCounts>& counts, Level level,
-               int parallel);
+               int parallel = kNone);
 
   // The least if loop `x` moves innermost; kNone if no loop takes several steps.
   Words least(int x) const;
@@ -65,11 +65,11 @@ class LevelTraffic {
   };
 
   const LevelCounts& of(std::size_t loop) const { return counts_[loop].*level_; }
-  Moved repeats(std::size_t loop, bool units) const;
-  Rows rows(std::size_t loop, bool units) const;
-  Moved filter(bool units) const;
+  Moved repeats(std::size_t loop) const;
+  Rows rows(std::size_t loop) const;
+  Moved filter() const;
   Moved output() const;
-  Input input(bool units) const;
+  Input input() const;
   double mixed(const Moved& words, int x) const;
   double least(const Input& input, int x) const;
   double at_begins(int x) const;
@@ -79,8 +79,8 @@ class LevelTraffic {
   const std::vector<LoopCounts>& counts_;
   Level level_;
   int parallel_;
-  Input input_, unit_input_;
-  Moved filter_, unit_filter_, output_;
+  Input input_;
+  Moved filter_, output_;
 };
 
 }  // namespace gym::optimum
