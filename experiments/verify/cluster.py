@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -36,6 +37,33 @@ def passing(facts: Facts, words: Words, most: Words) -> Words:
     """
     cycles = ceil_div(words, facts.hardware.noc_bw)
     return cycles if facts.hardware.noc_latency >= 1 else np.maximum(0.0, cycles - most)
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """Transfers one way, beside steps of a cycle or more.
+
+    Args:
+        facts: of the space.
+        most: how many there are, at most.
+        alone: how many of them have no step beside them, at most.
+    """
+
+    facts: Facts
+    most: Words
+    alone: Words
+
+    def cycles(self, words: Words) -> Words:
+        """Return the cycles in which so many words pass, or the steps beside them.
+
+        Without latency, v words take ceil(v / b) - 1 cycles: that or 1, whichever is more, is at
+        least v / 2b; alone they take at least (v / b - 1) / 2.
+        """
+        cycles = passing(self.facts, words, self.most)
+        if self.facts.hardware.noc_latency >= 1:
+            return cycles
+        half = np.ceil((np.divide(words, self.facts.hardware.noc_bw) - self.alone) / 2)
+        return np.maximum(cycles, half)
 
 
 class Cluster:
@@ -132,20 +160,20 @@ class Run:
         steps[row] = self._over(lambda least, _: self._steps_but(which, least))[row]
         return self._working(indices, steps)
 
-    def beside_tiles(self, of_filter: Words, of_output: Words, most: Words) -> Words:
+    def beside_tiles(self, of_filter: Words, of_output: Words, transfers: Transfers) -> Words:
         """Return the cycles if one step for each tile of the filter or the output is a transfer.
 
         Args:
             of_filter: words of the filter over all pieces.
             of_output: words of the output.
-            most: transfers each way of the inner level, at most.
+            transfers: of the inner level.
         """
         facts = self._facts
         largest: Array = self._whole * self._r.tz.prod(axis=0)
         step = ceil_div(largest, facts.hardware.simd_lanes)
         spared = {axes: (self._most_tiles(axes) - self._pieces) * step for axes in (FILTER, OUTPUT)}
-        comes = passing(facts, of_filter + self._first_inputs, most) + self.drains - spared[FILTER]
-        leaves = self.fills + passing(facts, of_output, most) - spared[OUTPUT]
+        comes = transfers.cycles(of_filter + self._first_inputs) + self.drains - spared[FILTER]
+        leaves = self.fills + transfers.cycles(of_output) - spared[OUTPUT]
         return self.computing + np.maximum(comes, leaves)
 
     def _most_tiles(self, axes: str) -> Array:
@@ -178,7 +206,8 @@ class Run:
         by_chunk = full * np.minimum(least, r.ta)
         if which == BUT_FIRST:
             by_chunk = by_chunk + but_last - but_both
-        return np.maximum(by_chunk, r.unit_indices_in(least) - left_out * chunk)
+        found: Array = np.maximum(by_chunk, r.unit_indices_in(least) - left_out * chunk)
+        return found
 
     def _working(self, indices: Array, steps: Array) -> Words:
         macs: Array = self._whole * indices.prod(axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.verify.boxes import Ends
-from experiments.verify.cluster import Cluster, Words
+from experiments.verify.cluster import Cluster, Transfers, Words
 from experiments.verify.facts import WINDOWS, Array, Facts, ceil_div
 from experiments.verify.lockstep import Lockstep, StepEnds
 from experiments.verify.needs import Needs
@@ -79,7 +79,7 @@ class OuterLevel:
         """Return the level's steps, which are the first cluster's pieces."""
         e, cluster = self._ends, self._cluster
         ends = StepEnds(e.fill, e.drain, cluster.first.cycles, cluster.last.cycles)
-        return Lockstep(self._facts, ends, self._most_steps, cluster.some)
+        return Lockstep(ends, Transfers(self._facts, self._most_steps, 1.0), cluster.some)
 
     def _offchip(self, streams: tuple[Words, Words, Words]) -> Words:
         """Return the least off-chip words of any set of tensors that may stay in L2 (lemma 16)."""
@@ -147,8 +147,9 @@ class InnerLevel:
         self._own = Traffic(facts, inner_side(facts, r, False, e.dealt[1], own=True), whole)
         self._run = run = cluster.all
         ends = StepEnds(run.fills, run.drains, run.begun, run.ended)
-        self._most: Array = (r.steps_z * r.piece_steps_z).prod(axis=0)
-        self._lockstep = Lockstep(facts, ends, self._most, run.steps_along)
+        pieces: Array = r.steps_z.prod(axis=0)
+        self._transfers = Transfers(facts, (r.steps_z * r.piece_steps_z).prod(axis=0), pieces)
+        self._lockstep = Lockstep(ends, self._transfers, run.steps_along)
 
     def costs(self, innermost: str | None, cycles: bool) -> InnerCosts:
         """Return the least costs if this loop moves innermost; cycles only if asked for."""
@@ -162,7 +163,7 @@ class InnerLevel:
     def _cycles(self, innermost: str | None) -> Words:
         """Return the first cluster's cycles."""
         own, run = self._own, self._run
-        tiles = run.beside_tiles(own.filters(None), own.outputs(None), self._most)
+        tiles = run.beside_tiles(own.filters(None), own.outputs(None), self._transfers)
         cycles = np.maximum(run.cycles, tiles)
         return np.maximum(cycles, self._lockstep.cycles(own, innermost))
 

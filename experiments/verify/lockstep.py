@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.verify.cluster import BUT_BOTH, BUT_FIRST, BUT_LAST, Words, passing
-from experiments.verify.facts import Array, Facts
+from experiments.verify.cluster import BUT_BOTH, BUT_FIRST, BUT_LAST, Transfers, Words
 from experiments.verify.traffic import Traffic
 
 
@@ -27,38 +26,33 @@ class Lockstep:
     """The steps of a level.
 
     Args:
-        facts: of the space.
         ends: their ends.
-        most: transfers each way, at most.
+        transfers: each way.
         computing: cycles of the steps along a loop that are none of its ends.
     """
 
-    facts: Facts
     ends: StepEnds
-    most: Array
+    transfers: Transfers
     computing: Callable[[str, int], Words]
 
     def cycles(self, traffic: Traffic, innermost: str | None) -> Words:
         """Return the least cycles if this loop moves innermost."""
         e = self.ends
         fetched = traffic.inputs(innermost) + traffic.filters(innermost)
-        coming = self._passing(fetched) + e.ended + e.drain
-        leaving = e.fill + e.begun + self._passing(traffic.outputs(innermost))
+        coming = self.transfers.cycles(fetched) + e.ended + e.drain
+        leaving = e.fill + e.begun + self.transfers.cycles(traffic.outputs(innermost))
         cycles = np.maximum(coming, leaving)
         return cycles if innermost is None else np.maximum(cycles, self._swept(traffic, innermost))
 
     def _swept(self, traffic: Traffic, x: str) -> Words:
         """Return the cycles if sweeps of the loop begin or end with a transfer."""
         e = self.ends
-        begins = self._passing(traffic.at_begins(x)) + e.ended
-        last = np.maximum(begins, e.fill + self._passing(traffic.before_ends(x)))
-        first = e.begun + self._passing(traffic.at_ends(x))
+        begins = self.transfers.cycles(traffic.at_begins(x)) + e.ended
+        last = np.maximum(begins, e.fill + self.transfers.cycles(traffic.before_ends(x)))
+        first = e.begun + self.transfers.cycles(traffic.at_ends(x))
         one = np.maximum(
             last + self.computing(x, BUT_LAST) + e.drain,
             e.fill + self.computing(x, BUT_FIRST) + first,
         )
         both = last + self.computing(x, BUT_BOTH) + first
         return np.where(traffic.all_move(x), np.maximum(one, both), one)
-
-    def _passing(self, words: Words) -> Words:
-        return passing(self.facts, words, self.most)
