@@ -56,7 +56,7 @@ def _of_level(facts: Facts, fewest: Array, most: Array, decided: Table) -> Possi
 
 
 def _bounds(facts: Facts, factors: tuple[str, ...], e: Ends, needs: Needs) -> Array:
-    """Return the least over the pairs of innermost loops (lemma 20)."""
+    """Return the least over the pairs of innermost loops (lemma 23)."""
     r = Ranges(facts, e)
     cluster = Cluster(facts, r)
     outer, inner = OuterLevel(facts, e, r, needs, cluster), InnerLevel(facts, e, r, cluster)
@@ -93,7 +93,7 @@ def _energy(facts: Facts, outer: OuterCosts, inner: InnerCosts) -> Array | float
 
 
 def _area(facts: Facts, needs: Needs) -> Array:
-    """Return the area of the least buffers (lemma 19)."""
+    """Return the area of the least buffers (lemma 22)."""
     pes = facts.hardware.num_pes
     l2 = np.ceil(needs.l2 / 32768) * 4161.536
     return pes * 4470 + l2 + np.ceil(needs.l1 / 64) * 4505.1889 * pes

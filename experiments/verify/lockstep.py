@@ -1,4 +1,4 @@
-"""Cycles of a level in which transfers and computing take turns (docs/optimum.md, lemma 17)."""
+"""Cycles of a level in which transfers and computing take turns (docs/optimum.md, lemmas 17 and 18)."""
 
 from __future__ import annotations
 
