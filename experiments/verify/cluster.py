@@ -1,4 +1,4 @@
-"""How long the first cluster takes for its pieces, and its first PE for their steps (docs/optimum.md, 6)."""
+"""How long the first cluster and its first PE take at least (docs/optimum.md, 6)."""
 
 from __future__ import annotations
 

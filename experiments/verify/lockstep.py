@@ -1,4 +1,4 @@
-"""Cycles of a level in which transfers and computing take turns (docs/optimum.md, lemmas 17 and 18)."""
+"""Cycles of a level whose transfers and computing take turns (docs/optimum.md, 6)."""
 
 from __future__ import annotations
 
