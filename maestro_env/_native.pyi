@@ -92,6 +92,7 @@ class OptimumSearch:
     def bound_of(
         self,
         parallel: tuple[int, int],
+        innermost: tuple[int, int],
         cluster: _Range,
         outer: list[_Range],
         inner: list[_Range],

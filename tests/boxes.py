@@ -18,6 +18,7 @@ from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import OK, Problem
 
 Range = tuple[int, int]
+_ANY = -2
 
 
 def random_problem(rng: Random) -> Problem:
@@ -34,11 +35,29 @@ def random_points(space: MapSpace, count: int, draws: np.random.Generator) -> Po
     return np.where(of_size & (draws.random(points.shape) < 0.6), small, points)
 
 
+def innermost(problem: Problem, point: Points) -> tuple[int, int]:
+    """Return the loops that move innermost in the layer and in the largest box, by definition."""
+    mapping = problem.space.decode(point)
+    loops = mapping.levels
+    clusters = problem.hardware.num_pes // (loops[1].cluster_size or 1)
+    extents, dims = dict(problem.space.extents), list(problem.space.extents)
+    found = []
+    for level, units in zip(loops, (clusters, loops[1].cluster_size or 1), strict=True):
+        moving = -1
+        for loop in level.loops:
+            group = loop.size * (units if loop.spatial else 1)
+            if extents[loop.dim] > group:
+                moving = dims.index(loop.dim)
+        found.append(moving)
+        extents = {loop.dim: min(loop.size, extents[loop.dim]) for loop in level.loops}
+    return found[0], found[1]
+
+
 class Boxes:
     """The bounds of a problem's boxes, for every objective."""
 
     def __init__(self, problem: Problem) -> None:
-        self.space = problem.space
+        self._problem, self.space = problem, problem.space
         layer, hardware = problem.layer.native, problem.hardware.native
         self._searches = {
             name: _native.OptimumSearch(layer, hardware, problem.space.native, each.columns)
@@ -60,8 +79,10 @@ class Boxes:
             return max(choice - rng.randint(0, width), 0), min(choice + rng.randint(0, width), most)
 
         dims = [dim.rstrip("'") for dim in self.space.extents]
+        loops = innermost(self._problem, point)
         box = (
             tuple(int(point[self._columns[f"{level}_parallel"]]) for level in ("l2", "l1")),
+            tuple(rng.choice((_ANY, loop)) for loop in loops),
             span("cluster_size"),
             [span(f"l2_tile_{dim}") for dim in dims],
             [span(f"l1_tile_{dim}") for dim in dims],

@@ -39,7 +39,6 @@ def test_the_bounds_are_peak_throughput_and_compulsory_traffic() -> None:
         assert printed == pytest.approx(plain_bounds(layer, machine), rel=1e-12)
 
 
-# The machine may be busy with other work.
 @settings(max_examples=60)
 @given(st.randoms(use_true_random=False), st.sampled_from(list(MODELS)))
 def test_no_valid_row_is_below_a_bound(rng: Random, model: str) -> None:

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from boxes import random_points, random_problem
+from boxes import innermost, random_points, random_problem
 from certificate_writer import Writer
 from commands import verify
 from hypothesis import assume, given
@@ -30,24 +30,6 @@ from maestro_env.problem import OK, Problem
 from maestro_env.workloads import find_layer
 
 
-def innermost(problem: Problem, facts: Facts, point: np.ndarray) -> tuple[int, int]:
-    """Return the loops that move innermost in the layer and in the largest box, by definition."""
-    mapping = problem.space.decode(point)
-    loops = mapping.levels
-    clusters = problem.hardware.num_pes // (loops[1].cluster_size or 1)
-    extents = dict(problem.space.extents)
-    found = []
-    for level, units in zip(loops, (clusters, loops[1].cluster_size or 1), strict=True):
-        moving = -1
-        for loop in level.loops:
-            group = loop.size * (units if loop.spatial else 1)
-            if extents[loop.dim] > group:
-                moving = facts.dims.index(loop.dim)
-        found.append(moving)
-        extents = {loop.dim: min(loop.size, extents[loop.dim]) for loop in level.loops}
-    return found[0], found[1]
-
-
 def around(problem: Problem, facts: Facts, point: np.ndarray, rng: Random) -> Table:
     """Return a random box that holds a mapping."""
     space, dims = problem.space, len(facts.dims)
@@ -64,7 +46,7 @@ def around(problem: Problem, facts: Facts, point: np.ndarray, rng: Random) -> Ta
             box[0, first(axis)] = max(choice - low, 0)
             box[0, last(axis)] = min(choice + high, box[0, last(axis)])
     assert dims * 2 == len(names)
-    for level, dim in enumerate(innermost(problem, facts, point)):
+    for level, dim in enumerate(innermost(problem, point)):
         if rng.random() < 0.5:
             box[0, 2 + level] = dim
     return box

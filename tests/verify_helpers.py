@@ -16,7 +16,7 @@ EDP = find_objective("edp")
 
 TINY = Problem(
     MapSpace(
-        Layer("GEMM", {"M": 4, "N": 3, "K": 2}),
+        Layer("GEMM", {"M": 4, "N": 3, "K": 3}),
         Hardware(num_pes=4, l1_bytes=30, l2_bytes=60, noc_bw=3, offchip_bw=2, name="tiny"),
     )
 )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.verify.boxes import NONE, UNDECIDED, Ends, Table, ends
+from experiments.verify.cluster import Cluster
 from experiments.verify.facts import Array, Facts
 from experiments.verify.levels import InnerCosts, InnerLevel, OuterCosts, OuterLevel
 from experiments.verify.needs import Needs, least_needs
@@ -55,9 +56,10 @@ def _of_level(facts: Facts, fewest: Array, most: Array, decided: Table) -> Possi
 
 
 def _bounds(facts: Facts, factors: tuple[str, ...], e: Ends, needs: Needs) -> Array:
-    """Return the least over the pairs of innermost loops (lemma 20)."""
+    """Return the least over the pairs of innermost loops (lemma 23)."""
     r = Ranges(facts, e)
-    outer, inner = OuterLevel(facts, e, r, needs), InnerLevel(facts, e, r)
+    cluster = Cluster(facts, r)
+    outer, inner = OuterLevel(facts, e, r, needs, cluster), InnerLevel(facts, e, r, cluster)
     latency = "latency_cycles" in factors
     of_outer, of_inner = (
         [(dim, where) for dim, where in level if where.any()] for level in _possible(facts, e, r)
@@ -91,7 +93,7 @@ def _energy(facts: Facts, outer: OuterCosts, inner: InnerCosts) -> Array | float
 
 
 def _area(facts: Facts, needs: Needs) -> Array:
-    """Return the area of the least buffers (lemma 19)."""
+    """Return the area of the least buffers (lemma 22)."""
     pes = facts.hardware.num_pes
     l2 = np.ceil(needs.l2 / 32768) * 4161.536
     return pes * 4470 + l2 + np.ceil(needs.l1 / 64) * 4505.1889 * pes

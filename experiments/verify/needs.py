@@ -1,4 +1,4 @@
-"""What mappings need of the buffers at least (docs/optimum.md, lemma 18)."""
+"""What mappings need of the buffers at least (docs/optimum.md, lemma 21)."""
 
 from __future__ import annotations
 

@@ -116,17 +116,9 @@ class Ranges:
         """Return the indices of the array in the first step of a box."""
         return np.minimum(indices, self.n1a * self.ta)
 
-    def last_array_in(self, indices: Array) -> Array:
-        """Return the indices of the array in the last step of a box of so many or more."""
-        steps = self.steps_in(indices)
-        rest = np.maximum(indices - (steps - 1) * self.tz * self.n1z, 1.0)
-        return np.where(steps == self.piece_steps_z, rest, 1.0)
-
-    @cached_property
-    def own_last_array(self) -> Array:
-        """Indices of the array in the last step of the first cluster's last box."""
-        known = (self.Ta == self.Tz) & (self.n0a == self.n0z)
-        most = np.where(known, self.own_tail, self.Tz)
-        steps = self.steps_in(self.own_tail)
-        rest = np.maximum(self.own_tail - (steps - 1) * self.tz * self.n1z, 1.0)
-        return np.where(steps == ceil_div(most, self.ta * self.n1a), rest, 1.0)
+    def known_last_array_in(self, indices: Array) -> Array:
+        """Return the indices of the array in the last step of a box of so many."""
+        outer = (self.Ta == self.Tz) & (self.n0a == self.n0z)
+        known = outer & (self.ta == self.tz) & (self.n1a == self.n1z)
+        rest = indices - (self.steps_in(indices) - 1) * self.tz * self.n1z
+        return np.where(known, rest, 1.0)

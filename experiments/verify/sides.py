@@ -58,7 +58,9 @@ class Loop:
         moving: of boxes where the loop moves, if it moves in the largest one (lemma 6).
         steps: of the array; chunks of units that the loop is dealt to.
         cold: boxes; units that are ever active.
-        can_move, must_move: whether it moves in any box of some mapping, of every mapping.
+        begun, ended: of the array in the first and in the last step of the same boxes.
+    all_move: whether it moves in all boxes, if it moves in the largest one.
+    can_move, must_move: whether it moves in any box of some mapping, of every mapping.
         slide: None without a window.
     """
 
@@ -66,6 +68,9 @@ class Loop:
     moving: Array
     steps: Array
     cold: Array
+    begun: Array
+    ended: Array
+    all_move: NDArray[np.bool_]
     can_move: NDArray[np.bool_]
     must_move: NDArray[np.bool_]
     slide: Slide | None
@@ -84,9 +89,10 @@ def outer_side(facts: Facts, r: Ranges, units: bool, dealt: NDArray[np.bool_]) -
     cold = np.where(as_units, np.minimum(r.n0a, r.chunks_a), one)
     more = np.maximum(r.chunks_a - r.n0z, 0)
     moves = np.maximum(r.steps_a, 2)
-    moving = _Moving(whole, moves, r.chunks_a, cold, cold, more)
+    ends = r.array_a, r.last_array_a, np.ones_like(dealt)
+    moving = _Moving(whole, moves, r.chunks_a, cold, cold, more, *ends)
     slides = _slides(facts, r.n0a, r.Ta, as_units, moving)
-    return _side(facts, whole, whole, steps, cold, (r.steps_z > 1, r.steps_a > 1), slides)
+    return _side(facts, whole, moving, steps, cold, (r.steps_z > 1, r.steps_a > 1), slides)
 
 
 def inner_side(
@@ -112,7 +118,7 @@ def inner_side(
     moving = _inner_moving(r, own, indices, boxes_a, cold, active)
     slides = _slides(facts, r.n1a, r.ta, as_units, moving)
     moves = r.piece_steps_z > 1, r.piece_steps_a > 1
-    return _side(facts, indices, moving.indices, steps, cold, moves, slides)
+    return _side(facts, indices, moving, steps, cold, moves, slides)
 
 
 def _inner_moving(
@@ -143,12 +149,15 @@ def _inner_moving(
         cold_moving,
         np.maximum(cold - rest, cold_moving),
         over(lambda x: np.maximum(r.chunks_in(x) - r.n1z, 0)),
+        over(r.first_array_in),
+        over(r.known_last_array_in),
+        tail_moves,
     )
 
 
 @dataclass(frozen=True)
 class _Moving:
-    """Of all loops, float64[L, N], what ``Slide`` has, and the steps of each box."""
+    """Of all loops, float64[L, N], what ``Slide`` and ``Loop`` have, and the steps of each box."""
 
     indices: Array
     steps: Array
@@ -156,6 +165,9 @@ class _Moving:
     cold: Array
     most_cold: Array
     more: Array
+    begun: Array
+    ended: Array
+    all_move: NDArray[np.bool_]
 
 
 def _slides(
@@ -186,7 +198,7 @@ def _slides(
 def _side(
     facts: Facts,
     indices: Array,
-    moving: Array,
+    moving: _Moving,
     steps: Array,
     cold: Array,
     moves: tuple[NDArray[np.bool_], NDArray[np.bool_]],
@@ -196,9 +208,12 @@ def _side(
     return {
         name: Loop(
             indices[row],
-            moving[row],
+            moving.indices[row],
             steps[row],
             cold[row],
+            moving.begun[row],
+            moving.ended[row],
+            moving.all_move[row],
             can_move[row],
             must_move[row],
             slides.get(name),

@@ -44,6 +44,61 @@ class Traffic:
             return least + np.where(self._windows_whole, self._indices(INPUT) * more, 0.0)
         return least
 
+    def at_begins(self, innermost: str) -> Words:
+        """Return the words that are fetched where sweeps of a loop begin."""
+        return self._inputs_at_begins(innermost) + self._at(FILTER, innermost, "begun")
+
+    def at_ends(self, innermost: str) -> Words:
+        """Return the output words that leave where sweeps of a loop end."""
+        return self._at(OUTPUT, innermost, "ended")
+
+    def before_ends(self, innermost: str) -> Words:
+        """Return the output words that leave a step before sweeps of a loop end."""
+        return self._at(OUTPUT, innermost, "begun") if innermost in OUTPUT else 0.0
+
+    def all_move(self, name: str) -> NDArray[np.bool_]:
+        """Say in which boxes of mappings a loop moves wherever it may."""
+        return self._side[name].all_move
+
+    def _at(self, axes: str, name: str, end: str) -> Words:
+        """Return the words of a tensor at one end of the sweeps of a loop.
+
+        What lacks the loop is moved nowhere else.
+        """
+        others = "".join(loop for loop in LOOPS if loop not in axes)
+        if name not in axes:
+            return self._indices(axes) * self._cold(others)
+        tiles: Words = getattr(self._side[name], end)
+        return self._indices(axes.replace(name, "")) * tiles * self._steps(others)
+
+    def _inputs_at_begins(self, name: str) -> Words:
+        loop = self._side[name]
+        if name in INPUT:
+            tiles = self._indices(INPUT.replace(name, "")) * loop.begun
+            return tiles * self._steps("K") * self._fetched["P"] * self._fetched["Q"]
+        if name == "K":
+            return self.inputs("K")
+        if loop.slide is None:
+            return 0.0
+        facts, other = self._facts, self._other(name)
+        columns, each = self._fetched[other], self._steps("K")
+        # Of the columns, those that may stay where a sweep begins.
+        stay = facts.halo[other] * self._warm_steps(other) * each
+        if "K" in self._side:
+            known = self._distinct[other] * self._cold("K")
+            if other in self._side:
+                known = np.where(self._side[other].can_move, 0.0, known)
+            stay = np.where(self._side["K"].can_move, columns * each - known, stay)
+        slide = loop.slide
+        rows = loop.begun * facts.step[name] + slide.cold * facts.halo[name]
+        begun = np.maximum(0.0, rows * columns * each - slide.cold * slide.jump * stay)
+        return np.where(self._windows_whole, self._indices(INPUT) * begun, 0.0)
+
+    def _warm_steps(self, name: str) -> Words:
+        """Return the steps of a loop that begin with something; none if no mapping cuts it."""
+        loop = self._side.get(name)
+        return 0.0 if loop is None else loop.steps - loop.cold
+
     def _plain(self, axes: str, innermost: str | None) -> Words:
         """Return the words of a tensor without a window (lemmas 7, 8 and 9)."""
         words = self._indices(axes)

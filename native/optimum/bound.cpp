@@ -21,30 +21,13 @@ std::array<Units, 2> units_of(const Problem& problem, Choices cluster) {
   return {Units{pes / most, pes / least}, Units{least, most}};
 }
 
-double noc_cycles(const Hardware& hardware, double words) {
-  return static_cast<double>(hardware.noc_latency) + std::ceil(words / hardware.noc_bw) - 1;
-}
-
-// Transfers of so many words in all, at most so many. Without latency each rounds up and takes a
-// cycle less.
-double noc_cycles(const Hardware& hardware, double words, double most) {
-  const double cycles = std::ceil(words / hardware.noc_bw);
-  return hardware.noc_latency == 0 ? std::max(0.0, cycles - most) : cycles;
-}
-
-// So many transfers or more.
-double noc_cycles(const Hardware& hardware, double words, double least, double most) {
-  const double cycles = noc_cycles(hardware, words, most);
-  if (hardware.noc_latency == 0) return cycles;
-  return static_cast<double>(hardware.noc_latency - 1) * least + std::max(least, cycles);
-}
-
 }  // namespace
 
 Bounds::Bounds(const Problem& problem, Objective objective)
     : problem_(problem), objective_(objective), counts_(problem.loops.size()) {}
 
-void Bounds::enter(const Box& box) {
+void Bounds::enter(const Box& box, double enough) {
+  enough_ = enough;
   box_ = box;
   units_ = units_of(problem_, box.cluster);
   for (std::size_t i = 0; i < counts_.size(); ++i) count(i);
@@ -89,8 +72,8 @@ double Bounds::least_with(std::size_t level, int innermost) {
   return bound;
 }
 
-std::vector<int> Bounds::innermost(std::size_t level) const {
-  std::vector<int> loops;
+SomeLoops Bounds::innermost(std::size_t level) const {
+  SomeLoops loops;
   const auto add = [&](int loop) {
     const int decided = box_.innermost[level];
     if (decided == kAny || decided == loop) loops.push_back(loop);
@@ -106,19 +89,34 @@ std::vector<int> Bounds::innermost(std::size_t level) const {
 }
 
 double Bounds::least() const {
-  const Fixed common = fixed();
-  const LevelTraffic outer(problem_, counts_, &LoopCounts::outer, box_.parallel[0]);
-  const LevelTraffic inner(problem_, counts_, &LoopCounts::inner, box_.parallel[1]);
-  const LevelTraffic own(problem_, counts_, &LoopCounts::own, box_.parallel[1]);
-  std::array<Part, kLoops + 1> parts;
-  std::size_t count = 0;
-  for (const int x : innermost(1)) parts[count++] = inner_part(inner, own, common, x);
-  double least = kNever;
-  for (const int x : innermost(0)) {
-    const Part part = outer_part(outer, common, x);
-    for (std::size_t i = 0; i < count; ++i) least = std::min(least, cost(common, part, parts[i]));
+  const FirstCluster cluster(problem_, counts_);
+  Fixed common = fixed(cluster);
+  const LevelTraffic outer(problem_, counts_, &LoopCounts::outer);
+  const LevelTraffic own(problem_, counts_, &LoopCounts::own);
+  Parts outer_parts, inner_parts;
+  std::size_t outers = 0, inners = 0;
+  for (const int x : innermost(0)) outer_parts[outers++] = outer_part(outer, common, x);
+  for (const int x : innermost(1)) inner_parts[inners++] = inner_part(own, common, x);
+  if (objective_.energy) {
+    count_clusters(outer_parts, outers);
+    count_pes(inner_parts, inners);
   }
-  return least;
+  const auto least = [&] {
+    double least = kNever;
+    for (std::size_t i = 0; i < outers; ++i) {
+      for (std::size_t j = 0; j < inners; ++j) {
+        least = std::min(least, cost(common, outer_parts[i], inner_parts[j]));
+      }
+    }
+    return least;
+  };
+  const double plain = least();
+  if (!objective_.latency || plain >= enough_) return plain;
+  common.cycles =
+      std::max(common.cycles, exposed(common) + cluster.beside_tiles(common.inner.transfers));
+  for (std::size_t i = 0; i < outers; ++i) add_sweeps(outer, cluster, common, outer_parts[i]);
+  for (std::size_t i = 0; i < inners; ++i) add_sweeps_below(own, cluster, common, inner_parts[i]);
+  return least();
 }
 
 // As the model computes them from its counts: of counts that are no larger, the result is no
@@ -175,7 +173,7 @@ Bounds::Needs Bounds::needs(const Box& box) const {
   const auto two = [](const PerTensor& words) {
     return 2 * (words[kInput] + words[kFilter] + words[kOutput]);
   };
-  const double share = std::ceil(two(tile_words(cluster)) / static_cast<double>(units[1].most));
+  const double share = round_up(two(tile_words(cluster)) / static_cast<double>(units[1].most));
   Needs needs{two(tile_words(pe)) + share, tile_words(array)};
   for (int t = 0; t < kTensors; ++t) {
     needs.l2[t] = std::min(2 * needs.l2[t], problem_.words[t]);
@@ -191,44 +189,28 @@ bool Bounds::fits(const Box& box) const {
          least.sum() <= static_cast<double>(hardware.l2_bytes);
 }
 
-Bounds::Fixed Bounds::fixed() const {
+Bounds::Fixed Bounds::fixed(const FirstCluster& cluster) const {
   const Hardware& hardware = problem_.hardware;
   const auto bandwidth = static_cast<double>(hardware.offchip_bw);
   const PerTensor first = tile_words([this](std::size_t i) { return counts_[i].first; });
   const PerTensor last = tile_words([this](std::size_t i) { return counts_[i].last; });
-  // Sums over the pieces of the first cluster: loops that a tensor does not have repeat it.
-  double pieces = 1, steps = 1, share = problem_.whole.macs, most_steps = 1, most_below = 1;
-  double input = problem_.whole.input, filter = problem_.whole.filter,
-         output = problem_.whole.output;
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    const Loop& loop = problem_.loops[i];
-    const LoopCounts& counts = counts_[i];
-    const double repeats = counts.own.pieces;
-    pieces *= repeats;
-    steps *= counts.own.steps;
-    share *= counts.share;
-    most_steps *= counts.most_steps;
-    most_below *= counts.most_below;
-    if (loop.slides() && loop.window == kNone) {
-      input *= counts.first_below * static_cast<double>(loop.fresh) +
-               repeats * static_cast<double>(loop.halo);
-    } else {
-      input *= loop.input() || loop.slides() ? counts.first_below : repeats;
-    }
-    filter *= loop.filter() ? counts.first_below : repeats;
-    output *= loop.output() ? counts.last_below : repeats;
-  }
-  const Needs least = needs(box_);
   Fixed fixed;
+  const Needs least = needs(box_);
   const double in = first[kInput] + first[kFilter];
-  fixed.fill = std::ceil(in / bandwidth) + noc_cycles(hardware, in);
-  fixed.drain = noc_cycles(hardware, last[kOutput]) + std::ceil(last[kOutput] / bandwidth);
-  fixed.filled = noc_cycles(hardware, input + filter, pieces, most_steps);
-  fixed.drained = noc_cycles(hardware, output, pieces, most_steps);
-  fixed.most_steps = most_steps;
-  fixed.most_below = most_below;
-  const double compute = std::max(std::ceil(share / hardware.simd_lanes), steps);
-  fixed.cycles = fixed.fill + fixed.filled + compute + fixed.drained + fixed.drain;
+  fixed.offchip = round_up(in / bandwidth) + round_up(last[kOutput] / bandwidth);
+  fixed.outer = {noc_cycles(hardware, in),
+                 noc_cycles(hardware, last[kOutput]),
+                 cluster.of_one(&LoopCounts::first_run),
+                 cluster.of_one(&LoopCounts::last_run),
+                 {1, 1}};
+  const FirstCluster::Cycles& cycles = cluster.cycles();
+  fixed.inner = {cycles.filled, cycles.drained, cycles.begun, cycles.ended, {1, 1}};
+  for (const LoopCounts& counts : counts_) {
+    fixed.outer.transfers.most *= counts.most_steps;
+    fixed.inner.transfers.most *= counts.most_below;
+  }
+  fixed.inner.transfers.alone = fixed.outer.transfers.most;
+  fixed.cycles = fixed.offchip + fixed.outer.fill + cycles.all() + fixed.outer.drain;
   fixed.area = block_area_um2(hardware, least.l1, least.sum());
   for (std::size_t set = 0; set < fixed.keeps.size(); ++set) {
     double used = 0;
@@ -259,34 +241,90 @@ double Bounds::offchip_words(const Fixed& fixed, const PerTensor& streams) const
 Bounds::Part Bounds::outer_part(const LevelTraffic& traffic, const Fixed& fixed, int x) const {
   const Hardware& hardware = problem_.hardware;
   const Words words = traffic.least(x);
-  const double input = std::max(words.fetched_input, problem_.words[kInput]);
-  const double filter = std::max(words.fetched_filter, problem_.words[kFilter]);
+  const double input = std::max(words.input, problem_.words[kInput]);
+  const double filter = std::max(words.filter, problem_.words[kFilter]);
   const double leaving = std::max(words.leaving, problem_.words[kOutput]);
   Part part{};
+  part.innermost = x;
   part.offchip_words = offchip_words(fixed, {input, filter, leaving});
-  part.l1_accesses = words.unit_input + words.unit_filter;
   part.l2_accesses = input + filter + 2 * leaving - problem_.words[kOutput] + part.offchip_words;
-  // The first fill is one of the transfers in, the last drain one of those out.
-  const double in = noc_cycles(hardware, input + filter, fixed.most_steps);
-  const double out = noc_cycles(hardware, leaving, fixed.most_steps);
+  // Infinite if nothing fits.
   const double offchip = std::ceil(part.offchip_words / hardware.offchip_bw);
-  part.cycles = std::max({offchip, in + fixed.drain, fixed.fill + out});
+  const double onchip = moved(fixed.outer, {input, filter, leaving});
+  part.cycles = std::max(offchip, fixed.offchip + onchip);
   return part;
 }
 
-Bounds::Part Bounds::inner_part(const LevelTraffic& all, const LevelTraffic& own,
-                                const Fixed& fixed, int x) const {
-  const Hardware& hardware = problem_.hardware;
-  const Words words = all.least(x);
+Bounds::Part Bounds::inner_part(const LevelTraffic& own, const Fixed& fixed, int x) const {
   Part part{};
-  part.l1_accesses = words.unit_input + words.unit_filter + words.fetched_input +
-                     words.fetched_filter + 2 * words.leaving;
-  const Words first = own.least(x);
-  const double fetched = first.fetched_input + first.fetched_filter;
-  const double in = noc_cycles(hardware, fetched, fixed.most_below);
-  const double out = noc_cycles(hardware, first.leaving, fixed.most_below);
-  part.cycles = fixed.fill + fixed.drain + std::max(in + fixed.drained, fixed.filled + out);
+  part.innermost = x;
+  part.cycles = exposed(fixed) + moved(fixed.inner, own.least(x));
   return part;
+}
+
+// Accesses of the clusters' buffers by what they take in.
+void Bounds::count_clusters(Parts& parts, std::size_t count) const {
+  const LevelTraffic units(problem_, counts_, &LoopCounts::outer, box_.parallel[0]);
+  for (std::size_t i = 0; i < count; ++i) {
+    parts[i].l1_accesses = units.least(parts[i].innermost).fetched();
+  }
+}
+
+// Accesses of these buffers and of those of PEs by what passes between them.
+void Bounds::count_pes(Parts& parts, std::size_t count) const {
+  const LevelTraffic array(problem_, counts_, &LoopCounts::inner);
+  const LevelTraffic units(problem_, counts_, &LoopCounts::inner, box_.parallel[1]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Words words = array.least(parts[i].innermost);
+    parts[i].l1_accesses =
+        units.least(parts[i].innermost).fetched() + words.fetched() + 2 * words.leaving;
+  }
+}
+
+// Cycles of the first fill and the last drain.
+double Bounds::exposed(const Fixed& fixed) {
+  return fixed.offchip + fixed.outer.fill + fixed.outer.drain;
+}
+
+// Cycles in which the words of a level come in and what is left is computed and goes out, or in
+// which the first ones come in and are computed and all words go out.
+double Bounds::moved(const Ends& ends, const Words& words) const {
+  const double in = noc_cycles(problem_.hardware, words.fetched(), ends.transfers);
+  const double out = noc_cycles(problem_.hardware, words.leaving, ends.transfers);
+  return std::max(in + ends.ended + ends.drain, ends.fill + ends.begun + out);
+}
+
+void Bounds::add_sweeps(const LevelTraffic& traffic, const FirstCluster& cluster,
+                        const Fixed& fixed, Part& part) const {
+  const int x = part.innermost;
+  if (x == kNone) return;
+  const auto computed = [&](Between some) { return cluster.of_some(x, some); };
+  const double onchip = swept(fixed.outer, traffic, x, computed);
+  part.cycles = std::max(part.cycles, fixed.offchip + onchip);
+}
+
+void Bounds::add_sweeps_below(const LevelTraffic& own, const FirstCluster& cluster,
+                              const Fixed& fixed, Part& part) const {
+  const int x = part.innermost;
+  if (x == kNone) return;
+  const auto computed = [&](Between some) { return cluster.of_steps(x, some); };
+  part.cycles = std::max(part.cycles, exposed(fixed) + swept(fixed.inner, own, x, computed));
+}
+
+// Cycles of a level, counting of a step what it computes, or the words that come in or go out
+// meanwhile: by the step's place along the loop that moves innermost.
+template <typename Computed>
+double Bounds::swept(const Ends& ends, const LevelTraffic& traffic, int x,
+                     const Computed& computed) const {
+  const auto cycles = [&](double moved) {
+    return noc_cycles(problem_.hardware, moved, ends.transfers);
+  };
+  const EndWords sweeps = traffic.at_ends(x);
+  const double last =
+      std::max(cycles(sweeps.fetched) + ends.ended, ends.fill + cycles(sweeps.before));
+  const double first = ends.begun + cycles(sweeps.leaving);
+  return std::max({last + computed(kButLast) + ends.drain, ends.fill + computed(kButFirst) + first,
+                   traffic.all_moves(x) ? last + computed(kButBoth) + first : 0});
 }
 
 }  // namespace gym::optimum

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "box.hpp"
+#include "cluster.hpp"
 #include "traffic.hpp"
 
 namespace gym::optimum {
@@ -12,6 +13,20 @@ namespace gym::optimum {
 // What is minimised: the product of some costs.
 struct Objective {
   bool latency, energy, area;
+};
+
+// A few loops, or kNone.
+class SomeLoops {
+ public:
+  void push_back(int loop) { loops_[size_++] = loop; }
+  std::size_t size() const { return size_; }
+  int operator[](std::size_t i) const { return loops_[i]; }
+  const int* begin() const { return loops_.data(); }
+  const int* end() const { return loops_.data() + size_; }
+
+ private:
+  std::array<int, kLoops + 1> loops_{};
+  std::size_t size_ = 0;
 };
 
 // The bounds of one box, and of boxes that differ from it in one choice.
@@ -22,8 +37,8 @@ class Bounds {
   // Whether some mapping of the box may fit the buffers.
   bool fits(const Box& box) const;
 
-  // Whatever follows is about this box.
-  void enter(const Box& box);
+  // Whatever follows is about this box; of bounds that are as large, larger ones do not matter.
+  void enter(const Box& box, double enough);
   // No mapping of it that fits the buffers costs less; infinite if there is none.
   double least() const;
   // The same of its mappings with these tiles, sizes of clusters, or innermost loop of a level.
@@ -31,7 +46,7 @@ class Bounds {
   double least_with(Choices cluster);
   double least_with(std::size_t level, int innermost);
   // Loops that may move innermost at a level.
-  std::vector<int> innermost(std::size_t level) const;
+  SomeLoops innermost(std::size_t level) const;
 
  private:
   using PerTensor = std::array<double, kTensors>;
@@ -43,32 +58,53 @@ class Bounds {
 
     double sum() const { return l2[kInput] + l2[kFilter] + l2[kOutput]; }
   };
+  // Cycles of a level's first fill, its last drain, and what it computes in its first and its last
+  // step; and its transfers each way.
+  struct Ends {
+    double fill, drain;
+    double begun, ended;
+    Transfers transfers;
+  };
   // What does not depend on the orders.
   struct Fixed {
     double area, cycles;
-    double fill, drain;                     // cycles before the first step and after the last one
-    double filled, drained;                 // of the first cluster, over all its pieces
-    double most_steps, most_below;          // transfers each way at a level, at most
+    double offchip;                         // cycles of the first fill and the last drain
+    Ends outer, inner;                      // of the levels; summed over the first cluster's pieces
     std::array<bool, 1 << kTensors> keeps;  // whether L2 may keep a set of tensors
   };
   // What depends on the loop that moves innermost at one level.
   struct Part {
+    int innermost;
     double cycles, l1_accesses, l2_accesses, offchip_words;
   };
+
+  // By the loop.
+  using Parts = std::array<Part, kLoops + 1>;
 
   void count(std::size_t loop);
   template <typename Size>
   PerTensor tile_words(const Size& size) const;
   Needs needs(const Box& box) const;
-  Fixed fixed() const;
+  Fixed fixed(const FirstCluster& cluster) const;
   double offchip_words(const Fixed& fixed, const PerTensor& streams) const;
   Part outer_part(const LevelTraffic& traffic, const Fixed& fixed, int x) const;
-  Part inner_part(const LevelTraffic& all, const LevelTraffic& own, const Fixed& fixed,
-                  int x) const;
+  Part inner_part(const LevelTraffic& own, const Fixed& fixed, int x) const;
+  void count_clusters(Parts& parts, std::size_t count) const;
+  void count_pes(Parts& parts, std::size_t count) const;
+  static double exposed(const Fixed& fixed);
+  double moved(const Ends& ends, const Words& words) const;
+  void add_sweeps(const LevelTraffic& traffic, const FirstCluster& cluster, const Fixed& fixed,
+                  Part& part) const;
+  void add_sweeps_below(const LevelTraffic& own, const FirstCluster& cluster, const Fixed& fixed,
+                        Part& part) const;
+  template <typename Computed>
+  double swept(const Ends& ends, const LevelTraffic& traffic, int x,
+               const Computed& computed) const;
   double cost(const Fixed& fixed, const Part& outer, const Part& inner) const;
 
   const Problem& problem_;
   Objective objective_;
+  double enough_ = 0;
   Box box_{};
   std::array<Units, 2> units_{};
   std::vector<LoopCounts> counts_;

@@ -58,10 +58,10 @@ Brancher::Outcome Brancher::branch(Box& box, double best) {
   parts_.clear();
   axis_ = {Axis::kInnermost, 0};
   if (!trim(box)) return Outcome::kNothing;
-  bounds_.enter(box);
+  bounds_.enter(box, best);
   for (std::size_t level = 0; level < box.innermost.size(); ++level) {
-    const std::vector<int> loops = bounds_.innermost(level);
-    if (loops.empty()) return Outcome::kNothing;
+    const SomeLoops loops = bounds_.innermost(level);
+    if (loops.size() == 0) return Outcome::kNothing;
     if (loops.size() == 1) box.innermost[level] = loops[0];
   }
   if (is_leaf(problem_, box)) return Outcome::kLeaf;

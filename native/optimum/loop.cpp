@@ -60,6 +60,16 @@ LevelCounts sum_over(const Loop& loop, const Pieces& pieces, Sizes tile, Units u
   steps = std::max<Index>(2, steps);
   counts.kept = overlap(loop, (steps - 2) * units.least * tile.least);
   counts.shared = overlap(loop, (units.least - 1) * tile.least);
+  const Index array = units.least * tile.least;
+  counts.begun = static_cast<double>(many * std::min(pieces.size, array) +
+                                     (all_move ? std::min(pieces.last, array) : 0));
+  counts.ended = counts.restarts;
+  if (pieces.known && tile.single() && units.single()) {
+    const Cut last{pieces.last, std::min(tile.least, pieces.last), units.least};
+    counts.ended =
+        static_cast<double>(many * large.last_array() + (all_move ? last.last_array() : 0));
+  }
+  counts.all_moves = pieces.known && all_move;
   return counts;
 }
 
@@ -83,6 +93,48 @@ Index least_share(Index piece, Sizes tile, Units units) {
   return std::max(ceil_div(piece, units.most), std::min(piece, tile.least));
 }
 
+// Of a piece of so many indices, known exactly or the least they can be.
+Runs run_of(Index size, bool known, Sizes tile, Units units) {
+  const Index array = units.least * tile.least;
+  const Index steps = Cut{size, tile.most, units.most}.steps;
+  const Index share = least_share(size, tile, units);
+  const Index most = std::min(size, tile.most);
+  const auto work = [&](Index left_out, Index least) {
+    const auto left = static_cast<double>(std::max<Index>(0, steps - left_out));
+    return Runs::Work{left, static_cast<double>(std::max(least, share - left_out * most))};
+  };
+  const Index moved = std::max<Index>(0, steps - 1), between = std::max<Index>(0, steps - 2);
+  const Index tiles = std::min(size, tile.least);
+  Runs run;
+  run.pieces = 1;
+  run.all = {static_cast<double>(steps), static_cast<double>(share)};
+  run.some[kButLast] = work(1, moved * tiles);
+  run.some[kButFirst] = work(1, between * tiles + (moved - between));
+  run.some[kButBoth] = work(2, between * tiles);
+  run.first = static_cast<double>(std::min(size, array));
+  run.begun = static_cast<double>(std::min(size, tile.least));
+  run.last = run.ended = 1;
+  if (known && tile.single() && units.single()) {
+    const Index last = Cut{size, std::min(tile.least, size), units.least}.last_array();
+    run.last = static_cast<double>(last);
+    run.ended = static_cast<double>(std::min(tile.least, last));
+  }
+  return run;
+}
+
+// Of so many pieces like one and another one.
+Runs sum_of(const Runs& run, Index many, const Runs& last) {
+  const auto times = static_cast<double>(many);
+  const auto sum = [&](double Runs::* count) { return times * run.*count + last.*count; };
+  const auto both = [&](const Runs::Work& work, const Runs::Work& other) {
+    return Runs::Work{times * work.steps + other.steps, times * work.indices + other.indices};
+  };
+  Runs all{sum(&Runs::pieces), both(run.all, last.all), {}, sum(&Runs::first), sum(&Runs::last),
+           sum(&Runs::begun),  sum(&Runs::ended)};
+  for (int i = 0; i < kBetween; ++i) all.some[i] = both(run.some[i], last.some[i]);
+  return all;
+}
+
 }  // namespace
 
 LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units inner) {
@@ -92,11 +144,14 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
                  std::min<Index>(loop.inner[tiles.inner.most], cluster.most)};
   const Cut coarse{extent, cluster.most, outer.most}, fine{extent, cluster.least, outer.least};
   const bool dealt = cluster.single() && outer.single();
+  // The last piece of the first cluster, where its number is known.
+  const bool counted = coarse.steps == fine.steps;
+  const Index behind = counted ? std::min(cluster.least, coarse.last_array()) : 1;
 
   Pieces pieces{coarse.chunks, cluster.least, cluster.least, extent, cluster.single()};
   if (pieces.many() > 0) pieces.last = cluster.single() ? coarse.last_chunk() : 1;
   Pieces own{coarse.steps, cluster.least, cluster.least, least_own(loop, cluster, outer), dealt};
-  if (own.many() > 0) own.last = dealt ? std::min(cluster.least, coarse.last_array()) : 1;
+  if (own.many() > 0) own.last = behind;
 
   LoopCounts counts;
   counts.outer = sum_over(loop, {1, extent, extent, extent, true}, cluster, outer);
@@ -110,21 +165,23 @@ LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units
   if (own.many() == 0 && !dealt) counts.own.moving = static_cast<double>(cluster.least);
   counts.first = static_cast<double>(std::min(extent, outer.least * cluster.least));
   counts.last = static_cast<double>(dealt ? coarse.last_array() : 1);
-  const Index array = inner.least * pe.least;
-  counts.first_below =
-      static_cast<double>(own.many() * std::min(own.size, array) + std::min(own.last, array));
-  counts.last_below = static_cast<double>(own.count);
-  if (dealt && pe.single() && inner.single()) {
-    counts.last_below =
-        static_cast<double>(own.many() * Cut{own.size, pe.least, inner.least}.last_array() +
-                            Cut{own.last, std::min(pe.least, own.last), inner.least}.last_array());
+  counts.first_run = run_of(own.size, cluster.single(), pe, inner);
+  counts.last_run = run_of(behind, dealt, pe, inner);
+  counts.runs = counts.first_run;
+  if (own.many() > 0) counts.runs = sum_of(counts.first_run, own.many(), counts.last_run);
+  counts.runs.all.indices =
+      std::max(counts.runs.all.indices, static_cast<double>(ceil_div(own.total, inner.most)));
+  counts.runs.all.steps = counts.own.steps;
+  counts.some.fill(Runs{});
+  if (own.many() > 0) {
+    counts.some[kButLast] = sum_of(counts.first_run, own.many(), {});
+    counts.some[kButFirst] = sum_of(counts.first_run, own.many() - 1, counts.last_run);
+    counts.some[kButBoth] = sum_of(counts.first_run, own.many() - 1, {});
   }
-  const Index by_piece =
-      own.many() * least_share(own.size, pe, inner) + least_share(own.last, pe, inner);
-  counts.share = static_cast<double>(std::max(ceil_div(own.total, inner.most), by_piece));
   const Index below = Cut{cluster.most, pe.least, inner.least}.steps;
   counts.most_steps = static_cast<double>(fine.steps);
   counts.most_below = static_cast<double>(fine.steps * below);
+  counts.largest = static_cast<double>(pe.most);
   counts.outer.moves = fine.steps > 1;
   counts.outer_rests = coarse.steps == 1;
   counts.inner.moves = counts.own.moves = below > 1;

@@ -1,6 +1,7 @@
 // The least that the counts of one loop can be, over a range of its tiles (docs/optimum.md, 3).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -56,18 +57,40 @@ struct LevelCounts {
   // At most: rows that stay when the loop starts again within a piece; that a unit still has from
   // its chunk before.
   double kept, shared;
-  bool moves;  // whether it can take several steps, at the inner level in the largest piece
+  // Of the same pieces: indices of the array in the first and in the last step.
+  double begun, ended;
+  bool moves;      // whether it can take several steps, at the inner level in the largest piece
+  bool all_moves;  // whether it takes several steps in every piece, if in the largest
+};
+
+// Steps of a level along a loop: all but the last, all but the first, or all but both.
+enum Between { kButLast, kButFirst, kButBoth, kBetween };
+
+// Of the inner level, summed over some pieces of the first cluster.
+struct Runs {
+  // Some of the steps, and the indices that the first PE gets in them.
+  struct Work {
+    double steps, indices;
+  };
+
+  double pieces;
+  Work all;
+  std::array<Work, kBetween> some;
+  double first, last;   // indices of the array in the first and in the last step of a piece
+  double begun, ended;  // indices of the first PE in these steps
 };
 
 struct LoopCounts {
   LevelCounts outer, inner;
-  LevelCounts own;                 // of the inner level, in the pieces of the first cluster
-  double first, last;              // indices of the first and of the last step of the outer level
-  double first_below, last_below;  // of the inner level, over all pieces of the first cluster
-  double share;                    // indices that the first PE gets
-  double most_steps;               // of the outer level, at most
-  double most_below;               // of the inner level in the pieces of the first cluster, at most
-  bool outer_rests, inner_rests;   // whether it can take one step
+  LevelCounts own;     // of the inner level, in the pieces of the first cluster
+  double first, last;  // indices of the first and of the last step of the outer level
+  Runs runs;           // of all pieces of the first cluster
+  std::array<Runs, kBetween> some;
+  Runs first_run, last_run;       // of the first one, and of the last one
+  double most_steps;              // of the outer level, at most
+  double most_below;              // of the inner level in the pieces of the first cluster, at most
+  double largest;                 // tile of a PE
+  bool outer_rests, inner_rests;  // whether it can take one step
 };
 
 LoopCounts least_counts(const Loop& loop, const Tiles& tiles, Units outer, Units inner);

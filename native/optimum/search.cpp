@@ -30,7 +30,7 @@ Search::Search(const Problem& problem, Objective objective, std::size_t most_ope
 double Search::bound_of(const Box& box) const {
   Bounds bounds(problem_, objective_);
   if (!bounds.fits(box)) return kNever;
-  bounds.enter(box);
+  bounds.enter(box, kNever);
   return bounds.least();
 }
 

@@ -53,6 +53,7 @@ class Search {
       return bound != others ? bound > others : number > other.number;
     }
   };
+  static_assert(sizeof(Open) <= 168, "docs/optimum.md, 8, states how much memory the boxes take");
 
   void push(const Bounded& box);
   void refill();

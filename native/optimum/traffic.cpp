@@ -12,33 +12,68 @@ LevelTraffic::LevelTraffic(const Problem& problem, const std::vector<LoopCounts>
       counts_(counts),
       level_(level),
       parallel_(parallel),
-      input_(input(false)),
-      unit_input_(input(true)),
-      filter_(filter(false)),
-      unit_filter_(filter(true)),
+      input_(input()),
+      filter_(filter()),
       output_(output()) {}
 
 Words LevelTraffic::least(int x) const {
   const bool in_filter = x != kNone && problem_.loops[x].filter();
   const bool in_output = x != kNone && problem_.loops[x].output();
-  return {least(input_, x), in_filter ? mixed(filter_, x) : filter_.seldom, least(unit_input_, x),
-          in_filter ? mixed(unit_filter_, x) : unit_filter_.seldom,
+  return {least(input_, x), in_filter ? mixed(filter_, x) : filter_.seldom,
           in_output ? mixed(output_, x) : output_.seldom};
 }
 
+EndWords LevelTraffic::at_ends(int x) const {
+  const Loop& loop = problem_.loops[x];
+  const LevelCounts& counts = of(x);
+  const auto whole = [&](const Moved& words, double indices) {
+    return words.often / counts.extent * indices;
+  };
+  const double filter = loop.filter() ? whole(filter_, counts.begun) : filter_.seldom;
+  const double leaving = loop.output() ? whole(output_, counts.ended) : output_.seldom;
+  return {at_begins(x) + filter, leaving, loop.output() ? whole(output_, counts.begun) : 0};
+}
+
+// Of the input. What a tensor that lacks the loop fetches, it fetches where sweeps begin.
+double LevelTraffic::at_begins(int x) const {
+  const Loop& loop = problem_.loops[x];
+  const LevelCounts& counts = of(x);
+  const auto& [y_rows, x_rows] = input_.rows;
+  if (loop.input()) {
+    return input_.words * input_.repeats.often * y_rows.all.often * x_rows.all.often /
+           counts.extent * counts.begun;
+  }
+  if (loop.id == kLoopK) return least(input_, x);
+  if (loop.is_window() || problem_.cuts_windows) return 0;
+  const Rows& swept = y_rows.loop == x ? y_rows : x_rows;
+  const Rows& other = y_rows.loop == x ? x_rows : y_rows;
+  const double often = input_.repeats.often;
+  const double least =
+      swept.begun * other.all.often * often - swept.kept * warm(input_, other, often, false);
+  return input_.words * std::max(0.0, least);
+}
+
+// A sweep begins with rows of the one before if K or the other axis moved in between. In the second
+// case few rows of that are left.
+double LevelTraffic::warm(const Input& input, const Rows& other, double often, bool beside) {
+  const double once = other.all.seldom * input.repeats.seldom;
+  if (input.repeated && !beside) return other.all.often * often - (other.moves ? 0 : once);
+  return other.halo * (other.repeats.often - other.repeats.seldom) * often;
+}
+
 // How often the tiles of a tensor are moved for a loop that is none of its axes.
-LevelTraffic::Moved LevelTraffic::repeats(std::size_t loop, bool units) const {
+LevelTraffic::Moved LevelTraffic::repeats(std::size_t loop) const {
   const LevelCounts& counts = of(loop);
-  if (units && static_cast<int>(loop) == parallel_) return {counts.chunks, counts.active};
+  if (static_cast<int>(loop) == parallel_) return {counts.chunks, counts.active};
   return {counts.steps, counts.pieces};
 }
 
-LevelTraffic::Rows LevelTraffic::rows(std::size_t loop, bool units) const {
+LevelTraffic::Rows LevelTraffic::rows(std::size_t loop) const {
   const LevelCounts& counts = of(loop);
-  const bool dealt = units && static_cast<int>(loop) == parallel_;
+  const bool dealt = static_cast<int>(loop) == parallel_;
   const auto fresh = static_cast<double>(problem_.loops[loop].fresh);
   const auto halo = static_cast<double>(problem_.loops[loop].halo);
-  const Moved times = repeats(loop, units);
+  const Moved times = repeats(loop);
   // A unit's chunks of one sweep share rows, those of the whole array only from sweep to sweep.
   const double kept = dealt ? counts.shared : counts.kept;
   const double shared = dealt ? (counts.regained - counts.restarts) * counts.shared : 0;
@@ -51,14 +86,15 @@ LevelTraffic::Rows LevelTraffic::rows(std::size_t loop, bool units) const {
       {counts.extent * fresh + times.often * halo, counts.extent * fresh + times.seldom * halo},
       counts.moving * fresh + chunks * halo - shared,
       counts.restarts * kept,
-      (counts.extent - counts.moving) * fresh + (counts.pieces - counts.restarts) * (halo - kept)};
+      (counts.extent - counts.moving) * fresh + (counts.pieces - counts.restarts) * (halo - kept),
+      counts.begun * fresh + chunks * halo - shared};
 }
 
-LevelTraffic::Moved LevelTraffic::filter(bool units) const {
+LevelTraffic::Moved LevelTraffic::filter() const {
   Moved words{problem_.whole.filter, problem_.whole.filter};
   for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
     const double extent = of(i).extent;
-    words *= problem_.loops[i].filter() ? Moved{extent, extent} : repeats(i, units);
+    words *= problem_.loops[i].filter() ? Moved{extent, extent} : repeats(i);
   }
   return words;
 }
@@ -67,23 +103,23 @@ LevelTraffic::Moved LevelTraffic::output() const {
   Moved words{problem_.whole.output, problem_.whole.output};
   for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
     const double extent = of(i).extent;
-    words *= problem_.loops[i].output() ? Moved{extent, extent} : repeats(i, false);
+    words *= problem_.loops[i].output() ? Moved{extent, extent} : repeats(i);
   }
   return words;
 }
 
-LevelTraffic::Input LevelTraffic::input(bool units) const {
+LevelTraffic::Input LevelTraffic::input() const {
   Input input;
   input.words = problem_.whole.input;
   std::size_t axis = 0;
   for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
     const Loop& loop = problem_.loops[i];
     if (loop.slides()) {
-      input.rows[axis++] = rows(i, units);
+      input.rows[axis++] = rows(i);
     } else if (loop.input()) {
       input.words *= of(i).extent;
     } else if (loop.id == kLoopK) {
-      input.repeats = repeats(i, units);
+      input.repeats = repeats(i);
       input.repeated = of(i).moves;
     }
   }
@@ -109,19 +145,15 @@ double LevelTraffic::least(const Input& input, int x) const {
   // Tiles of a cut window share rows, so that nothing need be fetched twice.
   if (x == kNone || problem_.cuts_windows) return input.words * all.seldom;
   double least = std::numeric_limits<double>::infinity();
-  for (const auto& [swept, other] : {std::pair{y_rows, x_rows}, std::pair{x_rows, y_rows}}) {
+  for (const bool of_y : {true, false}) {
+    const Rows &swept = of_y ? y_rows : x_rows, &other = of_y ? x_rows : y_rows;
     // Of K, which is no axis, the next loop outside decides.
     const bool beside = problem_.loops[x].id == kLoopK;
     if (swept.loop == kNone || (swept.loop != x && !beside)) continue;
     const double often = beside ? times.seldom : times.often;
     const double once = other.all.seldom * times.seldom;
-    // A sweep begins with rows of the one before if K or the other axis moved in between. In the
-    // second case few rows of that are left.
-    const double warm = input.repeated && !beside
-                            ? other.all.often * often - (other.moves ? 0 : once)
-                            : other.halo * (other.repeats.often - other.repeats.seldom) * often;
-    least = std::min(least,
-                     swept.swept * other.all.often * often - swept.kept * warm + swept.rest * once);
+    least = std::min(least, swept.swept * other.all.often * often -
+                                swept.kept * warm(input, other, often, beside) + swept.rest * once);
   }
   return input.words * (std::isfinite(least) ? least : all.seldom);
 }

@@ -8,11 +8,17 @@
 
 namespace gym::optimum {
 
-// Words that a level fetches from above, that its units take in, and that it sends back.
+// Words that a level fetches from above, or its units take in, and that it sends back.
 struct Words {
-  double fetched_input, fetched_filter;
-  double unit_input, unit_filter;
-  double leaving;
+  double input, filter, leaving;
+
+  double fetched() const { return input + filter; }
+};
+
+// Words that a level fetches where sweeps of the loop that moves innermost begin, that it sends
+// back where they end, and a step before that.
+struct EndWords {
+  double fetched, leaving, before;
 };
 
 // The traffic of one level over a range of tiles.
@@ -20,12 +26,15 @@ class LevelTraffic {
  public:
   using Level = LevelCounts LoopCounts::*;
 
-  // `parallel`: the loop that is dealt to the level's units, or kNone.
+  // As the level's array sees it, or its units, to which the loop `parallel` is dealt.
   LevelTraffic(const Problem& problem, const std::vector<LoopCounts>& counts, Level level,
-               int parallel);
+               int parallel = kNone);
 
   // The least if loop `x` moves innermost; kNone if no loop takes several steps.
   Words least(int x) const;
+  EndWords at_ends(int x) const;
+  // Whether the loop takes several steps in every piece.
+  bool all_moves(int x) const { return of(x).all_moves; }
 
  private:
   // Words, or rows along an axis: if they are moved in every step, and as seldom as can be.
@@ -46,6 +55,7 @@ class LevelTraffic {
     double halo = 0;
     Moved repeats, all;
     double swept = 0, kept = 0, rest = 0;
+    double begun = 0;  // as swept, of the first steps
   };
   struct Input {
     double words;   // along its own axes
@@ -55,20 +65,22 @@ class LevelTraffic {
   };
 
   const LevelCounts& of(std::size_t loop) const { return counts_[loop].*level_; }
-  Moved repeats(std::size_t loop, bool units) const;
-  Rows rows(std::size_t loop, bool units) const;
-  Moved filter(bool units) const;
+  Moved repeats(std::size_t loop) const;
+  Rows rows(std::size_t loop) const;
+  Moved filter() const;
   Moved output() const;
-  Input input(bool units) const;
+  Input input() const;
   double mixed(const Moved& words, int x) const;
   double least(const Input& input, int x) const;
+  double at_begins(int x) const;
+  static double warm(const Input& input, const Rows& other, double often, bool beside);
 
   const Problem& problem_;
   const std::vector<LoopCounts>& counts_;
   Level level_;
   int parallel_;
-  Input input_, unit_input_;
-  Moved filter_, unit_filter_, output_;
+  Input input_;
+  Moved filter_, output_;
 };
 
 }  // namespace gym::optimum

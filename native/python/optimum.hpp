@@ -74,16 +74,21 @@ class OptimumSearch {
                           array_of(block.sizes), array_of(block.goes_on), rows_of(block.next));
   }
 
-  // The least cost of a box of mappings: choices of the parallel dimensions, and ranges of choices
-  // of the cluster size and of the tiles, by dimension of the space.
-  double bound_of(std::array<int, 2> parallel, Range cluster, const std::vector<Range>& outer,
-                  const std::vector<Range>& inner) const {
+  // The least cost of a box of mappings: choices of the parallel dimensions, the dimensions whose
+  // loops move innermost (-1: none does, -2: any), and ranges of choices of the cluster size and of
+  // the tiles, by dimension of the space.
+  double bound_of(std::array<int, 2> parallel, std::array<int, 2> innermost, Range cluster,
+                  const std::vector<Range>& outer, const std::vector<Range>& inner) const {
     const optimum::Problem& problem = search_.problem();
+    const auto loop_of = [&](int dim) {
+      return problem.index_of_dim(static_cast<std::size_t>(dim));
+    };
     optimum::Box box{};
-    box.innermost = {optimum::kAny, optimum::kAny};
     for (std::size_t level = 0; level < parallel.size(); ++level) {
-      const std::int32_t dim = problem.space.levels[level].parallel.values.at(parallel[level]);
-      box.parallel[level] = problem.index_of_dim(static_cast<std::size_t>(dim));
+      box.parallel[level] =
+          loop_of(problem.space.levels[level].parallel.values.at(parallel[level]));
+      const int dim = innermost[level];
+      box.innermost[level] = dim < 0 ? dim : loop_of(dim);
     }
     box.cluster = {cluster.first, cluster.second};
     for (std::size_t i = 0; i < problem.loops.size(); ++i) {
@@ -147,8 +152,8 @@ inline void bind_optimum(py::module_& module) {
       .def("restart", &Search::restart, py::arg("boxes"))
       .def("all", &Search::all)
       .def("prove", &Search::prove, py::arg("boxes"), py::arg("bound"), py::arg("threads") = 1)
-      .def("bound_of", &Search::bound_of, py::arg("parallel"), py::arg("cluster"), py::arg("outer"),
-           py::arg("inner"))
+      .def("bound_of", &Search::bound_of, py::arg("parallel"), py::arg("innermost"),
+           py::arg("cluster"), py::arg("outer"), py::arg("inner"))
       .def_property_readonly("finished", [](const Search& self) { return self.search_.finished(); })
       .def_property_readonly("bound", [](const Search& self) { return self.search_.bound(); })
       .def_property_readonly("nodes", [](const Search& self) { return self.search_.nodes(); });
