@@ -59,8 +59,8 @@ class Loop:
         steps: of the array; chunks of units that the loop is dealt to.
         cold: boxes; units that are ever active.
         begun, ended: of the array in the first and in the last step of the same boxes.
-    all_move: whether it moves in all boxes, if it moves in the largest one.
-    can_move, must_move: whether it moves in any box of some mapping, of every mapping.
+        all_move: whether it moves in all boxes, if it moves in the largest one.
+        can_move, must_move: whether it moves in any box of some mapping, of every mapping.
         slide: None without a window.
     """
 

@@ -59,8 +59,8 @@ class FirstCluster {
   // Of its first PE in some of the steps along a loop, in all pieces.
   double of_steps(int x, Between some) const;
 
-  // Of all pieces, if the tiles of the filter come in, or those of the output leave, in one step
-  // each of so many at most, and all other steps are computed.
+  // Of all pieces, if each tile of the filter comes in, or each of the output leaves, beside a step
+  // that is counted by that, and all other steps by what they compute.
   double beside_tiles(const Transfers& transfers) const;
 
  private:
@@ -74,12 +74,12 @@ class FirstCluster {
     void operator/=(const Sums& factor);
   };
 
-  Sums whole() const;
   // Words of a tensor over all pieces, and the tiles of which they are, at most.
   struct Tiles {
     double words, count;
   };
 
+  Sums whole() const;
   template <typename IsAxis>
   Tiles tiles(double words, const IsAxis& is_axis) const;
   static Sums factor(const Loop& loop, const Runs& runs);
