@@ -7,6 +7,7 @@ the imports below.
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maestro_env.registration import register_with_gymnasium
@@ -127,9 +128,23 @@ __all__ = sorted([*_HOME, "__version__"])
 if not TYPE_CHECKING:  # Or any name would have a type.
 
     def __getattr__(name: str) -> object:
+        if name == "_native":
+            return _import_core()
         if name not in _HOME:
             raise AttributeError(f"module 'maestro_env' has no attribute '{name}'")
         return getattr(import_module(f"maestro_env.{_HOME[name]}"), name)
+
+
+def _import_core() -> object:
+    """Import the C++ core; in a clone where it is not built, say how to build it."""
+    try:
+        return import_module("maestro_env._native")
+    except ModuleNotFoundError:
+        folder = Path(__file__).parents[1]
+        raise ImportError(
+            f"the C++ core of maestro-env is not built in {folder}: run 'pip install -e .' there, "
+            "or start Python in another folder to use an installed maestro-env"
+        ) from None
 
 
 def __dir__() -> list[str]:

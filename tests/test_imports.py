@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib.metadata
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -183,3 +185,16 @@ except AttributeError:
 else:
     raise AssertionError("the table was read before")
 """)
+
+
+def test_a_clone_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
+    ignored = shutil.ignore_patterns("_native.*.so", "_native.*.pyd", "__pycache__")
+    shutil.copytree(ROOT / "maestro_env", tmp_path / "maestro_env", ignore=ignored)
+    command = [sys.executable, "-c", "from maestro_env import MaestroEnv"]
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": ""}, capture_output=True, text=True
+    )
+    assert ran.returncode == 1
+    last = ran.stderr.splitlines()[-1]
+    assert last.startswith(f"ImportError: the C++ core of maestro-env is not built in {tmp_path}: ")
+    assert "pip install -e ." in last
