@@ -131,11 +131,11 @@ class Run:
         self._count = over(lambda least, _: np.ones_like(least))
         self._pieces: Array = self._count.prod(axis=0)
 
-    @property
+    @cached_property
     def cycles(self) -> Words:
         return self.fills + self.computing + self.drains
 
-    @property
+    @cached_property
     def computing(self) -> Words:
         """Return the cycles in which the first PE works: its MACs, or one a step."""
         return self._working(self._indices, self._steps)

@@ -162,10 +162,14 @@ class InnerLevel:
 
     def _cycles(self, innermost: str | None) -> Words:
         """Return the first cluster's cycles."""
+        return np.maximum(self._of_any_order, self._lockstep.cycles(self._own, innermost))
+
+    @cached_property
+    def _of_any_order(self) -> Words:
+        """Return the first cluster's cycles, whatever moves innermost."""
         own, run = self._own, self._run
         tiles = run.beside_tiles(own.filters(None), own.outputs(None), self._transfers)
-        cycles = np.maximum(run.cycles, tiles)
-        return np.maximum(cycles, self._lockstep.cycles(own, innermost))
+        return np.maximum(run.cycles, tiles)
 
 
 def _whole(facts: Facts, least: Array) -> NDArray[np.bool_]:
