@@ -161,10 +161,10 @@ def nested(mapping: Mapping, times: int) -> str:
 
 
 def test_a_mapping_without_cycles_has_no_rate(
-    mapping: Mapping, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "mapping.json"
-    path.write_text(nested(mapping, 900))
+    path.write_text(nested(MapSpace(LAYER, EDGE).decode([0] * 13), 900))
     assert evaluate([str(path), LAYER_TEXT]) == 0
     shown = capsys.readouterr()
     assert rows(shown.out)["exact"] == ["bad_tile"]
