@@ -34,7 +34,9 @@ def _describe(arguments: list[str]) -> int:
         print(f"maestro-env {__version__}")
         return 0
     error = UnknownNameError("command", arguments[0], [*_NAMES, "--help", "--version"])
-    print(f"error: {error}", file=sys.stderr)
+    alone = arguments[0] in ("--help", "-h", "--version")
+    message = f"{arguments[0]} stands alone; for a command: COMMAND --help" if alone else error
+    print(f"error: {message}", file=sys.stderr)
     return 2
 
 

@@ -69,7 +69,8 @@ class MultiDiscreteActions(Actions):
         self._alike = all(np.array_equal(each.sizes, self._most) for each in map_spaces)
 
     def vectors(self, actions: Any) -> ArrayLike | None:
-        if self._alike:
+        # None would stand for missing choices.
+        if self._alike and actions is not None:
             return actions  # type: ignore[no-any-return]
         shape = (*self._copies, len(self._most))
         return _integers(actions, shape, self._most) % self._map_space.sizes

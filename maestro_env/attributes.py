@@ -51,7 +51,7 @@ class Attributes:
     @property
     def vector(self) -> Points | None:
         """The vector of the last step, int32[D]; None if it evaluated nothing."""
-        return self._vector
+        return None if self._vector is None else self._vector.copy()
 
     @property
     def mapping(self) -> Mapping | None:
@@ -71,7 +71,7 @@ class Attributes:
     @property
     def best_vector(self) -> Points | None:
         """The vector of the best valid mapping of this layer so far, int32[D]."""
-        return self._best.vector
+        return None if self._best.vector is None else self._best.vector.copy()
 
     @property
     def best_mapping(self) -> Mapping | None:

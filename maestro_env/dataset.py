@@ -168,6 +168,9 @@ def _problems(facts: dict[str, Any]) -> dict[str, Problem]:
     given = facts["problem"]
     hardware, model, guard = Hardware(**given["hardware"]), given["model"], given["guard"]
     layers = {name: Layer(**each["layer"]) for name, each in facts["layers"].items()}
+    for name, each in facts["layers"].items():
+        if Path(each["folder"]).name != each["folder"]:
+            raise DatasetError(f"the folder of {name} is {quoted(each['folder'])}")
     return {
         name: Problem(MapSpace(layer, hardware, given["schema"], given["tiles"]), model, guard)
         for name, layer in layers.items()

@@ -16,7 +16,8 @@ class MaestroEnvV0(MaestroEnv):
     After a reset it is empty. A step tells ``status`` (a name of ``STATUSES``), ``mapping`` (the
     vector), ``best_objective`` (infinite until a mapping is valid) and from then on
     ``best_mapping`` (its vector), and those figures of ``Cost`` that the mapping has. With
-    ``info="full"`` also ``optimum``, ``optimum_bound`` and ``regret``.
+    ``info="full"`` also ``optimum``, ``optimum_bound`` and ``regret``. Copies that step together
+    (``gymnasium.make_vec``) have the ``info`` of ``MaestroEnv``.
     """
 
     def _information(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maestro_env.checks import require_integer, require_type, tuple_of
-from maestro_env.errors import MappingError
+from maestro_env.errors import MappingError, quoted
 from maestro_env.layer import Layer
 from maestro_env.m_file import Directive, ReferenceDeath, parse
 
@@ -41,8 +41,8 @@ class Loop:
 
     def __post_init__(self) -> None:
         require_type("a loop's dimension", self.dim, str, "such as K")
-        if not self.dim:
-            raise MappingError(f"a loop's dimension is {self.dim!r}; give a name such as K")
+        if not self.dim or not self.dim.isprintable():
+            raise MappingError(f"a loop's dimension is {quoted(self.dim)}; give a name such as K")
         for name in ("size", "offset"):
             what = f"{name} of loop {self.dim}"
             number = require_integer(what, getattr(self, name), MappingError)

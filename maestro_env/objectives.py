@@ -142,4 +142,6 @@ def find_objective(name: str | Objective, energy: str = "total") -> Objective:
     factors = tuple(name.split("*"))
     if name not in registry and set(factors) <= set(_COLUMN):
         return Objective(name, "product of metrics", factors, None)
+    for factor in factors if len(factors) > 1 else ():
+        look_up("metric", factor, _COLUMN)
     return look_up("objective", name, registry)

@@ -93,7 +93,11 @@ class ObjectiveFunction:
 
         A number outside of this range counts as the nearer end of it.
         """
-        numbers, count = np.asarray(shares, dtype=np.float64), len(self.parameters)
+        count = len(self.parameters)
+        try:
+            numbers = np.asarray(shares, dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.full(count, math.nan)
         if numbers.shape != (count,) or np.isnan(numbers).any():
             raise MapSpaceError(f"{quoted(shares)} is no place; allowed: {count} shares, 0 to 1")
         pairs = zip(self.parameters, numbers.clip(0, 1), strict=True)

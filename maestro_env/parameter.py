@@ -50,12 +50,12 @@ class Parameter:
 
     def choice(self, value: object) -> int:
         """Return the choice that stands for a value, or raise a ``MapSpaceError``."""
-        if hasattr(value, "__index__"):
-            # Of other integers than its own, Python looks through a whole range.
-            value = operator.index(value)
         try:
+            if hasattr(value, "__index__"):
+                # Of other integers than its own, Python looks through a whole range.
+                value = operator.index(value)
             return self.values.index(value)  # type: ignore[arg-type]
-        except ValueError:
+        except (TypeError, ValueError):
             listed = f"{self.bounds[0]} to {self.bounds[1]}"
             if not isinstance(self.values, range):
                 listed = ", ".join(map(str, self.values))

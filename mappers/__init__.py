@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from maestro_env.checks import require_type
 from maestro_env.errors import UnknownNameError, quoted
 from mappers.base import Mapper
-from mappers.outside import load, packaged, require_mapper, require_name
+from mappers.outside import load, make, packaged, require_mapper, require_name
 from mappers.settings import changed
 
 if TYPE_CHECKING:
@@ -70,8 +71,11 @@ def register_mapper(name: str, mapper_class: type[Mapper[Any]]) -> None:
         mapper_class: a subclass of ``Mapper``, whose ``DEFAULT`` has the settings.
 
     Raises:
-        MapperError: a name that is taken or that flags cannot hold, or no class of mappers.
+        ArgumentTypeError: the name is no text.
+        MapperError: a name that is taken or that flags cannot hold, or no class of mappers, or one
+            that lacks a method or the settings.
     """
+    require_type("mapper", name, str, "a name for it")
     what = f"mapper {quoted(name)}"
     require_name(what, name, dict.fromkeys([*mapper_names(), "all"], "another mapper"))
     _registered[name] = require_mapper(what, mapper_class)
@@ -85,13 +89,16 @@ def make_mapper(text: str) -> Mapper[Any]:
             settings, as in ``ga:population=50:elites=5``.
 
     Raises:
+        ArgumentTypeError: no text.
         UnknownNameError: no such mapper or setting.
         SettingError: a value the setting does not allow.
-        MapperError: an installed package with a mapper that cannot be used; it names the package.
+        MapperError: a mapper from outside that cannot be used; it names the package.
     """
+    require_type("mapper", text, str, "such as ga or ga:population=50")
     name, *changes = text.split(":")
     mapper_class = _find(name)
-    return mapper_class(changed(mapper_class.DEFAULT, changes))
+    config = changed(mapper_class.DEFAULT, changes)
+    return mapper_class(config) if name in MAPPERS else make(f"mapper {name}", mapper_class, config)
 
 
 def _find(name: str) -> type[Mapper[Any]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from maestro_env.errors import MaestroEnvError, quoted
 from mappers.base import Mapper
+from mappers.settings import is_config
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -39,10 +40,27 @@ def require_name(what: str, name: str, owners: Mapping[str, str]) -> None:
 
 
 def require_mapper(what: str, found: object) -> type[Mapper[Any]]:
-    """Return ``found``, or raise a ``MapperError`` if it is no class of mappers."""
+    """Return ``found``, or raise a ``MapperError`` if it is no complete class of mappers."""
     if not (isinstance(found, type) and issubclass(found, Mapper)):
         raise MapperError(f"{what} is {quoted(found)}; allowed: a subclass of mappers.base.Mapper")
+    if lacking := sorted(found.__abstractmethods__):
+        raise MapperError(f"{what} lacks {', '.join(lacking)}; define it in {found.__name__}")
+    if not is_config(found.DEFAULT):
+        raise MapperError(
+            f"{what}: DEFAULT is {quoted(found.DEFAULT)}; allowed: an instance of a dataclass, "
+            "whose fields mappers.settings.setting makes"
+        )
     return found
+
+
+def make(what: str, mapper_class: type[Mapper[Any]], config: Any) -> Mapper[Any]:
+    """Return a mapper, or raise a ``MapperError`` if its class raises any error of its own."""
+    try:
+        return mapper_class(config)
+    except MaestroEnvError:
+        raise
+    except Exception as error:
+        raise MapperError(f"{what} cannot be made: {type(error).__name__}: {error}") from error
 
 
 @cache
@@ -73,7 +91,7 @@ def load(entry: EntryPoint) -> type[Mapper[Any]]:
     what = described(entry)
     try:
         found = entry.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise MapperError(f"{what} cannot be loaded: {type(error).__name__}: {error}") from error
     return require_mapper(what, found)
 

@@ -30,6 +30,13 @@ def setting(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def is_config(config: object) -> bool:
+    """Say whether this is a dataclass whose fields are settings."""
+    if isinstance(config, type) or not dataclasses.is_dataclass(config):
+        return False
+    return all("allowed" in field.metadata for field in dataclasses.fields(config))
+
+
 def check(config: Any) -> None:
     """Check every field of a config, a dataclass.
 

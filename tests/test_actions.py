@@ -131,6 +131,13 @@ def test_what_is_no_step_is_refused(action: object, copies: bool) -> None:
         env.step(actions)
 
 
+def test_no_action_is_refused() -> None:
+    with pytest.raises(MapSpaceError, match="actions are None; allowed: integers"):
+        MaestroEnv(SMALL).step(None)
+    with pytest.raises(MapSpaceError, match="actions are None; allowed: integers"):
+        make_vector_env(2, layer=SMALL).step(None)
+
+
 def test_choices_beyond_a_layers_wrap_around() -> None:
     env = MaestroEnv(layers=TWO)
     sizes = {str(task.problem.layer): task.space.sizes for task in env.tasks}

@@ -197,6 +197,9 @@ def test_a_damaged_file_is_named(
         lambda facts: facts["problem"]["hardware"].update(num_pes=0),
         lambda facts: facts["problem"].update(model="nope"),
         lambda facts: facts["layers"][LAYER].update(layer=3),
+        lambda facts: facts["layers"][LAYER].update(folder=3),
+        lambda facts: facts["layers"][LAYER].update(folder="../other"),
+        lambda facts: facts["layers"][LAYER].pop("folder"),
         lambda facts: facts.update(layers=[]),
     ],
 )

@@ -204,6 +204,13 @@ def test_the_best_is_kept_over_resets() -> None:
     assert cost == env.best_cost
 
 
+def test_who_changes_a_vector_changes_a_copy() -> None:
+    env = MaestroEnv("resnet18_l2")
+    env.step([0] * 13)
+    env.vector[0] = env.best_vector[0] = 5
+    assert env.vector.tolist() == env.best_vector.tolist() == [0] * 13
+
+
 def test_objectives_are_products_of_metrics() -> None:
     cost = Cost(latency_cycles=3.0, energy_nj=5.0, power_mw=7.0, area_um2=11.0)
     rows = np.full((1, len(_native.METRICS)), np.nan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,15 @@ import numpy as np
 import pytest
 from commands import evaluate
 
-from maestro_env import Mapping, MapSpace, Problem, find_hardware, find_layer, find_objective
+from maestro_env import (
+    Level,
+    Mapping,
+    MapSpace,
+    Problem,
+    find_hardware,
+    find_layer,
+    find_objective,
+)
 
 LAYER = find_layer("conv:K=8,C=4,Y=10,X=10,R=3,S=3")
 LAYER_TEXT = "--layer=conv:K=8,C=4,Y=10,X=10,R=3,S=3"
@@ -124,6 +133,51 @@ def test_bad_files_are_refused_in_one_line(
     shown = capsys.readouterr()
     assert (shown.out, shown.err.count("\n")) == ("", 1)
     assert message in shown.err
+
+
+def refusal(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The line by which a mapping is refused."""
+    assert evaluate([str(path), LAYER_TEXT]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    return shown.err
+
+
+@pytest.mark.parametrize("dimension", ["K\nC", "\x1b[31mK", ""])
+def test_a_dimension_that_a_terminal_would_obey_is_refused(
+    dimension: str, mapping: Mapping, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mapping.json"
+    path.write_text(mapping.to_json().replace('"K"', json.dumps(dimension)))
+    message = f"a loop's dimension is {dimension!r}; give a name such as K"
+    assert message in refusal(path, capsys)
+
+
+def nested(mapping: Mapping, times: int) -> str:
+    """A mapping whose outer level has a temporal loop again and again, as JSON."""
+    outer, inner = mapping.levels
+    again = [loop for loop in outer.loops if not loop.spatial][-1:] * times
+    return Mapping((Level((*outer.loops, *again)), inner)).to_json()
+
+
+def test_a_mapping_without_cycles_has_no_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mapping.json"
+    path.write_text(nested(MapSpace(LAYER, EDGE).decode([0] * 13), 900))
+    assert evaluate([str(path), LAYER_TEXT]) == 0
+    shown = capsys.readouterr()
+    assert rows(shown.out)["exact"] == ["bad_tile"]
+    assert rows(shown.out)["maestro"][0] == "mac_mismatch"
+    assert "nan" not in shown.out
+
+
+def test_a_mapping_of_too_many_loops_is_refused(
+    mapping: Mapping, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mapping.json"
+    path.write_text(nested(mapping, 50_000))
+    assert "has 50,013 loops and clusters; allowed: at most 1,000" in refusal(path, capsys)
 
 
 def test_a_file_is_needed(assert_refused: Callable[..., None]) -> None:

@@ -72,6 +72,14 @@ def test_what_is_no_command_is_refused(
     assert message in err
 
 
+@pytest.mark.parametrize("argument", ["--version", "--help", "-h"])
+def test_what_stands_alone_takes_no_other_argument(
+    argument: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = call(monkeypatch, capsys, argument, "run")
+    assert shown == (2, "", f"error: {argument} stands alone; for a command: COMMAND --help\n")
+
+
 def test_a_command_has_the_name_it_was_called_by(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,6 +78,7 @@ def test_values_by_name_say_the_same_as_the_vector(drawn: tuple[MapSpace, Points
     [
         ({"l2_tile_K": 65}, "l2_tile_K = 65 is not in this space; allowed: 1 to 64"),
         ({"l2_tile_K": 2.5}, "l2_tile_K = 2.5 is not in this space; allowed: 1 to 64"),
+        ({"l2_tile_K": np.array([1, 2])}, r"l2_tile_K = array\(\[1, 2\]\) is not in this space"),
         ({"l1_parallel": "R"}, "l1_parallel = 'R' is not in this space; allowed: C, K, X', Y'"),
         ({"l2_order": -1}, "l2_order = -1 is not in this space; allowed: 0 to 719"),
         ({"cluster": 4}, "unknown parameter 'cluster': did you mean cluster_size"),
@@ -135,7 +136,7 @@ def test_numbers_outside_of_the_unit_cube_are_the_nearest_inside() -> None:
     assert high.tolist() == (EDGE.space.sizes - 1).tolist()
 
 
-@pytest.mark.parametrize("shares", [[0.5] * 12, [math.nan] * 13, 0.5])
+@pytest.mark.parametrize("shares", [[0.5] * 12, [math.nan] * 13, 0.5, "no", ["no"] * 13, {}])
 def test_what_is_no_place_in_the_unit_cube_is_refused(shares: object) -> None:
     with pytest.raises(ValueError, match="is no place; allowed: 13 shares, 0 to 1"):
         EDGE.objective("edp").from_unit(shares)

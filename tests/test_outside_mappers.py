@@ -12,7 +12,7 @@ import pytest
 from mapper_helpers import Recorder, problem
 
 import mappers
-from maestro_env.errors import UnknownNameError
+from maestro_env.errors import ArgumentTypeError, UnknownNameError
 from mappers import make_mapper, outside, register_mapper
 from mappers.outside import MapperError
 from mappers.random import LogRandomMapper, RandomMapper
@@ -44,6 +44,20 @@ class Sweep(AskTellMapper):
 
     def tell(self, points, values):
         self.next += self.config.step
+
+
+class Leaves(Sweep):
+    def __init__(self, config):
+        raise RuntimeError("no licence")
+
+
+class Untold(AskTellMapper):
+    def ask(self, n):
+        return self._space.sample(1, self._rng)
+
+
+class Plain(Sweep):
+    DEFAULT = 3
 
 
 NOTHING = 3
@@ -111,6 +125,9 @@ def test_the_flag_of_commands_knows_the_mappers_of_installed_packages(
         ({"sweep": "toy_lost:Sweep"}, "'sweep' of package toy_sweeps 1.2 cannot be loaded: Module"),
         ({"sweep": "toy_sweeps:NOTHING"}, "of package toy_sweeps 1.2 is 3; allowed: a subclass of"),
         ({"sweep": "toy_sweeps:Config"}, "of package toy_sweeps 1.2 is <class 'toy_sweeps.Config'"),
+        ({"sweep": "toy_sweeps:Untold"}, "of package toy_sweeps 1.2 lacks tell; define it in Unt"),
+        ({"sweep": "toy_sweeps:Plain"}, "toy_sweeps 1.2: DEFAULT is 3; allowed: an instance of a"),
+        ({"sweep": "toy_sweeps:Leaves"}, "mapper sweep cannot be made: RuntimeError: no licence"),
     ],
 )
 def test_a_package_whose_mapper_cannot_be_used_is_named(
@@ -118,6 +135,13 @@ def test_a_package_whose_mapper_cannot_be_used_is_named(
 ) -> None:
     install("toy_sweeps", **entries)
     with pytest.raises(MapperError, match=message):
+        make_mapper("sweep")
+
+
+def test_a_package_that_ends_the_process_is_named(install: Install, tmp_path: Path) -> None:
+    install("toy_exit", sweep="toy_exit:Sweep")
+    (tmp_path / "toy_exit.py").write_text("raise SystemExit(5)", encoding="utf-8")
+    with pytest.raises(MapperError, match=r"package toy_exit 1\.2 cannot be loaded: Sys"):
         make_mapper("sweep")
 
 
@@ -158,6 +182,14 @@ def test_a_name_that_flags_cannot_hold_is_refused(name: str) -> None:
 def test_what_is_no_class_of_mappers_is_refused(found: object) -> None:
     with pytest.raises(MapperError, match="allowed: a subclass of mappers"):
         register_mapper("mine", found)
+
+
+def test_a_name_that_is_no_text_is_refused() -> None:
+    for name in (3, None, b"ga"):
+        with pytest.raises(ArgumentTypeError, match="allowed: a str, "):
+            register_mapper(name, RandomMapper)
+        with pytest.raises(ArgumentTypeError, match="allowed: a str, such as ga"):
+            make_mapper(name)
 
 
 def test_an_unknown_mapper_is_refused_with_those_from_outside(install: Install) -> None:

@@ -73,7 +73,8 @@ def _write(parts: Sequence[Part], config: DatasetConfig) -> bool:
 def _require_draw(draw: str, goals: Iterable[Goal]) -> None:
     """Refuse what is neither a distribution nor a mapper that spends its budget on every goal."""
     allowed = [*DRAWS, *(name for name in mapper_names() if name not in PROVERS)]
-    if draw.split(":")[0] not in allowed:
+    name, *settings = draw.split(":")
+    if name not in allowed or (name in DRAWS and settings):
         raise UnknownNameError("draw", draw, allowed)
     if draw not in DRAWS:
         require_fit([draw], goals)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,8 @@ from maestro_env.reading import read_text
 from maestro_env.workloads import find_layer
 
 _MAX_CHARACTERS = 2**24
+# A loop nest is as wide as it is deep.
+_MAX_ENTRIES = 1000
 # Numbers from here on are shown with an exponent.
 _LARGE = 1e9
 _OTHER_FIGURES = {
@@ -36,6 +39,10 @@ def execute(config: EvaluateConfig) -> int:
     hardware = find_hardware(config.hardware)
     given = None if config.layer is None else find_layer(config.layer)
     mapping, own = _read(config.file)
+    if (entries := len(mapping.directives)) > _MAX_ENTRIES:
+        raise MappingError(
+            f"{config.file} has {entries:,} loops and clusters; allowed: at most {_MAX_ENTRIES:,}"
+        )
     if (layer := given or own) is None:
         raise UsageError(f"{config.file} names no layer: give one with --layer")
     space = MapSpace(layer, hardware)
@@ -91,5 +98,11 @@ def _score(problem: Problem, mapping: Mapping) -> Iterator[str]:
         return
     figures = cost.figures()
     values = [each.of(figures) for each in OBJECTIVES.values()]
-    for value in (*values, *(figures[name] for name in _OTHER_FIGURES)):
-        yield f"{value:,.0f}" if 1000 <= value < _LARGE else f"{value:.4g}"
+    for value in (*values, *(figures.get(name, math.nan) for name in _OTHER_FIGURES)):
+        yield _shown(value)
+
+
+def _shown(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return f"{value:,.0f}" if 1000 <= value < _LARGE else f"{value:.4g}"
