@@ -258,6 +258,7 @@ BAD_INPUT = {
     "all and some": (["--all", "--only=table2"], "--all and --only table2 cannot be combined"),
     "colon": (["--all", "--quick", "--out=a:b"], "--out a:b: settings of mappers name files in it"),
     "comma": (["--out=a,b"], "which allow no colon or comma; give a directory without"),
+    "no results": (["--results=empty", "--page=page.md"], "empty has no results; make them with"),
     "no jobs": (["--all", "--jobs=0"], "'0'; allowed: integers from 1 to 1024"),
 }
 

@@ -16,7 +16,7 @@ from experiments.files import ensure_directory, replacing
 from experiments.goals import Goal
 from experiments.searches import Recorder, run_search
 from maestro_env.cost import METRICS
-from maestro_env.dataset import to_table, write_file
+from maestro_env.dataset import DatasetError, rows_in, to_table, write_file
 from maestro_env.map_space import Points
 from maestro_env.problem import Problem, Rows
 from mappers.draws import DRAWS
@@ -71,7 +71,9 @@ def write_parts(
 
 
 def _write(part: Part, draw: str, seed: int) -> Part:
-    if not part.path.exists():
+    if part.path.exists():
+        _require_whole(part)
+    else:
         problem = part.goal.problem
         points = _draw(part, draw, seed)
         table = to_table(problem.space, points, _evaluate(problem, points))
@@ -79,6 +81,14 @@ def _write(part: Part, draw: str, seed: int) -> Part:
         with replacing(part.path) as temporary, temporary.open("wb") as file:
             write_file(file, table)
     return part
+
+
+def _require_whole(part: Part) -> None:
+    if (found := rows_in(part.path)) != part.rows:
+        raise DatasetError(
+            f"{part.path} has {found:,} rows in place of {part.rows:,}; remove it, and it is "
+            "written again"
+        )
 
 
 def _draw(part: Part, draw: str, seed: int) -> Points:

@@ -12,7 +12,7 @@ from itertools import chain
 
 from experiments import cli
 from experiments.files import ensure_directory, write_json
-from experiments.flags import command, to_flags
+from experiments.flags import UsageError, command, to_flags
 from experiments.machine import processor, versions
 from experiments.paper.config import PaperConfig
 from experiments.paper.frame import Item
@@ -25,6 +25,8 @@ def execute(config: PaperConfig) -> int:
     """Do what a config asks and return the exit status."""
     plan = resolve(config)
     status = 0
+    if not plan.asked and not any(item.path(ABOUT).exists() for item in plan.items):
+        raise UsageError(f"{plan.results} has no results; make them with --all or --only NAMES")
     try:
         if plan.asked:
             status = _make(plan, config.jobs)
