@@ -11,7 +11,7 @@ flags = argparse.ArgumentParser(description=__doc__)
 flags.add_argument("--samples", type=int, default=5_000, help="mappings to evaluate")
 samples = flags.parse_args().samples
 
-# Of random mappings 1 in 1,000 fits the buffers of this accelerator; of masked ones, all do.
+# Of random mappings 1 in 900 fits the buffers of this accelerator; of masked ones, all do.
 env = gymnasium.make(
     "MaestroEnv-v1",
     layer="resnet18_l2",

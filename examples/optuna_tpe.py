@@ -10,7 +10,7 @@ flags = argparse.ArgumentParser(description=__doc__)
 flags.add_argument("--samples", type=int, default=500, help="mappings to evaluate")
 samples = flags.parse_args().samples
 
-# Of random mappings 1 in 1,000 fits the buffers of this accelerator.
+# Of random mappings 1 in 900 fits the buffers of this accelerator.
 problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))
 cost = problem.objective("edp")
 

@@ -218,7 +218,7 @@ def _all_mappers() -> tuple[tuple[str, ...], str]:
         except MissingExtraError as error:
             extras[name] = error.extra
     needed, left_out = ",".join(sorted(set(extras.values()))), ", ".join(extras)
-    note = f"all is without {left_out}; pip install maestro-env[{needed}] adds them"
+    note = f"all is without {left_out}; pip install 'maestro-env[{needed}]' adds them"
     return tuple(found), note if extras else ""
 
 

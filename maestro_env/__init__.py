@@ -122,7 +122,8 @@ _HOME = {
     "parallel_env": "parallel",
 }
 
-__all__ = sorted([*_HOME, "__version__"])
+# "import *" must not ask for an extra.
+__all__ = sorted({*_HOME, "__version__"} - {"parallel_env"})
 
 
 if not TYPE_CHECKING:  # Or any name would have a type.
@@ -148,7 +149,7 @@ def _import_core() -> object:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*_HOME, "__version__"])
 
 
 register_with_gymnasium()

@@ -332,5 +332,5 @@ cli.main("experiments.dataset", ["--help"])
 """
     ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert ended.stdout.startswith("2\nusage: ")
-    told = "error: maestro_env.dataset needs pyarrow: pip install maestro-env[data]\n"
+    told = "error: maestro_env.dataset needs pyarrow: pip install 'maestro-env[data]'\n"
     assert (ended.stderr, list(tmp_path.iterdir())) == (told, [])

@@ -230,7 +230,7 @@ LEFT_OUT = ["marl_mlp", "marl_paper", "optuna", "ppo", "ppo_box", "ppo_tuned"]
 def test_all_leaves_out_what_an_extra_is_missing_for(tmp_path: Path) -> None:
     ended = without(EXTRAS, "run", "--samples=100", "--layer=gemm:M=8,N=8,K=8", cwd=tmp_path)
     assert ended.returncode == 0
-    adding = "pip install maestro-env[optuna,rl] adds them"
+    adding = "pip install 'maestro-env[optuna,rl]' adds them"
     expected = f"note: all is without {', '.join(LEFT_OUT)}; {adding}"
     assert ended.stderr.splitlines() == [expected]
     searched = {path.name for path in tmp_path.glob("runs/*/cells/*/*/*") if path.is_dir()}
@@ -248,14 +248,14 @@ def test_what_is_left_out_is_not_told_beside_an_error(tmp_path: Path) -> None:
 def test_naming_it_is_refused(mapper: str, tmp_path: Path) -> None:
     ended = without(EXTRAS, "run", f"--mapper=random,{mapper}", cwd=tmp_path)
     assert ended.returncode == 2
-    assert re.fullmatch(r"error: .* needs torch: pip install maestro-env\[rl\]\n", ended.stderr)
+    assert re.fullmatch(r"error: .* needs torch: pip install 'maestro-env\[rl\]'\n", ended.stderr)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_completion_without_shtab_is_refused(tmp_path: Path) -> None:
     ended = without("shtab", "completion", "bash", cwd=tmp_path)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "error: completion needs shtab: pip install maestro-env[completion]\n"
+    assert ended.stderr == "error: completion needs shtab: pip install 'maestro-env[completion]'\n"
 
 
 def test_a_folder_of_the_same_name_is_no_obstacle(tmp_path: Path) -> None:
