@@ -48,8 +48,8 @@ class Evaluator {
     return py::make_tuple(values, statuses);
   }
 
-  // One vector as a step of an environment shows it, in one call: what numpy and Python take for the
-  // same is several times what the model takes. Returns the observation, the product of some
+  // One vector as a step of an environment shows it, in one call: what numpy and Python take for
+  // the same is several times what the model takes. Returns the observation, the product of some
   // metrics, the code of the status, the vector, and the row of metrics.
   py::tuple observe(const NamedSpace& space, const py::object& values, const Columns& columns) {
     require_columns(columns);
