@@ -1,10 +1,10 @@
 """The axes of a convolution, cut into pieces that a layer can say: a stride, no dilation.
 
 Dilation. Output ``y`` reads the inputs ``s y + d r``. With ``g = gcd(s, d)``, the outputs
-``y = (d / g) j + c`` of one ``c`` read ``d ((s / g) j + r) + s c``: a convolution of stride ``s / g``
-without dilation over every ``d``-th input. The ``d / g`` values of ``c`` share the filters, so they
-are a batch; where they do not divide the outputs, some have one output less, and are a piece of
-their own. Every MAC is kept.
+``y = (d / g) j + c`` of one ``c`` read ``d ((s / g) j + r) + s c``: a convolution of stride
+``s / g`` without dilation over every ``d``-th input. The ``d / g`` values of ``c`` share the
+filters, so they are a batch; where they do not divide the outputs, some have one output less, and
+are a piece of their own. Every MAC is kept.
 
 Transposition. Output ``y`` of a transposed convolution reads the inputs ``(y + p - d r) / s`` where
 that is an integer, ``p`` being its padding. With ``g = gcd(s, d)``, the taps ``r`` of one residue

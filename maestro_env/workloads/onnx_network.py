@@ -1,4 +1,4 @@
-"""Reads networks from ONNX files: every node is mapped, has no MACs, or is left out with a reason."""
+"""Reads networks from ONNX files: a node is mapped, has no MACs, or is left out with a reason."""
 
 from __future__ import annotations
 

@@ -82,11 +82,6 @@ def matmul(left: Shape, right: Shape, part: str = "") -> Product:
     return Product(rows, inner, columns, times, part)
 
 
-def linear(inputs: Shape, outputs: int) -> Product:
-    """Multiply the last dimension by one matrix that all other dimensions share."""
-    return Product(math.prod(inputs[:-1]), inputs[-1], outputs)
-
-
 def attention(query: Shape, key: Shape, value: Shape) -> list[Product]:
     """Score and mix: query ``[..., heads, L, E]``, key and value ``[..., heads or fewer, S, E]``.
 
@@ -104,8 +99,8 @@ def recurrent(
 ) -> list[Product]:
     """Multiply the inputs of all steps at once, then the state step by step.
 
-    ``weights`` are ``[gates, inputs]``, ``state_weights`` ``[gates, state]``; each direction has its
-    own.
+    ``weights`` are ``[gates, inputs]``, ``state_weights`` ``[gates, state]``; each direction has
+    matrices of its own.
     """
     gates, inputs = weights
     state_gates, state = state_weights
