@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from maestro_env.errors import LayerError
 from maestro_env.layer import Layer
@@ -20,21 +21,24 @@ class Collection:
         self._noted: dict[str, list[str]] = {}
         self._transposed = [0, 0]
 
-    def add(self, name: str, operator: str, describe: Callable[[], Sequence[Work]]) -> None:
+    def add(
+        self, name: str, operator: str, describe: Callable[[], Sequence[Work]], times: int = 1
+    ) -> None:
         """Add the layers of an operator, or what it is left out for.
 
         Args:
             name: of the operator.
             operator: its type, as the source calls it.
             describe: returns what it computes; a ``LayerError`` is the reason to leave it out.
+            times: how often it is executed.
         """
         macs, name = None, short_name(name)
         try:
             works = [work for work in describe() if work.macs]
-            macs = sum(work.macs for work in works)
-            layers = lower(name, works)
+            macs = times * sum(work.macs for work in works)
+            layers = [replace(each, count=each.count * times) for each in lower(name, works)]
         except LayerError as error:
-            known = error.macs if isinstance(error, NotMapped) else macs
+            known = times * error.macs if isinstance(error, NotMapped) else macs
             self.leave_out(name, operator, known, str(error))
             return
         self._layers += layers

@@ -52,6 +52,8 @@ def open_onnx(
 
 
 def _read(path: str | Path) -> bytes:
+    if not Path(path).is_file():
+        raise NetworkError(f"{str(path)!r} cannot be read: no such file")
     try:
         return read_bytes(path, _MOST_BYTES)
     except TooLongError as error:

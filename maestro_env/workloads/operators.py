@@ -7,7 +7,7 @@ for shapes that do not fit together.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -111,29 +111,37 @@ def recurrent(
 
 
 def einsum(equation: str, shapes: Sequence[Shape]) -> list[Product]:
-    """Multiply two operands after the other, left to right; a sum over one operand has no MACs.
-
-    Neither has a product without a sum in which an operand scales the other.
-    """
+    """Contract operands as ``numpy.einsum`` does, with its notation."""
     inputs, output = _labels(equation, shapes)
-    # A dimension of extent 1 is broadcast: as if it was not there.
-    operands = [
-        {label: extent for label, extent in zip(labels, shape, strict=True) if extent != 1}
-        for labels, shape in zip(inputs, shapes, strict=True)
-    ]
+    pairs = zip(inputs, shapes, strict=True)
+    return contract([dict(zip(labels, shape, strict=True)) for labels, shape in pairs], output)
+
+
+def contract(operands: Sequence[Mapping[str, int]], output: Collection[str]) -> list[Product]:
+    """Multiply operands one after the other, left to right, and sum over what ``output`` lacks.
+
+    A sum over one operand has no MACs; neither has a product without a sum in which one operand
+    scales the other.
+
+    Args:
+        operands: the extent of every dimension of each; where it is 1, it is broadcast.
+        output: the dimensions that are not summed over.
+    """
     extents: dict[str, int] = {}
     for label, extent in (item for operand in operands for item in operand.items()):
-        if extents.setdefault(label, extent) != extent:
-            raise LayerError(f"an einsum whose {label} is {extents[label]} and {extent}")
+        if 1 not in (extents.get(label, 1), extent) and extents[label] != extent:
+            raise LayerError(f"dimension {label} is {extents[label]} and {extent}")
+        extents[label] = max(extents.get(label, extent), extent) if extent else 0
+    sets = [{label for label, extent in each.items() if extent != 1} for each in operands]
     products = []
-    left = set(operands[0])
-    for number, right in enumerate(map(set, operands[1:]), start=1):
-        kept = set(output).union(*operands[number + 1 :])
-        rows, columns, both = (left - right) & kept, (right - left) & kept, left & right
-        sizes = [math.prod(map(extents.__getitem__, each)) for each in (rows, both - kept, columns)]
-        if sizes[1] > 1 or min(sizes[0], sizes[2]) > 1:
-            times = math.prod(map(extents.__getitem__, both & kept))
-            products.append(Product(*sizes, times))
+    left = sets[0]
+    for number, right in enumerate(sets[1:], start=1):
+        kept = set(output).union(*sets[number + 1 :])
+        parts = ((left - right) & kept, (left & right) - kept, (right - left) & kept)
+        rows, inner, columns = (math.prod(extents[label] for label in part) for part in parts)
+        if inner > 1 or min(rows, columns) > 1:
+            times = math.prod(extents[label] for label in left & right & kept)
+            products.append(Product(rows, inner, columns, times))
         left = (left | right) & kept
     if len(products) > 1:
         return [replace(each, part=f"product{i}") for i, each in enumerate(products)]
