@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from maestro_env.checks import require_type
+from maestro_env.checks import plain_integer, require_type
 from maestro_env.errors import LayerError, MissingExtraError, NetworkError, close_matches, quoted
 from maestro_env.workloads.csv_rows import read_rows
 from maestro_env.workloads.gamma_csv import read_gamma_csv
@@ -57,6 +57,20 @@ def find_network(text: str | Network, dims: Mapping[str, int] | None = None) -> 
             f"allowed: {', '.join(zoo)}, {endings}"
         )
     return gather(text, zoo[text])
+
+
+def parse_dims(text: str) -> dict[str, int]:
+    """Read numbers of dimensions, such as ``batch=1,tokens=128``; an empty text has none."""
+    dims: dict[str, int] = {}
+    for piece in filter(None, text.split(",")):
+        name, equals, value = piece.rpartition("=")
+        number = plain_integer(value)
+        if not name or not equals or number is None or name in dims:
+            raise NetworkError(
+                f"{quoted(piece)} gives no dimension its number; write them like batch=1,tokens=128"
+            )
+        dims[name] = number
+    return dims
 
 
 def _read_onnx(path: str, dims: Mapping[str, int] | None) -> Network:

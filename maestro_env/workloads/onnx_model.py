@@ -159,11 +159,11 @@ def _check_dims(name: str, symbols: set[str], dims: Mapping[str, int]) -> None:
     missing = sorted(symbols - set(dims))
     unknown = [each for each in dims if each not in symbols]
     if missing:
-        flags = " ".join(f"--dim {each}=1" for each in missing)
+        flag = ",".join(f"{each}=1" for each in missing)
         given = ", ".join(f"{each!r}: 1" for each in missing)
         raise NetworkError(
             f"{name!r} leaves the dimension{'s' * (len(missing) > 1)} {', '.join(missing)} open; "
-            f"give a number, such as {flags}, or dims={{{given}}} in Python"
+            f"give a number, such as --dim {flag}, or dims={{{given}}} in Python"
         )
     if unknown:
         allowed = ", ".join(sorted(symbols)) or "none, all have their numbers"
