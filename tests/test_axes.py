@@ -23,8 +23,8 @@ def macs(pieces: Counter[Piece]) -> int:
 def test_outputs_that_share_no_input_grid_are_the_copies(
     size: int, window: int, stride: int, dilation: int, padding: tuple[int, int]
 ) -> None:
+    assume(size + sum(padding) > (window - 1) * dilation)
     axis = Axis(size, window, stride, dilation, padding)
-    assume(axis.outputs > 0)
     assert macs(axis.pieces()) == axis.macs
     if not axis.is_dilated:
         assert list(axis.pieces()) == [Piece(size + sum(padding), window, stride)]
@@ -71,7 +71,16 @@ def test_nothing_is_lost_where_the_stride_divides_the_window(window: int) -> Non
 
 def test_a_window_larger_than_its_input_is_refused() -> None:
     with pytest.raises(LayerError, match=r"a window of 5 \(dilation 2\) is larger than the padded"):
-        Axis(6, 5, dilation=2, padding=(1, 1)).pieces()
+        Axis(6, 5, dilation=2, padding=(1, 1))
+
+
+@pytest.mark.parametrize("name", ["window", "stride", "dilation"])
+def test_steps_are_positive(name: str) -> None:
+    sizes = {"size": 4, "window": 2, "stride": 1, "dilation": 1, name: 0}
+    with pytest.raises(LayerError, match=f"{name}( of)? 0.*; least: 1"):
+        Axis(**sizes)
+    with pytest.raises(LayerError, match=f"{name}( of)? 0.*; least: 1"):
+        TransposedAxis(outputs=4, **sizes)
 
 
 def test_a_window_of_any_size_takes_no_time() -> None:

@@ -29,7 +29,6 @@ def convolution(
     """Convolve ``[batch, channels, *sizes]`` with ``[filters, channels / groups, *windows]``."""
     batch, channels, *sizes = inputs
     filters, entering, *windows = weights
-    _check_convolution(inputs, weights, (*strides, *dilations))
     if _per_group(channels, groups) != entering:
         raise LayerError(f"filters of {entering} channels for {channels} in {groups} groups")
     along = zip(sizes, windows, strides, dilations, padding, strict=True)
@@ -52,7 +51,6 @@ def transposed_convolution(
     """
     batch, channels, *sizes = inputs
     entering, filters, *windows = weights
-    _check_convolution(inputs, weights, (*strides, *dilations))
     if channels != entering:
         raise LayerError(f"filters of {entering} channels for {channels}")
     along = zip(sizes, windows, outputs, strides, dilations, begins, strict=True)
@@ -177,11 +175,6 @@ def _expand(term: str, ellipsis: int) -> list[str]:
     """Number the dimensions of an ellipsis from the last one."""
     before, dots, after = term.partition("...")
     return [*before, *(str(i) for i in reversed(range(ellipsis)) if dots), *after]
-
-
-def _check_convolution(inputs: Shape, weights: Shape, steps: Sequence[int]) -> None:
-    if min((*weights[2:], *steps)) < 1:
-        raise LayerError(f"a convolution with a window, stride or dilation of {min(steps)}")
 
 
 def _per_group(channels: int, groups: int) -> int:
