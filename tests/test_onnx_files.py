@@ -91,6 +91,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     refused(str(tmp_path / "missing.onnx"), "missing.onnx' cannot be read: no such file")
 
 
+def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    data = model([node("Conv", "x w", name="called")], SHAPES).SerializeToString()
+    path = tmp_path / "net.onnx"
+    path.write_bytes(data.replace(b"called", b"cal\xff\xfed"))
+    refused(str(path), "has a name that is no text; it is damaged")
+
+
 MODELS = {
     "unknown opset": (
         model(CONV, SHAPES, opset=999),
