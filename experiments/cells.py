@@ -117,6 +117,7 @@ class Work:
         watched: whether its record tells what it did over its samples too.
         traced: whether all its samples are kept beside the record.
         threads: of the batch evaluation.
+        start: vectors that the search begins with.
     """
 
     cell: Cell
@@ -129,6 +130,7 @@ class Work:
     watched: bool = False
     traced: bool = False
     threads: int = 1
+    start: tuple[tuple[int, ...], ...] = ()
 
     @property
     def path(self) -> Path:
@@ -155,7 +157,9 @@ def run_cell(work: Work, on_batch: Callable[[Evaluator], None] | None = None) ->
     files.ensure_directory(path.parent)
     kind = Recorder if work.watched else Evaluator
     try:
-        evaluator = kind(goal.problem, goal.objective, work.samples, work.threads, on_batch)
+        start = np.array(work.start, dtype=np.int32) if work.start else None
+        limits = (work.samples, work.threads)
+        evaluator = kind(goal.problem, goal.objective, *limits, on_batch, start)
         seconds = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
         files.write_text(work.error_path, "".join(traceback.format_exception(error)))

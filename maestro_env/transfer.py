@@ -7,10 +7,12 @@ matrix product are those of a convolution with a window of one element.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from maestro_env import mapping as nouns
 from maestro_env.checks import require_type
@@ -19,6 +21,7 @@ from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points, lehmer_rank
 from maestro_env.parameter import Parameter
 from maestro_env.problem import Problem
+from maestro_env.registry import look_up
 from maestro_env.unit_cube import count_up_to
 
 NEAREST = 4
@@ -29,8 +32,15 @@ _ROLES: Mapping[str, Mapping[str, str]] = {
     "GEMM": {"M": "Y'", "N": "K", "K": "C"},
     "DSCONV": {"C": "G"},
 }
+_WINDOWS = ("R", "S")
 # Octaves that another operator counts as.
 _OTHER_OPERATOR = 2.0
+
+KEEPS: Mapping[str, Callable[[int, int, int], int]] = {
+    "sizes": lambda size, whole, extent: min(size, extent),
+    "tiles": lambda size, whole, extent: -(-extent // min(extent, -(-whole // size))),
+}
+"""Ways to keep a tile of some size of a whole in another extent: its size, or their number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +62,11 @@ def layer_distance(one: Layer, other: Layer) -> float:
     It is the Euclidean distance of the logarithms of their loops and strides, and 2 more if the
     operators differ.
     """
-    sizes, others = _sizes(one), _sizes(other)
-    octaves = [math.log2(sizes.get(name, 1) / others.get(name, 1)) for name in {**sizes, **others}]
+    sizes, others = _loops(one), _loops(other)
+    octaves = (
+        math.log2(sizes.get(name, 1)) - math.log2(others.get(name, 1))
+        for name in {**sizes, **others}
+    )
     return math.hypot(*octaves) + _OTHER_OPERATOR * (one.operator != other.operator)
 
 
@@ -61,7 +74,8 @@ def hardware_distance(one: Hardware, other: Hardware) -> float:
     """Return how far two accelerators are apart: the Euclidean distance of log2(1 + figure)."""
     names = (field.name for field in fields(Hardware) if field.name != "name")
     pairs = ((getattr(one, name), getattr(other, name)) for name in names)
-    return math.hypot(*(math.log2((1 + figure) / (1 + another)) for figure, another in pairs))
+    octaves = (math.log2(1 + figure) - math.log2(1 + another) for figure, another in pairs)
+    return math.hypot(*octaves)
 
 
 def nearest(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) -> list[Mapped]:
@@ -77,67 +91,84 @@ def nearest(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) -> 
 def start_from(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) -> Points:
     """Return vectors to start a search with, int32[N, D]: what the nearest problems transfer.
 
-    Equal mappings are given once.
+    There are two of each, one for every way to keep sizes; equal mappings are given once.
     """
-    space = problem.space
-    found = [transfer(each.vector, each.problem, problem) for each in nearest(problem, mapped, most)]
+    space, near = problem.space, nearest(problem, mapped, most)
+    found = [transfer(each.vector, each.problem, problem, keep) for keep in KEEPS for each in near]
     points = np.array(found, dtype=np.int32).reshape(len(found), len(space.parameters))
     _, first = np.unique(space.identities(points), return_index=True)
     return points[np.sort(first)]
 
 
-def transfer(mapping: Points | nouns.Mapping, source: Problem, target: Problem) -> Points:
+def transfer(
+    mapping: ArrayLike | nouns.Mapping, source: Problem, target: Problem, keep: str = "sizes"
+) -> Points:
     """Return the vector, int32[D], of a problem that is most like a mapping of another one.
 
-    Orders and parallel loops are kept where the target has the dimension, sizes are cut to its
-    extents, and the cluster size is scaled with the number of PEs. A dimension that the source
-    lacks is outermost and in tiles of one element, a window whole.
+    Orders and parallel loops are kept where the target has the dimension, and the cluster size is
+    scaled with the number of PEs. A dimension that the source lacks is outermost and in tiles of
+    one element, a window whole.
 
     Args:
         mapping: or its vector in the source's space, D integers.
         source: what was mapped.
         target: what is to be mapped.
+        keep: ``sizes`` of tiles, cut to the extents, or how many ``tiles`` there are.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
         MapSpaceError: no mapping of the source.
+        UnknownNameError: another ``keep``.
     """
     for problem in (source, target):
         require_type("problem", problem, Problem, "of a MapSpace")
+    resize = look_up("keep", keep, KEEPS)
     if isinstance(mapping, nouns.Mapping):
         mapping = source.space.encode(mapping)
-    (point,) = source.space.as_points([mapping], 1)
-    levels = source.space.decode(point).levels
-    space, values = target.space, {}
+    listed: Any = [mapping]
+    levels = source.space.decode(source.space.as_points(listed, 1)[0]).levels
+    space = target.space
+    values: dict[str, int | str] = {}
+    # What a level cuts: the extents, then the tiles of the level around it.
+    whole = {_role(source.layer, dim): size for dim, size in source.space.extents.items()}
+    parts = {_role(space.layer, dim): size for dim, size in space.extents.items()}
     for name, level in zip(("l2", "l1"), levels, strict=True):
-        values |= _level(name, level, source.layer, space)
-    pes = target.hardware.num_pes
-    values["cluster_size"] = round((levels[1].cluster_size or 1) * pes / source.hardware.num_pes)
+        loops = {_role(source.layer, loop.dim): loop for loop in level.loops}
+        tiles = {role: loop.size for role, loop in loops.items()}
+        parts = {
+            role: resize(tiles[role], whole[role], extent)
+            if role in tiles
+            else (extent if role in _WINDOWS else 1)
+            for role, extent in parts.items()
+        }
+        whole = tiles
+        values |= _tile_values(name, space, parts)
+        values[f"{name}_order"] = _order(loops, list(parts))
+        values[f"{name}_parallel"] = _parallel(loops, space)
+    pes, others = target.hardware.num_pes, source.hardware.num_pes
+    values["cluster_size"] = round((levels[1].cluster_size or 1) * pes / others)
     return np.array([_choice(each, values[each.name]) for each in space.parameters], dtype=np.int32)
 
 
-def _level(
-    name: str, level: nouns.Level, layer: Layer, space: MapSpace
-) -> dict[str, int | str]:
-    """Return the values of a level's parameters for the space of another layer."""
-    loops = {_role(layer, loop.dim): loop for loop in level.loops}
-    dims = {_role(space.layer, dim): dim for dim in space.extents}
-    order = [*(role for role in dims if role not in loops), *(role for role in loops if role in dims)]
-    known = list(dims)
-    parallel = next(dims.get(role) for role, loop in loops.items() if loop.spatial)
-    if parallel not in space.parallel_dims:
-        parallel = max(space.parallel_dims, key=lambda dim: space.extents[dim])
-    sizes = {
-        f"{name}_tile_{dim.rstrip(chr(39))}": loops[role].size
-        if role in loops
-        else (space.extents[dim] if role in ("R", "S") else 1)
-        for role, dim in dims.items()
-    }
+def _tile_values(name: str, space: MapSpace, parts: Mapping[str, int]) -> dict[str, int | str]:
     return {
-        f"{name}_order": lehmer_rank([known.index(role) for role in order]),
-        f"{name}_parallel": parallel,
-        **sizes,
+        f"{name}_tile_{dim.rstrip(chr(39))}": size
+        for dim, size in zip(space.extents, parts.values(), strict=True)
     }
+
+
+def _order(loops: Iterable[str], roles: Sequence[str]) -> int:
+    """Return the rank of the order of roles that is the loops' own; what they lack is outermost."""
+    own = [role for role in loops if role in roles]
+    order = [*(role for role in roles if role not in own), *own]
+    return lehmer_rank([roles.index(role) for role in order])
+
+
+def _parallel(loops: Mapping[str, nouns.Loop], space: MapSpace) -> str:
+    """Return the dimension that is parallel, or the longest that may be where it is missing."""
+    (wanted,) = (role for role, loop in loops.items() if loop.spatial)
+    same = [dim for dim in space.parallel_dims if _role(space.layer, dim) == wanted]
+    return same[0] if same else max(space.parallel_dims, key=lambda dim: space.extents[dim])
 
 
 def _choice(parameter: Parameter, value: int | str) -> int:
@@ -151,8 +182,7 @@ def _role(layer: Layer, dim: str) -> str:
     return _ROLES.get(layer.operator, {}).get(dim, dim)
 
 
-def _sizes(layer: Layer) -> dict[str, int]:
+def _loops(layer: Layer) -> dict[str, int]:
     """Return extents by the loops they stand for, and the strides."""
-    strides = zip(("stride of Y", "stride of X"), layer.stride, strict=True)
     extents = {_role(layer, dim): extent for dim, extent in layer.loop_extents.items()}
-    return {**extents, **dict(strides)}
+    return {**extents, **dict(zip(("stride of Y", "stride of X"), layer.stride, strict=True))}
