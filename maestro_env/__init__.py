@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from maestro_env.errors import MapSpaceError as MapSpaceError
     from maestro_env.errors import MissingExtraError as MissingExtraError
     from maestro_env.errors import ModelError as ModelError
+    from maestro_env.errors import NetworkError as NetworkError
     from maestro_env.errors import TooLongError as TooLongError
     from maestro_env.errors import UnknownNameError as UnknownNameError
     from maestro_env.evaluator import Batch as Batch
@@ -64,6 +65,9 @@ if TYPE_CHECKING:
     from maestro_env.problem import Rows as Rows
     from maestro_env.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.workloads import find_layer as find_layer
+    from maestro_env.workloads.network import LeftOut as LeftOut
+    from maestro_env.workloads.network import Network as Network
+    from maestro_env.workloads.networks import find_network as find_network
 
 __version__ = "0.1.0"
 """The version of the package."""
@@ -84,6 +88,7 @@ _HOME = {
     "KnownOptimum": "optima",
     "Layer": "layer",
     "LayerError": "errors",
+    "LeftOut": "workloads.network",
     "Level": "mapping",
     "Loop": "mapping",
     "METRICS": "cost",
@@ -99,6 +104,8 @@ _HOME = {
     "MissingExtraError": "errors",
     "ModelError": "errors",
     "NOT_EVALUATED": "information",
+    "Network": "workloads.network",
+    "NetworkError": "errors",
     "OBJECTIVES": "objectives",
     "Objective": "objectives",
     "ObjectiveFunction": "optimisers",
@@ -117,6 +124,7 @@ _HOME = {
     "find_hardware": "hardware",
     "find_layer": "workloads",
     "find_model": "models",
+    "find_network": "workloads.networks",
     "find_objective": "objectives",
     "known_optimum": "optima",
     "parallel_env": "parallel",

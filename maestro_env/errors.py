@@ -64,6 +64,10 @@ class LayerError(MaestroEnvError, ValueError):
     """A layer that does not exist or cannot be computed."""
 
 
+class NetworkError(MaestroEnvError, ValueError):
+    """A network that cannot be read, or of which no operator can be mapped."""
+
+
 class HardwareError(MaestroEnvError, ValueError):
     """An accelerator that cannot exist, or a hardware file that cannot be read."""
 

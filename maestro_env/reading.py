@@ -32,3 +32,15 @@ def read_lines(file: IO[bytes], most: int) -> Iterator[bytes]:
         if len(line) > most:
             raise TooLongError(f"line {number} has more than {most:,} bytes, which is the limit")
         yield line
+
+
+def read_bytes(path: str | Path, most: int) -> bytes:
+    """Return a file's bytes, or raise a ``TooLongError`` if it has more than ``most``.
+
+    As of any file, ``OSError`` may be raised.
+    """
+    with open(path, "rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise TooLongError(f"it has more than {most:,} bytes, which is the limit")
+    return data

@@ -118,6 +118,7 @@ errors: list[type[maestro_env.MaestroEnvError]] = [
     maestro_env.MappingError,
     maestro_env.MissingExtraError,
     maestro_env.ModelError,
+    maestro_env.NetworkError,
     maestro_env.OptimumError,
     maestro_env.TooLongError,
     maestro_env.UnknownNameError,

@@ -9,6 +9,9 @@ from experiments.flags import option
 
 @dataclass(frozen=True)
 class LayersConfig:
-    """List the layers that have a name, with their dimensions and numbers of MACs."""
+    """List the layers that have a name, or those of a network, with their numbers of MACs."""
 
-    network: str | None = option(None, "list those of one network, such as resnet18")
+    network: str | None = option(
+        None, "list those of one network, such as resnet18, or of a file, such as net.onnx"
+    )
+    dim: str = option("", "numbers of dimensions that the file leaves open: batch=1,tokens=128")

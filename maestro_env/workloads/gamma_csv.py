@@ -7,18 +7,15 @@ out the padding; the reader does not add it.
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
 from pathlib import Path
 
 from maestro_env.errors import LayerError, quoted
 from maestro_env.layer import Layer
-from maestro_env.reading import read_text
+from maestro_env.workloads.csv_rows import read_rows
 from maestro_env.workloads.custom import integer
 
 _HEADERS = ("K,C,Y,X,R,S,T", "M,N,K,0,0,0,T", "O,I,0,0,0,0,T")
 _STRIDE = "stride"
-_MAX_CHARACTERS = 2**20
 
 # Type code -> operator and what the six extents are; 0 is a linear layer for one input row.
 _UNUSED = ""
@@ -37,7 +34,7 @@ def read_gamma_csv(path: str | Path) -> tuple[Layer, ...]:
         LayerError: naming the file and the line at fault.
     """
     path = Path(path)
-    lines = _read(path)
+    lines = read_rows(path)
     if len(lines) < 2:
         raise LayerError(f"{str(path)!r}: no layers; write a header, then one row per layer")
     (number, header), *rows = lines
@@ -49,17 +46,6 @@ def read_gamma_csv(path: str | Path) -> tuple[Layer, ...]:
     except LayerError as error:
         raise LayerError(f"{str(path)!r}, line {number}: {error}") from None
     return tuple(layers)
-
-
-def _read(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the number and the cells of every line that is not blank."""
-    try:
-        text = read_text(path, _MAX_CHARACTERS, encoding="utf-8-sig", newline="")
-        reader = csv.reader(StringIO(text, newline=""))
-        return [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
-    except (OSError, ValueError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise LayerError(f"{str(path)!r} cannot be read as a CSV file: {reason}") from None
 
 
 def _check_header(header: list[str]) -> None:

@@ -1,0 +1,50 @@
+"""Reads networks of MAESTRO's mapping files (``.m``); a dataflow in the file is passed over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from maestro_env.errors import LayerError, NetworkError
+from maestro_env.layer import DIMENSIONS, Layer
+from maestro_env.m_file import LayerText, ReferenceDeath, parse
+from maestro_env.reading import read_text
+from maestro_env.workloads.network import Network, gather, short_name
+
+_MAX_CHARACTERS = 2**24
+_WINDOWS = {"Y": "R", "X": "S"}
+_TRANSPOSED = "TRCONV: computed as CONV by the cost model maestro, refused by exact"
+
+
+def read_m_network(path: str | Path) -> Network:
+    """Read the network of a ``.m`` file; Y and X are taken as written, as MAESTRO does.
+
+    Raises:
+        NetworkError: naming the file, and the line or the layer at fault.
+    """
+    path = Path(path)
+    try:
+        layers = [_layer(each) for each in parse(read_text(path, _MAX_CHARACTERS)).layers]
+    except (OSError, ValueError, ReferenceDeath) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise NetworkError(f"{str(path)!r} cannot be read as a network: {reason}") from None
+    transposed = any(layer.operator == "TRCONV" for layer in layers)
+    return gather(path.stem, layers, notes=[_TRANSPOSED] * transposed)
+
+
+def _layer(text: LayerText) -> Layer:
+    name = short_name(text.name)
+    extents, strides = dict(text.extents), dict(text.strides)
+    stride = (strides.get("Y", 1), strides.get("X", 1))
+    for (axis, window), step in zip(_WINDOWS.items(), stride, strict=True):
+        outputs = extents.pop(f"{axis}'", None)
+        if outputs is not None:
+            extents[axis] = (outputs - 1) * step + extents.get(window, 1)
+    needed = DIMENSIONS[text.operator]
+    # MAESTRO's own files write K: 1 in depthwise layers.
+    kept = {dim: size for dim, size in extents.items() if dim in needed or dim == "N" or size != 1}
+    if kept.get("N") == 1 and "N" not in needed:
+        del kept["N"]
+    try:
+        return Layer(text.operator, kept, stride if "Y" in needed else (1, 1), name)
+    except LayerError as error:
+        raise LayerError(f"layer {name}: {error}") from None

@@ -1,0 +1,146 @@
+"""A network: its distinct layers, how often each is executed, and what no layer stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from maestro_env.checks import MAX_NAME, require_integer, require_name, tuple_of
+from maestro_env.errors import NetworkError, printable
+from maestro_env.layer import Layer
+
+Shape = tuple[str, tuple[tuple[str, int], ...], tuple[int, int]]
+"""What makes two layers equal: operator, extents, stride."""
+
+
+def shape_of(layer: Layer) -> Shape:
+    """Return what a layer computes, whatever its name and count."""
+    return layer.operator, tuple(layer.extents.items()), layer.stride
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An operator with MACs that no layer stands for.
+
+    Args:
+        name: of the operator in the network.
+        operator: its type as the source calls it, such as ``Conv3d``.
+        macs: of all its executions; None where unknown.
+        reason: why no layer stands for it.
+    """
+
+    name: str
+    operator: str
+    macs: int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Network:
+    """The layers of a network, and what is missing or approximated.
+
+    Args:
+        name: in tables and files, at most 200 characters.
+        layers: at least one; no two compute the same, and their names differ. They are in the order
+            of first execution; ``Layer.count`` says how often each is executed.
+        left_out: operators with MACs that no layer stands for.
+        notes: what the layers approximate, and how, one sentence each.
+
+    Raises:
+        ArgumentTypeError: an argument of a wrong type.
+        NetworkError: no layers, two of one name, or two that compute the same.
+    """
+
+    name: str
+    layers: tuple[Layer, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require_name("a network's name", self.name, NetworkError, "such as resnet50")
+        for field, kind in (("layers", Layer), ("left_out", LeftOut), ("notes", str)):
+            values = tuple_of(f"a network's {field}", getattr(self, field), kind, "one or more")
+            object.__setattr__(self, field, values)
+        if not self.layers:
+            raise NetworkError(f"network {self.name}: no layers; allowed: at least one")
+        self._check_distinct()
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all executions of the layers."""
+        return sum(layer.count * layer.macs for layer in self.layers)
+
+    @property
+    def left_out_macs(self) -> int:
+        """Multiply-accumulates left out, as far as they are known."""
+        return sum(each.macs or 0 for each in self.left_out)
+
+    def _check_distinct(self) -> None:
+        names: set[str] = set()
+        shapes: dict[Shape, str] = {}
+        for layer in self.layers:
+            shape = shape_of(layer)
+            if layer.name in names:
+                raise NetworkError(f"network {self.name}: two layers are called {layer.name!r}")
+            if shape in shapes:
+                raise NetworkError(
+                    f"network {self.name}: {shapes[shape]!r} and {layer.name!r} compute the same; "
+                    "give one layer, with their number as its count"
+                )
+            names.add(layer.name)
+            shapes[shape] = layer.name
+
+
+def gather(
+    name: str,
+    executed: Iterable[Layer],
+    left_out: Iterable[LeftOut] = (),
+    notes: Iterable[str] = (),
+) -> Network:
+    """Count equal layers and return the network of them.
+
+    Args:
+        name: of the network.
+        executed: every layer in the order of execution, repeats included. Equal ones are counted
+            under the name of the first; a name that another layer has already gets a number.
+        left_out: operators with MACs that no layer stands for.
+        notes: what is approximated; repeats are dropped.
+
+    Raises:
+        NetworkError: there is no layer; the message says what was left out.
+    """
+    counts: dict[Shape, int] = {}
+    first: dict[Shape, Layer] = {}
+    for layer in executed:
+        shape = shape_of(layer)
+        counts[shape] = counts.get(shape, 0) + layer.count
+        first.setdefault(shape, layer)
+    left_out = tuple(left_out)
+    if not first:
+        reasons = [f"{each.operator} {each.name}: {each.reason}" for each in left_out]
+        more = f" (left out: {'; '.join(reasons[:3])})" if reasons else ""
+        raise NetworkError(f"{name}: no operator that can be mapped{more}")
+    names = _distinct_names([layer.name for layer in first.values()])
+    layers = tuple(
+        replace(layer, name=each, count=require_integer("a count", counts[shape], NetworkError))
+        for each, (shape, layer) in zip(names, first.items(), strict=True)
+    )
+    return Network(short_name(name), layers, left_out, tuple(dict.fromkeys(notes)))
+
+
+def short_name(text: str) -> str:
+    """Return a name of the source as one printable line of at most 200 characters."""
+    return printable(text)[:MAX_NAME] or "unnamed"
+
+
+def _distinct_names(names: Iterable[str]) -> list[str]:
+    """Number the names that repeat an earlier one: ``scores``, ``scores_2``, ``scores_3``."""
+    taken: dict[str, int] = {}
+    for name in map(short_name, names):
+        number, candidate = 1, name
+        while candidate in taken:
+            number = taken[name] = taken[name] + 1
+            ending = f"_{number}"
+            candidate = name[: MAX_NAME - len(ending)] + ending
+        taken[candidate] = 1
+    return list(taken)

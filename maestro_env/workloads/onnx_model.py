@@ -1,0 +1,214 @@
+"""Opens ONNX files and finds the shapes of their tensors; weights are neither needed nor read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import inliner, shape_inference
+
+from maestro_env.checks import require_integer, require_type
+from maestro_env.errors import NetworkError, TooLongError, quoted
+from maestro_env.reading import read_bytes
+from maestro_env.workloads.onnx_microsoft import standardise
+
+# What a message of Protocol Buffers can hold.
+_MOST_BYTES = 2**31 - 1
+_MOST_NODES = 10**6
+_MOST_CALLS = 50
+# Shape inference computes with the values of small tensors, such as the target of a Reshape.
+_SMALL = 1024
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""The shape of every tensor whose shape is known, by its name."""
+
+
+def open_onnx(
+    path: str | Path, dims: Mapping[str, int] | None = None
+) -> tuple[onnx.GraphProto, Shapes]:
+    """Return the graph of a file and its shapes.
+
+    Args:
+        path: of the file; other files that it names are not opened.
+        dims: a number for every symbolic dimension of the inputs.
+
+    Raises:
+        NetworkError: the file is no valid model, or lacks a number of a dimension.
+    """
+    name = str(path)
+    model = _parse(name, _read(path))
+    if not model.graph.node:
+        raise NetworkError(f"{name!r} is an ONNX model without nodes; export it again")
+    _check_opsets(name, model)
+    model = _inline(name, model)
+    standardise(model.graph)
+    _drop_weights(model.graph)
+    set_dims(name, model.graph, dims or {})
+    _check_order(name, model.graph)
+    model = _infer(name, model)
+    return model.graph, _shapes(model.graph)
+
+
+def _read(path: str | Path) -> bytes:
+    if not Path(path).is_file():
+        raise NetworkError(f"{str(path)!r} cannot be read: no such file")
+    try:
+        return read_bytes(path, _MOST_BYTES)
+    except TooLongError as error:
+        raise NetworkError(f"{str(path)!r}: {error}; save the weights beside the model") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise NetworkError(f"{str(path)!r} cannot be read: {reason}") from None
+
+
+def _parse(name: str, data: bytes) -> onnx.ModelProto:
+    if not data:
+        raise NetworkError(f"{name!r} is empty; allowed: an ONNX model")
+    try:
+        return onnx.ModelProto.FromString(data)
+    except (DecodeError, RuntimeError):
+        raise NetworkError(
+            f"{name!r} is no ONNX model, or is truncated; export the model again"
+        ) from None
+
+
+def _check_opsets(name: str, model: onnx.ModelProto) -> None:
+    newest = onnx.defs.onnx_opset_version()
+    for opset in model.opset_import:
+        if opset.domain in ("", "ai.onnx") and not 1 <= opset.version <= newest:
+            raise NetworkError(
+                f"{name!r} has opset {opset.version}; onnx {onnx.__version__} knows 1 to {newest}; "
+                "export the model for one of these, or upgrade onnx"
+            )
+
+
+def _inline(name: str, model: onnx.ModelProto) -> onnx.ModelProto:
+    """Replace calls of the model's own functions by their bodies."""
+    bodies = {(each.domain, each.name): each.node for each in model.functions}
+    sizes: dict[tuple[str, str], int] = {}
+
+    def size(nodes: Sequence[onnx.NodeProto], depth: int) -> int:
+        if depth > _MOST_CALLS:
+            raise NetworkError(f"{name!r} nests more than {_MOST_CALLS} functions, or calls itself")
+        return sum(1 + call(each, depth) for each, _ in walk(nodes))
+
+    def call(node: onnx.NodeProto, depth: int) -> int:
+        key = (node.domain, node.op_type)
+        if key in bodies and key not in sizes:
+            sizes[key] = size(bodies[key], depth + 1)
+        return sizes.get(key, 0)
+
+    if size(model.graph.node, 0) > _MOST_NODES:
+        raise NetworkError(f"{name!r} has more than {_MOST_NODES:,} nodes, which is the limit")
+    if not bodies:
+        return model
+    try:
+        return inliner.inline_local_functions(model)
+    except (ValueError, RuntimeError, DecodeError) as error:
+        raise NetworkError(f"{name!r}: its functions do not fit: {_first_line(error)}") from None
+
+
+def walk(nodes: Sequence[onnx.NodeProto], inside: str = "") -> Iterator[tuple[onnx.NodeProto, str]]:
+    """Yield every node, and the type of the node in whose body it is, empty at the top."""
+    for node in nodes:
+        yield node, inside
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                yield from walk(graph.node, node.op_type)
+
+
+def _drop_weights(graph: onnx.GraphProto) -> None:
+    """Forget the values of large tensors: copying them takes time and memory."""
+    for tensor in graph.initializer:
+        if len(tensor.raw_data) > _SMALL:
+            tensor.ClearField("raw_data")
+        for field in ("float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
+            if len(getattr(tensor, field)) > _SMALL:
+                tensor.ClearField(field)
+
+
+def set_dims(name: str, graph: onnx.GraphProto, dims: Mapping[str, int]) -> None:
+    """Give the symbolic dimensions of the inputs their numbers.
+
+    A dimension without a name has that of its input and its place there, such as ``x_0``.
+    """
+    weights = {tensor.name for tensor in graph.initializer}
+    symbols = set()
+    for value in graph.input:
+        for place, dim in enumerate(value.type.tensor_type.shape.dim):
+            if value.name in weights or dim.dim_value > 0:
+                continue
+            symbol = dim.dim_param or f"{value.name}_{place}"
+            symbols.add(symbol)
+            if symbol in dims:
+                dim.dim_value = require_integer(f"dimension {symbol}", dims[symbol], NetworkError)
+    _check_dims(name, symbols, dims)
+    # Shapes that were written down before the numbers were known are inferred again.
+    known = [each for each in graph.value_info if not _is_symbolic(each)]
+    del graph.value_info[:]
+    graph.value_info.extend(known)
+    for value in graph.output:
+        if _is_symbolic(value):
+            value.type.tensor_type.ClearField("shape")
+
+
+def _check_dims(name: str, symbols: set[str], dims: Mapping[str, int]) -> None:
+    require_type("dims", dims, Mapping, "such as {'batch': 1}")
+    missing = sorted(symbols - set(dims))
+    unknown = [each for each in dims if each not in symbols]
+    if missing:
+        flag = ",".join(f"{each}=1" for each in missing)
+        given = ", ".join(f"{each!r}: 1" for each in missing)
+        raise NetworkError(
+            f"{name!r} leaves the dimension{'s' * (len(missing) > 1)} {', '.join(missing)} open; "
+            f"give a number, such as --dim {flag}, or dims={{{given}}} in Python"
+        )
+    if unknown:
+        allowed = ", ".join(sorted(symbols)) or "none, all have their numbers"
+        raise NetworkError(f"{name!r} has no open dimension {quoted(unknown[0])}; open: {allowed}")
+
+
+def _is_symbolic(value: onnx.ValueInfoProto) -> bool:
+    return any(dim.dim_value <= 0 for dim in value.type.tensor_type.shape.dim)
+
+
+def _check_order(name: str, graph: onnx.GraphProto) -> None:
+    """Check that every node reads what is written before it: else the graph may be cyclic."""
+    written = {each.name for each in (*graph.input, *graph.initializer)}
+    written.update(each.values.name for each in graph.sparse_initializer)
+    for node in graph.node:
+        for tensor in node.input:
+            if tensor and tensor not in written:
+                raise NetworkError(
+                    f"{name!r}: {_label(node)} reads {quoted(tensor)}, which nothing before it "
+                    "writes; the graph is cyclic, out of order or incomplete"
+                )
+        written.update(node.output)
+
+
+def _infer(name: str, model: onnx.ModelProto) -> onnx.ModelProto:
+    try:
+        return shape_inference.infer_shapes(model, data_prop=True)
+    except (shape_inference.InferenceError, DecodeError, RuntimeError, ValueError) as error:
+        raise NetworkError(f"{name!r}: its shapes do not fit: {_first_line(error)}") from None
+
+
+def _shapes(graph: onnx.GraphProto) -> Shapes:
+    values = (*graph.value_info, *graph.output, *graph.input)
+    shapes = {
+        each.name: tuple(dim.dim_value for dim in each.type.tensor_type.shape.dim)
+        for each in values
+        if each.type.tensor_type.HasField("shape")
+        and all(dim.HasField("dim_value") for dim in each.type.tensor_type.shape.dim)
+    }
+    return shapes | {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
+
+
+def _label(node: onnx.NodeProto) -> str:
+    return f"{node.op_type} {quoted(node.name or ', '.join(node.output))}"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,184 @@
+"""What the operators of networks compute, from the shapes of their tensors.
+
+Every function returns descriptions that ``lowering`` writes as layers, and raises a ``LayerError``
+for shapes that do not fit together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from maestro_env.errors import LayerError
+from maestro_env.workloads.axes import Axis, TransposedAxis
+from maestro_env.workloads.lowering import Convolution, Product
+
+Shape = Sequence[int]
+
+
+def convolution(
+    inputs: Shape,
+    weights: Shape,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    groups: int,
+) -> Convolution:
+    """Convolve ``[batch, channels, *sizes]`` with ``[filters, channels / groups, *windows]``."""
+    batch, channels, *sizes = inputs
+    filters, entering, *windows = weights
+    _check_convolution(inputs, weights, (*strides, *dilations))
+    if _per_group(channels, groups) != entering:
+        raise LayerError(f"filters of {entering} channels for {channels} in {groups} groups")
+    along = zip(sizes, windows, strides, dilations, padding, strict=True)
+    axes = tuple(Axis(*axis) for axis in along)
+    return Convolution(batch, groups, entering, _per_group(filters, groups), axes)
+
+
+def transposed_convolution(
+    inputs: Shape,
+    weights: Shape,
+    outputs: Shape,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    begins: Sequence[int],
+    groups: int,
+) -> Convolution:
+    """Convolve ``[batch, channels, *sizes]`` with ``[channels, filters / groups, *windows]``.
+
+    ``outputs`` are the numbers of outputs along the axes.
+    """
+    batch, channels, *sizes = inputs
+    entering, filters, *windows = weights
+    _check_convolution(inputs, weights, (*strides, *dilations))
+    if channels != entering:
+        raise LayerError(f"filters of {entering} channels for {channels}")
+    along = zip(sizes, windows, outputs, strides, dilations, begins, strict=True)
+    axes = tuple(TransposedAxis(*axis) for axis in along)
+    return Convolution(batch, groups, _per_group(channels, groups), filters, axes)
+
+
+def matmul(left: Shape, right: Shape, part: str = "") -> Product:
+    """Multiply as ``numpy.matmul`` does.
+
+    A matrix that several products share is multiplied once with all of theirs, one below another or
+    side by side; only products without a shared matrix are executed one by one.
+    """
+    if not left or not right:
+        raise LayerError("a product of a number")
+    (*left_batch, rows, inner) = left if len(left) > 1 else (1, *left)
+    (*right_batch, same, columns) = right if len(right) > 1 else (*right, 1)
+    if inner != same:
+        raise LayerError(f"a product of shapes {list(left)} and {list(right)}")
+    times = 1
+    for own, other in zip_longest(reversed(left_batch), reversed(right_batch), fillvalue=1):
+        if own != other and 1 not in (own, other):
+            raise LayerError(f"a product of shapes {list(left)} and {list(right)}")
+        if own == other:
+            times *= own
+        rows, columns = rows * (own if other == 1 else 1), columns * (other if own == 1 else 1)
+    return Product(rows, inner, columns, times, part)
+
+
+def attention(query: Shape, key: Shape, value: Shape) -> list[Product]:
+    """Score and mix: query ``[..., heads, L, E]``, key and value ``[..., heads or fewer, S, E]``.
+
+    Query heads that share a key head are rows of one product.
+    """
+    if len(query) > 2 and len(key) > 2 and query[-3] != key[-3]:
+        shared = _per_group(query[-3], key[-3])
+        query = (*query[:-3], key[-3], shared * query[-2], query[-1])
+    scores = matmul(query, (*key[:-2], key[-1], key[-2]), "scores")
+    return [scores, matmul((*query[:-1], key[-2]), value, "context")]
+
+
+def recurrent(
+    steps: int, batch: int, weights: Shape, state_weights: Shape, directions: int = 1
+) -> list[Product]:
+    """Multiply the inputs of all steps at once, then the state step by step.
+
+    ``weights`` are ``[gates, inputs]``, ``state_weights`` ``[gates, state]``; each direction has
+    matrices of its own.
+    """
+    gates, inputs = weights
+    state_gates, state = state_weights
+    return [
+        Product(steps * batch, inputs, gates, directions, "input"),
+        Product(batch, state, state_gates, steps * directions, "state"),
+    ]
+
+
+def einsum(equation: str, shapes: Sequence[Shape]) -> list[Product]:
+    """Contract operands as ``numpy.einsum`` does, with its notation."""
+    inputs, output = _labels(equation, shapes)
+    pairs = zip(inputs, shapes, strict=True)
+    return contract([dict(zip(labels, shape, strict=True)) for labels, shape in pairs], output)
+
+
+def contract(operands: Sequence[Mapping[str, int]], output: Collection[str]) -> list[Product]:
+    """Multiply operands one after the other, left to right, and sum over what ``output`` lacks.
+
+    A sum over one operand has no MACs; neither has a product without a sum in which one operand
+    scales the other.
+
+    Args:
+        operands: the extent of every dimension of each; where it is 1, it is broadcast.
+        output: the dimensions that are not summed over.
+    """
+    extents: dict[str, int] = {}
+    for label, extent in (item for operand in operands for item in operand.items()):
+        if 1 not in (extents.get(label, 1), extent) and extents[label] != extent:
+            raise LayerError(f"dimension {label} is {extents[label]} and {extent}")
+        extents[label] = max(extents.get(label, extent), extent) if extent else 0
+    sets = [{label for label, extent in each.items() if extent != 1} for each in operands]
+    products = []
+    left = sets[0]
+    for number, right in enumerate(sets[1:], start=1):
+        kept = set(output).union(*sets[number + 1 :])
+        parts = ((left - right) & kept, (left & right) - kept, (right - left) & kept)
+        rows, inner, columns = (math.prod(extents[label] for label in part) for part in parts)
+        if inner > 1 or min(rows, columns) > 1:
+            times = math.prod(extents[label] for label in left & right & kept)
+            products.append(Product(rows, inner, columns, times))
+        left = (left | right) & kept
+    if len(products) > 1:
+        return [replace(each, part=f"product{i}") for i, each in enumerate(products)]
+    return products
+
+
+def _labels(equation: str, shapes: Sequence[Shape]) -> tuple[list[list[str]], list[str]]:
+    """Return a label for every dimension of the operands and of the result."""
+    text, arrow, result = "".join(equation.split()).partition("->")
+    terms = text.split(",")
+    if len(terms) != len(shapes):
+        raise LayerError(f"an einsum of {len(terms)} terms and {len(shapes)} operands")
+    ellipses = [len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes)]  # noqa: B905
+    longest = max([0, *(n for n, term in zip(ellipses, terms) if "..." in term)])  # noqa: B905
+    inputs = [_expand(term, n) for term, n in zip(terms, ellipses, strict=True)]
+    for labels, shape in zip(inputs, shapes, strict=True):
+        if len(labels) != len(shape):
+            raise LayerError(f"an einsum whose terms do not fit shape {list(shape)}")
+    if not arrow:
+        every = [label for labels in inputs for label in labels]
+        once = sorted({label for label in every if every.count(label) == 1 and label.isalpha()})
+        return inputs, [*_expand("...", longest), *once]
+    return inputs, _expand(result, longest)
+
+
+def _expand(term: str, ellipsis: int) -> list[str]:
+    """Number the dimensions of an ellipsis from the last one."""
+    before, dots, after = term.partition("...")
+    return [*before, *(str(i) for i in reversed(range(ellipsis)) if dots), *after]
+
+
+def _check_convolution(inputs: Shape, weights: Shape, steps: Sequence[int]) -> None:
+    if min((*weights[2:], *steps)) < 1:
+        raise LayerError(f"a convolution with a window, stride or dilation of {min(steps)}")
+
+
+def _per_group(channels: int, groups: int) -> int:
+    if groups < 1 or channels % groups:
+        raise LayerError(f"{channels} channels in {groups} groups")
+    return channels // groups
