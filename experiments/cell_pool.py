@@ -55,15 +55,15 @@ Pending = tuple[Work, int | None]
 """A search to run, and when it had last failed as this began."""
 
 
-def run_cells(works: Sequence[Work], finished: int, jobs: int) -> int:
+def run_cells(works: Sequence[Work], finished: int, jobs: int, total: int | None = None) -> int:
     """Run searches in this order, each once among all processes; return the exit status.
 
-    ``finished`` others are there already.
+    ``finished`` others are there already. ``total`` counts those too that will follow later.
     """
     tasks = [(work, _error_stamp(work)) for work in works]
     jobs = min(jobs, len(tasks))
     try:
-        with Bar("searches", finished + len(works), finished) as bar:
+        with Bar("searches", total or finished + len(works), finished) as bar:
             if jobs > 1:
                 return _run_in_processes(tasks, finished, jobs, bar.show)
             return _run_here(tasks, finished, bar.show)

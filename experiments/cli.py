@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 COMMANDS = {
     "run": "RunConfig",
     "compare": "CompareConfig",
+    "map": "MapConfig",
     "optimum": "OptimumConfig",
     "evaluate": "EvaluateConfig",
     "layers": "LayersConfig",

@@ -15,7 +15,8 @@ from maestro_env import _native
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.map_space import Points
 
-_FIGURES = [_native.METRICS.index(name) for name in ("latency_cycles", "energy_nj")]
+FIGURES = [_native.METRICS.index(name) for name in ("latency_cycles", "energy_nj")]
+"""Columns of a batch's metrics that fronts are of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class Front:
 
     @classmethod
     def of(cls, points: Points, figures: NDArray[np.float64]) -> Front:
-        """Return the front of vectors int32[N, D] with figures float64[N, 2]; of equals the first."""
+        """Make the front of vectors int32[N, D], figures float64[N, 2], the first of equals."""
         # Sorts are stable.
         ranked = np.lexsort((figures[:, 1], figures[:, 0]))
         energies = figures[ranked, 1]
@@ -56,7 +57,7 @@ class FrontEvaluator(Evaluator):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         none = np.empty((0, len(self.space.parameters)), dtype=np.int32)
-        self.front = Front(none, np.empty((0, len(_FIGURES))))
+        self.front = Front(none, np.empty((0, len(FIGURES))))
 
     def evaluate(self, points: Points) -> Batch:
         return self.evaluate_in_full(points)[0]
@@ -64,7 +65,7 @@ class FrontEvaluator(Evaluator):
     def evaluate_in_full(self, points: Points) -> tuple[Batch, NDArray[np.float64]]:
         batch, figures = super().evaluate_in_full(points)
         valid = batch.status == 0
-        self.front = self.front.joined(Front.of(points[valid], figures[valid][:, _FIGURES]))
+        self.front = self.front.joined(Front.of(points[valid], figures[valid][:, FIGURES]))
         return batch, figures
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -78,14 +79,32 @@ def hardware_distance(one: Hardware, other: Hardware) -> float:
     return math.hypot(*octaves)
 
 
+def distance(one: Problem, other: Problem) -> float:
+    """Return how far two problems are apart: their layers and their accelerators, in octaves."""
+    hardware = hardware_distance(one.hardware, other.hardware)
+    return layer_distance(one.layer, other.layer) + hardware
+
+
 def nearest(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) -> list[Mapped]:
     """Return the mappings of the nearest problems, the nearest first, of equals the first."""
+    return sorted(mapped, key=lambda each: distance(problem, each.problem))[:most]
 
-    def distance(each: Mapped) -> float:
-        apart = hardware_distance(problem.hardware, each.problem.hardware)
-        return apart + layer_distance(problem.layer, each.problem.layer)
 
-    return sorted(mapped, key=distance)[:most]
+def spread(problems: Sequence[Problem]) -> list[list[int]]:
+    """Sort problems into waves, by index, so that most have a near one in an earlier wave.
+
+    The first is the one with most MACs, each next one the farthest from all before it, of equals
+    the first. A wave is as large as all waves before it, so that its problems can be searched at
+    the same time.
+    """
+    apart = np.array([[distance(one, other) for other in problems] for one in problems])
+    order = [max(range(len(problems)), key=lambda each: problems[each].layer.macs)]
+    while len(order) < len(problems):
+        nearest_before = apart[order].min(axis=0)
+        nearest_before[order] = -1.0
+        order.append(int(nearest_before.argmax()))
+    starts = [0, *(2**power for power in range(len(order).bit_length() + 1))]
+    return [wave for one, end in pairwise(starts) if (wave := order[one:end])]
 
 
 def start_from(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) -> Points:
