@@ -32,6 +32,7 @@ COMMANDS = {
     "gamma_parity": "ParityConfig",
     "dataset": "DatasetConfig",
     "bench": "BenchConfig",
+    "warm": "WarmConfig",
     "completion": "CompletionConfig",
 }
 """The commands, packages of ``experiments``, and the dataclass of their flags in ``config``."""

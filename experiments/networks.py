@@ -21,7 +21,6 @@ from experiments.files import RecordError, check_same, is_empty, read_record, wr
 from experiments.goals import ANEW, Goal, ProblemConfig, make_goal
 from experiments.layer_search import LayerWork, MappedLayer, SearchSettings
 from experiments.library import Entry, Start, add_to_library, read_library, start_of
-from maestro_env import _native
 from maestro_env.cost import Cost
 from maestro_env.front import least_product
 from maestro_env.hardware import Hardware, find_hardware
@@ -119,7 +118,7 @@ class MappedNetwork:
             math.fsum(count * cost.energy_nj for count, cost in executed),
             l1,
             l2,
-            _native.block_area_um2(self.hardware.native, l1, l2),
+            self.hardware.area_um2(l1, l2),
         )
 
 
