@@ -206,6 +206,8 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (Evaluator, {"problem": PROBLEM, "objective": EDP, "budget": 3, "threads": 1}),
     (OptimumSearch, {"problem": PROBLEM, "objective": EDP}),
     (maestro_env.find_layer, {"text": "resnet18_l2"}),
+    (maestro_env.find_network, {"text": "resnet18", "dims": {}}),
+    (maestro_env.Network, {"name": "a", "layers": (SPACE.layer,), "left_out": (), "notes": ()}),
     (maestro_env.find_hardware, {"text": "edge"}),
     (maestro_env.find_model, {"name": "exact"}),
     (maestro_env.find_objective, {"name": "edp", "energy": "total"}),

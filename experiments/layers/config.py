@@ -14,4 +14,6 @@ class LayersConfig:
     network: str | None = option(
         None, "list those of one network, such as resnet18, or of a file, such as net.onnx"
     )
-    dim: str = option("", "numbers of dimensions that the file leaves open: batch=1,tokens=128")
+    dim: str | None = option(
+        None, "numbers of dimensions that the file leaves open, such as batch=1,tokens=128"
+    )

@@ -14,7 +14,7 @@ from maestro_env.workloads.networks import find_network, parse_dims
 
 def execute(config: LayersConfig) -> int:
     """Look up or read, print, and return the exit status."""
-    network, dims = config.network, parse_dims(config.dim)
+    network, dims = config.network, parse_dims(config.dim or "")
     if network is None or (network in models() and not dims):
         _layers("Layers", all_layers() if network is None else models()[network])
     else:

@@ -90,7 +90,5 @@ def _axis(extents: Mapping[str, int], output: set[str], rank: Rank, filters: set
         raise LayerError(f"an axis over {', '.join(rank)} that is no window")
     window = extents[taps[0]] if taps else 1
     stride, dilation = rank[steps[0]], rank[taps[0]] if taps else 1
-    if min(stride, dilation) < 1:
-        raise LayerError("a window with a negative stride or dilation")
     size = (extents[steps[0]] - 1) * stride + (window - 1) * dilation + 1
     return Axis(size, window, stride, dilation)

@@ -50,6 +50,9 @@ class Axis:
         stride: between the inputs of two outputs.
         dilation: between the inputs of two taps.
         padding: before the first input and behind the last one.
+
+    Raises:
+        LayerError: there is no output.
     """
 
     size: int
@@ -58,9 +61,17 @@ class Axis:
     dilation: int = 1
     padding: tuple[int, int] = (0, 0)
 
+    def __post_init__(self) -> None:
+        _check_steps(self.window, self.stride, self.dilation)
+        if self.outputs < 1:
+            raise LayerError(
+                f"a window of {self.window} (dilation {self.dilation}) is larger than the padded "
+                f"input of {self.size + sum(self.padding)}"
+            )
+
     @property
     def outputs(self) -> int:
-        """Number of outputs; at most 0 if the window is larger than the padded input."""
+        """Number of outputs."""
         reach = (self.window - 1) * self.dilation + 1
         return (self.size + sum(self.padding) - reach) // self.stride + 1
 
@@ -76,14 +87,8 @@ class Axis:
 
     def pieces(self) -> Counter[Piece]:
         """Return the pieces of the axis, and how many there are of each."""
-        padded = self.size + sum(self.padding)
-        if self.outputs < 1:
-            raise LayerError(
-                f"a window of {self.window} (dilation {self.dilation}) is larger than the padded "
-                f"input of {padded}"
-            )
         if not self.is_dilated:
-            return Counter([Piece(padded, self.window, self.stride)])
+            return Counter([Piece(self.size + sum(self.padding), self.window, self.stride)])
         return Counter(_undilated(self.outputs, self.window, self.stride, self.dilation))
 
 
@@ -98,6 +103,9 @@ class TransposedAxis:
         stride: between the outputs of two inputs.
         dilation: between the outputs of two taps.
         begin: padding before the first output, that is outputs which are computed and cut off.
+
+    Raises:
+        LayerError: there is no output.
     """
 
     size: int
@@ -106,6 +114,11 @@ class TransposedAxis:
     stride: int = 1
     dilation: int = 1
     begin: int = 0
+
+    def __post_init__(self) -> None:
+        _check_steps(self.window, self.stride, self.dilation)
+        if self.outputs < 1:
+            raise LayerError(f"a transposed convolution with {self.outputs} outputs along an axis")
 
     @property
     def macs(self) -> int:
@@ -132,6 +145,11 @@ class TransposedAxis:
             if outputs:
                 found.update(_undilated(outputs, taps, 1, self.dilation // common))
         return found
+
+
+def _check_steps(window: int, stride: int, dilation: int) -> None:
+    if min(window, stride, dilation) < 1:
+        raise LayerError(f"a window of {window}, stride {stride}, dilation {dilation}; least: 1")
 
 
 def _undilated(outputs: int, window: int, stride: int, dilation: int) -> list[Piece]:

@@ -79,6 +79,7 @@ class Product:
         columns: of the right matrix and of the result.
         times: number of products; each has two matrices of its own.
         part: what it is of an operator that has several.
+        notes: what is approximated.
     """
 
     rows: int
@@ -86,16 +87,12 @@ class Product:
     columns: int
     times: int = 1
     part: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def macs(self) -> int:
         """Multiply-accumulates of all products."""
         return self.rows * self.inner * self.columns * self.times
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Nothing is approximated."""
-        return ()
 
     def layers(self, name: str) -> list[Layer]:
         """Return one layer, executed for each product."""
@@ -120,6 +117,11 @@ DILATED = (
 TRANSPOSED = (
     "transposed convolution: the taps that meet the same outputs become a convolution of stride 1, "
     "with zeros around the input"
+)
+
+GROUPED = (
+    "grouped queries: every query head is a product of its own, also where heads share keys and "
+    "values"
 )
 
 

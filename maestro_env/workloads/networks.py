@@ -34,6 +34,7 @@ def find_network(text: str | Network, dims: Mapping[str, int] | None = None) -> 
     if isinstance(text, Network):
         return text
     require_type("network", text, str, "such as resnet50 or FILE.onnx, or a Network")
+    require_type("dims", {} if dims is None else dims, Mapping, "such as {'batch': 1}")
     ending = Path(text).suffix.lower()
     if dims and ending != ".onnx":
         raise NetworkError(f"{quoted(text)} has no open dimensions; only ONNX files have")

@@ -9,7 +9,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import inliner, shape_inference
 
-from maestro_env.checks import require_integer, require_type
+from maestro_env.checks import require_integer
 from maestro_env.errors import NetworkError, TooLongError, quoted
 from maestro_env.reading import read_bytes
 from maestro_env.workloads.onnx_microsoft import standardise
@@ -155,7 +155,6 @@ def set_dims(name: str, graph: onnx.GraphProto, dims: Mapping[str, int]) -> None
 
 
 def _check_dims(name: str, symbols: set[str], dims: Mapping[str, int]) -> None:
-    require_type("dims", dims, Mapping, "such as {'batch': 1}")
     missing = sorted(symbols - set(dims))
     unknown = [each for each in dims if each not in symbols]
     if missing:

@@ -152,7 +152,7 @@ def _shared_out(node: Node, full: Sequence[int], outputs: Sequence[int]) -> list
 
 def _deformable(node: Node) -> list[Work]:
     (convolved,) = _convolution(node, 1)
-    raise NotMapped(convolved.macs, "its inputs are gathered at offsets that are computed")
+    raise NotMapped(convolved.macs, "its inputs are gathered at computed offsets")
 
 
 def _causal_convolution(node: Node) -> list[Work]:

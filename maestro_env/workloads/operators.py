@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from maestro_env.errors import LayerError
 from maestro_env.workloads.axes import Axis, TransposedAxis
-from maestro_env.workloads.lowering import Convolution, Product
+from maestro_env.workloads.lowering import GROUPED, Convolution, Product
 
 Shape = Sequence[int]
 
@@ -29,7 +29,6 @@ def convolution(
     """Convolve ``[batch, channels, *sizes]`` with ``[filters, channels / groups, *windows]``."""
     batch, channels, *sizes = inputs
     filters, entering, *windows = weights
-    _check_convolution(inputs, weights, (*strides, *dilations))
     if _per_group(channels, groups) != entering:
         raise LayerError(f"filters of {entering} channels for {channels} in {groups} groups")
     along = zip(sizes, windows, strides, dilations, padding, strict=True)
@@ -52,7 +51,6 @@ def transposed_convolution(
     """
     batch, channels, *sizes = inputs
     entering, filters, *windows = weights
-    _check_convolution(inputs, weights, (*strides, *dilations))
     if channels != entering:
         raise LayerError(f"filters of {entering} channels for {channels}")
     along = zip(sizes, windows, outputs, strides, dilations, begins, strict=True)
@@ -60,7 +58,7 @@ def transposed_convolution(
     return Convolution(batch, groups, _per_group(channels, groups), filters, axes)
 
 
-def matmul(left: Shape, right: Shape, part: str = "") -> Product:
+def matmul(left: Shape, right: Shape) -> Product:
     """Multiply as ``numpy.matmul`` does.
 
     A matrix that several products share is multiplied once with all of theirs, one below another or
@@ -79,19 +77,25 @@ def matmul(left: Shape, right: Shape, part: str = "") -> Product:
         if own == other:
             times *= own
         rows, columns = rows * (own if other == 1 else 1), columns * (other if own == 1 else 1)
-    return Product(rows, inner, columns, times, part)
+    return Product(rows, inner, columns, times)
 
 
 def attention(query: Shape, key: Shape, value: Shape) -> list[Product]:
     """Score and mix: query ``[..., heads, L, E]``, key and value ``[..., heads or fewer, S, E]``.
 
-    Query heads that share a key head are rows of one product.
+    Query heads that share a key head have products of their own, as where the keys are repeated.
     """
-    if len(query) > 2 and len(key) > 2 and query[-3] != key[-3]:
-        shared = _per_group(query[-3], key[-3])
-        query = (*query[:-3], key[-3], shared * query[-2], query[-1])
-    scores = matmul(query, (*key[:-2], key[-1], key[-2]), "scores")
-    return [scores, matmul((*query[:-1], key[-2]), value, "context")]
+    notes: tuple[str, ...] = ()
+    if len(query) > 2 and len(key) > 2 and query[-3] != key[-3] != 1:
+        _per_group(query[-3], key[-3])
+        key, value = ((*each[:-3], query[-3], *each[-2:]) for each in (key, value))
+        notes = (GROUPED,)
+    scores = matmul(query, (*key[:-2], key[-1], key[-2]))
+    context = matmul((*query[:-1], key[-2]), value)
+    return [
+        replace(scores, part="scores", notes=notes),
+        replace(context, part="context", notes=notes),
+    ]
 
 
 def recurrent(
@@ -171,11 +175,6 @@ def _expand(term: str, ellipsis: int) -> list[str]:
     """Number the dimensions of an ellipsis from the last one."""
     before, dots, after = term.partition("...")
     return [*before, *(str(i) for i in reversed(range(ellipsis)) if dots), *after]
-
-
-def _check_convolution(inputs: Shape, weights: Shape, steps: Sequence[int]) -> None:
-    if min((*weights[2:], *steps)) < 1:
-        raise LayerError(f"a convolution with a window, stride or dilation of {min(steps)}")
 
 
 def _per_group(channels: int, groups: int) -> int:

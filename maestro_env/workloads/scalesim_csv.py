@@ -88,7 +88,7 @@ def _add(collection: Collection, cells: list[str], products: bool) -> None:
 def _convolution(collection: Collection, name: str, numbers: list[int]) -> Convolution:
     height, width, rows, columns, channels, filters, stride = numbers
     if min(numbers) < 1:
-        raise LayerError("a size of 0")
+        raise LayerError("a number is 0; least: 1")
     axes = tuple(
         Axis(size, window, stride, padding=(0, (window - size) % stride))
         for size, window in ((height, rows), (width, columns))

@@ -1,0 +1,309 @@
+"""ONNX files that are damaged, hostile, large, open or partly unknown."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import time
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import layers as command
+from onnx_models import model, node, onnx, save
+
+from maestro_env.errors import ArgumentTypeError, MissingExtraError, NetworkError
+from maestro_env.workloads.network import LeftOut
+from maestro_env.workloads.networks import find_network, parse_dims
+
+SHAPES = {"x": [1, 4, 9, 9], "w": [6, 4, 3, 3]}
+CONV = [node("Conv", "x w")]
+TENSOR = onnx.TensorProto
+
+
+def constant(name: str, *values: int) -> onnx.TensorProto:
+    return TENSOR(name=name, data_type=TENSOR.INT64, dims=[len(values)], int64_data=values)
+
+
+def refused(path: str, message: str, dims: Any = None) -> None:
+    with pytest.raises(NetworkError, match=message) as caught:
+        find_network(path, dims)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 700
+
+
+def test_a_damaged_file_is_refused_wherever_it_ends(tmp_path: Path) -> None:
+    data = model(CONV, SHAPES).SerializeToString()
+    path = tmp_path / "net.onnx"
+    for end in range(len(data)):
+        path.write_bytes(data[:end])
+        with suppress(NetworkError):
+            # Only what nobody needs is missing.
+            assert find_network(str(path)).macs == 6 * 4 * 49 * 9
+
+
+def archive() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("model.onnx", model(CONV, SHAPES).SerializeToString())
+    return file.getvalue()
+
+
+class Bomb:
+    def __reduce__(self) -> Any:
+        return pytest.fail, ("a file was unpickled",)
+
+
+BAD = {
+    "empty": (b"", "is empty; allowed: an ONNX model"),
+    "text": (b"no model at all, by far", "is no ONNX model, or is truncated"),
+    "zip": (archive(), "is no ONNX model"),
+    "pickle": (pickle.dumps(Bomb()), "is no ONNX model"),
+    "no nodes": (model([], SHAPES).SerializeToString(), "is an ONNX model without nodes"),
+    "zeros": (bytes(5000), "is no ONNX model"),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), BAD.values(), ids=BAD)
+def test_other_files_are_refused(tmp_path: Path, data: bytes, message: str) -> None:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(data)
+    refused(str(path), message)
+
+
+@pytest.mark.parametrize("ending", ["pt", "pth", "pkl", "zip", "safetensors", "PT2"])
+def test_files_that_may_hold_code_are_not_opened(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"net.{ending}"
+    path.write_bytes(pickle.dumps(Bomb()))
+    refused(str(path), "may hold code and is not opened; export the model to ONNX")
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "."])
+def test_what_is_no_file_is_not_read(tmp_path: Path, path: str) -> None:
+    link = tmp_path / "net.onnx"
+    link.symlink_to(path)
+    refused(str(link), "cannot be read: no such file")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    refused(str(tmp_path / "missing.onnx"), "missing.onnx' cannot be read: no such file")
+
+
+MODELS = {
+    "unknown opset": (
+        model(CONV, SHAPES, opset=999),
+        "has opset 999; onnx .* knows 1 to .*; export the model for one of these, or upgrade onnx",
+    ),
+    "cyclic": (
+        model([node("Add", "x b", "a"), node("Add", "x a", "b"), node("Conv", "b w")], SHAPES),
+        "Add 'a' reads 'b', which nothing before it writes; the graph is cyclic",
+    ),
+    "weights missing": (model(CONV, {"x": [1, 4, 9, 9]}), "Conv 'y' reads 'w', which nothing"),
+    "huge": (
+        model(CONV, {"x": [2**62, 2**62, 2**62, 8], "w": [4, 2**62, 3, 3]}),
+        "no operator that can be mapped .left out: Conv .*allowed: integers from 1 to",
+    ),
+    "only unknown": (
+        model([node("Mix", "x w", domain="my.ops")], SHAPES, domains=["my.ops"]),
+        "no operator that can be mapped .left out: Mix .*an operator of my.ops",
+    ),
+    "nothing to map": (model([node("Relu", "x")], SHAPES), "no operator that can be mapped$"),
+    "window": (
+        model([node("Conv", "x w")], {"x": [1, 4, 2, 2], "w": [6, 4, 3, 3]}),
+        "a window of 3 .dilation 1. is larger than the padded input of 2",
+    ),
+    "channels": (
+        model(CONV, {"x": [1, 5, 9, 9], "w": [6, 4, 3, 3]}),
+        "filters of 4 channels for 5",
+    ),
+    "no stride": (
+        model([node("Conv", "x w", strides=[0, 1])], SHAPES),
+        "stride 0, dilation 1; least: 1",
+    ),
+    "pads": (model([node("Conv", "x w", pads=[1, 1])], SHAPES), "attribute pads is .*, not 4"),
+    "inner": (model([node("MatMul", "x w")], SHAPES), "shapes|Incompatible"),
+}
+
+
+@pytest.mark.parametrize(("made", "message"), MODELS.values(), ids=MODELS)
+def test_models_that_cannot_be_are_refused(tmp_path: Path, made: Any, message: str) -> None:
+    refused(save(tmp_path, made), message)
+
+
+def function(name: str, *nodes: onnx.NodeProto) -> onnx.FunctionProto:
+    opsets = [onnx.helper.make_opsetid("", 23), onnx.helper.make_opsetid("own", 1)]
+    return onnx.helper.make_function("own", name, ["a", "b"], ["y"], nodes, opsets)
+
+
+def test_functions_of_the_model_are_inlined(tmp_path: Path) -> None:
+    made = model([node("twice", "x w", domain="own")], {"x": [4, 4], "w": [4, 4]}, domains=["own"])
+    inner = node("MatMul", "a b", "c"), node("MatMul", "c b")
+    made.functions.append(function("twice", *inner))
+    (layer,) = find_network(save(tmp_path, made)).layers
+    assert (layer.count, dict(layer.extents)) == (2, {"M": 4, "N": 4, "K": 4})
+
+
+def test_functions_that_call_themselves_or_grow_without_bound_are_refused(tmp_path: Path) -> None:
+    calls = [node("f0", "x w", domain="own")]
+    made = model(calls, {"x": [4, 4], "w": [4, 4]}, domains=["own"])
+    made.functions.append(function("f0", node("f0", "a b", domain="own")))
+    refused(save(tmp_path, made), "nests more than 50 functions, or calls itself")
+    del made.functions[:]
+    for level in range(12):
+        body = [node(f"f{level + 1}", "a b", f"c{i}", domain="own") for i in range(10)]
+        made.functions.append(function(f"f{level}", *body, node("Add", "c0 c1")))
+    made.functions.append(function("f12", node("MatMul", "a b")))
+    refused(save(tmp_path, made), "has more than 1,000,000 nodes")
+
+
+def test_what_is_not_mapped_is_listed_with_its_macs(tmp_path: Path) -> None:
+    nodes = [
+        *CONV,
+        node("Conv", "z k", "solid", name="solid"),
+        node("Mix", "x", "m", domain="my.ops", name="mixer"),
+        node("MatMul", "m m", "n", name="mixed"),
+        node("DFT", "x", "f", name="wave"),
+    ]
+    shapes = SHAPES | {"z": [1, 2, 5, 5, 5], "k": [3, 2, 2, 2, 2]}
+    network = find_network(save(tmp_path, model(nodes, shapes, domains=["my.ops"])))
+    assert network.left_out == (
+        LeftOut("solid", "Conv", 3 * 64 * 16, "a convolution over 3 axes; allowed: 1 or 2"),
+        LeftOut("mixer", "Mix", None, "an operator of my.ops; its MACs are unknown"),
+        LeftOut("mixed", "MatMul", None, "the shape of 'm' is not known"),
+        LeftOut("wave", "DFT", None, "no rule for a Fourier transform"),
+    )
+    assert network.left_out_macs == 3 * 64 * 16
+    assert network.macs == 6 * 49 * 36
+
+
+def test_bodies_are_left_out(tmp_path: Path) -> None:
+    body = onnx.helper.make_graph([node("MatMul", "x x", "b", name="inner")], "body", [], [])
+    body.output.append(onnx.helper.make_tensor_value_info("b", TENSOR.FLOAT, None))
+    nodes = [
+        node("If", "c", "i", then_branch=body, else_branch=body),
+        node("MatMul", "x x"),
+    ]
+    network = find_network(save(tmp_path, model(nodes, {"x": [4, 4], "c": []})))
+    reason = "in the body of a If; how often it is executed is not in the file"
+    assert network.left_out == (LeftOut("inner", "MatMul", None, reason),) * 2
+    assert network.macs == 64
+
+
+def test_deformable_convolutions_are_left_out_with_their_macs(tmp_path: Path) -> None:
+    nodes = [*CONV, node("DeformConv", "x w o", "z", name="bent")]
+    shapes = SHAPES | {"o": [1, 18, 7, 7]}
+    network = find_network(save(tmp_path, model(nodes, shapes)))
+    (left,) = network.left_out
+    assert (left.macs, left.reason) == (network.macs, "its inputs are gathered at computed offsets")
+
+
+OPEN = {"x": ["batch", 4, "rows", 9], "w": [6, 4, 3, 3]}
+
+
+def test_open_dimensions_are_asked_for_by_name(tmp_path: Path) -> None:
+    path = save(tmp_path, model(CONV, OPEN))
+    refused(
+        path, "leaves the dimensions batch, rows open; .*--dim batch=1,rows=1, or dims=.'batch'"
+    )
+    refused(path, "leaves the dimension rows open; .*--dim rows=1", {"batch": 2})
+    refused(
+        path,
+        "has no open dimension 'columns'; open: batch, rows",
+        dict.fromkeys(("batch", "rows", "columns"), 3),
+    )
+    refused(path, "dimension batch is 0; allowed: integers from 1", {"batch": 0, "rows": 9})
+    with pytest.raises(ArgumentTypeError, match=r"dimension rows is 1\.5; allowed: integers"):
+        find_network(path, {"batch": 2, "rows": 1.5})
+    (layer,) = find_network(path, {"batch": 2, "rows": 9}).layers
+    assert dict(layer.extents) == {"N": 2, "K": 6, "C": 4, "Y": 9, "X": 9, "R": 3, "S": 3}
+
+
+@pytest.mark.parametrize("size", [None, -1, 0])
+def test_a_dimension_without_a_name_has_that_of_its_place(tmp_path: Path, size: Any) -> None:
+    path = save(tmp_path, model(CONV, SHAPES | {"x": [size, 4, 9, 9]}))
+    refused(path, "leaves the dimension x_0 open")
+    assert find_network(path, {"x_0": 3}).macs == 3 * 6 * 49 * 36
+
+
+def test_shapes_written_down_for_an_open_dimension_are_inferred_again(tmp_path: Path) -> None:
+    made = model([node("Relu", "x", "a"), node("Conv", "a w")], OPEN)
+    value = onnx.helper.make_tensor_value_info("a", TENSOR.FLOAT, ["batch", 4, "2*rows", 9])
+    made.graph.value_info.append(value)
+    assert find_network(save(tmp_path, made), {"batch": 1, "rows": 9}).macs == 6 * 49 * 36
+
+
+def test_values_of_small_tensors_give_shapes(tmp_path: Path) -> None:
+    nodes = [node("Reshape", "x s", "a"), node("MatMul", "a w")]
+    made = model(nodes, {"x": [2, 12], "w": [6, 5]}, weights=[constant("s", 4, 6)])
+    assert find_network(save(tmp_path, made)).macs == 4 * 6 * 5
+
+
+def test_weights_in_other_files_are_not_opened(tmp_path: Path) -> None:
+    weights = TENSOR(name="w", data_type=TENSOR.FLOAT, dims=[6, 4, 3, 3], data_location=1)
+    weights.external_data.add(key="location", value="/dev/zero")
+    made = model(CONV, {"x": [1, 4, 9, 9]}, weights=[weights])
+    assert find_network(save(tmp_path, made)).macs == 6 * 49 * 36
+
+
+def test_names_are_one_line_and_differ(tmp_path: Path) -> None:
+    names = ["a", "a", "a\nb\x1b[31m", "a" * 500, ""]
+    nodes = [node("Conv", f"x w{i}", f"y{i}", name=name) for i, name in enumerate(names)]
+    shapes = {"x": [1, 4, 9, 9]} | {f"w{i}": [6 + i, 4, 3, 3] for i in range(len(names))}
+    found = [layer.name for layer in find_network(save(tmp_path, model(nodes, shapes))).layers]
+    assert found == ["a", "a_2", r"a\nb\x1b[31m", "a" * 200, "Conv_4"]
+
+
+def test_ten_thousand_nodes_take_no_time(tmp_path: Path) -> None:
+    nodes, last = [], "x"
+    for number in range(10_000):
+        nodes.append(
+            node(
+                "MatMul" if number % 2 else "Relu",
+                f"{last} w" if number % 2 else last,
+                f"a{number}",
+            )
+        )
+        last = f"a{number}"
+    path = save(tmp_path, model(nodes, {"x": [4, 4], "w": [4, 4]}))
+    start = time.process_time()
+    (layer,) = find_network(path).layers
+    assert layer.count == 5000
+    assert time.process_time() - start < 5
+
+
+def test_the_command_lists_layers_and_what_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [node("Conv", "z k", "solid", name="solid"), node("Conv", "x w", name="flat")]
+    shapes = {
+        "x": ["batch", 4, 9, 9],
+        "w": [6, 4, 3, 3],
+        "z": [1, 2, 5, 5, 5],
+        "k": [3, 2, 2, 2, 2],
+    }
+    path = save(tmp_path, model(nodes, shapes))
+    assert command([f"--network={path}"]) == 2
+    assert "--dim batch=1" in capsys.readouterr().err
+    assert command([f"--network={path}", "--dim=batch=2"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "flat CONV K6 C4 Y9 X9 R3 S3 N2 21,168 1" in lines
+    assert "solid Conv a convolution over 3 axes; allowed: 1 or 2 3,072 12.7%" in lines
+    assert "21,168 MACs in all" in lines
+
+
+@pytest.mark.parametrize("text", ["batch", "=3", "batch=x", "a=1,a=2", "a=-1", "a=1.5"])
+def test_dims_are_names_and_numbers(text: str) -> None:
+    with pytest.raises(
+        NetworkError, match="gives no dimension its number; write them like batch=1"
+    ):
+        parse_dims(text)
+    assert parse_dims("a=1,b c=2,d=e=3") == {"a": 1, "b c": 2, "d=e": 3}
+    assert parse_dims("") == {}
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "maestro_env.workloads.onnx_network", None)
+    with pytest.raises(MissingExtraError, match=r"pip install maestro-env\[onnx\]"):
+        find_network("net.onnx")

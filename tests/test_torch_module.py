@@ -1,0 +1,227 @@
+"""Networks read from PyTorch modules, against PyTorch's own counter of operations."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import Tensor, nn  # noqa: E402 - after the check that it is there
+from torch.nn import functional as F  # noqa: E402, N812 - its usual name
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+
+from maestro_env.errors import ArgumentTypeError, NetworkError  # noqa: E402
+from maestro_env.layer import Layer  # noqa: E402
+from maestro_env.workloads.torch_module import from_torch  # noqa: E402
+
+IMAGE = torch.empty(2, 6, 9, 8)
+TOKENS = torch.empty(2, 5, 16)
+
+
+class Does(nn.Module):
+    """A module that does what a function does."""
+
+    def __init__(self, function: Callable[..., Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Tensor, **named: Tensor) -> Tensor:
+        return self.function(*inputs, **named)
+
+
+def facts(layers: tuple[Layer, ...]) -> list[Any]:
+    return [(x.operator, dict(x.extents), x.stride, x.count) for x in layers]
+
+
+MODULES = {
+    "grouped": (nn.Conv2d(6, 4, 3, stride=(2, 1), padding=(1, 2), groups=2), IMAGE),
+    "depthwise": (nn.Conv2d(6, 6, 3, groups=6), IMAGE),
+    "dilated": (nn.Conv2d(6, 4, 3, padding=2, dilation=2), IMAGE),
+    "dilated and ragged": (nn.Conv2d(6, 4, 3, dilation=(3, 2), stride=(1, 3), padding=3), IMAGE),
+    "padding by name": (nn.Conv2d(6, 4, (4, 3), padding="same"), IMAGE),
+    "one axis": (nn.Conv1d(5, 7, 3), TOKENS),
+    "linear": (nn.Linear(16, 3), TOKENS),
+    "attention": (nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), TOKENS),
+    "bmm": (Does(lambda a, b: torch.bmm(a, b.mT)), (TOKENS, TOKENS)),
+    "baddbmm": (Does(lambda a, b: torch.baddbmm(a[:, :, :5], a, b.mT)), (TOKENS, TOKENS)),
+    "broadcast": (Does(lambda a: a[:, None] @ a[None].mT), TOKENS),
+    "addmm": (Does(lambda a: torch.addmm(a[0], a[0] @ a[0].T, a[0])), TOKENS),
+    "einsum": (Does(lambda a: torch.einsum("bij,bkj->bik", a, a)), TOKENS),
+    "tensordot": (Does(lambda a: torch.tensordot(a, a, dims=([2], [2]))), TOKENS),
+    "multi_dot": (Does(lambda a: torch.linalg.multi_dot([a[0], a[0].T, a[0]])), TOKENS),
+}
+
+
+@pytest.mark.parametrize(("module", "inputs"), MODULES.values(), ids=MODULES)
+def test_macs_are_half_the_operations_that_pytorch_counts(module: nn.Module, inputs: Any) -> None:
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    network = from_torch(module.eval(), inputs)
+    assert network.left_out == ()
+    # Kernels that are fused are not counted.
+    with FlopCounterMode(display=False) as counter, nn.attention.sdpa_kernel(MATH):
+        module(*inputs)
+    assert network.macs == counter.get_total_flops() // 2
+
+
+MATH = nn.attention.SDPBackend.MATH
+
+
+def gemm(m: int, n: int, k: int, count: int = 1) -> Any:
+    return "GEMM", {"M": m, "N": n, "K": k}, (1, 1), count
+
+
+LAYERS = {
+    "mv": (Does(lambda a: a[0] @ a[0, 0]), [gemm(5, 1, 16)]),
+    "dot": (Does(lambda a: a[0, 0] @ a[0, 1]), [gemm(1, 1, 16)]),
+    "addbmm": (Does(lambda a: torch.addbmm(a[0, :, :5], a, a.mT)), [gemm(5, 5, 32)]),
+    "bilinear": (
+        Does(lambda a: F.bilinear(a, a, torch.ones(3, 16, 16))),
+        [gemm(10, 48, 16), gemm(3, 1, 16, 10)],
+    ),
+    "lstm": (
+        nn.LSTM(16, 8, num_layers=2, bidirectional=True, batch_first=True),
+        [gemm(10, 32, 16, 4), gemm(2, 32, 8, 20)],
+    ),
+    "lstm, projected": (
+        nn.LSTM(16, 8, proj_size=3),
+        [gemm(10, 32, 16), gemm(5, 32, 3, 2), gemm(5, 3, 8, 2)],
+    ),
+    "gru": (nn.GRU(16, 8), [gemm(10, 24, 16), gemm(5, 24, 8, 2)]),
+    "rnn": (nn.RNN(16, 8, nonlinearity="relu"), [gemm(10, 8, 16), gemm(5, 8, 8, 2)]),
+    "grouped queries": (
+        Does(
+            lambda a: F.scaled_dot_product_attention(
+                a.expand(6, 2, 5, 16).transpose(0, 1),
+                a[:, None].expand(2, 3, 5, 16),
+                a[:, None].expand(2, 3, 5, 16),
+                enable_gqa=True,
+            )
+        ),
+        [gemm(5, 5, 16, 12), gemm(5, 16, 5, 12)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("module", "expected"), LAYERS.values(), ids=LAYERS)
+def test_operators_that_pytorch_does_not_count(module: nn.Module, expected: list[Any]) -> None:
+    network = from_torch(module, TOKENS)
+    assert network.left_out == ()
+    assert facts(network.layers) == expected
+
+
+def test_transposed_convolutions() -> None:
+    network = from_torch(nn.ConvTranspose2d(6, 4, 4, stride=2, padding=1), IMAGE)
+    extents = {"K": 4, "C": 6, "Y": 10, "X": 9, "R": 2, "S": 2, "N": 2}
+    assert facts(network.layers) == [("CONV", extents, (1, 1), 4)]
+    assert network.macs == 2 * 6 * 9 * 8 * 4 * 16
+    assert network.notes[0].endswith("; 1 times the MACs")
+
+
+def test_layers_are_called_as_their_modules() -> None:
+    class Block(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Linear(16, 4), nn.Linear(16, 4)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.first(x) @ self.second(x).mT
+
+    network = from_torch(nn.Sequential(Block(), nn.Linear(5, 2)), TOKENS, name="two blocks")
+    assert network.name == "two blocks"
+    counts = {layer.name: layer.count for layer in network.layers}
+    assert counts == {"0.first": 2, "0.matmul": 2, "1": 1}
+
+
+def test_arguments_by_name() -> None:
+    module = Does(lambda left, right: left @ right.mT)
+    network = from_torch(module, {"left": TOKENS, "right": TOKENS})
+    assert facts(network.layers) == [gemm(5, 5, 16, 2)]
+    assert network.name == "Does"
+
+
+def test_code_without_gradients_is_read_too() -> None:
+    def product(a: Tensor) -> Tensor:
+        with torch.no_grad():
+            b = a @ a.mT
+        return b @ a
+
+    assert facts(from_torch(Does(product), TOKENS).layers) == [gemm(5, 5, 16, 2), gemm(5, 16, 5, 2)]
+
+
+def test_frozen_transformers_are_not_fused() -> None:
+    module = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).eval().requires_grad_(False)
+    with torch.no_grad():
+        network = from_torch(module, TOKENS)
+    assert network.left_out == ()
+    assert network.macs == 10 * (4 * 16**2 + 2 * 16 * 32) + 2 * 2 * 5 * 5 * 16
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
+def left_out(module: nn.Module, *inputs: Tensor) -> list[Any]:
+    network = from_torch(module, inputs)
+    return [(each.operator, each.macs, each.reason) for each in network.left_out]
+
+
+def test_a_convolution_over_three_axes_is_left_out() -> None:
+    class Both(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.solid, self.flat = nn.Conv3d(1, 2, 3), nn.Linear(8, 2)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.solid(x).sum() + self.flat(x).sum()
+
+    ((operator, macs, reason),) = left_out(Both(), torch.empty(1, 1, 5, 6, 8))
+    assert (operator, macs) == ("convolution", 2 * 3 * 4 * 6 * 27)
+    assert reason == "a convolution over 3 axes; allowed: 1 or 2"
+
+
+def test_an_operator_without_a_rule_is_left_out() -> None:
+    ((operator, macs, reason),) = left_out(Does(lambda a: torch.cdist(a, a) + a @ a.mT), TOKENS)
+    assert (operator, macs, reason) == ("_cdist_forward", None, "no rule for this operator")
+
+
+def test_operators_of_others_are_left_out() -> None:
+    with torch.library._scoped_library("ours", "FRAGMENT") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x + x, "CompositeExplicitAutograd")
+        torch.library.register_fake("ours::twice", torch.empty_like, lib=library)
+        found = left_out(Does(lambda a: torch.ops.ours.twice(a) @ a.mT), TOKENS)
+    assert found == [("twice", None, "an operator of ours; its MACs are unknown")]
+
+
+def test_the_branches_of_a_condition_are_left_out() -> None:
+    def branch(a: Tensor) -> Tensor:
+        square = lambda a: a @ a.transpose(1, 2)  # noqa: E731 - traced where it stands
+        return torch.cond(a.sum() > 0, square, lambda a: square(a) + 1, (a,)) @ a
+
+    found = left_out(Does(branch), TOKENS)
+    assert [(operator, macs) for operator, macs, _ in found] == [("matmul", None)] * 2
+    assert all("in the body of cond" in reason for *_, reason in found)
+
+
+REFUSED = {
+    "no module": (5, TOKENS, ArgumentTypeError, "module is 5; allowed: a Module"),
+    "nothing to map": (nn.ReLU(), TOKENS, NetworkError, "ReLU: no operator that can be mapped"),
+    "wrong inputs": (nn.Linear(3, 4), TOKENS, NetworkError, "cannot trace Linear"),
+    "wrong arguments": (nn.Linear(3, 4), (), NetworkError, "cannot trace Linear"),
+    "depends on values": (
+        Does(lambda a: a[a > 0].sum() if a.sum() > 3 else a),
+        TOKENS,
+        NetworkError,
+        "cannot trace Does",
+    ),
+}
+
+
+@pytest.mark.parametrize(("module", "inputs", "error", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_read_is_refused_in_one_line(
+    module: Any, inputs: Any, error: type[Exception], message: str
+) -> None:
+    with warnings.catch_warnings(), pytest.raises(error, match=message) as caught:
+        from_torch(module, inputs)
+    assert "\n" not in str(caught.value)
