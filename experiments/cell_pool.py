@@ -1,4 +1,4 @@
-"""Running the cells that are not finished yet, beside other processes that do the same.
+"""Running the searches that are not finished yet, beside other processes that do the same.
 
 Jobs are processes that share the directory as any others would: claims say who runs what.
 """
@@ -14,33 +14,56 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
+from pathlib import Path
 from threading import Thread
+from typing import Protocol
 
 from experiments import cli
-from experiments.cells import Work, run_cell
 from experiments.claims import Claim
-from experiments.progress import Bar, best_note
+from experiments.progress import Bar
 from maestro_env.errors import MaestroEnvError
-from maestro_env.evaluator import Evaluator
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 
-Pending = tuple[Work, int | None]
-"""A cell to run, and when it had last failed as this began."""
-
 Show = Callable[[float, str], None]
-"""Shows how many cells are done, and a note."""
+"""Shows how much is done, and a note."""
 
 
-def run_cells(works: Sequence[Work], finished: int, jobs: int) -> int:
-    """Run cells in this order, each once among all processes; return the exit status.
+class Work(Protocol):
+    """A search that writes a record; its text names it. It is pickled for other processes."""
 
-    ``finished`` others are there already.
+    @property
+    def again(self) -> str:
+        """What runs it again, for messages."""
+
+    @property
+    def path(self) -> Path:
+        """Where the record is once the search has ended."""
+
+    @property
+    def error_path(self) -> Path:
+        """Where the traceback of a failure is."""
+
+    def run(self, show: Show) -> str | None:
+        """Search and write the record; return the line that tells of a failure.
+
+        ``show`` takes the share that is done.
+        """
+
+
+Pending = tuple[Work, int | None]
+"""A search to run, and when it had last failed as this began."""
+
+
+def run_cells(works: Sequence[Work], finished: int, jobs: int, total: int | None = None) -> int:
+    """Run searches in this order, each once among all processes; return the exit status.
+
+    ``finished`` others are there already. ``total`` counts those too that will follow later.
     """
     tasks = [(work, _error_stamp(work)) for work in works]
     jobs = min(jobs, len(tasks))
     try:
-        with Bar("searches", finished + len(works), finished) as bar:
+        with Bar("searches", total or finished + len(works), finished) as bar:
             if jobs > 1:
                 return _run_in_processes(tasks, finished, jobs, bar.show)
             return _run_here(tasks, finished, bar.show)
@@ -88,11 +111,8 @@ def _has_ended(work: Work, stamp: int | None) -> bool:
 
 
 def _run(work: Work, done: int, show: Show) -> str | None:
-    def follow(evaluator: Evaluator) -> None:
-        show(done + evaluator.used / work.samples, f"{work.cell}: {best_note(evaluator)}")
-
-    show(done, str(work.cell))
-    return run_cell(work, follow)
+    show(done, str(work))
+    return work.run(lambda share, note: show(done + share, f"{work}: {note}"))
 
 
 def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: Show) -> int:
@@ -104,7 +124,7 @@ def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: 
                 each.start()
         while running := [each.sentinel for each in processes if each.is_alive()]:
             left = [work for work, stamp in tasks if not _has_ended(work, stamp)]
-            under_way = (str(work.cell) for work in left if Claim.is_taken(work.path))
+            under_way = (str(work) for work in left if Claim.is_taken(work.path))
             show(finished + len(tasks) - len(left), "; ".join(under_way))
             wait(running, _SECONDS_BETWEEN_LOOKS)
     finally:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from experiments import files
 from experiments.files import BRIEF, RecordError, cannot_read, distinct_name, replacing
 from experiments.goals import Goal, goal_directory
+from experiments.progress import best_note
 from experiments.searches import Recorder, run_search
 from experiments.stats import Floats
 from experiments.windows import Windows, from_entry, to_entry, windows_of
@@ -117,6 +118,7 @@ class Work:
         watched: whether its record tells what it did over its samples too.
         traced: whether all its samples are kept beside the record.
         threads: of the batch evaluation.
+        start: vectors that the search begins with.
     """
 
     cell: Cell
@@ -129,6 +131,7 @@ class Work:
     watched: bool = False
     traced: bool = False
     threads: int = 1
+    start: tuple[tuple[int, ...], ...] = ()
 
     @property
     def path(self) -> Path:
@@ -139,6 +142,13 @@ class Work:
     def error_path(self) -> Path:
         """Where the traceback of a failure is."""
         return self.path.with_suffix(".error.txt")
+
+    def __str__(self) -> str:
+        return str(self.cell)
+
+    def run(self, show: Callable[[float, str], None]) -> str | None:
+        """Run it as ``run_cell`` does, and show how far it is."""
+        return run_cell(self, lambda each: show(each.used / self.samples, best_note(each)))
 
 
 def trace_path(record: Path) -> Path:
@@ -155,13 +165,12 @@ def run_cell(work: Work, on_batch: Callable[[Evaluator], None] | None = None) ->
     files.ensure_directory(path.parent)
     kind = Recorder if work.watched else Evaluator
     try:
-        evaluator = kind(goal.problem, goal.objective, work.samples, work.threads, on_batch)
+        start = np.array(work.start, dtype=np.int32) if work.start else None
+        limits = (work.samples, work.threads)
+        evaluator = kind(goal.problem, goal.objective, *limits, on_batch, start)
         seconds = run_search(evaluator, cell.mapper, cell.seed, work.made)
     except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-        files.write_text(work.error_path, "".join(traceback.format_exception(error)))
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        told = printable(f"failed: {cell}: {reason}; traceback in {work.error_path}")
-        return f"{told}; {work.again} runs it again"
+        return tell_failure(cell, error, work.error_path, work.again)
     entry = _entry(cell, evaluator, seconds, work.versions)
     if isinstance(evaluator, Recorder):
         entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
@@ -172,6 +181,14 @@ def run_cell(work: Work, on_batch: Callable[[Evaluator], None] | None = None) ->
     files.write_record(path, entry)
     work.error_path.unlink(missing_ok=True)
     return None
+
+
+def tell_failure(what: object, error: BaseException, path: Path, again: str) -> str:
+    """Write the traceback of a failed search, and return the line that tells of it."""
+    files.write_text(path, "".join(traceback.format_exception(error)))
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    told = printable(f"failed: {what}: {reason}; traceback in {path}")
+    return f"{told}; {again} runs it again"
 
 
 def read_cell(work: Work) -> Finished | None:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 COMMANDS = {
     "run": "RunConfig",
     "compare": "CompareConfig",
+    "map": "MapConfig",
     "optimum": "OptimumConfig",
     "evaluate": "EvaluateConfig",
     "layers": "LayersConfig",
@@ -31,6 +32,7 @@ COMMANDS = {
     "gamma_parity": "ParityConfig",
     "dataset": "DatasetConfig",
     "bench": "BenchConfig",
+    "warm": "WarmConfig",
     "completion": "CompletionConfig",
 }
 """The commands, packages of ``experiments``, and the dataclass of their flags in ``config``."""

@@ -72,9 +72,14 @@ def collect(
 
 
 def default_cache() -> Path:
-    """Return the user's directory of samples, by the XDG Base Directory Specification."""
+    """Return the user's directory of samples."""
+    return user_cache() / "samples"
+
+
+def user_cache() -> Path:
+    """Return the user's directory of what can be made again, by the XDG specification."""
     home = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (home if home.is_absolute() else Path.home() / ".cache") / "maestro-env" / "samples"
+    return (home if home.is_absolute() else Path.home() / ".cache") / "maestro-env"
 
 
 def describe(goal: Goal, policy: str, samples: int, seed: int) -> str:

@@ -77,11 +77,13 @@ def run(
 
 
 def to_flags(config: DataclassInstance) -> list[str]:
-    """Return the flags that differ from the defaults."""
+    """Return the arguments, and the flags that differ from the defaults."""
     flags = []
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
-        if value != field.default:
+        if _bare(field):
+            flags.append(str(value))
+        elif value != field.default:
             flags.append(_flag(field) if isinstance(value, bool) else f"{_flag(field)}={value}")
     return flags
 

@@ -61,7 +61,8 @@ class Sheet:
     def markdown(self) -> str:
         """Return it as a section of a Markdown file."""
         rules = [*("---" for _ in self.left), *("---:" for _ in self.right)]
-        lines = [(*self.left, *self.right), rules, *self.rows]
+        headers = [header.replace("\n", " ") for header in (*self.left, *self.right)]
+        lines = [headers, rules, *self.rows]
         table = "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
         parts = (f"## {shown(self.title)}", table, self.note)
         return "\n\n".join(part for part in parts if part) + "\n"

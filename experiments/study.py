@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from experiments.claims import claimed, remove_abandoned
 from experiments.files import (
     RecordError,
     check_same,
+    file_digest,
     is_empty,
     read_record,
     run_directory,
@@ -38,6 +39,7 @@ from experiments.goals import (
     unique,
     write_goal,
 )
+from experiments.library import Start, read_library, start_of
 from experiments.machine import processor, versions
 from experiments.progress import Bar
 from experiments.standings import Contest
@@ -66,6 +68,7 @@ class Study:
         single: whether it is of one problem: its directory may hold others, whose searches it lets
             be, and all samples are kept.
         note: on its mappers, told when it begins.
+        starts: vectors that the searches for a goal begin with, by layer and objective.
     """
 
     config: StudyConfig
@@ -73,6 +76,7 @@ class Study:
     mappers: tuple[str, ...]
     single: bool = False
     note: str = ""
+    starts: Mapping[tuple[str, str], Start] = field(default_factory=dict)
 
     @property
     def seeds(self) -> range:
@@ -93,6 +97,7 @@ class Study:
                 versions,
                 traced=self.single,
                 threads=self.config.threads,
+                start=self.starts.get(place, ()),
             )
             for seed, (place, goal), mapper in product(self.seeds, self.goals.items(), self.mappers)
         ]
@@ -102,8 +107,9 @@ class Study:
         given = asdict(self.config)
         names = ["samples", *(field.name for field in fields(ProblemConfig))]
         goal = next(iter(self.goals.values()))
+        warm = None if self.config.warm is None else file_digest(Path(self.config.warm))
         return {
-            "config": {name: given[name] for name in names},
+            "config": {name: given[name] for name in names} | {"warm": warm},
             "hardware": asdict(goal.problem.hardware),
         }
 
@@ -154,7 +160,12 @@ def make_study(
     }
     names, note = find_mappers(*mappers)
     require_fit(names, goals.values())
-    return Study(config, goals, names, single, note)
+    starts: dict[tuple[str, str], Start] = {}
+    if config.warm is not None:
+        file_digest(Path(config.warm))  # It refuses what is not there.
+        entries = read_library(Path(config.warm))
+        starts = {place: start_of(goal, entries) for place, goal in goals.items()}
+    return Study(config, goals, names, single, note, starts)
 
 
 def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:

@@ -17,6 +17,11 @@ class _Budget:
         10, "searches per layer, objective and mapper, one a seed", least=1, most=10_000
     )
     seed: int = option(0, "the first seed; the others count up from it")
+    warm: str | None = option(
+        None,
+        "library of mapped layers that every search starts from, which map writes (default: none)",
+        value="file",
+    )
 
 
 # Fields of the last base come first, and so do their flags in the help.

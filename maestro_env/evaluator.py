@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,11 +63,14 @@ class Evaluator:
         budget: evaluations allowed; None for no limit and no trace.
         threads: of the batch evaluation; results do not depend on it.
         on_batch: called after every batch, for progress bars.
+        start: int32[N, D], vectors that a mapper evaluates first and learns from, such as the best
+            ones of similar layers (``maestro_env.transfer``); None for none. They are charged.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
         BudgetError: a budget that is not a positive integer below 2^31.
-        MapSpaceError: an impossible number of threads; by the methods, points not of the space.
+        MapSpaceError: an impossible number of threads, or a start that is not of the space; by the
+            methods, points not of the space.
         BudgetExceededError: by the methods, more points than remain; nothing is evaluated.
     """
 
@@ -78,6 +81,7 @@ class Evaluator:
         budget: int | None = None,
         threads: int = 1,
         on_batch: Callable[[Evaluator], None] | None = None,
+        start: Points | None = None,
     ) -> None:
         require_type("problem", problem, Problem, "of a MapSpace")
         require_type("objective", objective, Objective, "see find_objective")
@@ -93,6 +97,7 @@ class Evaluator:
         self.best: Best | None = None
         self._threads = require_threads(threads)
         self._on_batch = on_batch
+        self.start = self._vectors(start)
         self._values = np.empty(budget or 0)
         self._status = np.empty(budget or 0, dtype=np.uint8)
         self._identities = np.empty(budget or 0, dtype=np.uint64)
@@ -157,6 +162,15 @@ class Evaluator:
         batch = self._score(points)
         self.warmed_up += len(points)
         return batch
+
+    def _vectors(self, start: Points | None) -> Points:
+        space = self.problem.space
+        if start is None:
+            return np.empty((0, len(space.parameters)), dtype=np.int32)
+        points = space.as_points(start, len(start) if isinstance(start, Sized) else 1)
+        for point in points:
+            space.decode(point)  # It refuses what is out of range.
+        return points
 
     def _score(self, points: Points) -> Batch:
         began = time.perf_counter()

@@ -84,6 +84,10 @@ class Hardware(Recomputed):
         """Cycles a transfer spends on the way."""
         return self.noc_hops * self.noc_hop_latency
 
+    def area_um2(self, l1_bytes: float, l2_bytes: float) -> float:
+        """Return the area with so much L1 in every PE and so much L2, as figures of mappings do."""
+        return _native.block_area_um2(self.native, l1_bytes, l2_bytes)
+
     @cached_property
     def native(self) -> _native.Hardware:
         """The accelerator as the C++ core holds it."""

@@ -49,7 +49,7 @@ def edp_bound(layer: Layer, hardware: Hardware) -> float:
 
 def area_bound(layer: Layer, hardware: Hardware) -> float:
     """Return the area in um^2 with one block of L1 per PE and one of L2."""
-    return _native.block_area_um2(hardware.native, 1, 1)
+    return hardware.area_um2(1, 1)
 
 
 FIGURE_BOUNDS: Mapping[str, Callable[[Layer, Hardware], float]] = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -21,6 +23,15 @@ def choices_at(parameter: Parameter, shares: ArrayLike) -> NDArray[np.int64]:
     reals = np.exp(shares * np.log1p(int(parameter.values[-1])))
     # Rounding in exp may exceed either end.
     return (count_up_to(parameter, reals) - 1).clip(0, parameter.choices - 1)
+
+
+def share_at(parameter: Parameter, choice: int) -> float:
+    """Return the middle of the shares at which ``choices_at`` returns a choice."""
+    if not parameter.is_size:
+        return (choice + 0.5) / parameter.choices
+    last = int(parameter.values[-1])
+    following = last + 1 if choice + 1 == parameter.choices else int(parameter.values[choice + 1])
+    return (math.log(int(parameter.values[choice])) + math.log(following)) / 2 / math.log1p(last)
 
 
 def count_up_to(parameter: Parameter, limits: NDArray[np.number]) -> NDArray[np.int64]:

@@ -51,13 +51,26 @@ class Mapper(ABC, Generic[Config]):
 
     @abstractmethod
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
-        """Spend exactly ``budget`` evaluations.
+        """Spend exactly ``budget`` evaluations, the first ones on the start (``begin``).
 
         Args:
             evaluator: the only source of costs; it counts samples and keeps the best.
             budget: evaluations to spend, at most those the evaluator has left.
             rng: the only source of randomness.
         """
+
+    def begin(self, evaluator: Evaluator, budget: int) -> tuple[Points, Floats]:
+        """Evaluate the start of a search and return it, int32[N, D], with its values, float64[N].
+
+        It is charged as any other points, so N is at most ``budget``.
+        """
+        points = _start(evaluator, budget)
+        return points, evaluator.evaluate(points).values if len(points) else np.empty(0)
+
+
+def _start(evaluator: Evaluator, budget: int) -> Points:
+    """Return what the evaluator was given to start from; nothing once a search has begun."""
+    return evaluator.start[: 0 if evaluator.used else budget]
 
 
 class AskMapper(Mapper[Config]):
@@ -77,11 +90,13 @@ class AskMapper(Mapper[Config]):
         """Evaluate the proposed points, int32[m, D], once and learn from them."""
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
-        """Propose and learn until the budget is spent."""
+        """Learn the start, then propose and learn until the budget is spent."""
         self.start(evaluator.space, rng)
+        points = _start(evaluator, budget)
         spent = 0
         while spent < budget:
-            points = self.ask(budget - spent)
+            if spent or not len(points):
+                points = self.ask(budget - spent)
             self.learn(points, evaluator)
             spent += len(points)
 

@@ -61,7 +61,8 @@ class MarlMapper(Mapper[MarlConfig]):
         else:
             groups = group_parameters(config, evaluator, rng)
         agents = groups.indices(space.columns)
-        search = _Search(config, Heads(space, config.draw), agents, evaluator, rng)
+        heads, start = Heads(space, config.draw), self.begin(evaluator, budget)
+        search = _Search(config, heads, agents, evaluator, rng, start)
         while search.spent < budget:
             search.step(budget - search.spent)
 
@@ -122,14 +123,20 @@ class _Search:
     agents: Integers
     evaluator: Evaluator
     rng: np.random.Generator
-    spent: int = 0
+    start: tuple[Points, Floats]
 
     def __post_init__(self) -> None:
+        points, values = self.start
+        actions = self.heads.actions(points)
+        self.spent = len(points)
         problem = self.evaluator.problem
         self._seen = first_observation(problem.layer, problem.hardware)[np.newaxis]
         self._reference: float | None = None
         self._champion = Elites(1, len(self.agents))
+        self._champion.add(actions, values)
         self._start_team()
+        self._elites.add(actions, values)
+        self._best = values.min(initial=math.inf)
 
     def _start_team(self) -> None:
         config, heads, agents = self.config, self.heads, self.agents

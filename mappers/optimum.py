@@ -40,6 +40,8 @@ class OptimumMapper(Mapper[OptimumConfig]):
         spent = min(self.config.start, budget)
         if spent:
             MarlMapper().search(evaluator, spent, rng)
+        else:
+            spent = len(self.begin(evaluator, budget)[0])
         search.begin_with(evaluator.best)
         while spent < budget and not search.finished and search.nodes < self.config.nodes:
             # Between calls Ctrl-C gets through.

@@ -12,7 +12,7 @@ from maestro_env.errors import MissingExtraError
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.parameter import Parameter
-from maestro_env.unit_cube import choices_at
+from maestro_env.unit_cube import choices_at, share_at
 from mappers.base import AskMapper
 from mappers.settings import setting
 
@@ -20,7 +20,7 @@ try:
     import optuna
     from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
     from optuna.samplers import TPESampler
-    from optuna.trial import FrozenTrial
+    from optuna.trial import FrozenTrial, Trial
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.optuna", str(error.name), "optuna") from error
 
@@ -53,6 +53,7 @@ class OptunaMapper(AskMapper[OptunaConfig]):
         super().start(space, rng)
         self._distributions = {each.name: _distribution(each) for each in space.parameters}
         self._begin_with([])
+        self._trial: Trial | None = None
 
     def ask(self, n: int) -> Points:
         self._trial = self._study.ask(self._distributions)
@@ -64,13 +65,28 @@ class OptunaMapper(AskMapper[OptunaConfig]):
         return np.array([choices], dtype=np.int32)
 
     def learn(self, points: Points, evaluator: Evaluator) -> None:
-        batch, [violation] = evaluator.constrain(points)
-        [value] = batch.values.tolist()
-        self._trial.set_constraint(_KEY, violation)
-        # Optuna does not read the value of an invalid sample.
-        self._study.tell(self._trial, value if violation == 0 else 0.0)
+        batch, violations = evaluator.constrain(points)
+        # What was not asked for is a start.
+        trials = [self._trial] if self._trial else [self._made(point) for point in points]
+        for trial, value, violation in zip(trials, batch.values, violations, strict=True):
+            trial.set_constraint(_KEY, float(violation))
+            # Optuna does not read the value of an invalid sample.
+            self._study.tell(trial, float(value) if violation == 0 else 0.0)
+        self._forget()
+
+    def _made(self, point: Points) -> Trial:
+        """Return the trial of a point that Optuna did not draw."""
+        self._study.enqueue_trial(
+            {
+                each.name: choice if each.kind == "parallel" else share_at(each, choice)
+                for each, choice in zip(self._space.parameters, point.tolist(), strict=True)
+            }
+        )
+        return self._study.ask(self._distributions)
+
+    def _forget(self) -> None:
         trials = self._study.get_trials(deepcopy=False)
-        if len(trials) == 2 * self.config.memory + _BEST:
+        if len(trials) >= 2 * self.config.memory + _BEST:
             latest, older = trials[-self.config.memory :], trials[: -self.config.memory]
             older.sort(key=lambda trial: (trial.constraints[_KEY], trial.value))
             self._begin_with([*older[:_BEST], *latest])

@@ -45,13 +45,17 @@ class PpoMapper(Mapper[PpoConfig]):
     """One agent that sets all parameters and observes latency, power, energy and area.
 
     With episodes of one mapping the observation is always the same. The reward is scaled by the
-    median objective of the first step with a valid mapping, so no sample is free.
+    median objective of the first step with a valid mapping, so no sample is free. It learns nothing
+    from a start.
     """
 
     DEFAULT = PpoConfig()
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         config = self.config
+        budget -= len(self.begin(evaluator, budget)[0])
+        if not budget:
+            return
         env = MaestroVectorEnv(
             evaluator,
             config.environments,

@@ -42,8 +42,10 @@ every_model = pytest.mark.parametrize("model", MODELS)
 class Recorder(Evaluator):
     """Keeps the points it is asked for, and the best value after every batch."""
 
-    def __init__(self, problem: Problem, objective: str, budget: int | None) -> None:
-        super().__init__(problem, find_objective(objective), budget)
+    def __init__(
+        self, problem: Problem, objective: str, budget: int | None, start: Points | None = None
+    ) -> None:
+        super().__init__(problem, find_objective(objective), budget, start=start)
         self.points: list[Points] = []
         self.bests: list[tuple[int, float]] = []
 

@@ -162,7 +162,7 @@ def test_of_a_comparison_interrupted_early(
             return search(work)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.cell_pool.run_cell", run)
+    monkeypatch.setattr("experiments.cells.run_cell", run)
     assert compare(out, f"--layers=mobilenetv2_l2,resnet18_l2,{LAYER}", "--mappers=random") == 130
     capsys.readouterr()
     assert section(out, "All 3 problems")["random"] == ["-", "-"]

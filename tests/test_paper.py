@@ -193,7 +193,7 @@ def test_ctrl_c_writes_what_is_finished_and_says_how_to_continue(
         return run_cell(work)
 
     with monkeypatch.context() as patched:
-        patched.setattr("experiments.cell_pool.run_cell", run)
+        patched.setattr("experiments.cells.run_cell", run)
         assert make(out) == 130
     # Seed by seed: those of the last seed are missing.
     assert done == sorted(done)

@@ -91,6 +91,12 @@ class Heads:
         points: Points = self._choices[self.starts + actions]
         return points
 
+    def actions(self, points: Points) -> Integers:
+        """Return the actions int64[N, D] of points: of a choice not offered, the last one below."""
+        pairs = zip(self.choices, points.T, strict=True)
+        found = [offered.searchsorted(column, side="right") - 1 for offered, column in pairs]
+        return np.stack(found, axis=1)
+
     def inverted(self, probabilities: Floats, uniform: Floats) -> Integers:
         """Return the actions at which every head's distribution function exceeds a uniform number.
 

@@ -1,0 +1,260 @@
+"""The search for one layer of a network, kept as a record in a file of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments import files
+from experiments.cells import Versions, tell_failure
+from experiments.files import RecordError, check_same, distinct_name
+from experiments.goals import Goal
+from experiments.library import Start
+from experiments.progress import best_note
+from experiments.searches import run_search
+from experiments.stats import Floats
+from maestro_env.evaluator import Evaluator
+from maestro_env.front import FIGURES, Front, FrontEvaluator
+from maestro_env.map_space import Points
+from maestro_env.objectives import OBJECTIVES, Objective
+from maestro_env.optima import known_optimum
+from maestro_env.optimum import OptimumError, OptimumSearch
+
+_BEST_MAPPER = "marl"
+_NODES_BETWEEN_LOOKS = 100_000
+
+Show = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """How a layer is mapped.
+
+    Args:
+        mapper: its name; None for the best one, and then a proof.
+        samples: evaluations of its search.
+        nodes: boxes of mappings that a proof may take.
+        front: evaluations for latency and for energy, each.
+        seed: of all searches.
+    """
+
+    mapper: str | None = None
+    samples: int = 2000
+    nodes: int = 1_000_000
+    front: int = 500
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class MappedLayer:
+    """What the search for a layer has found.
+
+    Args:
+        goal: what it was after.
+        front: of all samples; empty if no mapping is known to be valid.
+        bound: no mapping has a lower value of the objective; None where none is known.
+        found_by: the mapper, or ``table`` for the table of known optima.
+        samples: mappings evaluated.
+        nodes: boxes of mappings that a proof looked into.
+    """
+
+    goal: Goal
+    front: Front
+    bound: float | None
+    found_by: str
+    samples: int
+    nodes: int
+
+    @cached_property
+    def values(self) -> Floats:
+        """The objective of every row of the front, float64[F]."""
+        return self.goal.problem.score(self.front.points, self.goal.objective)[0]
+
+    @cached_property
+    def best(self) -> int | None:
+        """The row of the front with the least value; None if no mapping is known to be valid."""
+        return int(self.values.argmin()) if len(self.values) else None
+
+    @property
+    def gap(self) -> float:
+        """How far the best is above the bound, as a share of it; infinite without either."""
+        if self.best is None or not self.bound:
+            return math.inf
+        return float(self.values[self.best]) / self.bound - 1
+
+    def to_json(self) -> dict[str, Any]:
+        rows = zip(self.front.figures.tolist(), self.front.points.tolist(), strict=True)
+        return {
+            "bound": self.bound,
+            "found_by": self.found_by,
+            "samples": self.samples,
+            "nodes": self.nodes,
+            "front": [[*figures, vector] for figures, vector in rows],
+        }
+
+
+@dataclass(frozen=True)
+class LayerWork:
+    """The search for a layer, with all a process needs to run it or to read its record.
+
+    Args:
+        name: of the layer.
+        goal: its problem and objective.
+        settings: how it is mapped.
+        directory: that keeps its record.
+        versions: of what computes it.
+        start: vectors that it begins with.
+        threads: of the batch evaluation; results do not depend on it.
+        again: what runs it again, for messages.
+    """
+
+    name: str
+    goal: Goal
+    settings: SearchSettings
+    directory: Path
+    versions: Versions
+    start: Start = ()
+    threads: int = 1
+    again: str = "--resume"
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.goal.objective.name}"
+
+    @property
+    def path(self) -> Path:
+        """Where the record is."""
+        return self.directory / "layers" / f"{distinct_name(self.name)}.json"
+
+    @property
+    def error_path(self) -> Path:
+        """Where the traceback of a failure is."""
+        return self.path.with_suffix(".error.txt")
+
+    def run(self, show: Show) -> str | None:
+        """Search and write the record; return the line that tells of a failure."""
+        files.ensure_directory(self.path.parent)
+        try:
+            found = _Search(self, show).run()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
+            return tell_failure(self, error, self.error_path, self.again)
+        files.write_record(self.path, self._facts() | found.to_json() | {"versions": self.versions})
+        self.error_path.unlink(missing_ok=True)
+        return None
+
+    def read(self) -> MappedLayer | None:
+        """Return what the record tells; None if the search has not ended."""
+        if not self.path.exists():
+            return None
+        way_out = f"delete it, and {self.again} runs it again"
+        entry = files.read_record(self.path, way_out)
+        check_same(self.path, entry, self._facts())
+        try:
+            front, problem = entry["front"], self.goal.problem
+            found = self.no_front
+            if front:
+                points = problem.space.as_points([each[2] for each in front], len(front))
+                found = Front(points, np.array([each[:2] for each in front], dtype=np.float64))
+            rows = problem.evaluate(found.points)
+            if rows.status.any() or not (rows.metrics[:, FIGURES] == found.figures).all():
+                raise ValueError("its mappings have other figures now")
+            counts = {name: entry[name] for name in ("bound", "found_by", "samples", "nodes")}
+        except (LookupError, TypeError, ValueError) as error:
+            raise RecordError(f"{self.path} is no mapped layer: {error}; {way_out}") from None
+        return MappedLayer(self.goal, found, **counts)
+
+    @property
+    def no_front(self) -> Front:
+        """A front without mappings."""
+        vectors = np.empty((0, len(self.goal.problem.space.parameters)), dtype=np.int32)
+        return Front(vectors, np.empty((0, 2)))
+
+    def _facts(self) -> dict[str, Any]:
+        return {**self.goal.describe(), "settings": asdict(self.settings)}
+
+
+class _Search:
+    """A search under way: the front of all its samples, and how many they are."""
+
+    def __init__(self, work: LayerWork, show: Show) -> None:
+        self._work, self._show = work, show
+        self._mapper = work.settings.mapper or _BEST_MAPPER
+        self._front = work.no_front
+        self._samples = 0
+
+    def run(self) -> MappedLayer:
+        """Find good mappings, prove the optimum unless a mapper is named, and widen the front."""
+        goal, settings = self._work.goal, self._work.settings
+        known = known_optimum(goal.problem, goal.objective)
+        found_by, nodes = self._mapper, 0
+        bound = goal.lower_bound if known is None else known.bound
+        if settings.mapper:
+            # It shows what it can do alone.
+            self._search(goal.objective, settings.samples)
+        elif known is not None and known.proven:
+            found_by = "table"
+            self._evaluate(FrontEvaluator(goal.problem, goal.objective), known.point[np.newaxis])
+        else:
+            self._search(goal.objective, settings.samples)
+            if (proof := self._prove()) is not None:
+                nodes, bound = proof.nodes, max(bound or 0.0, proof.bound)
+                found_by = "optimum" if proof.finished else found_by
+        if goal.objective.name == "edp" and settings.front:
+            for name in ("latency", "energy"):
+                self._search(OBJECTIVES[name], settings.front)
+        bound = bound if bound and math.isfinite(bound) else None
+        return MappedLayer(goal, self._front, bound, found_by, self._samples, nodes)
+
+    def _evaluate(self, evaluator: FrontEvaluator, points: Points) -> None:
+        evaluator.evaluate(points)
+        self._add(evaluator)
+
+    def _add(self, evaluator: FrontEvaluator) -> None:
+        self._front = self._front.joined(evaluator.front)
+        self._samples += evaluator.used + evaluator.warmed_up
+
+    def _search(self, objective: Objective, samples: int) -> None:
+        """Let the mapper search, from what is known, from the best so far and from the start."""
+
+        def follow(evaluator: Evaluator) -> None:
+            self._show(evaluator.used / samples, best_note(evaluator))
+
+        problem, settings = self._work.goal.problem, self._work.settings
+        given = []
+        if settings.mapper is None and (known := known_optimum(problem, objective)):
+            given.append(known.point.tolist())
+        if len(points := self._front.points):
+            values, _ = problem.score(points, self._work.goal.objective)
+            given.append(points[values.argmin()].tolist())
+        start = [*given, *self._work.start]
+        vectors = np.array(start, dtype=np.int32) if start else None
+        threads = self._work.threads
+        evaluator = FrontEvaluator(problem, objective, samples, threads, follow, vectors)
+        run_search(evaluator, self._mapper, settings.seed)
+        self._add(evaluator)
+
+    def _prove(self) -> OptimumSearch | None:
+        """Rule out what is not better than the best, until the proof or the limit.
+
+        Returns the search, None of a problem whose optimum cannot be proven.
+        """
+        goal, threads = self._work.goal, self._work.threads
+        try:
+            search = OptimumSearch(goal.problem, goal.objective)
+        except OptimumError:
+            return None
+        evaluator = FrontEvaluator(goal.problem, goal.objective, threads=threads)
+        points, most = self._front.points, self._work.settings.nodes
+        search.tell(points, goal.problem.score(points, goal.objective)[0])
+        while not search.finished and search.nodes < most:
+            points = search.ask(min(_NODES_BETWEEN_LOOKS, most - search.nodes), threads)
+            if len(points):
+                search.tell(points, evaluator.evaluate(points).values)
+            self._show(min(search.nodes / most, 1), f"gap {search.gap:.2%}")
+        self._add(evaluator)
+        return search

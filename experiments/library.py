@@ -1,0 +1,121 @@
+"""Libraries of mapped layers: files that several processes may share, to start searches from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.claims import claimed
+from experiments.datasets import user_cache
+from experiments.files import RecordError, ensure_directory, read_record, write_record
+from experiments.goals import Goal
+from maestro_env.errors import MaestroEnvError
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.problem import Problem
+from maestro_env.transfer import Mapped, start_from
+
+_SCHEMA = "maestro-env/library/1"
+_ANEW = "delete it to begin anew"
+
+Start = tuple[tuple[int, ...], ...]
+"""Vectors that a search begins with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """The best mapping known of a problem for an objective.
+
+    Args:
+        mapped: the problem and the vector.
+        objective: its factors, names of ``METRICS``.
+        value: of the objective, in its unit.
+    """
+
+    mapped: Mapped
+    objective: tuple[str, ...]
+    value: float
+
+    @classmethod
+    def of(cls, goal: Goal, point: Sequence[int], value: float) -> Entry:
+        """Make the entry of what was found for a goal."""
+        vector = np.array(point, dtype=np.int32)
+        return cls(Mapped(goal.problem, vector), goal.objective.factors, value)
+
+    def to_json(self) -> dict[str, Any]:
+        problem = self.mapped.problem
+        layer, space = problem.layer, problem.space
+        return {
+            "layer": [layer.operator, dict(layer.extents), list(layer.stride)],
+            "hardware": asdict(problem.hardware) | {"name": ""},
+            "space": [space.schema, space.tiles],
+            "model": [problem.model, problem.guard],
+            "objective": list(self.objective),
+            "vector": self.mapped.vector.tolist(),
+            "value": self.value,
+        }
+
+    @classmethod
+    def from_json(cls, entry: dict[str, Any]) -> Entry:
+        operator, extents, stride = entry["layer"]
+        layer = Layer(operator, extents, tuple(stride))
+        space = MapSpace(layer, Hardware(**entry["hardware"]), *entry["space"])
+        (vector,) = space.as_points([entry["vector"]], 1)
+        space.decode(vector)  # It refuses what is out of range.
+        problem, value = Problem(space, *entry["model"]), entry["value"]
+        if not (isinstance(value, float) and 0 < value < math.inf):
+            raise ValueError(f"value is {value!r}")
+        return cls(Mapped(problem, vector), tuple(entry["objective"]), value)
+
+
+def default_library() -> Path:
+    """Return the library in the user's cache."""
+    return user_cache() / "library.json"
+
+
+def read_library(path: Path) -> list[Entry]:
+    """Return what a library has; nothing if there is no such file."""
+    if not path.exists():
+        return []
+    found = read_record(path, _ANEW)
+    if found.get("schema") != _SCHEMA:
+        raise RecordError(f"{path}: schema {found.get('schema')!r}; allowed: {_SCHEMA}; {_ANEW}")
+    try:
+        return [Entry.from_json(each) for each in found["entries"]]
+    except (MaestroEnvError, LookupError, TypeError, ValueError) as error:
+        raise RecordError(f"{path} is no library: {error}; {_ANEW}") from None
+
+
+def add_to_library(path: Path, entries: Iterable[Entry]) -> None:
+    """Add to a library, or make it; of one problem and objective it keeps the least value."""
+    ensure_directory(path.parent)
+    with claimed(path):
+        best: dict[str, dict[str, Any]] = {}
+        for each in (*read_library(path), *entries):
+            entry = each.to_json()
+            key = repr([entry[name] for name in entry if name not in ("vector", "value")])
+            if key not in best or entry["value"] < best[key]["value"]:
+                best[key] = entry
+        write_record(path, {"schema": _SCHEMA, "entries": [best[key] for key in sorted(best)]})
+
+
+def start_of(goal: Goal, entries: Iterable[Entry]) -> Start:
+    """Return vectors to start the search for a goal with, from a library's entries.
+
+    Those of another model or objective are left out.
+    """
+    problem, factors = goal.problem, sorted(goal.objective.factors)
+    model = (problem.model, problem.guard)
+    fitting = [
+        each.mapped
+        for each in entries
+        if sorted(each.objective) == factors
+        and (each.mapped.problem.model, each.mapped.problem.guard) == model
+    ]
+    return tuple(map(tuple, start_from(problem, fitting).tolist()))

@@ -1,0 +1,5 @@
+"""Starts ``python -m experiments.map``."""
+
+from experiments import cli
+
+cli.start("experiments.map")

@@ -1,0 +1,207 @@
+"""Mappings of one layer as a start for another: which layers are near, and what fits of them.
+
+Layers are compared by the loops that their dimensions stand for: the rows, outputs and inputs of a
+matrix product are those of a convolution with a window of one element.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from maestro_env import mapping as nouns
+from maestro_env.checks import require_type
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace, Points, lehmer_rank
+from maestro_env.parameter import Parameter
+from maestro_env.problem import Problem
+from maestro_env.registry import look_up
+from maestro_env.unit_cube import count_up_to
+
+NEAREST = 4
+"""How many near layers a search starts from."""
+
+# The loop that a dimension stands for, where it has another name.
+_ROLES: Mapping[str, Mapping[str, str]] = {
+    "GEMM": {"M": "Y'", "N": "K", "K": "C"},
+    "DSCONV": {"C": "G"},
+}
+_WINDOWS = ("R", "S")
+# Octaves that another operator counts as.
+_OTHER_OPERATOR = 2.0
+
+KEEPS: Mapping[str, Callable[[int, int, int], int]] = {
+    "sizes": lambda size, whole, extent: min(size, extent),
+    "tiles": lambda size, whole, extent: -(-extent // min(extent, -(-whole // size))),
+}
+"""Ways to keep a tile of some size of a whole in another extent: its size, or their number."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """A mapping that was found for a problem.
+
+    Args:
+        problem: of the vector.
+        vector: int32[D].
+    """
+
+    problem: Problem
+    vector: Points
+
+
+def layer_distance(one: Layer, other: Layer) -> float:
+    """Return how far two layers are apart, in octaves; 0 if they are mapped alike.
+
+    It is the Euclidean distance of the logarithms of their loops and strides, and 2 more if the
+    operators differ.
+    """
+    sizes, others = _loops(one), _loops(other)
+    octaves = (
+        math.log2(sizes.get(name, 1)) - math.log2(others.get(name, 1))
+        for name in {**sizes, **others}
+    )
+    return math.hypot(*octaves) + _OTHER_OPERATOR * (one.operator != other.operator)
+
+
+def hardware_distance(one: Hardware, other: Hardware) -> float:
+    """Return how far two accelerators are apart: the Euclidean distance of log2(1 + figure)."""
+    names = (field.name for field in fields(Hardware) if field.name != "name")
+    pairs = ((getattr(one, name), getattr(other, name)) for name in names)
+    octaves = (math.log2(1 + figure) - math.log2(1 + another) for figure, another in pairs)
+    return math.hypot(*octaves)
+
+
+def distance(one: Problem, other: Problem) -> float:
+    """Return how far two problems are apart: their layers and their accelerators, in octaves."""
+    hardware = hardware_distance(one.hardware, other.hardware)
+    return layer_distance(one.layer, other.layer) + hardware
+
+
+def nearest(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) -> list[Mapped]:
+    """Return the mappings of the nearest problems, the nearest first, of equals the first."""
+    return sorted(mapped, key=lambda each: distance(problem, each.problem))[:most]
+
+
+def spread(problems: Sequence[Problem]) -> list[list[int]]:
+    """Sort problems into waves, by index, so that most have a near one in an earlier wave.
+
+    The first is the one with most MACs, each next one the farthest from all before it, of equals
+    the first. A wave is as large as all waves before it, so that its problems can be searched at
+    the same time.
+    """
+    apart = np.array([[distance(one, other) for other in problems] for one in problems])
+    order = [max(range(len(problems)), key=lambda each: problems[each].layer.macs)]
+    while len(order) < len(problems):
+        nearest_before = apart[order].min(axis=0)
+        nearest_before[order] = -1.0
+        order.append(int(nearest_before.argmax()))
+    starts = [0, *(2**power for power in range(len(order).bit_length() + 1))]
+    return [wave for one, end in pairwise(starts) if (wave := order[one:end])]
+
+
+def start_from(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) -> Points:
+    """Return vectors to start a search with, int32[N, D]: what the nearest problems transfer.
+
+    There are two of each, one for every way to keep sizes; equal mappings are given once.
+    """
+    space, near = problem.space, nearest(problem, mapped, most)
+    found = [transfer(each.vector, each.problem, problem, keep) for keep in KEEPS for each in near]
+    points = np.array(found, dtype=np.int32).reshape(len(found), len(space.parameters))
+    _, first = np.unique(space.identities(points), return_index=True)
+    return points[np.sort(first)]
+
+
+def transfer(
+    mapping: ArrayLike | nouns.Mapping, source: Problem, target: Problem, keep: str = "sizes"
+) -> Points:
+    """Return the vector, int32[D], of a problem that is most like a mapping of another one.
+
+    Orders and parallel loops are kept where the target has the dimension, and the cluster size is
+    scaled with the number of PEs. A dimension that the source lacks is outermost and in tiles of
+    one element, a window whole.
+
+    Args:
+        mapping: or its vector in the source's space, D integers.
+        source: what was mapped.
+        target: what is to be mapped.
+        keep: ``sizes`` of tiles, cut to the extents, or how many ``tiles`` there are.
+
+    Raises:
+        ArgumentTypeError: an argument of a wrong type.
+        MapSpaceError: no mapping of the source.
+        UnknownNameError: another ``keep``.
+    """
+    for problem in (source, target):
+        require_type("problem", problem, Problem, "of a MapSpace")
+    resize = look_up("keep", keep, KEEPS)
+    if isinstance(mapping, nouns.Mapping):
+        mapping = source.space.encode(mapping)
+    listed: Any = [mapping]
+    levels = source.space.decode(source.space.as_points(listed, 1)[0]).levels
+    space = target.space
+    values: dict[str, int | str] = {}
+    # What a level cuts: the extents, then the tiles of the level around it.
+    whole = {_role(source.layer, dim): size for dim, size in source.space.extents.items()}
+    parts = {_role(space.layer, dim): size for dim, size in space.extents.items()}
+    for name, level in zip(("l2", "l1"), levels, strict=True):
+        loops = {_role(source.layer, loop.dim): loop for loop in level.loops}
+        tiles = {role: loop.size for role, loop in loops.items()}
+        parts = {
+            role: resize(tiles[role], whole[role], extent)
+            if role in tiles
+            else (extent if role in _WINDOWS else 1)
+            for role, extent in parts.items()
+        }
+        whole = tiles
+        values |= _tile_values(name, space, parts)
+        values[f"{name}_order"] = _order(loops, list(parts))
+        values[f"{name}_parallel"] = _parallel(loops, space)
+    pes, others = target.hardware.num_pes, source.hardware.num_pes
+    values["cluster_size"] = round((levels[1].cluster_size or 1) * pes / others)
+    return np.array([_choice(each, values[each.name]) for each in space.parameters], dtype=np.int32)
+
+
+def _tile_values(name: str, space: MapSpace, parts: Mapping[str, int]) -> dict[str, int | str]:
+    return {
+        f"{name}_tile_{dim.rstrip(chr(39))}": size
+        for dim, size in zip(space.extents, parts.values(), strict=True)
+    }
+
+
+def _order(loops: Iterable[str], roles: Sequence[str]) -> int:
+    """Return the rank of the order of roles that is the loops' own; what they lack is outermost."""
+    own = [role for role in loops if role in roles]
+    order = [*(role for role in roles if role not in own), *own]
+    return lehmer_rank([roles.index(role) for role in order])
+
+
+def _parallel(loops: Mapping[str, nouns.Loop], space: MapSpace) -> str:
+    """Return the dimension that is parallel, or the longest that may be where it is missing."""
+    (wanted,) = (role for role, loop in loops.items() if loop.spatial)
+    same = [dim for dim in space.parallel_dims if _role(space.layer, dim) == wanted]
+    return same[0] if same else max(space.parallel_dims, key=lambda dim: space.extents[dim])
+
+
+def _choice(parameter: Parameter, value: int | str) -> int:
+    """Return the choice of a value, of a size the largest one that is not above it."""
+    if not parameter.is_size:
+        return parameter.choice(value)
+    return max(int(count_up_to(parameter, np.array(value))) - 1, 0)
+
+
+def _role(layer: Layer, dim: str) -> str:
+    return _ROLES.get(layer.operator, {}).get(dim, dim)
+
+
+def _loops(layer: Layer) -> dict[str, int]:
+    """Return extents by the loops they stand for, and the strides."""
+    extents = {_role(layer, dim): extent for dim, extent in layer.loop_extents.items()}
+    return {**extents, **dict(zip(("stride of Y", "stride of X"), layer.stride, strict=True))}

@@ -1,0 +1,305 @@
+"""The command that maps a network: totals, choices, resuming, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import map_network as main
+
+from experiments.library import add_to_library, default_library, read_library
+from experiments.map.job import bottleneck
+from maestro_env.cost import Cost
+from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.mapping import Mapping
+from maestro_env.problem import Problem
+
+HARDWARE = "num_pes=16,l1_bytes=256,l2_bytes=8192,noc_bw=8,offchip_bw=4,name=small"
+NETWORK = """K,C,Y,X,R,S,T
+8,3,18,18,3,3,1
+16,8,16,16,1,1,1
+1,16,18,18,3,3,2
+16,8,16,16,1,1,1
+32,16,8,8,1,1,1
+10,32,1,1,1,1,0
+"""
+QUICK = ("--samples=60", "--nodes=3000", "--front=40")
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> str:
+    path = tmp_path / "net.csv"
+    path.write_text(NETWORK)
+    return str(path)
+
+
+def run(network: str, out: Path, *flags: str) -> int:
+    return main([network, f"--hardware={HARDWARE}", f"--out={out}", *QUICK, *flags])
+
+
+def files(out: Path) -> dict[str, bytes]:
+    found = (path for path in out.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return {str(path.relative_to(out)): path.read_bytes() for path in found}
+
+
+def read(out: Path) -> dict:
+    return json.loads((out / "network.json").read_text())
+
+
+def problem(row: dict) -> Problem:
+    layer = Layer(row["operator"], _extents(row["dimensions"]))
+    return Problem(MapSpace(layer, find_hardware(HARDWARE)))
+
+
+def _extents(text: str) -> dict[str, int]:
+    return {word[0]: int(word[1:]) for word in text.split()}
+
+
+def test_the_totals_are_those_of_the_mappings(
+    network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run(network, out) == 0
+    found = read(out)
+    rows = found["layers"]
+    assert [row["count"] for row in rows] == [1, 2, 1, 1, 1]
+    costs = []
+    for row in rows:
+        mapping = Mapping.from_json((out / "mappings" / f"{row['layer']}.json").read_text())
+        cost, status = problem(row).evaluate_mapping(mapping)
+        assert status == "ok"
+        assert (cost.latency_cycles, cost.energy_nj) == (row["latency_cycles"], row["energy_nj"])
+        assert cost.latency_cycles * cost.energy_nj >= row["objective"] >= row["bound"] > 0
+        costs.append((row["count"], cost))
+    each, chosen = found["choices"]
+    latency = sum(count * cost.latency_cycles for count, cost in costs)
+    energy = sum(count * cost.energy_nj for count, cost in costs)
+    assert (chosen["latency_cycles"], chosen["energy_nj"]) == (latency, pytest.approx(energy))
+    assert chosen["edp"] == pytest.approx(latency * energy)
+    assert found["bound"] <= chosen["edp"] <= each["edp"]
+    assert math.sqrt(found["bound"]) == pytest.approx(
+        sum(row["count"] * math.sqrt(row["bound"]) for row in rows)
+    )
+    assert sum(row["latency_share"] for row in rows) == pytest.approx(1)
+    assert sum(row["energy_share"] for row in rows) == pytest.approx(1)
+    shown = capsys.readouterr().out
+    assert "net on small: 6 executions of 5 layers" in shown
+    with (out / "layers.csv").open(newline="") as file:
+        assert [row["layer"] for row in csv.DictReader(file)] == [row["layer"] for row in rows]
+
+
+def test_one_accelerator_has_the_buffers_of_the_worst_layer(network: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(network, out, "--objective=latency") == 0
+    found = read(out)
+    (chosen,) = found["choices"]
+    areas, l1, l2 = [], [], []
+    for row in found["layers"]:
+        cost, _ = problem(row).evaluate_mapping(problem(row).space.decode(row["vector"]))
+        areas.append(cost.area_um2)
+        l1.append(cost.l1_bytes)
+        l2.append(cost.l2_used_bytes)
+    assert (chosen["l1_bytes"], chosen["l2_bytes"]) == (max(l1), max(l2))
+    assert chosen["area_um2"] >= max(areas)
+    alone = [
+        index for index, each in enumerate(zip(l1, l2, strict=True)) if each == (max(l1), max(l2))
+    ]
+    assert all(areas[index] == chosen["area_um2"] for index in alone)
+    assert all(row["gap"] is None or row["gap"] >= 0 for row in found["layers"])
+
+
+def test_the_choice_is_the_least_of_the_fronts(network: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(network, out, "--nodes=0") == 0
+    found = read(out)
+    fronts = []
+    for row in found["layers"]:
+        front = json.loads((out / "layers" / f"{row['layer']}.json").read_text())["front"]
+        vectors = np.array([vector for *_, vector in front], dtype=np.int32)
+        figures = np.array([figures for *figures, _ in front])
+        np.testing.assert_array_equal(problem(row).evaluate(vectors).metrics[:, :2], figures)
+        assert figures.prod(axis=1).min() == row["objective"]
+        # As few as can be tried all.
+        fronts.append([(row["count"], *each) for each in figures.tolist()])
+    if math.prod(map(len, fronts)) < 10**6:
+        least = min(
+            sum(count * latency for count, latency, _ in rows)
+            * sum(count * energy for count, _, energy in rows)
+            for rows in product(*fronts)
+        )
+        assert found["choices"][1]["edp"] == pytest.approx(least, rel=1e-12)
+
+
+def test_jobs_and_threads_change_no_byte(network: str, tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert run(network, one) == 0
+    assert run(network, two, "--jobs=2", "--threads=2") == 0
+    assert files(one) == files(two)
+
+
+def test_a_killed_run_is_resumed_to_the_same_bytes(network: str, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert run(network, whole) == 0
+    command = [sys.executable, "-m", "experiments.map", network, f"--hardware={HARDWARE}", *QUICK]
+    root = str(Path(__file__).parents[1])
+    process = subprocess.Popen(
+        [*command, f"--out={killed}"], env=os.environ | {"PYTHONPATH": root}, cwd=tmp_path
+    )
+    while process.poll() is None and not list(killed.glob("layers/*.json")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert 0 < len(list(killed.glob("layers/*.json"))) < 5
+    assert not (killed / "network.json").exists()
+    assert run(network, killed, "--resume") == 0
+    assert files(whole) == files(killed)
+
+
+def test_a_resumed_run_is_the_one_that_was_begun(
+    network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run(network, out) == 0
+    before = files(out)
+    assert run(network, out, "--resume", "--seed=1") == 2
+    assert run(network, out, "--resume", "--no-warm") == 2
+    assert run("alexnet", out, "--resume") == 2
+    assert capsys.readouterr().err.count("\n") == 3
+    assert run(network, out) == 2
+    assert files(out) == before
+
+
+def test_a_record_that_was_changed_is_refused(
+    network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run(network, out) == 0
+    path = out / "layers" / "net_l1.json"
+    path.write_text(path.read_text().replace('"samples": ', '"samples": 1'))
+    capsys.readouterr()
+    assert run(network, out, "--resume") == 2
+    assert "was changed; delete it" in capsys.readouterr().err
+    path.unlink()
+    assert run(network, out, "--resume") == 0
+
+
+def test_a_library_is_added_to_and_started_from(network: str, tmp_path: Path) -> None:
+    library, first, second = tmp_path / "library.json", tmp_path / "first", tmp_path / "second"
+    assert run(network, first, f"--library={library}", "--mapper=ga_log") == 0
+    entries = read_library(library)
+    assert len(entries) == 5
+    values = {str(each.mapped.problem.layer): each.value for each in entries}
+    before = library.read_bytes()
+    assert run(network, second, f"--library={library}", "--mapper=ga_log", "--seed=1") == 0
+    for row in read(second)["layers"]:
+        assert row["objective"] <= values[f"{row['operator']} {row['dimensions']}"]
+    # What others add meanwhile changes nothing.
+    assert (second / "library.json").read_bytes() == before
+    assert (
+        run(network, second, f"--library={library}", "--mapper=ga_log", "--seed=1", "--resume") == 0
+    )
+
+
+def test_the_library_of_the_user_is_in_the_cache(
+    network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert run(network, tmp_path / "out", "--library=cache") == 0
+    assert default_library() == tmp_path / "cache" / "maestro-env" / "library.json"
+    assert len(read_library(default_library())) == 5
+
+
+def test_a_library_keeps_the_least_value_of_a_problem(network: str, tmp_path: Path) -> None:
+    path = tmp_path / "library.json"
+    assert run(network, tmp_path / "out", f"--library={path}") == 0
+    entries = read_library(path)
+    worse = [type(each)(each.mapped, each.objective, each.value * 2) for each in entries]
+    before = path.read_bytes()
+    add_to_library(path, worse)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: text.replace('"value": ', '"value": -'),
+        lambda text: "{}",
+        lambda text: "",
+    ],
+)
+def test_a_damaged_library_is_refused_and_left_as_it_is(
+    network: str,
+    tmp_path: Path,
+    damage: Callable[[str], str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "library.json"
+    assert run(network, tmp_path / "out", f"--library={path}") == 0
+    path.write_text(damage(path.read_text()))
+    before = path.read_bytes()
+    capsys.readouterr()
+    assert run(network, tmp_path / "again", f"--library={path}") == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert path.read_bytes() == before
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_layer_without_a_valid_mapping_is_named(
+    network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--hardware=num_pes=4,l1_bytes=1,name=tiny", f"--out={tmp_path / 'out'}", *QUICK]
+    assert main([network, *flags]) == 1
+    assert "failed: no valid mapping of net_l0, net_l1" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "network.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["no_such_network"], "unknown network"),
+        (["missing.onnx"], "missing.onnx"),
+        (["resnet18", "--objective=area"], "allowed for a network: latency, energy, edp"),
+        (["resnet18", "--objective=speed"], "allowed for a network"),
+        (["resnet18", "--energy=csv", "--model=maestro"], "allowed for a network: total"),
+        (["resnet18", "--mapper=all"], "allowed: one mapper"),
+        (["resnet18", "--mapper=gaa"], "unknown mapper"),
+        (["resnet18", "--hardware=nowhere"], "unknown hardware"),
+        (["resnet18", "--dim=batch=1"], "no open dimensions"),
+        (["resnet18", "--library=/dev/null/x.json"], "/dev/null"),
+        (["resnet18", "--samples=0"], "--samples"),
+        ([], "NETWORK"),
+    ],
+)
+def test_what_cannot_be_mapped_is_refused(
+    assert_refused: Callable[..., None], flags: list[str], message: str
+) -> None:
+    assert_refused(main, flags, message)
+
+
+def test_the_bottleneck_is_the_longest_part() -> None:
+    hardware = Hardware(16, offchip_bw=2)
+    cost = Cost(
+        10.0, 1.0, 1.0, 1.0, compute_sum_cycles=9, ingress_sum_cycles=4, egress_sum_cycles=1
+    )
+    assert bottleneck(cost, hardware) == "compute"
+    assert (
+        bottleneck(replace(cost, offchip_read_words=12, offchip_write_words=8), hardware)
+        == "off-chip"
+    )
+    assert bottleneck(replace(cost, ingress_sum_cycles=10), hardware) == "network in"
+    assert bottleneck(replace(cost, egress_sum_cycles=10), hardware) == "network out"
