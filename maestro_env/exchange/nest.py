@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from maestro_env.checks import require_type
@@ -78,20 +77,18 @@ def nest_of(mapping: Mapping, problem: Problem, tool: str) -> Nest:
     _, status = exact.evaluate_mapping(mapping)
     if status not in _SAYABLE:
         raise refusal(tool, exact.explain(mapping))
-    extents, whole = dict(problem.layer.loop_extents), dict.fromkeys(problem.layer.loop_extents, 1)
+    extents, ragged = dict(problem.layer.loop_extents), set[str]()
     nest = []
-    for level, units in zip(
-        mapping.levels, units_of(mapping, problem.hardware.num_pes), strict=True
-    ):
-        cuts = [_cut(loop, extents, bool(whole.get(loop.dim)), units, tool) for loop in level.loops]
-        nest.append(tuple(cuts))
-        for cut in cuts:
-            whole[cut.dim] &= cut.extent % cut.size == 0
-            extents[cut.dim] = cut.size
+    units = units_of(mapping, problem.hardware.num_pes)
+    for level, count in zip(mapping.levels, units, strict=True):
+        cuts = tuple(_cut(loop, extents, ragged, count, tool) for loop in level.loops)
+        nest.append(cuts)
+        extents |= {cut.dim: cut.size for cut in cuts}
+        ragged |= {cut.dim for cut in cuts if cut.extent % cut.size}
     return tuple(nest)
 
 
-def _cut(loop: Loop, extents: dict[str, int], whole: bool, units: int, tool: str) -> Cut:
+def _cut(loop: Loop, extents: dict[str, int], ragged: set[str], units: int, tool: str) -> Cut:
     if loop.dim in ("Y", "X") and f"{loop.dim}'" in extents:
         raise refusal(
             tool, f"the loop '{loop}' counts input rows or columns; write it over {loop.dim}'"
@@ -103,7 +100,7 @@ def _cut(loop: Loop, extents: dict[str, int], whole: bool, units: int, tool: str
     extent = extents[loop.dim]
     if loop.size > extent:
         raise refusal(tool, f"the loop '{loop}' receives {extent} only; make it tiles of {extent}")
-    return Cut(loop, extent, units if loop.spatial else 1, whole)
+    return Cut(loop, extent, units if loop.spatial else 1, loop.dim not in ragged)
 
 
 def refusal(tool: str, reason: str) -> MappingError:
@@ -122,8 +119,3 @@ def mapping_of(levels: list[list[Loop]], clusters: list[int]) -> Mapping:
     return Mapping(
         tuple(Level(tuple(loops), size) for loops, size in zip(levels, sizes, strict=True))
     )
-
-
-def product(numbers: list[int]) -> int:
-    """Return the product of integers."""
-    return math.prod(numbers)

@@ -66,13 +66,17 @@ def tensors_of(layer: Layer) -> tuple[Tensor, Tensor, Tensor]:
         filters = "" if layer.operator == "DSCONV" else "K"
         batch = "N" if "N" in layer.extents else ""
         axes = (batch + group + channels, group + filters + channels, batch + group + filters)
-    inputs, weights, outputs = (tuple(((dim, 1),) for dim in each) for each in axes)
+    inputs, weights, outputs = map(_straight, axes)
     if layer.is_convolution:
         slides = zip(_WINDOWS, layer.stride, strict=True)
         inputs += tuple(((out, stride), (window, 1)) for (out, window), stride in slides)
         weights += tuple(((window, 1),) for _, window in _WINDOWS)
         outputs += tuple(((out, 1),) for out, _ in _WINDOWS)
     return Tensor("Inputs", inputs), Tensor("Weights", weights), Tensor("Outputs", outputs, True)
+
+
+def _straight(dims: str) -> tuple[Axis, ...]:
+    return tuple(((dim, 1),) for dim in dims)
 
 
 def workload_of(

@@ -176,25 +176,26 @@ def _read_loops(
     part: Part, chain: Chain, dims: abc.Mapping[str, str], extents: dict[str, int]
 ) -> _Loops:
     places: dict[tuple[str, str], str] = {}
-    for memory, fanouts in zip(chain.memories, chain.spatial, strict=True):
-        places[memory.name, "temporal"] = memory.name
-        places |= {(name, "spatial"): memory.name for name in fanouts}
+    for each, fanouts in zip(chain.memories, chain.spatial, strict=True):
+        places[each.name, "temporal"] = each.name
+        places |= {(name, "spatial"): each.name for name in fanouts}
     loops: _Loops = {}
-    for each in part.items():
-        kind = each["type"].text()
+    for directive in part.items():
+        kind = directive["type"].text()
         if kind in ("datatype", "dataspace", "bypass"):
-            if "bypass" in each and each["bypass"].value:
-                each.fail("a tensor bypasses a memory; every tensor of ours passes all of them")
+            if "bypass" in directive and directive["bypass"].value:
+                directive.fail("a tensor bypasses a memory; every tensor of ours passes all")
             continue
-        each.only("target", "type", "factors", "permutation", "split")
-        memory = places.pop((each["target"].text(), kind), None)  # type: ignore[assignment]
+        directive.only("target", "type", "factors", "permutation", "split")
+        target = directive["target"].text()
+        memory = places.pop((target, kind), None)
         if memory is None:
-            each.fail(
-                f"{kind} loops of {each['target'].text()} are given twice, or the architecture has "
-                "no such place"
+            directive.fail(
+                f"{kind} loops of {quoted(target)} are given twice, or the architecture has no "
+                "such place"
             )
         key = (memory, kind == "spatial")
-        loops[key] = (*loops.get(key, ()), *_bounds(each, dims, extents))
+        loops[key] = (*loops.get(key, ()), *_bounds(directive, dims, extents))
     return loops
 
 
@@ -268,16 +269,17 @@ def _compare(given: _Loops, ours: _Loops, chain: Chain, part: Part) -> None:
     """Refuse loops that no mapping of ours has."""
     for key in {**given, **ours}:
         memory, is_spatial = key
-        there, here = (
-            [str(bound) for bound in loops.get(key, ()) if bound.runs > 1]
-            for loops in (given, ours)
-        )
+        there, here = _running(given.get(key, ())), _running(ours.get(key, ()))
         if memory == chain.memories[-1].name:
             # Ours says nothing of the order within a PE.
             there, here = sorted(there), sorted(here)
         if there != here:
             place = "below" if is_spatial else "at"
             part.fail(
-                f"the loops {place} {memory} are {' '.join(there) or 'none'}; those of ours that "
-                f"comes nearest are {' '.join(here) or 'none'}"
+                f"the loops {place} {memory} are {' '.join(there) or 'none'}; in the mapping of "
+                f"ours that comes nearest:  {' '.join(here) or 'none'}"
             )
+
+
+def _running(bounds: _Bounds) -> list[str]:
+    return [str(bound) for bound in bounds if bound.runs > 1]

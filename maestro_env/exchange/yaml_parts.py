@@ -6,6 +6,7 @@ that neither depth nor aliases cost more than the text is long.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from maestro_env.checks import MAX_INT
 from maestro_env.errors import MaestroEnvError, quoted
 
 _MAX_DEPTH = 30
+# Bits of the largest buffer.
+_MOST = MAX_INT * 64
 _PRODUCT = re.compile(r"[0-9]{1,10}(\s*\*\s*[0-9]{1,10}){0,5}")
 
 Refuse = Callable[[str], MaestroEnvError]
@@ -63,13 +66,13 @@ class Part:
             self.fail(f"{key} is missing")
         return Part(self.value[key], f"{self.where}, {key}", self.refuse)
 
-    def keys(self) -> Collection[str]:
+    def names(self) -> Collection[str]:
         """Return the keys of a block."""
         return self._block().keys()
 
     def only(self, *allowed: str) -> None:
         """Raise an error that names the first key beside those allowed."""
-        for key in self.keys():
+        for key in self.names():
             if key not in allowed:
                 self.fail(f"{quoted(key)} cannot be said here; allowed: {', '.join(allowed)}")
 
@@ -93,16 +96,15 @@ class Part:
     def integer(self, least: int = 1) -> int:
         """Return a number written in digits, or a product of some (``1024 * 8``)."""
         text = self.text().strip()
-        product = 1
+        number = 0
         if _PRODUCT.fullmatch(text):
-            for factor in text.split("*"):
-                product *= int(factor)
-            if least <= product <= MAX_INT * 64:
-                return product
-        self.fail(
-            f"{quoted(text)} is no integer of at least {least}; allowed: digits, or a product "
-            "such as 1024 * 8"
-        )
+            number = math.prod(int(factor) for factor in text.split("*"))
+        if not least <= number <= _MOST:
+            self.fail(
+                f"is {quoted(text)}; allowed: integers from {least} to {_MOST}, or a product such "
+                "as 1024 * 8"
+            )
+        return number
 
     def _block(self) -> Block:
         if not isinstance(self.value, Block):
