@@ -93,7 +93,7 @@ def test_an_invalid_mapping_is_explained(
 
 
 BAD = {
-    "other suffix": ("m.txt", "", "allowed: a file whose name ends in .m or .json"),
+    "other suffix": ("m.txt", "", "allowed: a file whose name ends in .json, .m, .yaml or .yml"),
     "no file": ("m.json", None, "cannot read m.json: No such file"),
     "no JSON": ("m.json", "{", "m.json: not a mapping"),
     "no mapping": ("m.m", "Network n {}", "m.m: "),

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from map_space_helpers import layers, machines
 
-from maestro_env import Hardware, Layer, Level, Loop, Mapping, MapSpace, Problem, find_layer
+from maestro_env import Hardware, Layer, Level, Loop, Mapping, MapSpace, Problem
 from maestro_env.errors import LayerError, MappingError
-from maestro_env.exchange import FORMATS, Format, from_timeloop, to_accelforge, to_m, to_timeloop
+from maestro_env.exchange import FORMATS, Format
 from maestro_env.hardware import UNLIMITED
 
 EXACT = ("timeloop", "accelforge")
@@ -61,8 +61,7 @@ def check_round_trip(form: Format, mapping: Mapping, problem: Problem) -> bool:
     """Write a mapping, read it, compare; say whether it was written at all."""
     try:
         text = form.write(mapping, problem)
-    except (MappingError, LayerError) as refusal:
-        assert "\n" not in str(refusal)
+    except (MappingError, LayerError):
         return False
     found = form.read(text, "file")
     assert found.mapping == mapping

@@ -21,12 +21,13 @@ from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.timeloop import from_timeloop, hardware_from_timeloop, to_timeloop
 from maestro_env.hardware import Hardware
 from maestro_env.problem import Problem
-from maestro_env.registry import by_name
+from maestro_env.registry import by_name, look_up
 
 __all__ = [
     "FORMATS",
     "Format",
     "MappedLayer",
+    "format_by_ending",
     "format_of",
     "from_accelforge",
     "from_json",
@@ -77,21 +78,33 @@ _MACHINES = {
 }
 
 
+def format_by_ending(file: str, name: str | None = None) -> Format:
+    """Return the format of a file by the ending of its name, and by the format's name if given.
+
+    Raises:
+        MappingError: no format has this ending, or several have, or that format has another.
+        UnknownNameError: no such format.
+    """
+    given = FORMATS if name is None else {name: look_up("format", name, FORMATS)}
+    fitting = [each for each in given.values() if file.endswith(each.endings)]
+    if not fitting:
+        endings = dict.fromkeys(end for each in given.values() for end in each.endings)
+        *others, last = endings
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise MappingError(f"{file}: allowed: a file whose name ends in {listed}")
+    return fitting[0]
+
+
 def format_of(file: str, text: str) -> Format:
-    """Return the format of a file by the ending of its name and, of YAML, by its first keys.
+    """Return the format of a file by the ending of its name and, of YAML, by its keys.
 
     Raises:
         MappingError: it has none of the endings or keys.
     """
-    fitting = [each for each in FORMATS.values() if file.endswith(each.endings)]
-    if not fitting:
-        endings = dict.fromkeys(end for each in FORMATS.values() for end in each.endings)
-        raise MappingError(f"{file}: allowed: a file whose name ends in {' or '.join(endings)}")
-    if len(fitting) == 1:
-        return fitting[0]
-    found = _with_key(text)
+    form = format_by_ending(file)
+    found = _with_key(text) if form.key else form
     if found is None:
-        keys = " or ".join(f"{each.key} ({each.name})" for each in fitting)
+        keys = " or ".join(f"{each.key} ({each.name})" for each in FORMATS.values() if each.key)
         raise MappingError(f"{file}: allowed: a YAML file with the key {keys}")
     return found
 
