@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from maestro_env.errors import quoted
-from maestro_env.exchange.machine import Memory, hardware_of, memories_of
+from maestro_env.exchange.machine import Memory, hardware_of, memories_of, times
 from maestro_env.exchange.tensors import Axis, Tensor, Workload, rank_of, tensors_of, workload_of
 from maestro_env.exchange.yaml_parts import Part
 from maestro_env.hardware import Hardware
@@ -187,7 +187,7 @@ def read_arch(part: Part) -> Chain:
             node.fail("has no tag !Memory, !Container or !Compute")
         units = 1
         for _, _, count in fanout:
-            units *= count
+            units = times(units, count, node)
         if memories:
             memories[-1] = replace(memories[-1], fanout=units)
         elif units > 1:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from maestro_env.checks import require_integer
 from maestro_env.errors import HardwareError
 from maestro_env.exchange.yaml_parts import Part
 from maestro_env.hardware import UNLIMITED, Hardware
+
+# Memories of a chain: a mapping has up to four levels.
+_LEAST, _MOST = 3, 6
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,11 @@ def limit(value: int) -> int | None:
     return None if value >= UNLIMITED else value
 
 
+def times(units: int, more: int, part: Part) -> int:
+    """Return how many units there are below two fan-outs, or refuse a number too large."""
+    return require_integer(f"{part.where}: number of units", units * more, HardwareError)
+
+
 def memories_of(hardware: Hardware, units: tuple[int, ...]) -> list[Memory]:
     """Return main memory, L2, cluster buffers and L1, for levels of some units each."""
     bandwidth, l1 = limit(hardware.noc_bw), limit(hardware.l1_bytes)
@@ -56,15 +65,19 @@ def hardware_of(memories: list[Memory], lanes: int, part: Part, name: str) -> Ha
     Raises:
         HardwareError: it is none of ours; the message says why.
     """
-    if len(memories) < 3:
+    if not _LEAST <= len(memories) <= _MOST:
         part.fail(
-            f"{len(memories)} memories in a chain; an accelerator of ours has main memory, L2 and "
-            "L1 at least"
+            f"{len(memories)} memories in a chain; ours has main memory, L2, at most "
+            f"{_MOST - _LEAST} buffers of clusters, and L1"
         )
     main, l2, *clusters, l1 = memories
     _check_ends(main, l1, part)
     bandwidth = _same_bandwidth([l2, *clusters], part)
-    pes = math.prod(each.fanout for each in memories)
+    pes = require_integer(
+        f"{part.where}: number of PEs",
+        math.prod(each.fanout for each in memories),
+        HardwareError,
+    )
     below = pes
     for outer, cluster in zip([l2, *clusters], clusters, strict=False):
         below //= outer.fanout

@@ -11,6 +11,7 @@ import re
 from collections import abc
 from dataclasses import dataclass
 
+from maestro_env.checks import MAX_INT
 from maestro_env.errors import HardwareError, LayerError, MappingError, quoted
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import (
@@ -39,6 +40,9 @@ from maestro_env.mapping import Loop, Mapping
 from maestro_env.problem import Problem
 
 _TOOL = "Timeloop"
+_KEPT = ("datatype", "dataspace", "bypass")
+# What Timeloop's mapper calls the fan-out of a container.
+_BETWEEN = re.compile("inter_(.+)_spatial")
 _FACTOR = re.compile(r"([A-Za-z])\s*=?\s*([0-9]{1,10})(?:,([0-9]{1,10}))?")
 
 
@@ -181,21 +185,24 @@ def _read_loops(
         places |= {(name, "spatial"): each.name for name in fanouts}
     loops: _Loops = {}
     for directive in part.items():
-        kind = directive["type"].text()
-        if kind in ("datatype", "dataspace", "bypass"):
-            if "bypass" in directive and directive["bypass"].value:
+        kind, target = directive["type"].text(), directive["target"].text()
+        between = _BETWEEN.fullmatch(target)
+        if kind in _KEPT:
+            if not between and "bypass" in directive and directive["bypass"].value:
                 directive.fail("a tensor bypasses a memory; every tensor of ours passes all")
             continue
         directive.only("target", "type", "factors", "permutation", "split")
-        target = directive["target"].text()
-        memory = places.pop((target, kind), None)
+        bounds = _bounds(directive, dims, extents)
+        if between and kind == "temporal" and not _running(bounds):
+            continue
+        memory = places.pop((between[1] if between else target, kind), None)
         if memory is None:
             directive.fail(
                 f"{kind} loops of {quoted(target)} are given twice, or the architecture has no "
                 "such place"
             )
         key = (memory, kind == "spatial")
-        loops[key] = (*loops.get(key, ()), *_bounds(directive, dims, extents))
+        loops[key] = (*loops.get(key, ()), *bounds)
     return loops
 
 
@@ -248,7 +255,8 @@ def _mapping(given: _Loops, chain: Chain, extents: dict[str, int], part: Part) -
             sizes = {dim: min(tile[dim], extents[dim]) for dim in dims}
             levels.insert(0, [Loop(dim, sizes[dim], sizes[dim], dim == parallel) for dim in dims])
         for bound in (*temporal, *spatial):
-            tile[bound.dim] *= bound.runs
+            # A tile so large is clipped, and then differs from the loops of the file.
+            tile[bound.dim] = min(tile[bound.dim] * bound.runs, MAX_INT)
     return mapping_of(levels, [memory.fanout for memory in chain.memories[2:-1]])
 
 

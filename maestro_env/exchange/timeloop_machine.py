@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from maestro_env.errors import quoted
-from maestro_env.exchange.machine import Memory, hardware_of, memories_of
+from maestro_env.exchange.machine import Memory, hardware_of, memories_of, times
 from maestro_env.exchange.tensors import (
     Axis,
     Tensor,
@@ -157,7 +157,7 @@ def read_architecture(part: Part) -> Chain:
             if not memories:
                 node.fail(f"{mesh} main memories; allowed: one")
             names.append(node["name"].text())
-        fanout *= mesh
+        fanout = times(fanout, mesh, node)
         if node.tag == "Container":
             _unconstrained(node)
             continue

@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from maestro_env.checks import MAX_INT
+from maestro_env.checks import MAX_INT, require_type
 from maestro_env.errors import MaestroEnvError, quoted
 
 _MAX_DEPTH = 30
+_MAX_CHARACTERS = 2**20
 # Bits of the largest buffer.
 _MOST = MAX_INT * 64
 _PRODUCT = re.compile(r"[0-9]{1,10}(\s*\*\s*[0-9]{1,10}){0,5}")
@@ -116,6 +117,9 @@ def read_yaml(text: str, source: str, tags: Collection[str], refuse: Refuse) -> 
     """Return the one document of a text, whose tags are among those given."""
     import yaml
 
+    require_type("text", text, str, "of a YAML file")
+    if len(text) > _MAX_CHARACTERS:
+        raise refuse(f"{source}: it has more than {_MAX_CHARACTERS:,} characters, the limit")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     builder = _Builder(source, tags, refuse)
     try:
