@@ -23,16 +23,16 @@ from maestro_env.exchange.accelforge_machine import (
     workload_text,
 )
 from maestro_env.exchange.mapped import MappedLayer
-from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, refusal, units_of
+from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, unsayable
 from maestro_env.exchange.tensors import Tensor, Workload, tensors_of
-from maestro_env.exchange.yaml_parts import Part, read_yaml
+from maestro_env.exchange.yaml_parts import Part, Refuse, read_yaml
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Loop, Mapping
 from maestro_env.problem import Problem
 
-_TOOL = "AccelForge"
+_REFUSE = unsayable("AccelForge")
 _TAGS = ("Memory", "Container", "Compute", "Toll", "Storage", "Temporal", "Spatial")
 
 
@@ -65,10 +65,10 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
         MappingError: an invalid mapping, or one that AccelForge cannot say.
         LayerError: a layer that AccelForge cannot say.
     """
-    nest, layer = nest_of(mapping, problem, _TOOL), problem.layer
+    nest, layer = nest_of(mapping, problem, _REFUSE), problem.layer
     memories = ["DRAM", "L2", *(f"Cluster{index}" for index in range(1, len(nest))), "L1"]
     lines = ["mapping:", "  nodes:"]
-    for node in _nodes(nest, layer):
+    for node in _nodes(nest, layer, _REFUSE):
         if isinstance(node, Hold):
             held = ", ".join(TENSORS[index] for index in sorted(node.tensors))
             lines.append(f"  - !Storage {{tensors: [{held}], component: {memories[node.memory]}}}")
@@ -87,14 +87,14 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
     return text + "\n".join(lines) + "\n"
 
 
-def _nodes(nest: Nest, layer: Layer) -> list[Node]:
+def _nodes(nest: Nest, layer: Layer, refuse: Refuse) -> list[Node]:
     """Return the mapping down to what a PE holds."""
     tensors = tensors_of(layer)
     nodes: list[Node] = [Hold(0, _ALL), Hold(1, _ALL)]
     for memory, level in enumerate(nest, start=1):
         for cut in level:
             if cut.loop.spatial:
-                _check(cut, tensors[0])
+                _check(cut, tensors[0], refuse)
                 share = min(cut.extent, cut.steps * cut.size)
                 nodes.append(Step(cut.dim, share, below=memory))
         ends = [_held_from(level, tensor) for tensor in tensors]
@@ -118,19 +118,17 @@ def _holds(memory: int, ends: list[int], place: int) -> list[Node]:
     return [Hold(memory, held)] if held else []
 
 
-def _check(cut: Cut, inputs: Tensor) -> None:
+def _check(cut: Cut, inputs: Tensor, refuse: Refuse) -> None:
     """Refuse groups of tiles that differ where a unit has neighbouring tiles."""
     if cut.steps == 1:
         return
     if cut.tiles % cut.units or not cut.whole:
-        raise refusal(
-            _TOOL,
+        raise refuse(
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units leave some idle in the last of "
             f"{cut.steps} rounds; AccelForge leaves them out of the last unit",
         )
     if any(len(axis) > 1 and cut.dim in dict(axis) for axis in inputs.axes):
-        raise refusal(
-            _TOOL,
+        raise refuse(
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units, where windows overlap: "
             "AccelForge gives a unit neighbouring tiles, ours gives neighbours neighbouring tiles",
         )
@@ -154,8 +152,9 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
     part, extents = root["mapping"]["nodes"], workload.layer.loop_extents
     given = _read_nodes(part, chain, workload)
     mapping = _mapping(given, chain, extents, part)
-    nest = nest_of(mapping, Problem(MapSpace(workload.layer, hardware)), _TOOL)
-    there, here = _moving(given, extents), _moving(_nodes(nest, workload.layer), extents)
+    nest = nest_of(mapping, Problem(MapSpace(workload.layer, hardware)), part.error)
+    ours = _nodes(nest, workload.layer, part.error)
+    there, here = _moving(given, extents), _moving(ours, extents)
     if there != here:
         pair = next(pair for pair in zip_longest(there, here) if pair[0] != pair[1])
         shown, expected = (_shown(node, chain) for node in pair)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from maestro_env.checks import require_type
 from maestro_env.exchange.mapped import MappedLayer
-from maestro_env.exchange.nest import refusal
+from maestro_env.exchange.nest import unsayable
 from maestro_env.layer import Layer
 from maestro_env.m_file import parse
 from maestro_env.mapping import Mapping
 from maestro_env.problem import Problem
 
 _WINDOWS = ("R", "S")
+_REFUSE = unsayable("MAESTRO")
 
 
 def to_m(mapping: Mapping, problem: Problem) -> str:
@@ -25,11 +26,10 @@ def to_m(mapping: Mapping, problem: Problem) -> str:
     dims = {*problem.layer.loop_extents, *extents}
     for loop in (loop for level in mapping.levels for loop in level.loops):
         if loop.dim not in dims:
-            raise refusal("MAESTRO", f"the layer has no dimension {loop.dim}")
+            raise _REFUSE(f"the layer has no dimension {loop.dim}")
         cut = not loop.size == loop.offset == extents.get(loop.dim)
         if loop.dim in _WINDOWS and not loop.spatial and cut:
-            raise refusal(
-                "MAESTRO",
+            raise _REFUSE(
                 f"the loop '{loop}' tiles a window; MAESTRO reads tiles of {extents[loop.dim]} "
                 f"alone, which is all of {loop.dim}",
             )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from maestro_env.checks import require_type
 from maestro_env.errors import MappingError
+from maestro_env.exchange.yaml_parts import Refuse
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.problem import Problem
@@ -64,48 +65,46 @@ def units_of(mapping: Mapping, num_pes: int) -> tuple[int, ...]:
     return (num_pes // mapping.pes, *(level.cluster_size or 1 for level in mapping.levels[1:]))
 
 
-def nest_of(mapping: Mapping, problem: Problem, tool: str) -> Nest:
+def nest_of(mapping: Mapping, problem: Problem, refuse: Refuse) -> Nest:
     """Return the loops of a mapping and what they cut.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
-        MappingError: the mapping is invalid, or another tool's format cannot say it.
+        MappingError: of ``refuse``: an invalid mapping, or one that other tools cannot say.
     """
     require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
     require_type("problem", problem, Problem, "of the layer and the hardware")
     exact = Problem(MapSpace(problem.layer, problem.hardware))
     _, status = exact.evaluate_mapping(mapping)
     if status not in _SAYABLE:
-        raise refusal(tool, exact.explain(mapping))
+        raise refuse(exact.explain(mapping))
     extents, ragged = dict(problem.layer.loop_extents), set[str]()
     nest = []
     units = units_of(mapping, problem.hardware.num_pes)
     for level, count in zip(mapping.levels, units, strict=True):
-        cuts = tuple(_cut(loop, extents, ragged, count, tool) for loop in level.loops)
+        cuts = tuple(_cut(loop, extents, ragged, count, refuse) for loop in level.loops)
         nest.append(cuts)
         extents |= {cut.dim: cut.size for cut in cuts}
         ragged |= {cut.dim for cut in cuts if cut.extent % cut.size}
     return tuple(nest)
 
 
-def _cut(loop: Loop, extents: dict[str, int], ragged: set[str], units: int, tool: str) -> Cut:
+def _cut(loop: Loop, extents: dict[str, int], ragged: set[str], units: int, refuse: Refuse) -> Cut:
     if loop.dim in ("Y", "X") and f"{loop.dim}'" in extents:
-        raise refusal(
-            tool, f"the loop '{loop}' counts input rows or columns; write it over {loop.dim}'"
-        )
+        raise refuse(f"the loop '{loop}' counts input rows or columns; write it over {loop.dim}'")
     if loop.dim not in extents:
-        raise refusal(tool, f"the layer has no dimension {loop.dim}")
+        raise refuse(f"the layer has no dimension {loop.dim}")
     if loop.offset != loop.size:
-        raise refusal(tool, f"the tiles of '{loop}' overlap or leave gaps")
+        raise refuse(f"the tiles of '{loop}' overlap or leave gaps")
     extent = extents[loop.dim]
     if loop.size > extent:
-        raise refusal(tool, f"the loop '{loop}' receives {extent} only; make it tiles of {extent}")
+        raise refuse(f"the loop '{loop}' receives {extent} only; make it tiles of {extent}")
     return Cut(loop, extent, units if loop.spatial else 1, loop.dim not in ragged)
 
 
-def refusal(tool: str, reason: str) -> MappingError:
-    """Make the error that a format cannot say a mapping."""
-    return MappingError(f"{tool} cannot say this mapping: {reason}")
+def unsayable(tool: str) -> Refuse:
+    """Return what makes the error that a format cannot say a mapping."""
+    return lambda reason: MappingError(f"{tool} cannot say this mapping: {reason}")
 
 
 def innermost(nest: Nest, extents: dict[str, int]) -> dict[str, int]:

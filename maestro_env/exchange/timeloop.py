@@ -20,8 +20,8 @@ from maestro_env.exchange.nest import (
     innermost,
     mapping_of,
     nest_of,
-    refusal,
     units_of,
+    unsayable,
 )
 from maestro_env.exchange.tensors import rank_of
 from maestro_env.exchange.timeloop_machine import (
@@ -33,13 +33,13 @@ from maestro_env.exchange.timeloop_machine import (
     read_architecture,
     read_problem,
 )
-from maestro_env.exchange.yaml_parts import Part, read_yaml
+from maestro_env.exchange.yaml_parts import Part, Refuse, read_yaml
 from maestro_env.hardware import Hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Loop, Mapping
 from maestro_env.problem import Problem
 
-_TOOL = "Timeloop"
+_REFUSE = unsayable("Timeloop")
 _KEPT = ("datatype", "dataspace", "bypass")
 # What Timeloop's mapper calls the fan-out of a container.
 _BETWEEN = re.compile("inter_(.+)_spatial")
@@ -73,14 +73,15 @@ def to_timeloop(mapping: Mapping, problem: Problem) -> str:
         MappingError: an invalid mapping, or one that Timeloop cannot say.
         LayerError: a layer that Timeloop cannot say.
     """
-    nest = nest_of(mapping, problem, _TOOL)
+    nest = nest_of(mapping, problem, _REFUSE)
     if problem.hardware.simd_lanes > 1:
-        raise refusal(_TOOL, f"simd_lanes is {problem.hardware.simd_lanes}; a MAC unit has one")
+        raise _REFUSE(f"simd_lanes is {problem.hardware.simd_lanes}; a MAC unit has one")
     units = units_of(mapping, problem.hardware.num_pes)
     memories = ["DRAM", "L2", *(f"Cluster{index}" for index in range(1, len(nest))), "L1"]
     fanouts = {memory: fanout_name(index) for index, memory in enumerate(memories[1:-1])}
+    loops = _loops(nest, problem.layer.loop_extents, memories, _REFUSE)
     lines = ["mapping:"]
-    for (memory, is_spatial), bounds in _loops(nest, problem.layer.loop_extents, memories).items():
+    for (memory, is_spatial), bounds in loops.items():
         # From the innermost.
         factors = ", ".join(f"'{bound}'" for bound in reversed(bounds))
         order = ", ".join(rank_of(bound.dim) for bound in reversed(bounds))
@@ -94,11 +95,11 @@ def to_timeloop(mapping: Mapping, problem: Problem) -> str:
     return text + "\n".join(lines) + "\n"
 
 
-def _loops(nest: Nest, extents: dict[str, int], memories: list[str]) -> _Loops:
+def _loops(nest: Nest, extents: dict[str, int], memories: list[str], refuse: Refuse) -> _Loops:
     """Return the loops of the levels and of a PE; main memory, the first of all, has none."""
     for level in nest:
         for cut in level:
-            _check(cut, is_first=level is nest[0])
+            _check(cut, level is nest[0], refuse)
     rests = _Rests(extents)
     loops: _Loops = {}
     for level, memory in zip(nest, memories[1:], strict=False):
@@ -113,18 +114,16 @@ def _loops(nest: Nest, extents: dict[str, int], memories: list[str]) -> _Loops:
     return loops
 
 
-def _check(cut: Cut, is_first: bool) -> None:
+def _check(cut: Cut, is_first: bool, refuse: Refuse) -> None:
     if is_first:
         return
     if cut.extent % cut.size:
-        raise refusal(
-            _TOOL,
+        raise refuse(
             f"{cut.extent} of {cut.dim} in tiles of {cut.size} leave a rest in every round; only "
             "the last tile of all may be shorter, so each tile has to divide the one around it",
         )
     if cut.steps > 1 and cut.tiles % cut.units:
-        raise refusal(
-            _TOOL,
+        raise refuse(
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units leave some idle in every round; "
             "only the last round of all may be shorter",
         )
@@ -161,8 +160,9 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
     part, extents = root["mapping"], workload.layer.loop_extents
     given = _read_loops(part, chain, workload.dims, extents)
     mapping = _mapping(given, chain, extents, part)
-    nest = nest_of(mapping, Problem(MapSpace(workload.layer, hardware)), _TOOL)
-    _compare(given, _loops(nest, extents, [each.name for each in chain.memories]), chain, part)
+    nest = nest_of(mapping, Problem(MapSpace(workload.layer, hardware)), part.error)
+    memories = [memory.name for memory in chain.memories]
+    _compare(given, _loops(nest, extents, memories, part.error), chain, part)
     return MappedLayer(mapping, workload.layer, hardware)
 
 

@@ -45,9 +45,13 @@ class Part:
     where: str
     refuse: Refuse
 
+    def error(self, problem: str) -> MaestroEnvError:
+        """Make the error that names this part."""
+        return self.refuse(f"{self.where}: {problem}")
+
     def fail(self, problem: str) -> NoReturn:
         """Raise the error that names this part."""
-        raise self.refuse(f"{self.where}: {problem}")
+        raise self.error(problem)
 
     def refusing(self, refuse: Refuse) -> Part:
         """Return this part with another error."""
