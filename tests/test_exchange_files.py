@@ -278,10 +278,19 @@ UNREADABLE = {
     ),
     "stored too low": (
         ACCELFORGE,
+        "  - !Storage {tensors: [T0], component: Registers}\n"
+        "  - !Temporal {rank_variable: n1, tile_shape: 5}\n"
+        "  - !Storage {tensors: [T1, W0]",
+        "  - !Temporal {rank_variable: n1, tile_shape: 5}\n  - !Storage {tensors: [T0, T1, W0]",
+        MappingError,
+        "near has: Registers holds input",
+    ),
+    "not stored": (
+        ACCELFORGE,
         "  - !Storage {tensors: [T0], component: Registers}\n",
         "",
         MappingError,
-        "two loops",
+        "already has a loop over it",
     ),
     "no tensor": (ACCELFORGE, "[T1, W0]", "[T1, W9]", MappingError, "no memory or tensor"),
     "no rank": (ACCELFORGE, "variable: n1", "variable: q", MappingError, "no rank q"),
