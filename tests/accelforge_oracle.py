@@ -20,15 +20,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-GEMMS = 200
+GEMMS = {1: 200, 2: 60}
+"""How many by the number of levels."""
+
 EXTENTS = (4, 6, 8, 12, 16, 24, 32, 48, 64)
 PES = (1, 2, 3, 4, 6, 8, 12, 16, 32)
-COMPONENTS = {"DRAM": "offchip", "L2": "l2", "L1": "l1"}
+COMPONENTS = {"DRAM": "offchip", "L2": "l2", "Cluster1": "cluster", "L1": "l1"}
 TENSORS = {"I": "input", "W": "filter", "O": "output"}
 
 
 def draw(target: str) -> None:
-    """Write GEMMs with one level of loops in any order, perfect factors, and groups of tiles."""
+    """Write GEMMs with loops in any order, perfect factors, and groups of tiles."""
     from drawn import Draws
 
     from maestro_env.errors import MappingError
@@ -36,25 +38,32 @@ def draw(target: str) -> None:
 
     cases: list[dict[str, Any]] = []
     number = 0
-    while len(cases) < GEMMS:
-        draws = Draws(number)
-        number += 1
-        case = {
-            "extents": {dim: draws.one_of(EXTENTS) for dim in "MNK"},
-            "pes": draws.one_of(PES),
-            "parallel": draws.one_of("MNK"),
-        }
-        divisors = {
-            dim: [size for size in range(1, extent + 1) if extent % size == 0]
-            for dim, extent in case["extents"].items()
-        }
-        case["tiles"] = {dim: draws.one_of(divisors[dim]) for dim in draws.shuffled("MNK")}
-        try:
-            text = to_accelforge(*of_case(case))
-        except MappingError:
-            continue
-        cases.append(case | {"text": text})
+    for levels, count in GEMMS.items():
+        wanted = len(cases) + count
+        while len(cases) < wanted:
+            case = _case(Draws(number), levels)
+            number += 1
+            try:
+                cases.append(case | {"text": to_accelforge(*of_case(case))})
+            except MappingError:
+                continue
     Path(target).write_text(json.dumps(cases))
+
+
+def _case(draws: Any, levels: int) -> dict[str, Any]:
+    extents = {dim: draws.one_of(EXTENTS) for dim in "MNK"}
+    case: dict[str, Any] = {"extents": extents, "pes": draws.one_of(PES), "levels": []}
+    for level in range(levels):
+        tiles = {
+            dim: draws.one_of(
+                [size for size in range(1, extents[dim] + 1) if not extents[dim] % size]
+            )
+            for dim in draws.shuffled("MNK")
+        }
+        cluster = draws.one_of((1, 2, 4, 8)) if level else None
+        case["levels"].append({"cluster": cluster, "parallel": draws.one_of("MNK"), "tiles": tiles})
+        extents = tiles
+    return case
 
 
 def of_case(case: dict[str, Any]) -> tuple[Any, Any]:
@@ -62,8 +71,12 @@ def of_case(case: dict[str, Any]) -> tuple[Any, Any]:
     from maestro_env import Hardware, Layer, Level, Loop, Mapping, MapSpace, Problem
 
     problem = Problem(MapSpace(Layer("GEMM", case["extents"]), Hardware(case["pes"])))
-    loops = (Loop(dim, size, size, dim == case["parallel"]) for dim, size in case["tiles"].items())
-    return Mapping((Level(tuple(loops)),)), problem
+    levels = []
+    for level in case["levels"]:
+        tiles, parallel = level["tiles"].items(), level["parallel"]
+        loops = tuple(Loop(dim, size, size, dim == parallel) for dim, size in tiles)
+        levels.append(Level(loops, level["cluster"]))
+    return Mapping(tuple(levels)), problem
 
 
 def digest(text: str) -> str:
