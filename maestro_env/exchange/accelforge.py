@@ -14,7 +14,6 @@ from itertools import zip_longest
 from maestro_env.errors import HardwareError, LayerError, MappingError
 from maestro_env.exchange.accelforge_machine import (
     TENSORS,
-    Chain,
     arch_text,
     layer_name,
     rank_variable,
@@ -22,6 +21,7 @@ from maestro_env.exchange.accelforge_machine import (
     read_workload,
     workload_text,
 )
+from maestro_env.exchange.machine import Chain, hardware_of
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, unsayable
 from maestro_env.exchange.tensors import Tensor, Workload, tensors_of
@@ -63,7 +63,6 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
     Raises:
         ArgumentTypeError: an argument of a wrong type.
         MappingError: an invalid mapping, or one that AccelForge cannot say.
-        LayerError: a layer that AccelForge cannot say.
     """
     nest, layer = nest_of(mapping, problem, _REFUSE), problem.layer
     memories = ["DRAM", "L2", *(f"Cluster{index}" for index in range(1, len(nest))), "L1"]
@@ -147,7 +146,7 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
     """
     root = read_yaml(text, source, _TAGS, MappingError)
     chain = read_arch(root["arch"].refusing(HardwareError))
-    hardware = chain.hardware("")
+    hardware = hardware_of(chain)
     workload = read_workload(root["workload"].refusing(LayerError))
     part, extents = root["mapping"]["nodes"], workload.layer.loop_extents
     given = _read_nodes(part, chain, workload)
@@ -168,12 +167,13 @@ def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") ->
     Raises:
         HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
     """
-    return read_arch(read_yaml(text, source, _TAGS, HardwareError)["arch"]).hardware(name)
+    root = read_yaml(text, source, _TAGS, HardwareError)
+    return hardware_of(read_arch(root["arch"]), name)
 
 
 def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[Node]:
     """Return the nodes of a mapping down to what a PE holds."""
-    memories = [memory.name for memory in chain.memories]
+    memories = chain.names
     tensors = {tensor.name: index for index, tensor in enumerate(workload.tensors)}
     nodes: list[Node] = []
     in_pe: set[int] = set()
@@ -205,7 +205,7 @@ def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[Node]:
 def _fanout(part: Part, chain: Chain) -> int:
     """Return the memory below which a spatial loop is."""
     place = (part["component"].text(), part["name"].text())
-    found = [index for index, places in enumerate(chain.spatial) if place in places]
+    found = [index for index, places in enumerate(chain.places) if place in places]
     if not found:
         part.fail("names no fan-out of this file")
     return found[0]
@@ -277,6 +277,6 @@ def _shown(node: Node | None, chain: Chain) -> str:
         return "nothing"
     if isinstance(node, Hold):
         held = ", ".join(("input", "filter", "output")[index] for index in sorted(node.tensors))
-        return f"{chain.memories[node.memory].name} holds {held}"
+        return f"{chain.names[node.memory]} holds {held}"
     kind = "temporal" if node.below is None else "spatial"
     return f"a {kind} loop over {node.dim} in tiles of {node.tile}"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from maestro_env.errors import quoted
-from maestro_env.exchange.machine import Memory, hardware_of, memories_of, times
+from maestro_env.exchange.machine import Chain, Memory, memories_of, times
 from maestro_env.exchange.tensors import Axis, Tensor, Workload, rank_of, tensors_of, workload_of
 from maestro_env.exchange.yaml_parts import Part
 from maestro_env.hardware import Hardware
@@ -26,29 +26,6 @@ _SEPARATE = "max(a.n_calls / a.throughput for a in actions)"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]+")
 _RANGE = re.compile(r"\s*0\s*<=\s*(\w+)\s*<\s*([0-9]{1,10})\s*")
 _TERM = re.compile(r"\s*(?:([0-9]{1,9})\s*\*)?\s*([A-Za-z]\w*)\s*(?:\*\s*([0-9]{1,9}))?\s*")
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Memories of an architecture, outermost first.
-
-    Args:
-        memories: with the units below each.
-        spatial: for each memory, the one component and dimension of the fan-out below it.
-        compute: name of the compute unit.
-        lanes: MACs of a compute unit in a cycle.
-        part: the architecture.
-    """
-
-    memories: list[Memory]
-    spatial: list[set[tuple[str, str]]]
-    compute: str
-    lanes: int
-    part: Part
-
-    def hardware(self, name: str) -> Hardware:
-        """Return the accelerator, or raise a ``HardwareError`` that says why it is none of ours."""
-        return hardware_of(self.memories, self.lanes, self.part, name)
 
 
 def rank_variable(dim: str) -> str:
@@ -174,7 +151,7 @@ def _axes(part: Part) -> Iterator[Axis]:
 def read_arch(part: Part) -> Chain:
     """Read the chain of memories of an ``arch``."""
     memories: list[Memory] = []
-    spatial: list[set[tuple[str, str]]] = []
+    places: list[list[tuple[str, ...]]] = []
     fanout: list[tuple[str, str, int]] = []
     compute: Part | None = None
     for node in part["nodes"].items():
@@ -192,7 +169,7 @@ def read_arch(part: Part) -> Chain:
             memories[-1] = replace(memories[-1], fanout=units)
         elif units > 1:
             node.fail(f"{units} main memories; allowed: one")
-        spatial.append({(component, name) for component, name, _ in fanout})
+        places.append([(component, name) for component, name, _ in fanout])
         fanout = []
         if node.tag == "Compute":
             compute = node
@@ -205,7 +182,7 @@ def read_arch(part: Part) -> Chain:
         compute.fail(
             f"a throughput of {lanes or 'inf'} is none of a cycle; give every throughput per cycle"
         )
-    return Chain(memories, spatial[1:], compute["name"].text(), lanes, part)
+    return Chain(memories, places[1:], lanes, part)
 
 
 def _fanouts(node: Part) -> Iterator[tuple[str, str, int]]:

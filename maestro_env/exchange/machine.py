@@ -35,6 +35,28 @@ class Memory:
     fanout: int = 1
 
 
+@dataclass(frozen=True)
+class Chain:
+    """What a file says of an accelerator.
+
+    Args:
+        memories: outermost first, with the units below each.
+        places: for each memory, what the file calls the fan-outs below it.
+        lanes: MACs of a unit in a cycle.
+        part: of the file.
+    """
+
+    memories: list[Memory]
+    places: list[list[tuple[str, ...]]]
+    lanes: int
+    part: Part
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the memories."""
+        return [memory.name for memory in self.memories]
+
+
 def limit(value: int) -> int | None:
     """Return a limit of ours as that of a memory."""
     return None if value >= UNLIMITED else value
@@ -59,12 +81,13 @@ def memories_of(hardware: Hardware, units: tuple[int, ...]) -> list[Memory]:
     return [*chain, Memory("L1", l1)]
 
 
-def hardware_of(memories: list[Memory], lanes: int, part: Part, name: str) -> Hardware:
-    """Return the accelerator of a chain of memories, outermost first.
+def hardware_of(chain: Chain, name: str = "") -> Hardware:
+    """Return the accelerator of a chain of memories.
 
     Raises:
         HardwareError: it is none of ours; the message says why.
     """
+    memories, part = chain.memories, chain.part
     if not _LEAST <= len(memories) <= _MOST:
         part.fail(
             f"{len(memories)} memories in a chain; ours has main memory, L2, at most "
@@ -95,7 +118,7 @@ def hardware_of(memories: list[Memory], lanes: int, part: Part, name: str) -> Ha
     }
     limits = {field: value for field, value in given.items() if value is not None}
     try:
-        return replace(Hardware(pes, simd_lanes=lanes, name=name), **limits)  # type: ignore[arg-type]
+        return replace(Hardware(pes, simd_lanes=chain.lanes, name=name), **limits)  # type: ignore[arg-type]
     except HardwareError as error:
         part.fail(str(error))
 

@@ -54,10 +54,6 @@ def rank_of(dim: str) -> str:
 
 def tensors_of(layer: Layer) -> tuple[Tensor, Tensor, Tensor]:
     """Return input, filter and output of a layer, indexed by its dimensions."""
-    if layer.operator == "TRCONV":
-        raise LayerError(
-            f"layer {layer}: a TRCONV is computed as a CONV, which no other tool does; make it one"
-        )
     if not layer.is_convolution:
         axes = ("MK", "KN", "MN")
     else:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from maestro_env.checks import MAX_INT
 from maestro_env.errors import HardwareError, LayerError, MappingError, quoted
+from maestro_env.exchange.machine import Chain, hardware_of
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import (
     Cut,
@@ -26,7 +27,6 @@ from maestro_env.exchange.nest import (
 from maestro_env.exchange.tensors import rank_of
 from maestro_env.exchange.timeloop_machine import (
     TAGS,
-    Chain,
     architecture_text,
     fanout_name,
     problem_text,
@@ -71,7 +71,6 @@ def to_timeloop(mapping: Mapping, problem: Problem) -> str:
     Raises:
         ArgumentTypeError: an argument of a wrong type.
         MappingError: an invalid mapping, or one that Timeloop cannot say.
-        LayerError: a layer that Timeloop cannot say.
     """
     nest = nest_of(mapping, problem, _REFUSE)
     if problem.hardware.simd_lanes > 1:
@@ -155,14 +154,13 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
     """
     root = read_yaml(text, source, TAGS, MappingError)
     chain = read_architecture(root["architecture"].refusing(HardwareError))
-    hardware = chain.hardware("")
+    hardware = hardware_of(chain)
     workload = read_problem(root["problem"].refusing(LayerError))
     part, extents = root["mapping"], workload.layer.loop_extents
     given = _read_loops(part, chain, workload.dims, extents)
     mapping = _mapping(given, chain, extents, part)
     nest = nest_of(mapping, Problem(MapSpace(workload.layer, hardware)), part.error)
-    memories = [memory.name for memory in chain.memories]
-    _compare(given, _loops(nest, extents, memories, part.error), chain, part)
+    _compare(given, _loops(nest, extents, chain.names, part.error), chain, part)
     return MappedLayer(mapping, workload.layer, hardware)
 
 
@@ -173,16 +171,16 @@ def hardware_from_timeloop(text: str, source: str = "architecture", name: str = 
         HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
     """
     root = read_yaml(text, source, TAGS, HardwareError)
-    return read_architecture(root["architecture"]).hardware(name)
+    return hardware_of(read_architecture(root["architecture"]), name)
 
 
 def _read_loops(
     part: Part, chain: Chain, dims: abc.Mapping[str, str], extents: dict[str, int]
 ) -> _Loops:
     places: dict[tuple[str, str], str] = {}
-    for each, fanouts in zip(chain.memories, chain.spatial, strict=True):
-        places[each.name, "temporal"] = each.name
-        places |= {(name, "spatial"): each.name for name in fanouts}
+    for memory, fanouts in zip(chain.names, chain.places, strict=True):
+        places[memory, "temporal"] = memory
+        places |= {(name, "spatial"): memory for (name,) in fanouts}
     loops: _Loops = {}
     for directive in part.items():
         kind, target = directive["type"].text(), directive["target"].text()
@@ -195,13 +193,13 @@ def _read_loops(
         bounds = _bounds(directive, dims, extents)
         if between and kind == "temporal" and not _running(bounds):
             continue
-        memory = places.pop((between[1] if between else target, kind), None)
-        if memory is None:
+        place = (between[1] if between else target, kind)
+        if place not in places:
             directive.fail(
                 f"{kind} loops of {quoted(target)} are given twice, or the architecture has no "
                 "such place"
             )
-        key = (memory, kind == "spatial")
+        key = (places.pop(place), kind == "spatial")
         loops[key] = (*loops.get(key, ()), *bounds)
     return loops
 
@@ -278,7 +276,7 @@ def _compare(given: _Loops, ours: _Loops, chain: Chain, part: Part) -> None:
     for key in {**given, **ours}:
         memory, is_spatial = key
         there, here = _running(given.get(key, ())), _running(ours.get(key, ()))
-        if memory == chain.memories[-1].name:
+        if memory == chain.names[-1]:
             # Ours says nothing of the order within a PE.
             there, here = sorted(there), sorted(here)
         if there != here:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from maestro_env.errors import quoted
-from maestro_env.exchange.machine import Memory, hardware_of, memories_of, times
+from maestro_env.exchange.machine import Chain, Memory, memories_of, times
 from maestro_env.exchange.tensors import (
     Axis,
     Tensor,
@@ -27,25 +27,6 @@ _WORD = 8
 _COMPUTE = re.compile(r"mac|intmac|fpmac|compute", re.IGNORECASE)
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:-]+")
 _READS = {"read_bandwidth": "reads", "write_bandwidth": "writes", "shared_bandwidth": "shared"}
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Memories of an architecture, outermost first.
-
-    Args:
-        memories: with the units below each.
-        spatial: for each memory, the names that say its spatial loops: of the fan-outs below it.
-        part: the architecture.
-    """
-
-    memories: list[Memory]
-    spatial: list[list[str]]
-    part: Part
-
-    def hardware(self, name: str) -> Hardware:
-        """Return the accelerator, or raise a ``HardwareError`` that says why it is none of ours."""
-        return hardware_of(self.memories, 1, self.part, name)
 
 
 def architecture_text(hardware: Hardware, units: tuple[int, ...]) -> str:
@@ -146,8 +127,8 @@ def _axis(part: Part, coefficients: dict[str, int]) -> Axis:
 def read_architecture(part: Part) -> Chain:
     """Read the chain of memories of an ``architecture``."""
     memories: list[Memory] = []
-    spatial: list[list[str]] = []
-    names: list[str] = []
+    places: list[list[tuple[str, ...]]] = []
+    fanouts: list[tuple[str, ...]] = []
     fanout, compute = 1, False
     for node in _nodes(part):
         if compute:
@@ -156,21 +137,21 @@ def read_architecture(part: Part) -> Chain:
         if mesh > 1 or (node.tag == "Container" and "spatial" in node):
             if not memories:
                 node.fail(f"{mesh} main memories; allowed: one")
-            names.append(node["name"].text())
+            fanouts.append((node["name"].text(),))
         fanout = times(fanout, mesh, node)
         if node.tag == "Container":
             _unconstrained(node)
             continue
         if memories:
             memories[-1] = replace(memories[-1], fanout=fanout)
-            spatial.append(names)
+            places.append(fanouts)
         compute = _COMPUTE.fullmatch(node["class"].text()) is not None
         if not compute:
             memories.append(_memory(node, main=not memories))
-        fanout, names = 1, []
+        fanout, fanouts = 1, []
     if not compute:
         part.fail("has no compute unit: the last component has another class than intmac")
-    return Chain(memories, spatial, part)
+    return Chain(memories, places, 1, part)
 
 
 def _nodes(part: Part) -> Iterator[Part]:
