@@ -133,8 +133,9 @@ def find_hardware(text: str | Hardware) -> Hardware:
     """Return the accelerator that a text names, or the accelerator itself.
 
     Args:
-        text: a preset or its alias, a ``.yaml`` or MAESTRO ``.m`` file, or the fields of
-            ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
+        text: a preset or its alias, a ``.yaml`` file (of ours, or an architecture of Timeloop or
+            AccelForge), a MAESTRO ``.m`` file, or the fields of ``Hardware``, as in
+            ``num_pes=256,l1_bytes=512``; the name comes last.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Hardware``.
@@ -152,7 +153,9 @@ def find_hardware(text: str | Hardware) -> Hardware:
         return _from_entries(f"hardware {quoted(text)}", _written_entries(text), keys, text)
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
-        return _from_entries(text, _yaml_entries(path, keys), keys, path.stem)
+        return _of_other_tool(path) or _from_entries(
+            text, _yaml_entries(path, keys), keys, path.stem
+        )
     if path.suffix == ".m":
         return _from_entries(text, _m_entries(path), _M_KEYS, path.stem)
     raise UnknownNameError("hardware", text, [*PRESETS, "FILE.yaml", "FILE.m", "num_pes=N,..."])
@@ -210,6 +213,13 @@ def _written_entries(text: str) -> Iterator[_Entry]:
         yield f"hardware {quoted(text)}", key, value
     if named:
         yield f"hardware {quoted(text)}", "name", name
+
+
+def _of_other_tool(path: Path) -> Hardware | None:
+    """Return the accelerator of a Timeloop or AccelForge file; None if the file is neither."""
+    from maestro_env.exchange import hardware_from_yaml
+
+    return hardware_from_yaml(_read_text(path), str(path), path.stem)
 
 
 def _read_text(path: Path) -> str:

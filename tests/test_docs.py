@@ -23,6 +23,7 @@ from experiments import cli
 from maestro_env.cost import Cost
 from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace
+from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.models import MODELS
 from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.workloads import find_layer
@@ -177,6 +178,17 @@ def test_the_commands_have_these_flags(
         lambda config, _, module, argv: run(config, lambda _: 0, module, argv),
     )
     assert cli.main(module, shlex.split(flags, comments=True)) == 0
+
+
+def test_the_commands_of_the_page_on_exchange_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    level = Level((Loop("M", 2, 2, spatial=True), Loop("N", 8, 8), Loop("K", 16, 16)))
+    Path("best_mapping.json").write_text(Mapping((level,)).to_json())
+    for module, flags in commands(DOCS / "exchange.md"):
+        assert cli.main(module, shlex.split(flags)) == 0
+    assert Mapping.from_m(Path("mapping.m").read_text()) == Mapping((level,))
 
 
 def run_python(folder: Path, *arguments: str) -> str:

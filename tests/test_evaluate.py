@@ -12,6 +12,7 @@ from commands import evaluate
 
 from maestro_env import (
     Level,
+    Loop,
     Mapping,
     MapSpace,
     Problem,
@@ -19,6 +20,7 @@ from maestro_env import (
     find_layer,
     find_objective,
 )
+from maestro_env.exchange import to_timeloop
 
 LAYER = find_layer("conv:K=8,C=4,Y=10,X=10,R=3,S=3")
 LAYER_TEXT = "--layer=conv:K=8,C=4,Y=10,X=10,R=3,S=3"
@@ -102,11 +104,13 @@ def test_an_invalid_mapping_is_explained(
 
 
 BAD = {
-    "other suffix": ("m.txt", "", "allowed: a file whose name ends in .m or .json"),
+    "other suffix": ("m.txt", "", "allowed: a file whose name ends in .json, .m, .yaml or .yml"),
     "no file": ("m.json", None, "cannot read m.json: No such file"),
     "no JSON": ("m.json", "{", "m.json: not a mapping"),
     "no mapping": ("m.m", "Network n {}", "m.m: "),
     "no text": ("m.m", b"\xff\xfe", "cannot read m.m: "),
+    "no key": ("m.yaml", "num_pes: 4", "key architecture: (timeloop) or arch: (accelforge)"),
+    "no problem": ("m.yaml", "arch: {}", "m.yaml, arch: nodes is missing"),
     "no layer": ("m.json", "mapping", "m.json names no layer: give one with --layer"),
     "unknown operator": ("m.m", "operator", "a layer needs a Type"),
 }
@@ -183,3 +187,77 @@ def test_a_mapping_of_too_many_loops_is_refused(
 def test_a_file_is_needed(assert_refused: Callable[..., None]) -> None:
     assert_refused(evaluate, [], "required: FILE")
     assert_refused(evaluate, ["m.json", "--hardware=egde"], "did you mean edge?")
+
+
+# --- Other formats ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def square(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping:
+    """A mapping that every format can say, as JSON in ``mapping.json`` of the working directory."""
+    outer = Level((Loop("K", 2, 2, spatial=True), Loop("Y'", 4, 4), Loop("C", 2, 2)))
+    inner = Level((Loop("C", 1, 1, spatial=True), Loop("X'", 2, 2)), cluster_size=2)
+    monkeypatch.chdir(tmp_path)
+    Path("mapping.json").write_text(Mapping((outer, inner)).to_json())
+    return Mapping((outer, inner))
+
+
+WRITTEN = [("m", "out.m"), ("json", "out.json"), ("timeloop", "o.yaml"), ("accelforge", "o.yml")]
+
+
+@pytest.mark.parametrize(("form", "name"), WRITTEN)
+def test_a_mapping_is_written_in_another_format_and_scored_from_there(
+    form: str, name: str, square: Mapping, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--hardware=num_pes=8,l1_bytes=512,l2_bytes=9000,noc_bw=4,offchip_bw=2", LAYER_TEXT]
+    assert evaluate(["mapping.json", *given, f"--write={name}", f"--format={form}"]) == 0
+    first = capsys.readouterr().out
+    assert first.endswith(f"\nwrote {name}\n")
+    # Layer and accelerator are in the file, as far as its format says them.
+    again = {"m": given[:1], "json": given}.get(form, [])
+    assert evaluate([name, *again]) == 0
+    second = capsys.readouterr().out
+    assert first.startswith(f"{square}\n\n")
+    assert second.startswith(f"{square}\n\n")
+    assert rows(second) == rows(first)
+
+
+def test_the_ending_says_the_format(square: Mapping) -> None:
+    assert evaluate(["mapping.json", LAYER_TEXT, "--write=out.m"]) == 0
+    assert Path("out.m").read_text() == square.to_m(LAYER)
+
+
+def test_a_given_accelerator_replaces_that_of_the_file(
+    square: Mapping, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("mapping.yaml").write_text(to_timeloop(square, Problem(MapSpace(LAYER, EDGE))))
+    assert evaluate(["mapping.yaml", "--hardware=num_pes=4,name=tiny"]) == 0
+    assert " on tiny" in capsys.readouterr().out
+
+
+REFUSED = {
+    "no file": (["--format=m"], "name it with --write FILE"),
+    "ending": (["--write=out.txt"], "ends in .json, .m, .yaml or .yml"),
+    "another ending": (["--write=out.m", "--format=timeloop"], "ends in .yaml or .yml"),
+    "no format": (["--write=out.yaml"], "give one with --format"),
+    "unknown format": (["--write=o.yaml", "--format=timelop"], "did you mean timeloop?"),
+    "present": (["--write=mapping.json"], "exists: give another name"),
+    "no directory": (["--write=none/out.m"], "cannot write none/out.m"),
+    "no layer": (["--write=out.m", "--layer=conv:K=1"], "lacks C"),
+    "unsayable": (
+        ["--write=o.yaml", "--format=timeloop", "--hardware=num_pes=8,simd_lanes=2"],
+        "Timeloop cannot say this mapping: simd_lanes is 2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("flags", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_written_is_refused_in_one_line(
+    flags: list[str], message: str, square: Mapping, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate(["mapping.json", LAYER_TEXT, *flags]) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert message in shown.err
+    assert [path.name for path in Path().iterdir()] == ["mapping.json"]
+    assert Mapping.from_json(Path("mapping.json").read_text()) == square

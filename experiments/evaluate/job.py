@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from experiments.evaluate.config import EvaluateConfig
+from experiments.files import write_text
 from experiments.flags import UsageError
 from experiments.sheets import Sheet
 from maestro_env.errors import MappingError, ModelError
+from maestro_env.exchange import MappedLayer, format_by_ending, format_of
 from maestro_env.hardware import find_hardware
-from maestro_env.layer import Layer
-from maestro_env.m_file import parse
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.models import MODELS
@@ -23,6 +23,7 @@ from maestro_env.reading import read_text
 from maestro_env.workloads import find_layer
 
 _MAX_CHARACTERS = 2**24
+_UNLIMITED = "unlimited"
 # A loop nest is as wide as it is deep.
 _MAX_ENTRIES = 1000
 # Numbers from here on are shown with an exponent.
@@ -36,45 +37,59 @@ _OTHER_FIGURES = {
 
 def execute(config: EvaluateConfig) -> int:
     """Read, evaluate, print, and return the exit status."""
-    hardware = find_hardware(config.hardware)
+    hardware = None if config.hardware is None else find_hardware(config.hardware)
     given = None if config.layer is None else find_layer(config.layer)
-    mapping, own = _read(config.file)
+    found = _read(config.file)
+    mapping = found.mapping
     if (entries := len(mapping.directives)) > _MAX_ENTRIES:
         raise MappingError(
             f"{config.file} has {entries:,} loops and clusters; allowed: at most {_MAX_ENTRIES:,}"
         )
-    if (layer := given or own) is None:
+    if (layer := given or found.layer) is None:
         raise UsageError(f"{config.file} names no layer: give one with --layer")
-    space = MapSpace(layer, hardware)
+    space = MapSpace(layer, hardware or found.hardware or find_hardware(_UNLIMITED))
+    _write(config, mapping, Problem(space))
     problems = list(_problems(space))
     print(f"{mapping}\n")
     headers = [f"{each.name}\n({each.unit})" for each in OBJECTIVES.values()]
     headers += _OTHER_FIGURES.values()
     rows = [(problem.model, *_score(problem, mapping)) for problem in problems]
-    title = f"{layer} ({layer.operator} {layer.dimensions}) on {hardware.name}"
+    title = f"{layer} ({layer.operator} {layer.dimensions})"
+    if space.hardware.name:
+        title += f" on {space.hardware.name}"
     Sheet(title, ("model", "status"), headers, rows).print()
     for problem in problems:
         print(f"{problem.model}: {problem.explain(mapping)}")
+    if config.write is not None:
+        print(f"wrote {config.write}")
     return 0
 
 
-def _read(file: str) -> tuple[Mapping, Layer | None]:
-    """Return the mapping in a file, and the layer if the file has one."""
-    path = Path(file)
-    if path.suffix not in (".m", ".json"):
-        raise UsageError(f"{file}: allowed: a file whose name ends in .m or .json")
+def _read(file: str) -> MappedLayer:
+    """Return what is in a file."""
+    format_by_ending(file)
     try:
-        text = read_text(path, _MAX_CHARACTERS)
+        text = read_text(Path(file), _MAX_CHARACTERS)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise MappingError(f"cannot read {file}: {reason}") from None
-    if path.suffix == ".json":
-        return Mapping.from_json(text, file), None
-    mapping = Mapping.from_m(text, file)
-    (layer,) = parse(text).layers
-    strides = {"Y": 1, "X": 1, **dict(layer.strides)}
-    stride = (strides["Y"], strides["X"])
-    return mapping, Layer(layer.operator, dict(layer.extents), stride, layer.name)
+    return format_of(file, text).read(text, file)
+
+
+def _write(config: EvaluateConfig, mapping: Mapping, problem: Problem) -> None:
+    """Write the mapping to another file, if that is asked for."""
+    if config.write is None:
+        if config.format is not None:
+            raise UsageError("--format is of a file to write: name it with --write FILE")
+        return
+    path = Path(config.write)
+    form = format_by_ending(config.write, config.format)
+    if form.key and config.format is None:
+        raise UsageError(f"{path} may be of several formats: give one with --format")
+    text = form.write(mapping, problem)
+    if path.exists():
+        raise UsageError(f"{path} exists: give another name")
+    write_text(path, text)
 
 
 def _problems(space: MapSpace) -> Iterator[Problem]:

@@ -1,0 +1,127 @@
+"""Mappings in the formats of other tools, out and in; accelerators in.
+
+``to_X`` writes a mapping of a problem, ``from_X`` reads it back. What a format cannot say is
+refused with the reason; docs/exchange.md lists it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from maestro_env import mapping as nouns
+from maestro_env.errors import MappingError
+from maestro_env.exchange.accelforge import (
+    from_accelforge,
+    hardware_from_accelforge,
+    to_accelforge,
+)
+from maestro_env.exchange.maestro import from_json, from_m, to_json, to_m
+from maestro_env.exchange.mapped import MappedLayer
+from maestro_env.exchange.timeloop import from_timeloop, hardware_from_timeloop, to_timeloop
+from maestro_env.hardware import Hardware
+from maestro_env.problem import Problem
+from maestro_env.registry import by_name, look_up
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "MappedLayer",
+    "format_by_ending",
+    "format_of",
+    "from_accelforge",
+    "from_json",
+    "from_m",
+    "from_timeloop",
+    "hardware_from_accelforge",
+    "hardware_from_timeloop",
+    "hardware_from_yaml",
+    "to_accelforge",
+    "to_json",
+    "to_m",
+    "to_timeloop",
+]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of mappings.
+
+    Args:
+        name: what ``--format`` calls it.
+        endings: of the names of its files.
+        write: a mapping of a problem to a text.
+        read: a text, and what errors call it, to the mapping and what else the text says.
+        key: which a YAML text of this format begins a line with; empty if it is no YAML.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    write: Callable[[nouns.Mapping, Problem], str]
+    read: Callable[[str, str], MappedLayer]
+    key: str = ""
+
+
+_YAML = (".yaml", ".yml")
+
+FORMATS: Mapping[str, Format] = by_name(
+    Format("json", (".json",), to_json, from_json),
+    Format("m", (".m",), to_m, from_m),
+    Format("timeloop", _YAML, to_timeloop, from_timeloop, "architecture:"),
+    Format("accelforge", _YAML, to_accelforge, from_accelforge, "arch:"),
+)
+"""The formats by name."""
+
+_MACHINES = {
+    "timeloop": hardware_from_timeloop,
+    "accelforge": hardware_from_accelforge,
+}
+
+
+def format_by_ending(file: str, name: str | None = None) -> Format:
+    """Return the format of a file by the ending of its name, and by the format's name if given.
+
+    Raises:
+        MappingError: no format has this ending, or several have, or that format has another.
+        UnknownNameError: no such format.
+    """
+    given = FORMATS if name is None else {name: look_up("format", name, FORMATS)}
+    fitting = [each for each in given.values() if file.endswith(each.endings)]
+    if not fitting:
+        endings = dict.fromkeys(end for each in given.values() for end in each.endings)
+        *others, last = endings
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise MappingError(f"{file}: allowed: a file whose name ends in {listed}")
+    return fitting[0]
+
+
+def format_of(file: str, text: str) -> Format:
+    """Return the format of a file by the ending of its name and, of YAML, by its keys.
+
+    Raises:
+        MappingError: it has none of the endings or keys.
+    """
+    form = format_by_ending(file)
+    found = _with_key(text) if form.key else form
+    if found is None:
+        keys = " or ".join(f"{each.key} ({each.name})" for each in FORMATS.values() if each.key)
+        raise MappingError(f"{file}: allowed: a YAML file with the key {keys}")
+    return found
+
+
+def hardware_from_yaml(text: str, source: str, name: str) -> Hardware | None:
+    """Return the accelerator of a Timeloop or AccelForge file; None if the text is neither.
+
+    Raises:
+        HardwareError: an accelerator that is none of ours.
+    """
+    found = _with_key(text)
+    return None if found is None else _MACHINES[found.name](text, source, name)
+
+
+def _with_key(text: str) -> Format | None:
+    for line in text.splitlines():
+        for each in FORMATS.values():
+            if each.key and line.startswith(each.key):
+                return each
+    return None

@@ -1,0 +1,282 @@
+"""Mappings as AccelForge writes them, with the architecture and the workload they belong to.
+
+A level of ours is a spatial loop, temporal loops, and between them, tensor by tensor, the point
+from which on the next memory holds its tile: below the innermost loop of several steps that indexes
+the tensor, so that the tile stays while nothing of it changes.
+"""
+
+from __future__ import annotations
+
+from collections import abc
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from maestro_env.errors import HardwareError, LayerError, MappingError
+from maestro_env.exchange.accelforge_machine import (
+    TENSORS,
+    arch_text,
+    layer_name,
+    rank_variable,
+    read_arch,
+    read_workload,
+    workload_text,
+)
+from maestro_env.exchange.machine import Chain, hardware_of
+from maestro_env.exchange.mapped import MappedLayer
+from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, unsayable
+from maestro_env.exchange.tensors import Tensor, Workload, tensors_of
+from maestro_env.exchange.yaml_parts import Part, Refuse, read_yaml
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.mapping import Loop, Mapping
+from maestro_env.problem import Problem
+
+_REFUSE = unsayable("AccelForge")
+_TAGS = ("Memory", "Container", "Compute", "Toll", "Storage", "Temporal", "Spatial")
+
+
+@dataclass(frozen=True)
+class Hold:
+    """From here on a memory, counted from the outermost, holds tiles of tensors 0, 1 and 2."""
+
+    memory: int
+    tensors: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A loop over a dimension in tiles; spatial below a memory, temporal if that is None."""
+
+    dim: str
+    tile: int
+    below: int | None = None
+
+
+Node = Hold | Step
+_ALL = frozenset(range(len(TENSORS)))
+
+
+def to_accelforge(mapping: Mapping, problem: Problem) -> str:
+    """Write architecture, workload and mapping as AccelForge YAML.
+
+    Raises:
+        ArgumentTypeError: an argument of a wrong type.
+        MappingError: an invalid mapping, or one that AccelForge cannot say.
+    """
+    nest, layer = nest_of(mapping, problem, _REFUSE), problem.layer
+    memories = ["DRAM", "L2", *(f"Cluster{index}" for index in range(1, len(nest))), "L1"]
+    lines = ["mapping:", "  nodes:"]
+    for node in _nodes(nest, layer, _REFUSE):
+        if isinstance(node, Hold):
+            held = ", ".join(TENSORS[index] for index in sorted(node.tensors))
+            lines.append(f"  - !Storage {{tensors: [{held}], component: {memories[node.memory]}}}")
+            continue
+        shape = f"rank_variable: {rank_variable(node.dim)}, tile_shape: {node.tile}"
+        if node.below is None:
+            lines.append(f"  - !Temporal {{{shape}}}")
+        else:
+            component = f"Level{node.below - 1}"
+            lines.append(f"  - !Spatial {{{shape}, name: X, component: {component}}}")
+    ranks = (rank_variable(dim) for dim in layer.loop_extents)
+    lines += [f"  - !Temporal {{rank_variable: {rank}, tile_shape: 1}}" for rank in ranks]
+    lines.append(f"  - !Compute {{einsum: {layer_name(layer)}, component: MAC}}")
+    units = units_of(mapping, problem.hardware.num_pes)
+    text = arch_text(problem.hardware, units) + workload_text(layer)
+    return text + "\n".join(lines) + "\n"
+
+
+def _nodes(nest: Nest, layer: Layer, refuse: Refuse) -> list[Node]:
+    """Return the mapping down to what a PE holds."""
+    tensors = tensors_of(layer)
+    nodes: list[Node] = [Hold(0, _ALL), Hold(1, _ALL)]
+    for memory, level in enumerate(nest, start=1):
+        for cut in level:
+            if cut.loop.spatial:
+                _check(cut, tensors[0], refuse)
+                share = min(cut.extent, cut.steps * cut.size)
+                nodes.append(Step(cut.dim, share, below=memory))
+        ends = [_held_from(level, tensor) for tensor in tensors]
+        for index, cut in enumerate(level):
+            nodes += _holds(memory + 1, ends, index)
+            nodes.append(Step(cut.dim, cut.size))
+        nodes += _holds(memory + 1, ends, len(level))
+    return nodes
+
+
+def _held_from(level: tuple[Cut, ...], tensor: Tensor) -> int:
+    """Return before which loop of a level the tile of a tensor is held."""
+    moving = [index for index, cut in enumerate(level) if cut.steps > 1]
+    indexing = [index for index in moving if level[index].dim in tensor.ranks]
+    last = indexing[-1] if indexing else -1
+    return next((index for index in moving if index > last), len(level))
+
+
+def _holds(memory: int, ends: list[int], place: int) -> list[Node]:
+    held = frozenset(index for index, end in enumerate(ends) if end == place)
+    return [Hold(memory, held)] if held else []
+
+
+def _check(cut: Cut, inputs: Tensor, refuse: Refuse) -> None:
+    """Refuse groups of tiles that differ where a unit has neighbouring tiles."""
+    if cut.steps == 1:
+        return
+    if cut.tiles % cut.units or not cut.whole:
+        raise refuse(
+            f"{cut.tiles} tiles of {cut.dim} on {cut.units} units leave some idle in the last of "
+            f"{cut.steps} rounds; AccelForge leaves them out of the last unit",
+        )
+    if any(len(axis) > 1 and cut.dim in dict(axis) for axis in inputs.axes):
+        raise refuse(
+            f"{cut.tiles} tiles of {cut.dim} on {cut.units} units, where windows overlap: "
+            "AccelForge gives a unit neighbouring tiles, ours gives neighbours neighbouring tiles",
+        )
+
+
+# --- In -----------------------------------------------------------------------------------------
+
+
+def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
+    """Read a mapping with the architecture and the workload it belongs to, from one YAML text.
+
+    Raises:
+        MappingError: no mapping, or one that ours cannot say; errors begin with ``source``.
+        LayerError: a workload that is no layer of ours.
+        HardwareError: an architecture that is no accelerator of ours.
+    """
+    root = read_yaml(text, source, _TAGS, MappingError)
+    chain = read_arch(root["arch"].refusing(HardwareError))
+    hardware = hardware_of(chain)
+    workload = read_workload(root["workload"].refusing(LayerError))
+    part, extents = root["mapping"]["nodes"], workload.layer.loop_extents
+    given = _read_nodes(part, chain, workload)
+    mapping = _mapping(given, chain, extents, part)
+    nest = nest_of(mapping, Problem(MapSpace(workload.layer, hardware)), part.error)
+    ours = _nodes(nest, workload.layer, part.error)
+    there, here = _moving(given, extents), _moving(ours, extents)
+    if there != here:
+        pair = next(pair for pair in zip_longest(there, here) if pair[0] != pair[1])
+        shown, expected = (_shown(node, chain) for node in pair)
+        part.fail(f"{shown} where a mapping of ours that comes near has: {expected}")
+    return MappedLayer(mapping, workload.layer, hardware)
+
+
+def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") -> Hardware:
+    """Read the ``arch`` of an AccelForge YAML text as an accelerator.
+
+    Raises:
+        HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
+    """
+    root = read_yaml(text, source, _TAGS, HardwareError)
+    return hardware_of(read_arch(root["arch"]), name)
+
+
+def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[Node]:
+    """Return the nodes of a mapping down to what a PE holds."""
+    memories = chain.names
+    tensors = {tensor.name: index for index, tensor in enumerate(workload.tensors)}
+    nodes: list[Node] = []
+    in_pe: set[int] = set()
+    for each in part.items():
+        if each.tag == "Storage":
+            each.only("tensors", "component")
+            component, names = each["component"].text(), each["tensors"].texts()
+            if component not in memories or not {*names} <= tensors.keys():
+                each.fail("names no memory or tensor of this file")
+            held = frozenset(tensors[name] for name in names)
+            nodes.append(Hold(memories.index(component), held))
+            in_pe |= held if component == memories[-1] else set()
+        elif each.tag in ("Temporal", "Spatial"):
+            spatial = each.tag == "Spatial"
+            each.only("rank_variable", "tile_shape", *(("name", "component") if spatial else ()))
+            rank = each["rank_variable"].text()
+            if rank not in workload.dims:
+                each.fail(f"the workload has no rank {rank}")
+            below = _fanout(each, chain) if spatial else None
+            if in_pe < _ALL or spatial:
+                nodes.append(Step(workload.dims[rank], each["tile_shape"].integer(), below))
+        elif each.tag == "Compute":
+            each.only("einsum", "component")
+        else:
+            each.fail("cannot be said; allowed: !Storage, !Temporal, !Spatial, !Compute")
+    return nodes
+
+
+def _fanout(part: Part, chain: Chain) -> int:
+    """Return the memory below which a spatial loop is."""
+    place = (part["component"].text(), part["name"].text())
+    found = [index for index, places in enumerate(chain.places) if place in places]
+    if not found:
+        part.fail("names no fan-out of this file")
+    return found[0]
+
+
+def _mapping(
+    nodes: list[Node], chain: Chain, extents: abc.Mapping[str, int], part: Part
+) -> Mapping:
+    """Make the mapping that has the loops of the file, if there is one."""
+    fanouts = [memory.fanout for memory in chain.memories[1:-1]]
+    levels: list[list[Step]] = [[] for _ in fanouts]
+    held: set[tuple[int, int]] = set()
+    for node in nodes:
+        if isinstance(node, Hold):
+            held |= {(node.memory, tensor) for tensor in node.tensors}
+            continue
+        # A level ends where the next memory holds all tensors.
+        level = next(
+            i for i in range(len(levels) + 1) if not {(i + 2, each) for each in _ALL} <= held
+        )
+        if level == len(levels) or node.below not in (None, level + 1):
+            part.fail(f"the loop over {node.dim} is spatial at another level than it stands in")
+        levels[level].append(node)
+    tile = dict(extents)
+    loops = [
+        _level(steps, fanout, tile, part) for steps, fanout in zip(levels, fanouts, strict=True)
+    ]
+    return mapping_of(loops, fanouts[1:])
+
+
+def _level(steps: list[Step], fanout: int, tile: dict[str, int], part: Part) -> list[Loop]:
+    """Return the loops of a level, and shrink the tile to what it gives to a unit."""
+    spatial = [step for step in steps if step.below is not None]
+    if len(spatial) > 1:
+        part.fail(f"{len(spatial)} spatial loops in one level; a level of ours has one")
+    temporal = [step for step in steps if step.below is None]
+    still = [s.dim for s in temporal if fanout == 1 or s.tile >= tile[s.dim]]
+    candidates = [*(step.dim for step in spatial), *still]
+    if not candidates:
+        part.fail(f"{fanout} units, and no spatial loop; a level of ours has one")
+    parallel = candidates[0]
+    if parallel not in [step.dim for step in temporal]:
+        temporal.insert(0, spatial[0])
+    for step in temporal:
+        tile[step.dim] = min(tile[step.dim], step.tile)
+    return [
+        Loop(step.dim, tile[step.dim], tile[step.dim], step.dim == parallel) for step in temporal
+    ]
+
+
+def _moving(nodes: list[Node], extents: abc.Mapping[str, int]) -> list[Node]:
+    """Return the nodes without loops of one step, and what is held at one place as one node."""
+    tile = dict(extents)
+    moving: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Step):
+            if node.tile < tile[node.dim]:
+                moving.append(node)
+                tile[node.dim] = node.tile
+        elif moving and isinstance(moving[-1], Hold) and moving[-1].memory == node.memory:
+            moving[-1] = Hold(node.memory, moving[-1].tensors | node.tensors)
+        else:
+            moving.append(node)
+    return moving
+
+
+def _shown(node: Node | None, chain: Chain) -> str:
+    if node is None:
+        return "nothing"
+    if isinstance(node, Hold):
+        held = ", ".join(("input", "filter", "output")[index] for index in sorted(node.tensors))
+        return f"{chain.names[node.memory]} holds {held}"
+    kind = "temporal" if node.below is None else "spatial"
+    return f"a {kind} loop over {node.dim} in tiles of {node.tile}"

@@ -1,0 +1,157 @@
+"""An accelerator as a chain of memories: what other tools say, and what fits ours."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from maestro_env.checks import require_integer
+from maestro_env.errors import HardwareError
+from maestro_env.exchange.yaml_parts import Part
+from maestro_env.hardware import UNLIMITED, Hardware
+
+# Memories of a chain: a mapping has up to four levels.
+_LEAST, _MOST = 3, 6
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory of the chain; None is unlimited.
+
+    Args:
+        name: in the file.
+        words: capacity.
+        reads: words per cycle that it sends inwards.
+        writes: words per cycle that it takes from inside.
+        shared: words per cycle, of both together.
+        fanout: units of the next inner memory, or of the MAC, below one of this.
+    """
+
+    name: str
+    words: int | None = None
+    reads: int | None = None
+    writes: int | None = None
+    shared: int | None = None
+    fanout: int = 1
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What a file says of an accelerator.
+
+    Args:
+        memories: outermost first, with the units below each.
+        places: for each memory, what the file calls the fan-outs below it.
+        lanes: MACs of a unit in a cycle.
+        part: of the file.
+    """
+
+    memories: list[Memory]
+    places: list[list[tuple[str, ...]]]
+    lanes: int
+    part: Part
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the memories."""
+        return [memory.name for memory in self.memories]
+
+
+def limit(value: int) -> int | None:
+    """Return a limit of ours as that of a memory."""
+    return None if value >= UNLIMITED else value
+
+
+def times(units: int, more: int, part: Part) -> int:
+    """Return how many units there are below two fan-outs, or refuse a number too large."""
+    return require_integer(f"{part.where}: number of units", units * more, HardwareError)
+
+
+def memories_of(hardware: Hardware, units: tuple[int, ...]) -> list[Memory]:
+    """Return main memory, L2, cluster buffers and L1, for levels of some units each."""
+    bandwidth, l1 = limit(hardware.noc_bw), limit(hardware.l1_bytes)
+    chain = [
+        Memory("DRAM", shared=limit(hardware.offchip_bw)),
+        Memory("L2", limit(hardware.l2_bytes), bandwidth, bandwidth, fanout=units[0]),
+    ]
+    for index, fanout in enumerate(units[1:], start=1):
+        # The buffer of a cluster is pooled from the L1s of its PEs.
+        words = None if l1 is None else l1 * math.prod(units[index:])
+        chain.append(Memory(f"Cluster{index}", words, bandwidth, bandwidth, fanout=fanout))
+    return [*chain, Memory("L1", l1)]
+
+
+def hardware_of(chain: Chain, name: str = "") -> Hardware:
+    """Return the accelerator of a chain of memories.
+
+    Raises:
+        HardwareError: it is none of ours; the message says why.
+    """
+    memories, part = chain.memories, chain.part
+    if not _LEAST <= len(memories) <= _MOST:
+        part.fail(
+            f"{len(memories)} memories in a chain; ours has main memory, L2, at most "
+            f"{_MOST - _LEAST} buffers of clusters, and L1"
+        )
+    main, l2, *clusters, l1 = memories
+    _check_ends(main, l1, part)
+    bandwidth = _same_bandwidth([l2, *clusters], part)
+    pes = require_integer(
+        f"{part.where}: number of PEs",
+        math.prod(each.fanout for each in memories),
+        HardwareError,
+    )
+    below = pes
+    for outer, cluster in zip([l2, *clusters], clusters, strict=False):
+        below //= outer.fanout
+        pooled = None if l1.words is None else l1.words * below
+        if cluster.words != pooled:
+            part.fail(
+                f"{cluster.name} holds {_words(cluster.words)}; a buffer between L2 and L1 of ours "
+                f"is pooled from the L1s below it: {_words(pooled)}"
+            )
+    given = {
+        "l1_bytes": l1.words,
+        "l2_bytes": l2.words,
+        "noc_bw": bandwidth,
+        "offchip_bw": main.shared,
+    }
+    limits = {field: value for field, value in given.items() if value is not None}
+    try:
+        return replace(Hardware(pes, simd_lanes=chain.lanes, name=name), **limits)  # type: ignore[arg-type]
+    except HardwareError as error:
+        part.fail(str(error))
+
+
+def _check_ends(main: Memory, l1: Memory, part: Part) -> None:
+    if main.fanout != 1:
+        part.fail(f"{main.fanout} memories below {main.name}; ours has one L2")
+    if main.words is not None:
+        part.fail(f"{main.name} holds {main.words} words; main memory of ours has no limit")
+    if main.reads or main.writes:
+        part.fail(
+            f"{main.name} limits reads and writes apart; ours has one limit for both together"
+        )
+    if l1.fanout != 1:
+        part.fail(f"{l1.fanout} MAC units below {l1.name}; a PE of ours has an L1 of its own")
+    if l1.reads or l1.writes or l1.shared:
+        part.fail(f"{l1.name} limits its bandwidth; ours has no limit there")
+
+
+def _same_bandwidth(memories: list[Memory], part: Part) -> int | None:
+    first = memories[0]
+    for each in memories:
+        if each.shared is not None:
+            part.fail(f"{each.name} limits reads and writes together; ours limits each apart")
+        for value in (each.reads, each.writes):
+            if value != first.reads:
+                part.fail(
+                    f"{each.name} reads {_words(each.reads)} and writes {_words(each.writes)} a "
+                    f"cycle, {first.name} reads {_words(first.reads)}; every network of ours has "
+                    "one bandwidth"
+                )
+    return first.reads
+
+
+def _words(number: int | None) -> str:
+    return "words without limit" if number is None else f"{number} words"

@@ -1,0 +1,72 @@
+"""Mappings in MAESTRO's format, and in JSON: the forms that ``Mapping`` reads and writes itself."""
+
+from __future__ import annotations
+
+from maestro_env.checks import require_type
+from maestro_env.exchange.mapped import MappedLayer
+from maestro_env.exchange.nest import unsayable
+from maestro_env.layer import Layer
+from maestro_env.m_file import parse
+from maestro_env.mapping import Mapping
+from maestro_env.problem import Problem
+
+_WINDOWS = ("R", "S")
+_REFUSE = unsayable("MAESTRO")
+
+
+def to_m(mapping: Mapping, problem: Problem) -> str:
+    """Write a MAESTRO mapping file of the layer.
+
+    Raises:
+        ArgumentTypeError: an argument of a wrong type.
+        MappingError: loops over something else than the layer, or tiles of R or S.
+    """
+    _check(mapping, problem)
+    extents = problem.layer.extents
+    dims = {*problem.layer.loop_extents, *extents}
+    for loop in (loop for level in mapping.levels for loop in level.loops):
+        if loop.dim not in dims:
+            raise _REFUSE(f"the layer has no dimension {loop.dim}")
+        cut = not loop.size == loop.offset == extents.get(loop.dim)
+        if loop.dim in _WINDOWS and not loop.spatial and cut:
+            raise _REFUSE(
+                f"the loop '{loop}' tiles a window; MAESTRO reads tiles of {extents[loop.dim]} "
+                f"alone, which is all of {loop.dim}",
+            )
+    return mapping.to_m(problem.layer)
+
+
+def from_m(text: str, source: str = "mapping") -> MappedLayer:
+    """Read a MAESTRO mapping file with one layer; errors begin with ``source``.
+
+    Raises:
+        ArgumentTypeError: no text.
+        MappingError: no mapping.
+        LayerError: a layer that cannot be computed.
+    """
+    mapping = Mapping.from_m(text, source)
+    (layer,) = parse(text).layers
+    strides = {"Y": 1, "X": 1, **dict(layer.strides)}
+    stride = (strides["Y"], strides["X"])
+    return MappedLayer(mapping, Layer(layer.operator, dict(layer.extents), stride, layer.name))
+
+
+def to_json(mapping: Mapping, problem: Problem) -> str:
+    """Write the mapping alone, as ``best_mapping.json`` of a run."""
+    _check(mapping, problem)
+    return mapping.to_json()
+
+
+def from_json(text: str, source: str = "mapping") -> MappedLayer:
+    """Read what ``to_json`` wrote; errors begin with ``source``.
+
+    Raises:
+        ArgumentTypeError: no text.
+        MappingError: no mapping.
+    """
+    return MappedLayer(Mapping.from_json(text, source))
+
+
+def _check(mapping: Mapping, problem: Problem) -> None:
+    require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
+    require_type("problem", problem, Problem, "of the layer and the hardware")
