@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "CompareConfig",
     "optimum": "OptimumConfig",
     "evaluate": "EvaluateConfig",
+    "explain": "ExplainConfig",
     "layers": "LayersConfig",
     "audit": "AuditConfig",
     "misses": "MissesConfig",

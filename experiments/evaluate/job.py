@@ -5,26 +5,20 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from experiments.evaluate.config import EvaluateConfig
 from experiments.flags import UsageError
+from experiments.mapping_files import read_mapping
 from experiments.sheets import Sheet
-from maestro_env.errors import MappingError, ModelError
+from maestro_env.errors import ModelError
 from maestro_env.hardware import find_hardware
-from maestro_env.layer import Layer
-from maestro_env.m_file import parse
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.models import MODELS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
-from maestro_env.reading import read_text
 from maestro_env.workloads import find_layer
 
-_MAX_CHARACTERS = 2**24
-# A loop nest is as wide as it is deep.
-_MAX_ENTRIES = 1000
 # Numbers from here on are shown with an exponent.
 _LARGE = 1e9
 _OTHER_FIGURES = {
@@ -38,12 +32,9 @@ def execute(config: EvaluateConfig) -> int:
     """Read, evaluate, print, and return the exit status."""
     hardware = find_hardware(config.hardware)
     given = None if config.layer is None else find_layer(config.layer)
-    mapping, own = _read(config.file)
-    if (entries := len(mapping.directives)) > _MAX_ENTRIES:
-        raise MappingError(
-            f"{config.file} has {entries:,} loops and clusters; allowed: at most {_MAX_ENTRIES:,}"
-        )
-    if (layer := given or own) is None:
+    found = read_mapping(config.file)
+    mapping = found.mapping
+    if (layer := given or found.layer) is None:
         raise UsageError(f"{config.file} names no layer: give one with --layer")
     space = MapSpace(layer, hardware)
     problems = list(_problems(space))
@@ -56,25 +47,6 @@ def execute(config: EvaluateConfig) -> int:
     for problem in problems:
         print(f"{problem.model}: {problem.explain(mapping)}")
     return 0
-
-
-def _read(file: str) -> tuple[Mapping, Layer | None]:
-    """Return the mapping in a file, and the layer if the file has one."""
-    path = Path(file)
-    if path.suffix not in (".m", ".json"):
-        raise UsageError(f"{file}: allowed: a file whose name ends in .m or .json")
-    try:
-        text = read_text(path, _MAX_CHARACTERS)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise MappingError(f"cannot read {file}: {reason}") from None
-    if path.suffix == ".json":
-        return Mapping.from_json(text, file), None
-    mapping = Mapping.from_m(text, file)
-    (layer,) = parse(text).layers
-    strides = {"Y": 1, "X": 1, **dict(layer.strides)}
-    stride = (strides["Y"], strides["X"])
-    return mapping, Layer(layer.operator, dict(layer.extents), stride, layer.name)
 
 
 def _problems(space: MapSpace) -> Iterator[Problem]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart by colour-blind readers.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
+_COLOURS = ("#0072B2", "#E69F00", "#009E73")
 _GREY = "#555555"
 
 
@@ -27,7 +27,7 @@ def traffic_figure(explanation: Explanation) -> Figure:
     words_axes, energy_axes = figure.subplots(1, 2)
     traffic, energy = explanation.traffic, explanation.energy
     places = np.arange(len(traffic.memories))
-    for number, (tensor, colour) in enumerate(zip(TENSORS, _COLOURS, strict=False)):
+    for number, (tensor, colour) in enumerate(zip(TENSORS, _COLOURS, strict=True)):
         high = 0.8 / len(TENSORS)
         middle = places + (number - 1) * high
         words_axes.barh(middle, traffic.words[:, number], high, color=colour, label=tensor)
@@ -49,19 +49,20 @@ def time_figure(explanation: Explanation) -> Figure:
 
     figure = Figure(figsize=(9, 4), layout="constrained")
     parts_axes, steps_axes = figure.subplots(1, 2)
-    parts = {name.replace("_", " "): part for name, part in explanation.cycles.parts.items()}
-    parts_axes.barh(range(len(parts)), list(parts.values()), color=_COLOURS)
-    parts_axes.set_xscale("symlog")
+    cycles = explanation.cycles
+    parts = {name.replace("_", " "): part for name, part in cycles.parts.items() if part}
+    bars = parts_axes.barh(range(len(parts)), list(parts.values()), color=_COLOURS[0])
+    parts_axes.bar_label(bars, [f"{part / cycles.latency:.1%}" for part in parts.values()])
+    parts_axes.margins(x=0.15)
     parts_axes.set_xlabel("cycles")
     _name_rows(parts_axes, list(parts))
     steps = explanation.steps
     delays = (steps.ingress, steps.compute, steps.egress)
     means = [each.mean for each in delays]
-    spread = [
-        [each.mean - each.least for each in delays],
-        [each.most - each.mean for each in delays],
-    ]
-    steps_axes.barh(range(len(delays)), means, xerr=spread, color=_COLOURS, capsize=4)
+    below = [each.mean - each.least for each in delays]
+    above = [each.most - each.mean for each in delays]
+    places = range(len(delays))
+    steps_axes.barh(places, means, xerr=[below, above], color=_COLOURS[0], capsize=4)
     steps_axes.set_xlabel(f"cycles of a step of L2 (of {steps.steps:,})")
     _name_rows(steps_axes, ["words in", "compute", "outputs out"])
     return figure
