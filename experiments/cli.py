@@ -20,6 +20,7 @@ COMMANDS = {
     "map": "MapConfig",
     "optimum": "OptimumConfig",
     "evaluate": "EvaluateConfig",
+    "explain": "ExplainConfig",
     "layers": "LayersConfig",
     "audit": "AuditConfig",
     "misses": "MissesConfig",

@@ -13,7 +13,6 @@ from maestro_env import _native
 from maestro_env.checks import require_type
 from maestro_env.cost import Cost
 from maestro_env.errors import MapSpaceError
-from maestro_env.explain import explain
 from maestro_env.frozen import Recomputed
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
@@ -164,11 +163,16 @@ class Problem(Recomputed):
             raise MapSpaceError(str(error)) from None
 
     def explain(self, mapping: Mapping) -> str:
-        """Explain in one line why a mapping is invalid, or say that it is valid."""
+        """Explain in one line why a mapping is invalid, or say that it is valid.
+
+        ``maestro_env.explanation`` explains why a valid mapping costs what it does.
+        """
         require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
+        from maestro_env.explanation.status import explain_status
+
         row, status, _, problem = self._native.evaluate_mapping(mapping.directives)
         cost = None if np.isnan(row[0]) else Cost.from_row(row)
-        return explain(status, mapping, problem, cost, self.hardware)
+        return explain_status(status, mapping, problem, cost, self.hardware)
 
     def typical(self, objective: Objective) -> float | None:
         """Return the median objective, in its unit, of the valid ones of 4,000 random mappings.

@@ -10,22 +10,16 @@ from pathlib import Path
 from experiments.evaluate.config import EvaluateConfig
 from experiments.files import write_text
 from experiments.flags import UsageError
+from experiments.mapping_files import read_mapped
 from experiments.sheets import Sheet
-from maestro_env.errors import MappingError, ModelError
-from maestro_env.exchange import MappedLayer, format_by_ending, format_of
-from maestro_env.hardware import find_hardware
+from maestro_env.errors import ModelError
+from maestro_env.exchange import format_by_ending
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.models import MODELS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
-from maestro_env.reading import read_text
-from maestro_env.workloads import find_layer
 
-_MAX_CHARACTERS = 2**24
-_UNLIMITED = "unlimited"
-# A loop nest is as wide as it is deep.
-_MAX_ENTRIES = 1000
 # Numbers from here on are shown with an exponent.
 _LARGE = 1e9
 _OTHER_FIGURES = {
@@ -37,23 +31,14 @@ _OTHER_FIGURES = {
 
 def execute(config: EvaluateConfig) -> int:
     """Read, evaluate, print, and return the exit status."""
-    hardware = None if config.hardware is None else find_hardware(config.hardware)
-    given = None if config.layer is None else find_layer(config.layer)
-    found = _read(config.file)
-    mapping = found.mapping
-    if (entries := len(mapping.directives)) > _MAX_ENTRIES:
-        raise MappingError(
-            f"{config.file} has {entries:,} loops and clusters; allowed: at most {_MAX_ENTRIES:,}"
-        )
-    if (layer := given or found.layer) is None:
-        raise UsageError(f"{config.file} names no layer: give one with --layer")
-    space = MapSpace(layer, hardware or found.hardware or find_hardware(_UNLIMITED))
+    mapping, space = read_mapped(config.file, config.layer, config.hardware)
     _write(config, mapping, Problem(space))
     problems = list(_problems(space))
     print(f"{mapping}\n")
     headers = [f"{each.name}\n({each.unit})" for each in OBJECTIVES.values()]
     headers += _OTHER_FIGURES.values()
     rows = [(problem.model, *_score(problem, mapping)) for problem in problems]
+    layer = space.layer
     title = f"{layer} ({layer.operator} {layer.dimensions})"
     if space.hardware.name:
         title += f" on {space.hardware.name}"
@@ -63,17 +48,6 @@ def execute(config: EvaluateConfig) -> int:
     if config.write is not None:
         print(f"wrote {config.write}")
     return 0
-
-
-def _read(file: str) -> MappedLayer:
-    """Return what is in a file."""
-    format_by_ending(file)
-    try:
-        text = read_text(Path(file), _MAX_CHARACTERS)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise MappingError(f"cannot read {file}: {reason}") from None
-    return format_of(file, text).read(text, file)
 
 
 def _write(config: EvaluateConfig, mapping: Mapping, problem: Problem) -> None:

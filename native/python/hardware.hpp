@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "../area_power.hpp"
+#include "../exact/timer.hpp"
 #include "../hardware.hpp"
 #include "pybind.hpp"
 
@@ -23,6 +24,11 @@ inline Hardware make_hardware(std::int32_t num_pes, std::int32_t simd_lanes, std
           offchip_cost_macs};
 }
 
+// Cycles that words take on the network of a level (exact model, E3.4).
+inline std::int64_t network_cycles(const Hardware& hardware, std::int64_t words) {
+  return exact::Network{hardware.noc_bw, hardware.noc_latency}.cycles(words);
+}
+
 inline void bind_hardware(py::module_& module) {
   py::class_<Hardware>(module, "Hardware")
       .def(py::init(&make_hardware), py::kw_only(), py::arg("num_pes"), py::arg("simd_lanes"),
@@ -30,6 +36,7 @@ inline void bind_hardware(py::module_& module) {
            py::arg("l2_bytes"), py::arg("offchip_cost_macs") = 0.0);
   module.def("block_area_um2", &block_area_um2<double>, py::arg("hardware"), py::arg("l1_bytes"),
              py::arg("l2_bytes"));
+  module.def("network_cycles", &network_cycles, py::arg("hardware"), py::arg("words"));
 }
 
 }  // namespace gym::python

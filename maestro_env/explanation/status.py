@@ -28,7 +28,7 @@ _MEANINGS = {
 }
 
 
-def explain(
+def explain_status(
     status: str, mapping: Mapping, problem: int, cost: Cost | None, hardware: Hardware
 ) -> str:
     """Describe the status of a mapping; ``problem`` indexes the directive at fault, or is -1."""

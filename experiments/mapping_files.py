@@ -1,0 +1,88 @@
+"""Mappings in files that commands read: a mapping alone, or the best one of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from experiments.files import RecordError, read_record
+from experiments.flags import UsageError
+from experiments.goals import ANEW, GOAL
+from maestro_env.errors import MappingError
+from maestro_env.exchange import MappedLayer, format_by_ending, format_of
+from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.mapping import Mapping
+from maestro_env.reading import read_text
+from maestro_env.workloads import find_layer
+
+_MAX_CHARACTERS = 2**24
+# A loop nest is as wide as it is deep.
+_MAX_ENTRIES = 1000
+_BEST = "best_mapping.json"
+_HARDWARE = "unlimited"
+
+
+def read_mapped(file: str, layer: str | None, hardware: str | None) -> tuple[Mapping, MapSpace]:
+    """Read a mapping file, or the best mapping in a directory of ``run`` or ``optimum``.
+
+    Args:
+        file: or directory.
+        layer: as ``find_layer`` takes it; None for the one in the file.
+        hardware: as ``find_hardware`` takes it; None for the one in the file, else unlimited.
+
+    Raises:
+        UsageError: there is no layer.
+        RecordError: a directory of another kind.
+        MappingError: a file of another kind, one that cannot be read, or with too many loops.
+    """
+    given = None if layer is None else find_layer(layer)
+    machine = None if hardware is None else find_hardware(hardware)
+    path = Path(file)
+    found = _read_directory(path) if path.is_dir() else _read_file(path)
+    if (entries := len(found.mapping.directives)) > _MAX_ENTRIES:
+        raise MappingError(
+            f"{file} has {entries:,} loops and clusters; allowed: at most {_MAX_ENTRIES:,}"
+        )
+    if (mapped := given or found.layer) is None:
+        raise UsageError(f"{file} names no layer: give one with --layer")
+    return found.mapping, MapSpace(mapped, machine or found.hardware or find_hardware(_HARDWARE))
+
+
+def _read_file(path: Path) -> MappedLayer:
+    file = str(path)
+    format_by_ending(file)
+    try:
+        text = read_text(path, _MAX_CHARACTERS)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise MappingError(f"cannot read {file}: {reason}") from None
+    return format_of(file, text).read(text, file)
+
+
+def _read_directory(directory: Path) -> MappedLayer:
+    if not (directory / _BEST).exists():
+        raise RecordError(f"{directory} has no {_BEST}; give a directory of run or optimum")
+    mapping = _read_file(directory / _BEST).mapping
+    for path in _records(directory):
+        facts = read_record(path, ANEW)
+        try:
+            return MappedLayer(mapping, _layer(facts["layer"]), Hardware(**facts["hardware"]))
+        except (LookupError, TypeError, ValueError) as error:
+            raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
+    return MappedLayer(mapping)
+
+
+def _records(directory: Path) -> Iterator[Path]:
+    """Yield the files that say what was searched; a run has searched one problem."""
+    goals = sorted(directory.glob(f"cells/*/*/{GOAL}"))
+    yield from goals if len(goals) == 1 else ()
+    if (proof := directory / "optimum.json").exists():
+        yield proof
+
+
+def _layer(facts: dict[str, Any]) -> Layer:
+    named = {name: facts[name] for name in ("operator", "extents", "name", "count")}
+    return Layer(**named, stride=tuple(facts["stride"]))

@@ -1,0 +1,64 @@
+"""Why a mapping costs what it does.
+
+``explain_mapping`` puts together what the modules find out: ``bottleneck`` and ``cycles`` about the
+latency, ``traffic`` and ``reuse`` about words and energy, ``buffers``, ``neighbours``, and
+``dataflows`` of the textbooks. ``text`` and ``pictures`` show it. ``status`` says why a mapping is
+invalid.
+"""
+
+from maestro_env.explanation.bottleneck import RESOURCES, Bottleneck, find_bottleneck
+from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
+from maestro_env.explanation.cycles import (
+    PARTS,
+    Cycles,
+    Delay,
+    StepTimes,
+    count_cycles,
+    time_steps,
+)
+from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
+from maestro_env.explanation.explanation import Explanation, explain_mapping
+from maestro_env.explanation.neighbours import (
+    Neighbour,
+    better,
+    better_with_room,
+    find_neighbours,
+)
+from maestro_env.explanation.reuse import Stage, count_reuse
+from maestro_env.explanation.traffic import (
+    TENSORS,
+    Energy,
+    Traffic,
+    count_energy,
+    count_traffic,
+)
+
+__all__ = [
+    "PARTS",
+    "RESOURCES",
+    "TENSORS",
+    "Bottleneck",
+    "Buffer",
+    "Buffers",
+    "Cycles",
+    "Dataflow",
+    "Delay",
+    "Energy",
+    "Explanation",
+    "Neighbour",
+    "Stage",
+    "StepTimes",
+    "Traffic",
+    "better",
+    "better_with_room",
+    "count_cycles",
+    "count_energy",
+    "count_reuse",
+    "count_traffic",
+    "explain_mapping",
+    "fill_buffers",
+    "find_bottleneck",
+    "find_neighbours",
+    "textbook_dataflows",
+    "time_steps",
+]

@@ -1,0 +1,36 @@
+"""The same mapping on another accelerator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from maestro_env.cost import Cost
+from maestro_env.errors import MappingError, ModelError
+from maestro_env.map_space import MapSpace
+from maestro_env.mapping import Mapping
+from maestro_env.problem import Problem
+
+EXPLAINED = "exact"
+"""The model whose costs are explained; ``maestro`` has no figures that add up to its totals."""
+
+
+def cost_of(problem: Problem, mapping: Mapping, **changes: Any) -> Cost:
+    """Return the cost of a valid mapping, on the accelerator with some fields changed.
+
+    Raises:
+        ModelError: a problem of another model than ``exact``.
+        MappingError: an invalid mapping; the message says why.
+    """
+    if problem.model != EXPLAINED:
+        raise ModelError(
+            f"model {problem.model} has no figures that add up to its totals; allowed: {EXPLAINED}"
+        )
+    if changes:
+        hardware = replace(problem.hardware, **changes)
+        space = MapSpace(problem.layer, hardware, problem.space.schema, problem.space.tiles)
+        problem = replace(problem, space=space)
+    cost, status = problem.evaluate_mapping(mapping)
+    if cost is None or status != "ok":
+        raise MappingError(problem.explain(mapping))
+    return cost

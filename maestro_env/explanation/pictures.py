@@ -1,0 +1,75 @@
+"""Pictures of an explanation; ``rendering.picture`` draws the tiles on the PEs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maestro_env.explanation.explanation import Explanation
+from maestro_env.explanation.traffic import TENSORS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart by colour-blind readers.
+_COLOURS = ("#0072B2", "#E69F00", "#009E73")
+_GREY = "#555555"
+
+
+def traffic_figure(explanation: Explanation) -> Figure:
+    """Draw the words that each memory reads and writes, and their energy, by tensor."""
+    # Matplotlib takes longer to import than all else here.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    words_axes, energy_axes = figure.subplots(1, 2)
+    traffic, energy = explanation.traffic, explanation.energy
+    places = np.arange(len(traffic.memories))
+    for number, (tensor, colour) in enumerate(zip(TENSORS, _COLOURS, strict=True)):
+        high = 0.8 / len(TENSORS)
+        middle = places + (number - 1) * high
+        words_axes.barh(middle, traffic.words[:, number], high, color=colour, label=tensor)
+        before = energy.accesses[:, :number].sum(axis=1)
+        energy_axes.barh(places, energy.accesses[:, number], left=before, color=colour)
+    energy_axes.barh(len(places), energy.macs, color=_GREY)
+    words_axes.set_xscale("log")
+    words_axes.set_xlabel("words read and written")
+    words_axes.legend(frameon=False)
+    energy_axes.set_xlabel("energy (nJ)")
+    _name_rows(words_axes, list(traffic.memories))
+    _name_rows(energy_axes, [*energy.memories, "MACs"])
+    return figure
+
+
+def time_figure(explanation: Explanation) -> Figure:
+    """Draw where the cycles go, and what a step of L2 takes: the mean, from least to most."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    parts_axes, steps_axes = figure.subplots(1, 2)
+    cycles = explanation.cycles
+    parts = {name.replace("_", " "): part for name, part in cycles.parts.items() if part}
+    bars = parts_axes.barh(range(len(parts)), list(parts.values()), color=_COLOURS[0])
+    parts_axes.bar_label(bars, [f"{part / cycles.latency:.1%}" for part in parts.values()])
+    parts_axes.margins(x=0.15)
+    parts_axes.set_xlabel("cycles")
+    _name_rows(parts_axes, list(parts))
+    steps = explanation.steps
+    delays = (steps.ingress, steps.compute, steps.egress)
+    means = [each.mean for each in delays]
+    below = [each.mean - each.least for each in delays]
+    above = [each.most - each.mean for each in delays]
+    places = range(len(delays))
+    steps_axes.barh(places, means, xerr=[below, above], color=_COLOURS[0], capsize=4)
+    steps_axes.set_xlabel(f"cycles of a step of L2 (of {steps.steps:,})")
+    _name_rows(steps_axes, ["words in", "compute", "outputs out"])
+    return figure
+
+
+def _name_rows(axes: Axes, names: list[str]) -> None:
+    """Name the bars, the first one on top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.spines[["top", "right"]].set_visible(False)
