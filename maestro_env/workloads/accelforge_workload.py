@@ -104,7 +104,8 @@ def _from_text(text: str) -> tuple[Access, list[Access]]:
 
 
 def _from_accesses(einsum: Mapping[str, Plain]) -> tuple[Access, list[Access]]:
-    outputs, inputs = [], []
+    outputs: list[Access] = []
+    inputs: list[Access] = []
     for each in items("tensor_accesses", einsum.get("tensor_accesses")):
         access = entries("a tensor access", each)
         projection = access.get("projection")

@@ -39,7 +39,8 @@ def _describe(problem: Plain) -> list[Work]:
         entry = entries("a coefficient", each)
         name = scalar("the name of a coefficient", entry.get("name"))
         coefficients[name] = _number(name, given.get(name, entry.get("default", "1")))
-    outputs, inputs = [], []
+    outputs: list[list[Rank]] = []
+    inputs: list[list[Rank]] = []
     for each in items("data_spaces", shape.get("data_spaces", shape.get("data-spaces"))):
         space = entries("a data space", each)
         ranks = items("a projection", space.get("projection"))
