@@ -263,6 +263,11 @@ BAD_YAML = {
     "size": (TIMELOOP.replace("C: 8", "D: 8"), "'C' has no number in the problem's instance"),
     "coefficient": (TIMELOOP.replace("name: Wstride", "name: stride"), "unknown coefficient 'Wst"),
     "no output": (TIMELOOP.replace("True", "False"), "0 data spaces are read_write; allowed: 1"),
+    "no input": (
+        "problem: {shape: {dimensions: [M], data_spaces: [{projection: [[[M]]], read_write: true}]}"
+        ", instance: {M: 3}}",
+        "no tensor is read",
+    ),
     "named shape": ("problem: {shape: cnn-layer, C: 3}", "the problem's shape is no mapping"),
     "bound": (ACCELFORGE.replace("0 <= m < 128", "m < 128"), "'m < 128' is not of the form 0 <="),
     "three axes": (

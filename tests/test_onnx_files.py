@@ -139,6 +139,20 @@ def test_models_that_cannot_be_are_refused(tmp_path: Path, made: Any, message: s
     refused(save(tmp_path, made), message)
 
 
+def test_the_command_refuses_them_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {name: data for name, (data, _) in BAD.items()}
+    files |= {name: made.SerializeToString() for name, (made, _) in MODELS.items()}
+    for data in files.values():
+        path = tmp_path / "net.onnx"
+        path.write_bytes(data)
+        assert command([f"--network={path}"]) == 2
+        shown = capsys.readouterr()
+        assert (shown.out, shown.err.count("\n")) == ("", 1)
+        assert path.read_bytes() == data
+
+
 def function(name: str, *nodes: onnx.NodeProto) -> onnx.FunctionProto:
     opsets = [onnx.helper.make_opsetid("", 23), onnx.helper.make_opsetid("own", 1)]
     return onnx.helper.make_function("own", name, ["a", "b"], ["y"], nodes, opsets)
