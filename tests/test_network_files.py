@@ -98,7 +98,8 @@ TOPOLOGY = (
 
 
 def test_topologies_of_scalesim(tmp_path: Path) -> None:
-    rows = "Conv1, 224, 225, 7, 7, 3, 64, 2,\nConv2_DP, 58, 58, 3, 3, 32, 1, 1,\n\nFC,1,1,1,1,512,10,1,\n"
+    rows = "Conv1, 224, 225, 7, 7, 3, 64, 2,\nConv2_DP, 58, 58, 3, 3, 32, 1, 1,\n\n"
+    rows += "FC,1,1,1,1,512,10,1,\n"
     network = read(tmp_path, "net.csv", TOPOLOGY + rows)
     assert facts(network) == [
         ("Conv1", "CONV", {"K": 64, "C": 3, "Y": 225, "X": 225, "R": 7, "S": 7}, (2, 2), 1),
@@ -262,6 +263,11 @@ BAD_YAML = {
     "size": (TIMELOOP.replace("C: 8", "D: 8"), "'C' has no number in the problem's instance"),
     "coefficient": (TIMELOOP.replace("name: Wstride", "name: stride"), "unknown coefficient 'Wst"),
     "no output": (TIMELOOP.replace("True", "False"), "0 data spaces are read_write; allowed: 1"),
+    "no input": (
+        "problem: {shape: {dimensions: [M], data_spaces: [{projection: [[[M]]], read_write: true}]}"
+        ", instance: {M: 3}}",
+        "no tensor is read",
+    ),
     "named shape": ("problem: {shape: cnn-layer, C: 3}", "the problem's shape is no mapping"),
     "bound": (ACCELFORGE.replace("0 <= m < 128", "m < 128"), "'m < 128' is not of the form 0 <="),
     "three axes": (
@@ -284,7 +290,7 @@ def test_bad_yaml_files_are_refused(tmp_path: Path, text: str, message: str) -> 
 def test_a_small_file_does_not_become_a_large_one(tmp_path: Path) -> None:
     levels = "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 30))
     text = f"a0: &a0 [[x]]\n{levels}\nproblem: {{shape: {{dimensions: *a29}}}}\n"
-    refused(tmp_path, "net.yaml", text, "has no number|no list|no mapping")
+    refused(tmp_path, "net.yaml", text, "a dimension is missing, or no text")
     merged = "\n".join(
         f"b{i}: &b{i} {{<<: [{', '.join([f'*b{i - 1}'] * 9)}]}}" for i in range(1, 30)
     )

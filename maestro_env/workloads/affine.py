@@ -34,6 +34,8 @@ def describe(
     Raises:
         LayerError: no layer can say it.
     """
+    if not inputs:
+        raise LayerError("no tensor is read")
     tensors = [output, *inputs]
     if max(map(len, tensors)) > _MOST_RANKS or len(tensors) > _MOST_RANKS:
         raise LayerError(f"more than {_MOST_RANKS} tensors, or ranks of a tensor")

@@ -71,27 +71,27 @@ def _convolution(node: fx.Node) -> list[Work]:
 
 
 def _product(node: fx.Node) -> list[Work]:
-    left, right = node.args[:2]
+    left, right, *_ = _arguments(node)
     return [matmul(_shape(left), _shape(right))]
 
 
 def _added_product(node: fx.Node) -> list[Work]:
-    left, right = node.args[1:3]
+    _, left, right, *_ = _arguments(node)
     return [matmul(_shape(left), _shape(right))]
 
 
 def _summed_products(node: fx.Node) -> list[Work]:
-    left, right = node.args[1:3]
+    _, left, right, *_ = _arguments(node)
     return [*einsum("bij,bjk->ik", [_shape(left), _shape(right)])]
 
 
 def _linear(node: fx.Node) -> list[Work]:
-    inputs, weights = node.args[:2]
+    inputs, weights, *_ = _arguments(node)
     return [matmul(_shape(inputs), _shape(weights)[::-1])]
 
 
 def _bilinear(node: fx.Node) -> list[Work]:
-    left, right, weights = map(_shape, node.args[:3])
+    left, right, weights = map(_shape, _arguments(node)[:3])
     return [*einsum("...i,oij,...j->...o", [left, weights, right])]
 
 

@@ -208,6 +208,10 @@ def _check_order(name: str, graph: onnx.GraphProto) -> None:
 
 
 def _infer(name: str, model: onnx.ModelProto) -> onnx.ModelProto:
+    # Inference stops at an operator whose domain has no version.
+    domains = {node.domain for node, _ in walk(model.graph.node)} - {"", "ai.onnx"}
+    for domain in sorted(domains - {each.domain for each in model.opset_import}):
+        model.opset_import.add(domain=domain, version=1)
     try:
         return shape_inference.infer_shapes(model, data_prop=True)
     except (shape_inference.InferenceError, DecodeError, RuntimeError, ValueError) as error:

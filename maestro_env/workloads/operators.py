@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from maestro_env.errors import LayerError
+from maestro_env.errors import LayerError, quoted
 from maestro_env.workloads.axes import Axis, TransposedAxis
 from maestro_env.workloads.lowering import GROUPED, Convolution, Product
 
@@ -86,7 +86,7 @@ def attention(query: Shape, key: Shape, value: Shape) -> list[Product]:
     Query heads that share a key head have products of their own, as where the keys are repeated.
     """
     notes: tuple[str, ...] = ()
-    if len(query) > 2 and len(key) > 2 and query[-3] != key[-3] != 1:
+    if len(query) > 2 and len(key) > 2 and query[-3] != key[-3]:
         _per_group(query[-3], key[-3])
         key, value = ((*each[:-3], query[-3], *each[-2:]) for each in (key, value))
         notes = (GROUPED,)
@@ -158,12 +158,13 @@ def _labels(equation: str, shapes: Sequence[Shape]) -> tuple[list[list[str]], li
     terms = text.split(",")
     if len(terms) != len(shapes):
         raise LayerError(f"an einsum of {len(terms)} terms and {len(shapes)} operands")
-    ellipses = [len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes)]  # noqa: B905
-    longest = max([0, *(n for n, term in zip(ellipses, terms) if "..." in term)])  # noqa: B905
-    inputs = [_expand(term, n) for term, n in zip(terms, ellipses, strict=True)]
-    for labels, shape in zip(inputs, shapes, strict=True):
-        if len(labels) != len(shape):
-            raise LayerError(f"an einsum whose terms do not fit shape {list(shape)}")
+    inputs, longest = [], 0
+    for term, shape in zip(terms, shapes, strict=True):
+        ellipsis = len(shape) - len(term.replace("...", "")) if "..." in term else 0
+        inputs.append(_expand(term, ellipsis))
+        longest = max(longest, ellipsis)
+        if len(inputs[-1]) != len(shape):
+            raise LayerError(f"an einsum whose term {quoted(term)} has shape {list(shape)}")
     if not arrow:
         every = [label for labels in inputs for label in labels]
         once = sorted({label for label in every if every.count(label) == 1 and label.isalpha()})
@@ -174,7 +175,7 @@ def _labels(equation: str, shapes: Sequence[Shape]) -> tuple[list[list[str]], li
 def _expand(term: str, ellipsis: int) -> list[str]:
     """Number the dimensions of an ellipsis from the last one."""
     before, dots, after = term.partition("...")
-    return [*before, *(str(i) for i in reversed(range(ellipsis)) if dots), *after]
+    return [*before, *(str(i) for i in reversed(range(ellipsis if dots else 0))), *after]
 
 
 def _per_group(channels: int, groups: int) -> int:
