@@ -156,7 +156,8 @@ def map_network(
     settings = settings or SearchSettings()
     hardware = find_hardware(problem.hardware)
     goals = [make_goal(problem, layer, hardware, objective) for layer in network.layers]
-    entries = _open(directory, _facts(network, goals[0], problem, settings, warm), library)
+    facts = _facts(network, goals[0], problem, settings, warm)
+    entries = _open(directory, facts, versions or {}, library)
     found: dict[int, MappedLayer] = {}
     for wave in spread([goal.problem for goal in goals]) if warm else [range(len(goals))]:
         works = {
@@ -199,7 +200,9 @@ def _entry(found: MappedLayer) -> Entry | None:
     return Entry.of(found.goal, point, float(found.values[found.best]))
 
 
-def _open(directory: Path, facts: dict[str, Any], library: Path | None) -> list[Entry]:
+def _open(
+    directory: Path, facts: dict[str, Any], versions: Versions, library: Path | None
+) -> list[Entry]:
     """Write what a directory is for, or check it; return what its library has.
 
     A copy of the library stays in the directory, so that what others add to it changes nothing.
@@ -212,7 +215,7 @@ def _open(directory: Path, facts: dict[str, Any], library: Path | None) -> list[
             if library is not None:
                 add_to_library(copy, read_library(library))
             # Last, so that a directory with it is complete.
-            write_record(path, facts)
+            write_record(path, facts | {"versions": versions})
         else:
             raise RecordError(f"{directory} has files but no {CONFIG}: it is no network's; {ANEW}")
     remove_abandoned(directory)
