@@ -109,7 +109,7 @@ class MappedNetwork:
         found = [each.front.points[row] for each, row in zip(self.layers, rows, strict=True)]
         costs = [_cost(each.goal, point) for each, point in zip(self.layers, found, strict=True)]
         executed = list(zip((layer.count for layer in self.network.layers), costs, strict=True))
-        l1, l2 = (max(each) for each in zip(*map(_buffers, costs), strict=True))
+        l1, l2 = (max(each) for each in zip(*map(buffer_bytes, costs), strict=True))
         return Choice(
             name,
             tuple(costs),
@@ -159,7 +159,7 @@ def map_network(
     facts = _facts(network, goals[0], problem, settings, warm)
     entries = _open(directory, facts, versions or {}, library)
     found: dict[int, MappedLayer] = {}
-    for wave in spread([goal.problem for goal in goals]) if warm else [range(len(goals))]:
+    for wave in spread(network.layers) if warm else [range(len(goals))]:
         works = {
             index: LayerWork(
                 network.layers[index].name,
@@ -244,7 +244,7 @@ def _cost(goal: Goal, point: np.ndarray) -> Cost:
     return cost
 
 
-def _buffers(cost: Cost) -> tuple[float, float]:
+def buffer_bytes(cost: Cost) -> tuple[float, float]:
     """Return the bytes that the area of a mapping counts, of L1 and of L2."""
     used = cost.l2_bytes if cost.l2_used_bytes is None else cost.l2_used_bytes
     return cost.l1_bytes or 0.0, used or 0.0
