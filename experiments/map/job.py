@@ -84,6 +84,9 @@ def _resolve(config: MapConfig) -> tuple[Network, Path | None]:
     if config.energy != "total":
         raise UsageError(f"--energy {config.energy}: allowed for a network: total")
     goals = [make_goal(config, layer, hardware, config.objective) for layer in network.layers]
+    for warning in dict.fromkeys(goal.problem.stride_warning() for goal in goals):
+        if warning:
+            print(f"warning: {warning}", file=sys.stderr)
     if config.mapper is not None:
         if config.mapper == "all" or "," in config.mapper:
             raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
