@@ -246,21 +246,26 @@ def _member(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions) -> dict[str, Any]:
-    values, best = evaluator.trace[0], evaluator.best
-    bests = np.minimum.accumulate(values)
-    improved = np.flatnonzero(bests < np.append(np.inf, bests[:-1]))
+    best = evaluator.best
     return {
         **asdict(cell),
         "evaluations": evaluator.used,
         "invalid": evaluator.used - evaluator.valid,
         "unique": evaluator.unique,
         "warm_up": evaluator.warmed_up,
-        "improvements": [[index + 1, float(bests[index])] for index in improved.tolist()],
+        "improvements": improvements(evaluator),
         "best_point": best.point.tolist() if best else None,
         "seconds": seconds,
         "model_seconds": evaluator.model_seconds,
         "versions": versions,
     }
+
+
+def improvements(evaluator: Evaluator) -> list[tuple[int, float]]:
+    """Return the samples that found a new best, counted from 1, and what they found."""
+    bests = np.minimum.accumulate(evaluator.trace[0])
+    improved = np.flatnonzero(bests < np.append(np.inf, bests[:-1]))
+    return [(index + 1, float(bests[index])) for index in improved.tolist()]
 
 
 def _finished(work: Work, entry: dict[str, Any]) -> Finished:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from experiments import files
-from experiments.cells import Versions, tell_failure
+from experiments.cells import Versions, improvements, tell_failure
 from experiments.files import RecordError, check_same, distinct_name
 from experiments.goals import Goal
 from experiments.library import Start
@@ -62,6 +62,8 @@ class MappedLayer:
         found_by: the mapper, or ``table`` for the table of known optima.
         samples: mappings evaluated.
         nodes: boxes of mappings that a proof looked into.
+        improvements: samples of the first search that found a new best, counted from 1, and its
+            value; none if the table had it.
     """
 
     goal: Goal
@@ -70,6 +72,7 @@ class MappedLayer:
     found_by: str
     samples: int
     nodes: int
+    improvements: list[tuple[int, float]] = field(default_factory=list)
 
     @cached_property
     def values(self) -> Floats:
@@ -95,6 +98,7 @@ class MappedLayer:
             "found_by": self.found_by,
             "samples": self.samples,
             "nodes": self.nodes,
+            "improvements": self.improvements,
             "front": [[*figures, vector] for figures, vector in rows],
         }
 
@@ -163,10 +167,11 @@ class LayerWork:
             rows = problem.evaluate(found.points)
             if rows.status.any() or not (rows.metrics[:, FIGURES] == found.figures).all():
                 raise ValueError("its mappings have other figures now")
-            counts = {name: entry[name] for name in ("bound", "found_by", "samples", "nodes")}
+            rest = ("bound", "found_by", "samples", "nodes", "improvements")
+            figures = {name: entry[name] for name in rest}
         except (LookupError, TypeError, ValueError) as error:
             raise RecordError(f"{self.path} is no mapped layer: {error}; {way_out}") from None
-        return MappedLayer(self.goal, found, **counts)
+        return MappedLayer(self.goal, found, **figures)
 
     @property
     def no_front(self) -> Front:
@@ -186,6 +191,7 @@ class _Search:
         self._mapper = work.settings.mapper or _BEST_MAPPER
         self._front = work.no_front
         self._samples = 0
+        self._improvements: list[tuple[int, float]] = []
 
     def run(self) -> MappedLayer:
         """Find good mappings, prove the optimum unless a mapper is named, and widen the front."""
@@ -208,7 +214,8 @@ class _Search:
             for name in ("latency", "energy"):
                 self._search(OBJECTIVES[name], settings.front)
         bound = bound if bound and math.isfinite(bound) else None
-        return MappedLayer(goal, self._front, bound, found_by, self._samples, nodes)
+        counts = (self._samples, nodes, self._improvements)
+        return MappedLayer(goal, self._front, bound, found_by, *counts)
 
     def _evaluate(self, evaluator: FrontEvaluator, points: Points) -> None:
         evaluator.evaluate(points)
@@ -236,6 +243,8 @@ class _Search:
         threads = self._work.threads
         evaluator = FrontEvaluator(problem, objective, samples, threads, follow, vectors)
         run_search(evaluator, self._mapper, settings.seed)
+        if objective is self._work.goal.objective:
+            self._improvements = improvements(evaluator)
         self._add(evaluator)
 
     def _prove(self) -> OptimumSearch | None:

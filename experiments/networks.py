@@ -109,7 +109,7 @@ class MappedNetwork:
         found = [each.front.points[row] for each, row in zip(self.layers, rows, strict=True)]
         costs = [_cost(each.goal, point) for each, point in zip(self.layers, found, strict=True)]
         executed = list(zip((layer.count for layer in self.network.layers), costs, strict=True))
-        l1, l2 = (max(each) for each in zip(*map(_buffers, costs), strict=True))
+        l1, l2 = (max(each) for each in zip(*map(buffer_bytes, costs), strict=True))
         return Choice(
             name,
             tuple(costs),
@@ -156,9 +156,10 @@ def map_network(
     settings = settings or SearchSettings()
     hardware = find_hardware(problem.hardware)
     goals = [make_goal(problem, layer, hardware, objective) for layer in network.layers]
-    entries = _open(directory, _facts(network, goals[0], problem, settings, warm), library)
+    facts = _facts(network, goals[0], problem, settings, warm)
+    entries = _open(directory, facts, versions or {}, library)
     found: dict[int, MappedLayer] = {}
-    for wave in spread([goal.problem for goal in goals]) if warm else [range(len(goals))]:
+    for wave in spread(network.layers) if warm else [range(len(goals))]:
         works = {
             index: LayerWork(
                 network.layers[index].name,
@@ -199,7 +200,9 @@ def _entry(found: MappedLayer) -> Entry | None:
     return Entry.of(found.goal, point, float(found.values[found.best]))
 
 
-def _open(directory: Path, facts: dict[str, Any], library: Path | None) -> list[Entry]:
+def _open(
+    directory: Path, facts: dict[str, Any], versions: Versions, library: Path | None
+) -> list[Entry]:
     """Write what a directory is for, or check it; return what its library has.
 
     A copy of the library stays in the directory, so that what others add to it changes nothing.
@@ -212,7 +215,7 @@ def _open(directory: Path, facts: dict[str, Any], library: Path | None) -> list[
             if library is not None:
                 add_to_library(copy, read_library(library))
             # Last, so that a directory with it is complete.
-            write_record(path, facts)
+            write_record(path, facts | {"versions": versions})
         else:
             raise RecordError(f"{directory} has files but no {CONFIG}: it is no network's; {ANEW}")
     remove_abandoned(directory)
@@ -241,7 +244,7 @@ def _cost(goal: Goal, point: np.ndarray) -> Cost:
     return cost
 
 
-def _buffers(cost: Cost) -> tuple[float, float]:
+def buffer_bytes(cost: Cost) -> tuple[float, float]:
     """Return the bytes that the area of a mapping counts, of L1 and of L2."""
     used = cost.l2_bytes if cost.l2_used_bytes is None else cost.l2_used_bytes
     return cost.l1_bytes or 0.0, used or 0.0

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -167,6 +168,28 @@ def test_a_killed_run_is_resumed_to_the_same_bytes(network: str, tmp_path: Path)
     assert not (killed / "network.json").exists()
     assert run(network, killed, "--resume") == 0
     assert files(whole) == files(killed)
+
+
+def test_an_interrupted_run_says_how_it_is_continued(network: str, tmp_path: Path) -> None:
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    assert run(network, whole) == 0
+    command = [sys.executable, "-m", "experiments.map", network, f"--hardware={HARDWARE}", *QUICK]
+    root = str(Path(__file__).parents[1])
+    process = subprocess.Popen(
+        [*command, f"--out={stopped}"],
+        env=os.environ | {"PYTHONPATH": root},
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and not list(stopped.glob("layers/*.json")):
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == 130
+    way_on = told.partition("continue with: python -m experiments.map ")[2]
+    assert main(shlex.split(way_on)) == 0
+    assert files(whole) == files(stopped)
 
 
 def test_a_resumed_run_is_the_one_that_was_begun(

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments import cli, flags
 from experiments.files import (
     distinct_name,
@@ -24,7 +26,7 @@ from experiments.layer_search import MappedLayer, SearchSettings
 from experiments.library import add_to_library, default_library
 from experiments.machine import processor, versions
 from experiments.map.config import MapConfig
-from experiments.networks import Choice, MappedNetwork, map_network
+from experiments.networks import Choice, MappedNetwork, buffer_bytes, map_network
 from experiments.sheets import Sheet, significant
 from maestro_env.cost import Cost
 from maestro_env.hardware import Hardware, find_hardware
@@ -82,6 +84,9 @@ def _resolve(config: MapConfig) -> tuple[Network, Path | None]:
     if config.energy != "total":
         raise UsageError(f"--energy {config.energy}: allowed for a network: total")
     goals = [make_goal(config, layer, hardware, config.objective) for layer in network.layers]
+    for warning in dict.fromkeys(goal.problem.stride_warning() for goal in goals):
+        if warning:
+            print(f"warning: {warning}", file=sys.stderr)
     if config.mapper is not None:
         if config.mapper == "all" or "," in config.mapper:
             raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
@@ -169,10 +174,11 @@ def _totals(
 def _note(mapped: MappedNetwork, choices: list[Choice]) -> str:
     chosen = choices[-1]
     names = [layer.name for layer in mapped.network.layers]
-    l1 = max(range(len(names)), key=lambda each: chosen.costs[each].l1_bytes or 0)
+    needs = [buffer_bytes(cost) for cost in chosen.costs]
+    l1, l2 = (names[int(np.argmax(each))] for each in zip(*needs, strict=True))
     parts = [
         "Layers run one after the other. There is one accelerator: its buffers are as large as the "
-        f"most demanding layer needs, for L1 {names[l1]}."
+        f"most demanding layer needs, L1 for {l1}, L2 for {l2}."
     ]
     if len(choices) > 1:
         saved = 1 - choices[1].edp / choices[0].edp
