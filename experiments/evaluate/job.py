@@ -10,7 +10,7 @@ from experiments.evaluate.config import EvaluateConfig
 from experiments.files import write_text
 from experiments.flags import UsageError
 from experiments.sheets import Sheet
-from maestro_env.errors import MappingError, ModelError
+from maestro_env.errors import MappingError, ModelError, printable
 from maestro_env.exchange import MappedLayer, format_by_ending, format_of
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace
@@ -94,7 +94,7 @@ def _problems(space: MapSpace) -> Iterator[Problem]:
             print(f"note: {error}", file=sys.stderr)
             continue
         if warning := problem.stride_warning():
-            print(f"warning: {warning}", file=sys.stderr)
+            print(f"warning: {printable(warning)}", file=sys.stderr)
         yield problem
 
 
