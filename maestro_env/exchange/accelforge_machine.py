@@ -129,7 +129,7 @@ def _extents(part: Part, einsum: Part) -> Iterator[tuple[str, int]]:
         ranges += einsum["iteration_space_shape"].items()
     for each in ranges:
         match = _RANGE.fullmatch(each.text())
-        if match is None:
+        if match is None or int(match[2]) == 0:
             each.fail(f"{quoted(each.text())} is no range; allowed: such as 0 <= m < 32")
         yield match[1], int(match[2])
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from maestro_env.errors import quoted
 from maestro_env.exchange.machine import Chain, Memory, times
 from maestro_env.exchange.tensors import (
     Axis,
@@ -115,10 +114,10 @@ def read_problem(part: Part) -> Workload:
 def _axis(part: Part, coefficients: dict[str, int]) -> Axis:
     terms = []
     for term in part.items():
-        rank, *factors = term.texts()
-        if len(factors) > 1 or any(factor not in coefficients for factor in factors):
-            term.fail(f"{quoted(factors[-1])} is no coefficient")
-        terms.append((rank, coefficients[factors[0]] if factors else 1))
+        names = term.texts()
+        if len(names) not in (1, 2) or not {*names[1:]} <= coefficients.keys():
+            term.fail("is no rank, nor a rank and a coefficient")
+        terms.append((names[0], coefficients[names[1]] if names[1:] else 1))
     return tuple(terms)
 
 
