@@ -230,6 +230,8 @@ UNREADABLE = {
     "no mapping": (TIMELOOP, "\nmapping:", "\nmaps:", MappingError, "mapping is missing"),
     "long names": (TIMELOOP, "[C, M,", "[CC, M,", LayerError, "more than one letter"),
     "no extent": (TIMELOOP, "{C: 12, ", "{", LayerError, "C is missing"),
+    "a term of nothing": (TIMELOOP, "[[S], [Q", "[[], [Q", LayerError, "no rank, nor a rank"),
+    "no word for a rank": (TIMELOOP, "{C: 12, M: 10", "{C: 12, M: 0", LayerError, "is '0'"),
     "dilation": (TIMELOOP, "[[R], [P", "[[R, step], [P", LayerError, "dilation 2"),
     "two inputs more": (TIMELOOP, ", read_write: True", "", LayerError, "3 inputs and 0 outputs"),
     "memories side by side": (
