@@ -34,9 +34,10 @@ def mappings(draw: st.DrawFn, layer: Layer, hardware: Hardware) -> Mapping:
         cluster = None if index == 0 else draw(st.integers(1, max(1, min(units, 12))))
         units //= cluster or 1
         order = draw(st.permutations(dims))[: draw(st.integers(1, len(dims)))]
-        loops = [_loop(draw, dim, extents[dim], dim == order[0]) for dim in order]
+        parallel = draw(st.sampled_from(order))
+        loops = [_loop(draw, dim, extents[dim], dim == parallel) for dim in order]
         extents |= {loop.dim: min(loop.size, extents[loop.dim]) for loop in loops}
-        levels.append(Level(tuple(draw(st.permutations(loops))), cluster))
+        levels.append(Level(tuple(loops), cluster))
     return Mapping(tuple(levels))
 
 

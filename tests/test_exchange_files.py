@@ -189,6 +189,8 @@ mapping:
   - !Storage {tensors: [T0], component: Registers}
   - !Temporal {rank_variable: n1, tile_shape: 5}
   - !Storage {tensors: [T1, W0], component: Registers}
+  - !Temporal {rank_variable: n1, tile_shape: 1}
+  - !Temporal {rank_variable: m, tile_shape: 1}
   - !Temporal {rank_variable: n0, tile_shape: 1}
   - !Compute {einsum: Matmul1, component: MAC}
 """
@@ -228,6 +230,8 @@ UNREADABLE = {
     "no mapping": (TIMELOOP, "\nmapping:", "\nmaps:", MappingError, "mapping is missing"),
     "long names": (TIMELOOP, "[C, M,", "[CC, M,", LayerError, "more than one letter"),
     "no extent": (TIMELOOP, "{C: 12, ", "{", LayerError, "C is missing"),
+    "a term of nothing": (TIMELOOP, "[[S], [Q", "[[], [Q", LayerError, "no rank, nor a rank"),
+    "no word for a rank": (TIMELOOP, "{C: 12, M: 10", "{C: 12, M: 0", LayerError, "is '0'"),
     "dilation": (TIMELOOP, "[[R], [P", "[[R, step], [P", LayerError, "dilation 2"),
     "two inputs more": (TIMELOOP, ", read_write: True", "", LayerError, "3 inputs and 0 outputs"),
     "memories side by side": (
@@ -292,8 +296,22 @@ UNREADABLE = {
         MappingError,
         "already has a loop over it",
     ),
+    "MACs left out": (
+        ACCELFORGE,
+        "m, tile_shape: 1}",
+        "m, tile_shape: 2}",
+        MappingError,
+        "no loop over m has the tile_shape 1",
+    ),
+    "one name twice": (ACCELFORGE, "name: Buffer", "name: Main", HardwareError, "called 'Main'"),
     "no tensor": (ACCELFORGE, "[T1, W0]", "[T1, W9]", MappingError, "no memory or tensor"),
-    "no rank": (ACCELFORGE, "variable: n1", "variable: q", MappingError, "no rank q"),
+    "no rank": (
+        ACCELFORGE,
+        "variable: n1, tile_shape: 5",
+        "variable: q, tile_shape: 5",
+        MappingError,
+        "no rank q",
+    ),
     "no fan-out": (ACCELFORGE, "name: y, component", "name: z, component", MappingError, "fan-out"),
     "first tile": (
         ACCELFORGE,

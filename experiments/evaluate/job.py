@@ -12,7 +12,7 @@ from experiments.files import write_text
 from experiments.flags import UsageError
 from experiments.mapping_files import read_mapped
 from experiments.sheets import Sheet
-from maestro_env.errors import ModelError
+from maestro_env.errors import ModelError, printable
 from maestro_env.exchange import format_by_ending
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
@@ -75,7 +75,7 @@ def _problems(space: MapSpace) -> Iterator[Problem]:
             print(f"note: {error}", file=sys.stderr)
             continue
         if warning := problem.stride_warning():
-            print(f"warning: {warning}", file=sys.stderr)
+            print(f"warning: {printable(warning)}", file=sys.stderr)
         yield problem
 
 

@@ -21,7 +21,7 @@ from maestro_env.exchange.accelforge_machine import (
     read_workload,
     workload_text,
 )
-from maestro_env.exchange.machine import Chain, hardware_of
+from maestro_env.exchange.machine import Chain, hardware_of, memories_of
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, unsayable
 from maestro_env.exchange.tensors import Tensor, Workload, tensors_of
@@ -65,12 +65,14 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
         MappingError: an invalid mapping, or one that AccelForge cannot say.
     """
     nest, layer = nest_of(mapping, problem, _REFUSE), problem.layer
-    memories = ["DRAM", "L2", *(f"Cluster{index}" for index in range(1, len(nest))), "L1"]
+    hardware = problem.hardware
+    memories = memories_of(hardware, units_of(mapping, hardware.num_pes))
     lines = ["mapping:", "  nodes:"]
     for node in _nodes(nest, layer, _REFUSE):
         if isinstance(node, Hold):
             held = ", ".join(TENSORS[index] for index in sorted(node.tensors))
-            lines.append(f"  - !Storage {{tensors: [{held}], component: {memories[node.memory]}}}")
+            component = memories[node.memory].name
+            lines.append(f"  - !Storage {{tensors: [{held}], component: {component}}}")
             continue
         shape = f"rank_variable: {rank_variable(node.dim)}, tile_shape: {node.tile}"
         if node.below is None:
@@ -81,8 +83,7 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
     ranks = (rank_variable(dim) for dim in layer.loop_extents)
     lines += [f"  - !Temporal {{rank_variable: {rank}, tile_shape: 1}}" for rank in ranks]
     lines.append(f"  - !Compute {{einsum: {layer_name(layer)}, component: MAC}}")
-    units = units_of(mapping, problem.hardware.num_pes)
-    text = arch_text(problem.hardware, units) + workload_text(layer)
+    text = arch_text(memories, hardware.simd_lanes) + workload_text(layer)
     return text + "\n".join(lines) + "\n"
 
 
@@ -124,12 +125,12 @@ def _check(cut: Cut, inputs: Tensor, refuse: Refuse) -> None:
     if cut.tiles % cut.units or not cut.whole:
         raise refuse(
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units leave some idle in the last of "
-            f"{cut.steps} rounds; AccelForge leaves them out of the last unit",
+            f"{cut.steps} rounds; AccelForge leaves them out of the last unit"
         )
     if any(len(axis) > 1 and cut.dim in dict(axis) for axis in inputs.axes):
         raise refuse(
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units, where windows overlap: "
-            "AccelForge gives a unit neighbouring tiles, ours gives neighbours neighbouring tiles",
+            "AccelForge gives a unit neighbouring tiles, ours gives neighbours neighbouring tiles"
         )
 
 
@@ -177,6 +178,7 @@ def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[Node]:
     tensors = {tensor.name: index for index, tensor in enumerate(workload.tensors)}
     nodes: list[Node] = []
     in_pe: set[int] = set()
+    tile = dict(workload.layer.loop_extents)
     for each in part.items():
         if each.tag == "Storage":
             each.only("tensors", "component")
@@ -193,12 +195,17 @@ def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[Node]:
             if rank not in workload.dims:
                 each.fail(f"the workload has no rank {rank}")
             below = _fanout(each, chain) if spatial else None
+            step = Step(workload.dims[rank], each["tile_shape"].integer(), below)
+            tile[step.dim] = step.tile
             if in_pe < _ALL or spatial:
-                nodes.append(Step(workload.dims[rank], each["tile_shape"].integer(), below))
+                nodes.append(step)
         elif each.tag == "Compute":
             each.only("einsum", "component")
         else:
             each.fail("cannot be said; allowed: !Storage, !Temporal, !Spatial, !Compute")
+    unfinished = [rank for rank, dim in workload.dims.items() if tile[dim] > 1]
+    if unfinished:
+        part.fail(f"no loop over {unfinished[0]} has the tile_shape 1, so MACs are missing")
     return nodes
 
 

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from maestro_env.errors import quoted
-from maestro_env.exchange.machine import Chain, Memory, memories_of, times
+from maestro_env.exchange.machine import Chain, Memory, times
 from maestro_env.exchange.tensors import Axis, Tensor, Workload, rank_of, tensors_of, workload_of
 from maestro_env.exchange.yaml_parts import Part
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 
 TENSORS = ("I", "W", "O")
@@ -38,10 +37,9 @@ def layer_name(layer: Layer) -> str:
     return f"layer_{_NOT_IN_NAMES.sub('_', layer.name)}".rstrip("_")
 
 
-def arch_text(hardware: Hardware, units: tuple[int, ...]) -> str:
-    """Write an accelerator for mappings whose levels have some units each."""
+def arch_text(memories: list[Memory], lanes: int) -> str:
+    """Write an accelerator: main memory, L2, buffers of clusters, L1, and MACs with some lanes."""
     lines = ["arch:", "  nodes:"]
-    memories = memories_of(hardware, units)
     for index, memory in enumerate(memories):
         if index > 1:
             fanout = memories[index - 1].fanout
@@ -60,7 +58,7 @@ def arch_text(hardware: Hardware, units: tuple[int, ...]) -> str:
                 f"bits_per_action: {_WORD}}}"
             )
     lines.append("  - !Compute\n    name: MAC\n    leak_power: 0\n    area: 0\n    actions:")
-    lines.append(f"    - {{name: compute, energy: 0, throughput: {hardware.simd_lanes}}}")
+    lines.append(f"    - {{name: compute, energy: 0, throughput: {lanes}}}")
     return "\n".join(lines) + "\n"
 
 
@@ -131,7 +129,7 @@ def _extents(part: Part, einsum: Part) -> Iterator[tuple[str, int]]:
         ranges += einsum["iteration_space_shape"].items()
     for each in ranges:
         match = _RANGE.fullmatch(each.text())
-        if match is None:
+        if match is None or int(match[2]) == 0:
             each.fail(f"{quoted(each.text())} is no range; allowed: such as 0 <= m < 32")
         yield match[1], int(match[2])
 

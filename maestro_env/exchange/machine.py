@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from maestro_env.checks import require_integer
-from maestro_env.errors import HardwareError
+from maestro_env.errors import HardwareError, quoted
 from maestro_env.exchange.yaml_parts import Part
 from maestro_env.hardware import UNLIMITED, Hardware
 
@@ -93,6 +94,10 @@ def hardware_of(chain: Chain, name: str = "") -> Hardware:
             f"{len(memories)} memories in a chain; ours has main memory, L2, at most "
             f"{_MOST - _LEAST} buffers of clusters, and L1"
         )
+    called = Counter([*chain.names, *(place for places in chain.places for place in places)])
+    most_used, count = called.most_common(1)[0]
+    if count > 1:
+        part.fail(f"{count} nodes are called {quoted(most_used)}")
     main, l2, *clusters, l1 = memories
     _check_ends(main, l1, part)
     bandwidth = _same_bandwidth([l2, *clusters], part)

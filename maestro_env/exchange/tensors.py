@@ -104,7 +104,10 @@ def workload_of(
     dims = {rank: names[role] for role, rank in single.items()}
     stride = _slide(slides, dims, extents, (inputs, weights, outputs), refuse)
     sizes = {dim: extents[rank] for rank, dim in dims.items()}
-    layer = Layer(operator, _layer_extents(operator, sizes, stride), stride, name[:200])
+    try:
+        layer = Layer(operator, _layer_extents(operator, sizes, stride), stride, name[:200])
+    except LayerError as error:
+        raise refuse(str(error)) from None
     return Workload(layer, dims, (inputs, weights, outputs))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from maestro_env.checks import MAX_INT
 from maestro_env.errors import HardwareError, LayerError, MappingError, quoted
-from maestro_env.exchange.machine import Chain, hardware_of
+from maestro_env.exchange.machine import Chain, hardware_of, memories_of
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import (
     Cut,
@@ -75,10 +75,10 @@ def to_timeloop(mapping: Mapping, problem: Problem) -> str:
     nest = nest_of(mapping, problem, _REFUSE)
     if problem.hardware.simd_lanes > 1:
         raise _REFUSE(f"simd_lanes is {problem.hardware.simd_lanes}; a MAC unit has one")
-    units = units_of(mapping, problem.hardware.num_pes)
-    memories = ["DRAM", "L2", *(f"Cluster{index}" for index in range(1, len(nest))), "L1"]
-    fanouts = {memory: fanout_name(index) for index, memory in enumerate(memories[1:-1])}
-    loops = _loops(nest, problem.layer.loop_extents, memories, _REFUSE)
+    memories = memories_of(problem.hardware, units_of(mapping, problem.hardware.num_pes))
+    names = [memory.name for memory in memories]
+    fanouts = {memory: fanout_name(index) for index, memory in enumerate(names[1:-1])}
+    loops = _loops(nest, problem.layer.loop_extents, names, _REFUSE)
     lines = ["mapping:"]
     for (memory, is_spatial), bounds in loops.items():
         # From the innermost.
@@ -90,7 +90,7 @@ def to_timeloop(mapping: Mapping, problem: Problem) -> str:
             f"- {{target: {target}, type: {kind}, factors: [{factors}], permutation: [{order}]"
             f"{split}}}"
         )
-    text = architecture_text(problem.hardware, units) + problem_text(problem.layer)
+    text = architecture_text(memories) + problem_text(problem.layer)
     return text + "\n".join(lines) + "\n"
 
 
@@ -119,12 +119,12 @@ def _check(cut: Cut, is_first: bool, refuse: Refuse) -> None:
     if cut.extent % cut.size:
         raise refuse(
             f"{cut.extent} of {cut.dim} in tiles of {cut.size} leave a rest in every round; only "
-            "the last tile of all may be shorter, so each tile has to divide the one around it",
+            "the last tile of all may be shorter, so each tile has to divide the one around it"
         )
     if cut.steps > 1 and cut.tiles % cut.units:
         raise refuse(
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units leave some idle in every round; "
-            "only the last round of all may be shorter",
+            "only the last round of all may be shorter"
         )
 
 
@@ -283,7 +283,7 @@ def _compare(given: _Loops, ours: _Loops, chain: Chain, part: Part) -> None:
             place = "below" if is_spatial else "at"
             part.fail(
                 f"the loops {place} {memory} are {' '.join(there) or 'none'}; in the mapping of "
-                f"ours that comes nearest:  {' '.join(here) or 'none'}"
+                f"ours that comes nearest: {' '.join(here) or 'none'}"
             )
 
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from maestro_env.errors import quoted
-from maestro_env.exchange.machine import Chain, Memory, memories_of, times
+from maestro_env.exchange.machine import Chain, Memory, times
 from maestro_env.exchange.tensors import (
     Axis,
     Tensor,
@@ -17,7 +16,6 @@ from maestro_env.exchange.tensors import (
     workload_of,
 )
 from maestro_env.exchange.yaml_parts import Part
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 
 TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Network")
@@ -29,10 +27,9 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:-]+")
 _READS = {"read_bandwidth": "reads", "write_bandwidth": "writes", "shared_bandwidth": "shared"}
 
 
-def architecture_text(hardware: Hardware, units: tuple[int, ...]) -> str:
-    """Write an accelerator for mappings whose levels have some units each."""
+def architecture_text(memories: list[Memory]) -> str:
+    """Write an accelerator: main memory, L2, buffers of clusters, L1."""
     lines = ["architecture:", "  version: 0.4", "  nodes:"]
-    memories = memories_of(hardware, units)
     for index, memory in enumerate(memories):
         kind = "DRAM" if index == 0 else "SRAM" if index < len(memories) - 1 else "regfile"
         attributes = [f"width: {_WORD}", f"datawidth: {_WORD}"]
@@ -117,10 +114,10 @@ def read_problem(part: Part) -> Workload:
 def _axis(part: Part, coefficients: dict[str, int]) -> Axis:
     terms = []
     for term in part.items():
-        rank, *factors = term.texts()
-        if len(factors) > 1 or any(factor not in coefficients for factor in factors):
-            term.fail(f"{quoted(factors[-1])} is no coefficient")
-        terms.append((rank, coefficients[factors[0]] if factors else 1))
+        names = term.texts()
+        if len(names) not in (1, 2) or not {*names[1:]} <= coefficients.keys():
+            term.fail("is no rank, nor a rank and a coefficient")
+        terms.append((names[0], coefficients[names[1]] if names[1:] else 1))
     return tuple(terms)
 
 
