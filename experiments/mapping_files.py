@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from experiments.files import RecordError, read_record
 from experiments.flags import UsageError
-from experiments.goals import ANEW, GOAL
+from experiments.goals import ANEW, GOAL, recorded_layer
 from maestro_env.errors import MappingError
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
@@ -79,8 +78,8 @@ def _read_directory(directory: Path) -> MappingFile:
     for path in _records(directory):
         facts = read_record(path, ANEW)
         try:
-            return MappingFile(mapping, _layer(facts["layer"]), Hardware(**facts["hardware"]))
-        except (LookupError, TypeError, ValueError) as error:
+            return MappingFile(mapping, recorded_layer(facts), Hardware(**facts["hardware"]))
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
     return MappingFile(mapping)
 
@@ -91,8 +90,3 @@ def _records(directory: Path) -> Iterator[Path]:
     yield from goals if len(goals) == 1 else ()
     if (proof := directory / "optimum.json").exists():
         yield proof
-
-
-def _layer(facts: dict[str, Any]) -> Layer:
-    named = {name: facts[name] for name in ("operator", "extents", "name", "count")}
-    return Layer(**named, stride=tuple(facts["stride"]))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from maestro_env.cost import Cost
 from maestro_env.errors import MappingError
-from maestro_env.explanation.machine import cost_of
+from maestro_env.explanation.costs import cost_of
 from maestro_env.layer import Layer
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.objectives import OBJECTIVES, Objective

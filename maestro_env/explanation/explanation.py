@@ -8,9 +8,9 @@ from maestro_env.cost import Cost
 from maestro_env.errors import MapSpaceError
 from maestro_env.explanation.bottleneck import Bottleneck, find_bottleneck
 from maestro_env.explanation.buffers import Buffers, fill_buffers
+from maestro_env.explanation.costs import cost_of
 from maestro_env.explanation.cycles import Cycles, StepTimes, count_cycles, time_steps
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
-from maestro_env.explanation.machine import cost_of
 from maestro_env.explanation.neighbours import Neighbour, find_neighbours
 from maestro_env.explanation.reuse import Stage, count_reuse
 from maestro_env.explanation.text import text_of

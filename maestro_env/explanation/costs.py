@@ -1,4 +1,4 @@
-"""The same mapping on another accelerator."""
+"""The cost of a mapping, also on an accelerator of which some fields are changed."""
 
 from __future__ import annotations
 
