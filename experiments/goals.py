@@ -138,15 +138,20 @@ def recorded_goal(config: dict[str, Any], facts: dict[str, Any]) -> Goal:
     Raises:
         LookupError, TypeError, AttributeError, ValueError: something else.
     """
-    layer = facts["layer"]
-    named = {name: layer[name] for name in ("operator", "extents", "name", "count")}
     problem = ProblemConfig(**{each.name: config[each.name] for each in fields(ProblemConfig)})
     return make_goal(
         problem,
-        Layer(**named, stride=tuple(layer["stride"])),
+        recorded_layer(facts),
         Hardware(**facts["hardware"]),
         facts["objective"]["name"],
     )
+
+
+def recorded_layer(facts: dict[str, Any]) -> Layer:
+    """Make the layer of what ``describe`` returned; errors are those of ``recorded_goal``."""
+    layer = facts["layer"]
+    named = {name: layer[name] for name in ("operator", "extents", "name", "count")}
+    return Layer(**named, stride=tuple(layer["stride"]))
 
 
 def goal_directory(directory: Path, layer: str, objective: str) -> Path:

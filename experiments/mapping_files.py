@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from experiments.files import RecordError, read_record
 from experiments.flags import UsageError
-from experiments.goals import ANEW, GOAL
+from experiments.goals import ANEW, GOAL, recorded_layer
 from maestro_env.errors import MappingError
 from maestro_env.exchange import MappedLayer, format_by_ending, format_of
 from maestro_env.hardware import Hardware, find_hardware
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.reading import read_text
@@ -69,8 +67,8 @@ def _read_directory(directory: Path) -> MappedLayer:
     for path in _records(directory):
         facts = read_record(path, ANEW)
         try:
-            return MappedLayer(mapping, _layer(facts["layer"]), Hardware(**facts["hardware"]))
-        except (LookupError, TypeError, ValueError) as error:
+            return MappedLayer(mapping, recorded_layer(facts), Hardware(**facts["hardware"]))
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
     return MappedLayer(mapping)
 
@@ -81,8 +79,3 @@ def _records(directory: Path) -> Iterator[Path]:
     yield from goals if len(goals) == 1 else ()
     if (proof := directory / "optimum.json").exists():
         yield proof
-
-
-def _layer(facts: dict[str, Any]) -> Layer:
-    named = {name: facts[name] for name in ("operator", "extents", "name", "count")}
-    return Layer(**named, stride=tuple(facts["stride"]))

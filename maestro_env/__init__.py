@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from maestro_env.evaluator import Batch as Batch
     from maestro_env.evaluator import Best as Best
     from maestro_env.evaluator import Evaluator as Evaluator
+    from maestro_env.explanation import Explanation as Explanation
+    from maestro_env.explanation import explain_mapping as explain_mapping
     from maestro_env.hardware import PRESETS as PRESETS
     from maestro_env.hardware import Hardware as Hardware
     from maestro_env.hardware import find_hardware as find_hardware
@@ -83,6 +85,7 @@ _HOME = {
     "CostModel": "models",
     "EnvError": "errors",
     "Evaluator": "evaluator",
+    "Explanation": "explanation",
     "Hardware": "hardware",
     "HardwareError": "errors",
     "KnownOptimum": "optima",
@@ -121,6 +124,7 @@ _HOME = {
     "TILES": "map_space",
     "TooLongError": "errors",
     "UnknownNameError": "errors",
+    "explain_mapping": "explanation",
     "find_hardware": "hardware",
     "find_layer": "workloads",
     "find_model": "models",

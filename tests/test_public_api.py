@@ -30,6 +30,7 @@ from maestro_env import (
     ObjectiveFunction,
     OptimumSearch,
     Problem,
+    explain_mapping,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -199,6 +200,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (SPACE.parameter, {"name": "l2_order"}),
     (Problem, {"space": SPACE, "model": "exact", "guard": True}),
     (PROBLEM.objective, {"objective": EDP}),
+    (explain_mapping, {"problem": PROBLEM, "mapping": MAPPING, "objective": EDP}),
     (ObjectiveFunction, {"problem": PROBLEM, "metric": EDP}),
     (PROBLEM.score, {"points": None, "objective": EDP, "threads": 1}),
     (PROBLEM.typical, {"objective": EDP}),

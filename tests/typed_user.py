@@ -22,6 +22,7 @@ from maestro_env import (
     Cost,
     CostModel,
     Evaluator,
+    Explanation,
     Hardware,
     KnownOptimum,
     Layer,
@@ -41,6 +42,7 @@ from maestro_env import (
     Problem,
     Rows,
     Schema,
+    explain_mapping,
     find_hardware,
     find_layer,
     find_model,
@@ -77,6 +79,9 @@ loop: Loop = level.loops[0]
 vector = space.encode(mapping)
 cost, found_status = problem.evaluate_mapping(mapping)
 energy = cost.energy_nj if isinstance(cost, Cost) else 0.0
+smallest = space.decode(np.zeros(len(space.parameters), dtype=np.int32))
+explanation: Explanation = explain_mapping(problem, smallest)
+why = str(explanation)
 
 function: ObjectiveFunction = problem.objective("edp")
 value: float = function(points[0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from maestro_env.checks import MAX_INT
-from maestro_env.explanation.machine import cost_of
+from maestro_env.explanation.costs import cost_of
 from maestro_env.mapping import Mapping
 from maestro_env.problem import Problem
 from maestro_env.registry import by_name

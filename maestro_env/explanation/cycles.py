@@ -8,7 +8,7 @@ from functools import cached_property
 from maestro_env import _native
 from maestro_env.cost import Cost
 from maestro_env.explanation.bottleneck import RESOURCES
-from maestro_env.explanation.machine import cost_of
+from maestro_env.explanation.costs import cost_of
 from maestro_env.mapping import Mapping
 from maestro_env.problem import Problem
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from maestro_env.cost import Cost
 from maestro_env.errors import MappingError
-from maestro_env.explanation.machine import cost_of
+from maestro_env.explanation.costs import cost_of
 from maestro_env.layer import Layer
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.objectives import OBJECTIVES, Objective
@@ -88,37 +88,30 @@ def textbook_dataflows(
 def _weight_stationary(layer: Layer) -> _Pattern:
     roles = _Roles(layer)
     filters, channels = roles.filters, roles.channels
-    how = (
-        f"filter loops outside, output loops inside; clusters work on {filters}, the PEs of a "
-        f"cluster on {channels}"
-    )
-    windows = {(level, dim): layer.extents[dim] for level in (0, 1) for dim in roles.windows}
-    return _Pattern(how, roles.sorted(roles.of_filter), (filters, channels), windows)
+    how = f"filter loops outside; clusters share out {filters}, the PEs of a cluster {channels}"
+    order = roles.first(roles.of_filter)
+    return _Pattern(how, order, (filters, channels), roles.whole_windows)
 
 
 def _output_stationary(layer: Layer) -> _Pattern:
     roles = _Roles(layer)
     how = (
-        f"output loops outside, summed loops inside; clusters work on {roles.rows}, the PEs of a "
-        f"cluster on {roles.columns}"
+        f"output loops outside; clusters share out {roles.rows}, the PEs of a cluster "
+        f"{roles.columns}"
     )
-    windows = {(level, dim): layer.extents[dim] for level in (0, 1) for dim in roles.windows}
-    return _Pattern(how, roles.sorted(roles.of_output), (roles.rows, roles.columns), windows)
+    order = roles.first(roles.of_output)
+    return _Pattern(how, order, (roles.rows, roles.columns), roles.whole_windows)
 
 
 def _row_stationary(layer: Layer) -> _Pattern | str:
     if not layer.is_convolution:
         return "a matrix product has no window whose rows could stay"
     roles = _Roles(layer)
-    how = (
-        "a PE holds one row of a filter (tile of R: 1) and slides it along an output row; "
-        "clusters work on Y', the PEs of a cluster on R, and their partial sums are added; "
-        "no vector of a map space is parallel over R"
-    )
-    fixed = {(0, "R"): layer.extents["R"], (1, "R"): 1, _CLUSTER: layer.extents["R"]}
-    fixed |= {(level, "S"): layer.extents["S"] for level in (0, 1)}
-    fixed |= {(1, "Y'"): 1}
-    return _Pattern(how, roles.sorted(roles.of_filter), ("Y'", "R"), fixed)
+    # No vector of a map space is parallel over R, but a mapping may be.
+    how = "a PE slides a row of a filter along outputs; clusters share out Y', their PEs R"
+    a_row = {(1, "R"): 1, (1, "Y'"): 1, _CLUSTER: layer.extents["R"]}
+    order = roles.first(roles.of_filter)
+    return _Pattern(how, order, ("Y'", "R"), {**roles.whole_windows, **a_row})
 
 
 _DATAFLOWS: dict[str, Callable[[Layer], _Pattern | str]] = {
@@ -133,7 +126,8 @@ class _Roles:
 
     def __init__(self, layer: Layer) -> None:
         self.dims = tuple(layer.loop_extents)
-        self.windows = ("R", "S") if layer.is_convolution else ()
+        windows = ("R", "S") if layer.is_convolution else ()
+        self.whole_windows = {(at, dim): layer.extents[dim] for at in (0, 1) for dim in windows}
         if layer.operator == "GEMM":
             self.rows, self.columns, self.filters, self.channels = "M", "N", "N", "K"
             self.of_filter, self.of_output = {"N", "K"}, {"M", "N"}
@@ -146,8 +140,8 @@ class _Roles:
         self.of_filter = {"G", "K", "C", "R", "S"}
         self.of_output = {"N", "G", "K", "Y'", "X'"} | ({"C"} if depthwise else set())
 
-    def sorted(self, outside: Iterable[str]) -> tuple[str, ...]:
-        """Return the dimensions, those of a set first."""
+    def first(self, outside: Iterable[str]) -> tuple[str, ...]:
+        """Return the dimensions, those of a tensor first."""
         return tuple(sorted(self.dims, key=lambda dim: dim not in outside))
 
 

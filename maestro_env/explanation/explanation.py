@@ -8,11 +8,12 @@ from maestro_env.cost import Cost
 from maestro_env.errors import MapSpaceError
 from maestro_env.explanation.bottleneck import Bottleneck, find_bottleneck
 from maestro_env.explanation.buffers import Buffers, fill_buffers
+from maestro_env.explanation.costs import cost_of
 from maestro_env.explanation.cycles import Cycles, StepTimes, count_cycles, time_steps
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
-from maestro_env.explanation.machine import cost_of
 from maestro_env.explanation.neighbours import Neighbour, find_neighbours
 from maestro_env.explanation.reuse import Stage, count_reuse
+from maestro_env.explanation.text import text_of
 from maestro_env.explanation.traffic import Energy, Traffic, count_energy, count_traffic
 from maestro_env.mapping import Mapping
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective
@@ -56,8 +57,6 @@ class Explanation:
     dataflows: tuple[Dataflow, ...]
 
     def __str__(self) -> str:
-        from maestro_env.explanation.text import text_of
-
         return text_of(self)
 
 
@@ -73,6 +72,7 @@ def explain_mapping(
             dataflows are judged.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type.
         UnknownNameError: no such objective.
         ModelError: a problem of another model.
         MappingError: an invalid mapping.

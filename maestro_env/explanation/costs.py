@@ -1,10 +1,11 @@
-"""The same mapping on another accelerator."""
+"""The cost of a mapping, also on an accelerator of which some fields are changed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+from maestro_env.checks import require_type
 from maestro_env.cost import Cost
 from maestro_env.errors import MappingError, ModelError
 from maestro_env.map_space import MapSpace
@@ -19,9 +20,11 @@ def cost_of(problem: Problem, mapping: Mapping, **changes: Any) -> Cost:
     """Return the cost of a valid mapping, on the accelerator with some fields changed.
 
     Raises:
+        ArgumentTypeError: an argument of a wrong type.
         ModelError: a problem of another model than ``exact``.
         MappingError: an invalid mapping; the message says why.
     """
+    require_type("problem", problem, Problem, "of a layer on some hardware")
     if problem.model != EXPLAINED:
         raise ModelError(
             f"model {problem.model} has no figures that add up to its totals; allowed: {EXPLAINED}"
