@@ -86,7 +86,7 @@ def test_pictures_are_written(
 
 BAD = {
     "no mapping there": (["nothing.json", *FLAGS], "cannot read nothing.json: No such file"),
-    "other suffix": (["m.txt", *FLAGS], "allowed: a file whose name ends in .m or .json"),
+    "other suffix": (["m.txt", *FLAGS], "allowed: a file whose name ends in .json, .m"),
     "no run": ([".", *FLAGS], ". has no best_mapping.json; give a directory of run or optimum"),
     "no layer": (["best.json"], "best.json names no layer: give one with --layer"),
     "unknown objective": (["best.json", "--objective=epd"], "unknown objective 'epd'"),
