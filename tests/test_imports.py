@@ -190,7 +190,14 @@ else:
 def test_a_clone_that_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns("_native.*.so", "_native.*.pyd", "__pycache__")
     shutil.copytree(ROOT / "maestro_env", tmp_path / "maestro_env", ignore=ignored)
-    command = [sys.executable, "-c", "from maestro_env import MaestroEnv"]
+    # An editable install would lend the clone its core.
+    script = """
+import sys
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
+sys.meta_path[:] = BuiltinImporter, FrozenImporter, PathFinder
+from maestro_env import MaestroEnv
+"""
+    command = [sys.executable, "-c", script]
     ran = subprocess.run(
         command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": ""}, capture_output=True, text=True
     )

@@ -79,8 +79,10 @@ def test_the_script_uses_every_public_name_and_runs() -> None:
 
 def run_mypy(script: Path) -> tuple[int, str]:
     """Check a script as its user would; return the exit status and what was said."""
-    # The project's own cache, as numpy's stubs take long to read.
+    # The project's own cache, as numpy's stubs take long to read. A user would not be told of an
+    # extra that an installed package lacks.
     flags = ["--strict", "--config-file=", f"--cache-dir={ROOT / '.mypy_cache'}"]
+    flags.append("--disable-error-code=import-not-found")
     command = [sys.executable, "-m", "mypy", *flags, str(script)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return ended.returncode, ended.stdout
