@@ -16,6 +16,8 @@ from maestro_env.parameter import Parameter
 from maestro_env.problem import OK, STATUSES, Problem
 
 _L1_BYTES, _L2_BYTES = METRICS.index("l1_bytes"), METRICS.index("l2_bytes")
+# A smaller relative change is one of rounding.
+_ROUNDING = 1e-12
 
 _Change = tuple[int, int, str]
 """The column of a parameter, a choice of it, and what that choice is called."""
@@ -104,7 +106,7 @@ def _first_of_each(neighbours: Iterable[Neighbour], objective: str, valid: bool)
     def order(each: Neighbour) -> tuple[int, float]:
         return each.l1_over + each.l2_over, each.changes[objective]
 
-    improving = (each for each in neighbours if each.changes[objective] < 0)
+    improving = (each for each in neighbours if each.changes[objective] < -_ROUNDING)
     found: dict[str, Neighbour] = {}
     for each in sorted((each for each in improving if each.valid == valid), key=order):
         found.setdefault(each.parameter, each)
