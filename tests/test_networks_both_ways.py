@@ -138,6 +138,23 @@ def test_the_published_figures_are_met() -> None:
 
 
 @pytest.mark.slow
+def test_dilated_transposed_and_grouped_convolutions_both_ways(tmp_path: Path) -> None:
+    module = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3, padding=2, dilation=2),
+        torch.nn.ConvTranspose2d(8, 4, 4, stride=2, padding=1),
+        torch.nn.Conv2d(4, 8, 3, groups=4),
+        torch.nn.Conv2d(8, 4, (4, 3), padding="same"),
+    )
+    macs = 81 * 8 * 3 * 9 + 81 * 8 * 4 * 16 + 256 * 8 * 9 + 256 * 4 * 8 * 12
+    found = both_ways(tmp_path, module, (image(9),), macs)
+    assert {layer.operator for layer in found.layers} == {"CONV", "NGCONV"}
+    assert [note.partition(":")[2].split()[0] for note in found.notes] == [
+        "dilation:",
+        "transposed",
+    ]
+
+
+@pytest.mark.slow
 def test_one_attention_operator_is_the_same_products(tmp_path: Path) -> None:
     module = made(lambda: known.LlamaLayer(64, 8, 2, 128))
     older = through_onnx(tmp_path, module, (features(9, 64),), opset_version=20)

@@ -208,7 +208,7 @@ def test_bodies_are_left_out(tmp_path: Path) -> None:
         node("MatMul", "x x"),
     ]
     network = find_network(save(tmp_path, model(nodes, {"x": [4, 4], "c": []})))
-    reason = "in the body of a If; how often it is executed is not in the file"
+    reason = "in the body of If; how often it is executed is not in the file"
     assert network.left_out == (LeftOut("inner", "MatMul", None, reason),) * 2
     assert network.macs == 64
 

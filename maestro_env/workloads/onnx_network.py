@@ -51,7 +51,7 @@ def _add(
     operator, name = node.op_type, node.name or default
     mapped = node.domain in _ONNX and operator in OPERATORS
     if inside and mapped:
-        reason = f"in the body of a {inside}; how often it is executed is not in the file"
+        reason = f"in the body of {inside}; how often it is executed is not in the file"
         collection.leave_out(name, operator, None, reason)
     elif mapped:
         collection.add(name, operator, partial(OPERATORS[operator], Node(node, shapes)))

@@ -24,7 +24,7 @@ except ModuleNotFoundError as error:
 
 # Operators of PyTorch with MACs, by their names; those with a rule are found before.
 _HAS_MACS = re.compile(
-    r"addr$|attention|bilinear$|^_trilinear|cdist|conv|fft|gru|lstm|rnn|mm(_|$)|_mm|addmv"
+    r"addr$|attention|bilinear$|^_trilinear|cdist|conv(?!ert)|fft|gru|lstm|rnn|mm(_|$)|_mm|addmv"
     r"|^_?linalg_(?!cross|diagonal|norm|vector_norm)|_transformer"
 )
 _WITHOUT_MACS = re.compile(r"^upsample_|^_?fft_[cr]2[cr]_")
