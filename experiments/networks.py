@@ -91,6 +91,16 @@ class MappedNetwork:
     def _pairs(self) -> Iterable[tuple[Layer, MappedLayer]]:
         return zip(self.network.layers, self.layers, strict=True)
 
+    @property
+    def bound(self) -> float | None:
+        """What no choice of mappings goes below, from the bounds of the layers; None without one.
+
+        Of EDP, a product of sums, it is (sum of count x sqrt(bound))^2, by Cauchy and Schwarz.
+        """
+        power = 0.5 if self.layers[0].goal.objective.name == "edp" else 1.0
+        parts = [layer.count * (found.bound or 0.0) ** power for layer, found in self.mapped]
+        return math.fsum(parts) ** (1 / power) if all(parts) else None
+
     def best_of_layers(self) -> Choice:
         """Return each layer's best mapping; at least one layer must have one."""
         return self._choice("best of every layer", [found.best or 0 for _, found in self.mapped])

@@ -114,7 +114,7 @@ def _report(mapped: MappedNetwork, objective: str, directory: Path) -> int:
     choices = [mapped.best_of_layers()]
     if objective == "edp":
         choices.append(mapped.best_of_network())
-    bound = _bound(mapped, objective)
+    bound = mapped.bound
     sheets = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1]))
     for sheet in sheets:
         sheet.print()
@@ -130,16 +130,6 @@ def _left_out(network: Network) -> Iterator[str]:
     for each in network.left_out:
         share = "unknown MACs" if each.macs is None else f"{each.macs / total:.1%} of MACs"
         yield f"left out: {each.name} ({each.operator}, {share}): {each.reason}"
-
-
-def _bound(mapped: MappedNetwork, objective: str) -> float | None:
-    """Return what no choice of mappings goes below, from the bounds of the layers.
-
-    Of a product of sums it is (sum of count x sqrt(bound))^2, by Cauchy and Schwarz.
-    """
-    power = 0.5 if objective == "edp" else 1.0
-    parts = [layer.count * (found.bound or 0.0) ** power for layer, found in mapped.mapped]
-    return math.fsum(parts) ** (1 / power) if all(parts) else None
 
 
 def _value(choice: Choice, objective: str) -> float:
