@@ -7,8 +7,9 @@ ones depends on the network alone, not on how many processes search.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ _LIBRARY = "library.json"
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """One mapping for every layer of a network, and what they take together.
+    """One mapping for every layer of a network that has one, and what they take together.
 
     Args:
         name: how they were chosen.
@@ -76,44 +77,51 @@ class MappedNetwork:
     hardware: Hardware
     layers: tuple[MappedLayer, ...]
 
+    @cached_property
+    def mapped(self) -> list[tuple[Layer, MappedLayer]]:
+        """The layers that have a valid mapping, with what was found."""
+        return [pair for pair in self._pairs if pair[1].best is not None]
+
     @property
     def unmapped(self) -> list[str]:
-        """Names of the layers without a valid mapping."""
-        pairs = zip(self.network.layers, self.layers, strict=True)
-        return [layer.name for layer, found in pairs if found.best is None]
+        """Names of the layers that have none; they are in no choice."""
+        return [layer.name for layer, found in self._pairs if found.best is None]
+
+    @property
+    def _pairs(self) -> Iterable[tuple[Layer, MappedLayer]]:
+        return zip(self.network.layers, self.layers, strict=True)
+
+    @property
+    def bound(self) -> float | None:
+        """What no choice of mappings goes below, from the bounds of the layers; None without one.
+
+        Of EDP, a product of sums, it is (sum of count x sqrt(bound))^2, by Cauchy and Schwarz.
+        """
+        power = 0.5 if self.layers[0].goal.objective.name == "edp" else 1.0
+        parts = [layer.count * (found.bound or 0.0) ** power for layer, found in self.mapped]
+        return math.fsum(parts) ** (1 / power) if all(parts) else None
 
     def best_of_layers(self) -> Choice:
-        """Return each layer's best mapping.
-
-        Raises:
-            RecordError: a layer has none.
-        """
-        return self._choice("best of every layer", [self._best(each) for each in self.layers])
+        """Return each layer's best mapping; at least one layer must have one."""
+        return self._choice("best of every layer", [found.best or 0 for _, found in self.mapped])
 
     def best_of_network(self) -> Choice:
-        """Return the mappings of the layers' fronts whose total latency x energy is least.
-
-        Raises:
-            RecordError: a layer has none.
-        """
-        figures = [each.front.figures for each in self.layers if self._best(each) >= 0]
-        counts = [layer.count for layer in self.network.layers]
+        """Return the mappings of the layers' fronts whose total latency x energy is least."""
+        figures = [found.front.figures for _, found in self.mapped]
+        counts = [layer.count for layer, _ in self.mapped]
         return self._choice("best of the network", least_product(figures, counts))
 
-    def _best(self, layer: MappedLayer) -> int:
-        if layer.best is None:
-            raise RecordError(f"no valid mapping of {', '.join(self.unmapped)} was found")
-        return layer.best
-
     def _choice(self, name: str, rows: Sequence[int]) -> Choice:
-        found = [each.front.points[row] for each, row in zip(self.layers, rows, strict=True)]
-        costs = [_cost(each.goal, point) for each, point in zip(self.layers, found, strict=True)]
-        executed = list(zip((layer.count for layer in self.network.layers), costs, strict=True))
+        layers = [found for _, found in self.mapped]
+        points = [each.front.points[row] for each, row in zip(layers, rows, strict=True)]
+        costs = [_cost(each.goal, point) for each, point in zip(layers, points, strict=True)]
+        counts = [layer.count for layer, _ in self.mapped]
+        executed = list(zip(counts, costs, strict=True))
         l1, l2 = (max(each) for each in zip(*map(buffer_bytes, costs), strict=True))
         return Choice(
             name,
             tuple(costs),
-            tuple(tuple(each.tolist()) for each in found),
+            tuple(tuple(each.tolist()) for each in points),
             math.fsum(count * cost.latency_cycles for count, cost in executed),
             math.fsum(count * cost.energy_nj for count, cost in executed),
             l1,

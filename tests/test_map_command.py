@@ -282,7 +282,25 @@ def test_a_damaged_library_is_refused_and_left_as_it_is(
     assert not (tmp_path / "again").exists()
 
 
-def test_a_layer_without_a_valid_mapping_is_named(
+def test_layers_without_a_valid_mapping_are_named_and_in_no_total(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.csv"
+    # With its whole window in tiles, the first layer needs more L1 than there is.
+    path.write_text("K,C,Y,X,R,S,T\n8,3,18,18,7,7,1\n16,8,16,16,1,1,1\n")
+    out = tmp_path / "out"
+    flags = ["--hardware=num_pes=4,l1_bytes=60,name=tight", f"--out={out}", *QUICK]
+    assert main([str(path), *flags]) == 1
+    shown = capsys.readouterr()
+    assert "failed: no valid mapping of net_l0 was found" in shown.err
+    assert "In no total, as no valid mapping was found: net_l0." in " ".join(shown.out.split())
+    found = read(out)
+    assert found["unmapped"] == ["net_l0"]
+    (row,) = found["layers"]
+    assert found["choices"][0]["latency_cycles"] == row["latency_cycles"] * row["count"] > 0
+
+
+def test_a_network_without_any_mapping_has_no_totals(
     network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flags = ["--hardware=num_pes=4,l1_bytes=1,name=tiny", f"--out={tmp_path / 'out'}", *QUICK]

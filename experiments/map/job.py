@@ -99,7 +99,7 @@ def _resolve(config: MapConfig) -> tuple[Network, Path | None]:
 
 
 def _report(mapped: MappedNetwork, objective: str, directory: Path) -> int:
-    """Write and print what was found; say which layers have no mapping."""
+    """Write and print what was found; return the exit status."""
     network = mapped.network
     for line in (*_left_out(network), *network.notes):
         print(line)
@@ -109,11 +109,12 @@ def _report(mapped: MappedNetwork, objective: str, directory: Path) -> int:
             "give more --samples, or other hardware",
             file=sys.stderr,
         )
+    if not mapped.mapped:
         return cli.FAILED
     choices = [mapped.best_of_layers()]
     if objective == "edp":
         choices.append(mapped.best_of_network())
-    bound = _bound(mapped, objective)
+    bound = mapped.bound
     sheets = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1]))
     for sheet in sheets:
         sheet.print()
@@ -121,7 +122,7 @@ def _report(mapped: MappedNetwork, objective: str, directory: Path) -> int:
     _write(mapped, objective, choices, bound, directory)
     write_text(directory / "network.md", "\n".join(sheet.markdown() for sheet in sheets))
     print(f"network: {directory / 'network.json'}")
-    return 0
+    return cli.FAILED if mapped.unmapped else 0
 
 
 def _left_out(network: Network) -> Iterator[str]:
@@ -129,17 +130,6 @@ def _left_out(network: Network) -> Iterator[str]:
     for each in network.left_out:
         share = "unknown MACs" if each.macs is None else f"{each.macs / total:.1%} of MACs"
         yield f"left out: {each.name} ({each.operator}, {share}): {each.reason}"
-
-
-def _bound(mapped: MappedNetwork, objective: str) -> float | None:
-    """Return what no choice of mappings goes below, from the bounds of the layers.
-
-    Of a product of sums it is (sum of count x sqrt(bound))^2, by Cauchy and Schwarz.
-    """
-    power = 0.5 if objective == "edp" else 1.0
-    pairs = zip(mapped.network.layers, mapped.layers, strict=True)
-    parts = [layer.count * (found.bound or 0.0) ** power for layer, found in pairs]
-    return math.fsum(parts) ** (1 / power) if all(parts) else None
 
 
 def _value(choice: Choice, objective: str) -> float:
@@ -173,13 +163,15 @@ def _totals(
 
 def _note(mapped: MappedNetwork, choices: list[Choice]) -> str:
     chosen = choices[-1]
-    names = [layer.name for layer in mapped.network.layers]
+    names = [layer.name for layer, _ in mapped.mapped]
     needs = [buffer_bytes(cost) for cost in chosen.costs]
     l1, l2 = (names[int(np.argmax(each))] for each in zip(*needs, strict=True))
     parts = [
         "Layers run one after the other. There is one accelerator: its buffers are as large as the "
         f"most demanding layer needs, L1 for {l1}, L2 for {l2}."
     ]
+    if mapped.unmapped:
+        parts.append(f"In no total, as no valid mapping was found: {', '.join(mapped.unmapped)}.")
     if len(choices) > 1:
         saved = 1 - choices[1].edp / choices[0].edp
         parts.append(
@@ -224,8 +216,8 @@ def _gap(gap: float | None) -> str:
 
 def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[dict[str, Any]]:
     """Yield what the tables tell of every layer."""
-    for layer, found, cost, vector in zip(
-        mapped.network.layers, mapped.layers, chosen.costs, chosen.vectors, strict=True
+    for (layer, found), cost, vector in zip(
+        mapped.mapped, chosen.costs, chosen.vectors, strict=True
     ):
         values = (
             *(layer.name, layer.operator, layer.dimensions, layer.count, layer.macs),
@@ -272,7 +264,7 @@ def _write(
     write_csv(directory / "layers.csv", _HEADER, cells)
     folder = directory / "mappings"
     ensure_directory(folder)
-    for found, row in zip(mapped.layers, rows, strict=True):
+    for (_, found), row in zip(mapped.mapped, rows, strict=True):
         mapping = found.goal.problem.space.decode(row["vector"])
         path = folder / distinct_name(row["layer"])
         write_text(path.with_name(f"{path.name}.json"), mapping.to_json())
@@ -286,6 +278,7 @@ def _write(
         "macs": network.macs,
         "left_out": [vars(each) for each in network.left_out],
         "notes": network.notes,
+        "unmapped": mapped.unmapped,
         "bound": bound,
         "choices": [_described(each) for each in choices],
         "layers": rows,
