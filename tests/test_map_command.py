@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from commands import map_network as main
 
+from experiments.layer_search import LayerWork
 from experiments.library import add_to_library, default_library, read_library
 from experiments.map.job import bottleneck
 from maestro_env.cost import Cost
@@ -170,23 +171,30 @@ def test_a_killed_run_is_resumed_to_the_same_bytes(network: str, tmp_path: Path)
     assert files(whole) == files(killed)
 
 
-def test_an_interrupted_run_says_how_it_is_continued(network: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("layers", [0, 2])
+def test_an_interrupted_run_says_how_it_is_continued(
+    layers: int,
+    network: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert run(network, whole) == 0
-    command = [sys.executable, "-m", "experiments.map", network, f"--hardware={HARDWARE}", *QUICK]
-    root = str(Path(__file__).parents[1])
-    process = subprocess.Popen(
-        [*command, f"--out={stopped}"],
-        env=os.environ | {"PYTHONPATH": root},
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while process.poll() is None and not list(stopped.glob("layers/*.json")):
-        time.sleep(0.005)
-    process.send_signal(signal.SIGINT)
-    _, told = process.communicate()
-    assert process.returncode == 130
+    search, done = LayerWork.run, 0
+
+    def interrupted(*arguments: object) -> object:
+        nonlocal done
+        done += 1
+        if done > layers:
+            raise KeyboardInterrupt
+        return search(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LayerWork, "run", interrupted)
+        assert run(network, stopped) == 130
+    assert len(list(stopped.glob("layers/*.json"))) == layers
+    told = capsys.readouterr().err
     way_on = told.partition("continue with: python -m experiments.map ")[2]
     assert main(shlex.split(way_on)) == 0
     assert files(whole) == files(stopped)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass
 
 from experiments.flags import option
-from experiments.goals import HARDWARE_HELP, LAYER_HELP
+from experiments.goals import HARDWARE_HELP, LAYER_HELP, MAPPING_HELP
 from maestro_env.exchange import FORMATS
 
 
@@ -13,11 +13,7 @@ from maestro_env.exchange import FORMATS
 class EvaluateConfig:
     """Score one mapping under both cost models; print its loop nest and its figures."""
 
-    file: str = option(
-        MISSING,
-        "a mapping: best_mapping.json of a run, a MAESTRO file such as F.m, or a Timeloop or "
-        "AccelForge file such as F.yaml",
-    )
+    file: str = option(MISSING, MAPPING_HELP)
     layer: str | None = option(None, f"{LAYER_HELP} (default: the layer in FILE)")
     hardware: str | None = option(
         None, f"{HARDWARE_HELP} (default: the accelerator in FILE, or unlimited)"
