@@ -10,7 +10,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
@@ -153,19 +152,32 @@ def test_jobs_and_threads_change_no_byte(network: str, tmp_path: Path) -> None:
     assert files(one) == files(two)
 
 
+KILLED = """
+import os, signal, sys
+from experiments import cli
+from experiments.layer_search import LayerWork
+search, done = LayerWork.run, 0
+def run(*arguments):
+    global done
+    done += 1
+    if done > 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return search(*arguments)
+LayerWork.run = run
+cli.main("experiments.map", sys.argv[1:])
+"""
+
+
 def test_a_killed_run_is_resumed_to_the_same_bytes(network: str, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert run(network, whole) == 0
-    command = [sys.executable, "-m", "experiments.map", network, f"--hardware={HARDWARE}", *QUICK]
+    flags = [network, f"--hardware={HARDWARE}", *QUICK, f"--out={killed}"]
     root = str(Path(__file__).parents[1])
-    process = subprocess.Popen(
-        [*command, f"--out={killed}"], env=os.environ | {"PYTHONPATH": root}, cwd=tmp_path
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, *flags], env=os.environ | {"PYTHONPATH": root}, cwd=tmp_path
     )
-    while process.poll() is None and not list(killed.glob("layers/*.json")):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert 0 < len(list(killed.glob("layers/*.json"))) < 5
+    assert ended.returncode == -signal.SIGKILL
+    assert len(list(killed.glob("layers/*.json"))) == 2
     assert not (killed / "network.json").exists()
     assert run(network, killed, "--resume") == 0
     assert files(whole) == files(killed)
