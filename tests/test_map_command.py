@@ -333,7 +333,7 @@ def test_a_network_without_any_mapping_has_no_totals(
     ("flags", "message"),
     [
         (["no_such_network"], "unknown network"),
-        (["missing.onnx"], "missing.onnx"),
+        (["missing.csv"], "missing.csv"),
         (["resnet18", "--objective=area"], "allowed for a network: latency, energy, edp"),
         (["resnet18", "--objective=speed"], "allowed for a network"),
         (["resnet18", "--energy=csv", "--model=maestro"], "allowed for a network: total"),
