@@ -23,7 +23,7 @@ from experiments.files import BRIEF, RecordError, cannot_read, distinct_name, re
 from experiments.goals import Goal, goal_directory
 from experiments.progress import best_note
 from experiments.searches import Recorder, run_search
-from experiments.stats import Floats
+from experiments.stats import Floats, improvements
 from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.errors import printable
 from maestro_env.evaluator import Evaluator
@@ -246,16 +246,14 @@ def _member(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions) -> dict[str, Any]:
-    values, best = evaluator.trace[0], evaluator.best
-    bests = np.minimum.accumulate(values)
-    improved = np.flatnonzero(bests < np.append(np.inf, bests[:-1]))
+    best = evaluator.best
     return {
         **asdict(cell),
         "evaluations": evaluator.used,
         "invalid": evaluator.used - evaluator.valid,
         "unique": evaluator.unique,
         "warm_up": evaluator.warmed_up,
-        "improvements": [[index + 1, float(bests[index])] for index in improved.tolist()],
+        "improvements": improvements(evaluator.trace[0]),
         "best_point": best.point.tolist() if best else None,
         "seconds": seconds,
         "model_seconds": evaluator.model_seconds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from experiments.goals import Goal
 from experiments.library import Start
 from experiments.progress import best_note
 from experiments.searches import run_search
-from experiments.stats import Floats
+from experiments.stats import Floats, improvements
 from maestro_env.evaluator import Evaluator
 from maestro_env.front import FIGURES, Front, FrontEvaluator
 from maestro_env.map_space import Points
@@ -62,6 +62,8 @@ class MappedLayer:
         found_by: the mapper, or ``table`` for the table of known optima.
         samples: mappings evaluated.
         nodes: boxes of mappings that a proof looked into.
+        improvements: samples that found a new best: the 1-based number, rising, and its value.
+        versions: of what computed it.
     """
 
     goal: Goal
@@ -70,6 +72,8 @@ class MappedLayer:
     found_by: str
     samples: int
     nodes: int
+    improvements: tuple[tuple[int, float], ...] = ()
+    versions: Versions = field(default_factory=dict)
 
     @cached_property
     def values(self) -> Floats:
@@ -95,6 +99,7 @@ class MappedLayer:
             "found_by": self.found_by,
             "samples": self.samples,
             "nodes": self.nodes,
+            "improvements": self.improvements,
             "front": [[*figures, vector] for figures, vector in rows],
         }
 
@@ -163,10 +168,12 @@ class LayerWork:
             rows = problem.evaluate(found.points)
             if rows.status.any() or not (rows.metrics[:, FIGURES] == found.figures).all():
                 raise ValueError("its mappings have other figures now")
-            counts = {name: entry[name] for name in ("bound", "found_by", "samples", "nodes")}
+            names = ("bound", "found_by", "samples", "nodes", "versions")
+            told = {name: entry[name] for name in names}
+            improvements = tuple((at, value) for at, value in entry["improvements"])
         except (LookupError, TypeError, ValueError) as error:
             raise RecordError(f"{self.path} is no mapped layer: {error}; {way_out}") from None
-        return MappedLayer(self.goal, found, **counts)
+        return MappedLayer(self.goal, found, improvements=improvements, **told)
 
     @property
     def no_front(self) -> Front:
@@ -179,13 +186,14 @@ class LayerWork:
 
 
 class _Search:
-    """A search under way: the front of all its samples, and how many they are."""
+    """A search under way: the front of all its samples, how many they are, and the new bests."""
 
     def __init__(self, work: LayerWork, show: Show) -> None:
         self._work, self._show = work, show
         self._mapper = work.settings.mapper or _BEST_MAPPER
         self._front = work.no_front
         self._samples = 0
+        self._improvements: list[tuple[int, float]] = []
 
     def run(self) -> MappedLayer:
         """Find good mappings, prove the optimum unless a mapper is named, and widen the front."""
@@ -208,7 +216,8 @@ class _Search:
             for name in ("latency", "energy"):
                 self._search(OBJECTIVES[name], settings.front)
         bound = bound if bound and math.isfinite(bound) else None
-        return MappedLayer(goal, self._front, bound, found_by, self._samples, nodes)
+        improved = tuple(self._improvements)
+        return MappedLayer(goal, self._front, bound, found_by, self._samples, nodes, improved)
 
     def _evaluate(self, evaluator: FrontEvaluator, points: Points) -> None:
         evaluator.evaluate(points)
@@ -216,7 +225,18 @@ class _Search:
 
     def _add(self, evaluator: FrontEvaluator) -> None:
         self._front = self._front.joined(evaluator.front)
+        if evaluator.objective.name == self._work.goal.objective.name:
+            self._note(evaluator)
         self._samples += evaluator.used + evaluator.warmed_up
+
+    def _note(self, evaluator: FrontEvaluator) -> None:
+        """Note the new bests; without a budget there is no trace, and only the last is known."""
+        found = improvements(evaluator.trace[0])
+        if evaluator.budget is None and evaluator.best is not None:
+            found = [(evaluator.best.evaluation, evaluator.best.value)]
+        for at, value in found:
+            if not self._improvements or value < self._improvements[-1][1]:
+                self._improvements.append((self._samples + at, value))
 
     def _search(self, objective: Objective, samples: int) -> None:
         """Let the mapper search, from what is known, from the best so far and from the start."""

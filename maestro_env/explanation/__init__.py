@@ -1,0 +1,1 @@
+"""Why a mapping costs what it does."""

@@ -1,0 +1,101 @@
+"""The words that a mapping moves, by memory and tensor, and the energy of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
+from maestro_env.cost import Cost
+from maestro_env.hardware import Hardware
+
+TENSORS = ("input", "filter", "output")
+"""The tensors of a layer, columns of the arrays here."""
+
+Words = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Accesses of each memory.
+
+    Args:
+        memories: ``L1``; ``clusters``, the cluster buffers, if the mapping has clusters; ``L2``;
+            ``off-chip``, the main memory. From the PEs outwards.
+        reads: words read, float64[memories, tensors].
+        writes: words written, float64[memories, tensors].
+    """
+
+    memories: tuple[str, ...]
+    reads: Words
+    writes: Words
+
+    @property
+    def words(self) -> Words:
+        """Words read and written, float64[memories, tensors]."""
+        return self.reads + self.writes
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Where the energy of a mapping goes; all parts are in nJ and add up to ``energy_nj``.
+
+    Args:
+        memories: as in ``Traffic``.
+        macs: of all multiply-accumulates.
+        accesses: of the accesses of each memory, float64[memories, tensors].
+    """
+
+    memories: tuple[str, ...]
+    macs: float
+    accesses: Words
+
+    @property
+    def total(self) -> float:
+        """The energy of the layer."""
+        return self.macs + float(self.accesses.sum())
+
+
+def count_traffic(cost: Cost) -> Traffic:
+    """Return the accesses of each memory, from a cost of the model ``exact``."""
+    figures = cost.figures()
+
+    def words(name: str) -> list[float]:
+        return [figures[f"{tensor}_{name}"] for tensor in TENSORS]
+
+    def cluster_words(name: str) -> list[float]:
+        return [
+            sum(getattr(each, f"{tensor}_{name}") for each in cost.clusters) for tensor in TENSORS
+        ]
+
+    # Every word that comes to L2 from main memory is written into it; outputs also come from PEs.
+    fetched = words("l2_writes")
+    fetched[-1] -= figures["output_leaving_words"]
+    sent = [0.0, 0.0, figures["offchip_write_words"]]
+    rows = {
+        "L1": (words("l1_reads"), words("l1_writes")),
+        "clusters": (cluster_words("reads"), cluster_words("writes")),
+        "L2": (words("l2_reads"), words("l2_writes")),
+        "off-chip": (fetched, sent),
+    }
+    if not cost.clusters:
+        del rows["clusters"]
+    reads, writes = zip(*rows.values(), strict=True)
+    return Traffic(tuple(rows), np.array(reads), np.array(writes))
+
+
+def count_energy(cost: Cost, hardware: Hardware) -> Energy:
+    """Return where the energy goes, from a cost of the model ``exact`` on an accelerator."""
+    traffic = count_traffic(cost)
+    access_macs = {
+        "L1": _native.L1_ACCESS_MACS,
+        "clusters": _native.L1_ACCESS_MACS,
+        "L2": _native.L2_ACCESS_MACS,
+        "off-chip": hardware.offchip_cost_macs,
+    }
+    prices = np.array([access_macs[memory] for memory in traffic.memories])
+    accesses = _native.MAC_ENERGY_NJ * prices[:, np.newaxis] * traffic.words
+    macs = _native.MAC_ENERGY_NJ * cost.figures()["macs"]
+    return Energy(traffic.memories, macs, accesses)
