@@ -21,7 +21,7 @@ _LOOK = {
     "background": "transparent",
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
-    "axis": {**_AXIS, "gridColor": _INK, "gridOpacity": 0.15, "labelLimit": 110},
+    "axis": {**_AXIS, "gridColor": _INK, "gridOpacity": 0.15, "labelLimit": 110, "tickCount": 6},
     "legend": {
         "labelColor": _INK,
         "titleColor": _INK,
@@ -32,6 +32,8 @@ _LOOK = {
     # Okabe and Ito's colours, without those that are lost on a white or a black page.
     "range": {"category": ["#0f7dc2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"]},
 }
+# One prefix for all numbers of an axis would make "0M" of 0.
+_SHORT = {"labelExpr": "format(datum.value, '~s')", "tickCount": 5}
 _HEIGHT = 300
 _BAR = 18
 _LAYER = {"field": "layer", "type": "nominal"}
@@ -85,7 +87,7 @@ def _roofline(section: Section) -> Chart:
     ]
     peak = hardware.num_pes * hardware.simd_lanes
     ridge = peak / hardware.offchip_bw
-    places = [row["intensity"] for row in rows]
+    places = [found.intensity for found in section.found if found.intensity]
     low, high = min(places) / 2, max(places) * 2
     corners = sorted({low, high, *([ridge] if low < ridge < high else [])})
     roof = [{"intensity": x, "throughput": min(peak, x * hardware.offchip_bw)} for x in corners]
@@ -104,7 +106,9 @@ def _roofline(section: Section) -> Chart:
                     "x": x,
                     "y": y,
                     "color": {"field": "bottleneck", "type": "nominal"},
-                    "size": _quantitative("cycles", "cycles", legend=None),
+                    "size": _quantitative(
+                        "cycles", "cycles", legend=None, scale={"range": [40, 500]}
+                    ),
                     "tooltip": [_LAYER, *(_tip(each) for each in ("intensity", "throughput"))],
                 },
             },
@@ -137,6 +141,8 @@ def _energy_by_memory(section: Section) -> Chart:
     rows = [{"memory": place, "tensor": tensor, "energy": e} for (place, tensor), e in sums.items()]
     order = [each for each in _MEMORIES if any(row["memory"] == each for row in rows)]
     note = "Of all layers, by the memory that is read or written, and by tensor."
+    if not section.hardware.offchip_cost_macs:
+        note += " Off-chip words cost no energy on this hardware: its offchip_cost_macs is 0."
     return Chart("Energy by memory and tensor", note, _bars(rows, "memory", order, "tensor"))
 
 
@@ -152,14 +158,16 @@ def _by_memory(found: Found) -> dict[str, float]:
 
 def _bars(rows: list[dict[str, Any]], across: str, order: list[str], colour: str) -> Spec:
     parts = list(dict.fromkeys(row[colour] for row in rows))
+    ranked = [{**row, "rank": parts.index(row[colour])} for row in rows]
     return {
-        "height": {"step": _BAR},
-        "data": {"values": rows},
+        "height": _BAR * len(order),
+        "data": {"values": ranked},
         "mark": "bar",
         "encoding": {
             "y": {"field": across, "type": "nominal", "sort": order, "title": None},
-            "x": _quantitative("energy", "nJ", axis={"format": "~s", "tickCount": 5}),
+            "x": _quantitative("energy", "nJ", axis=_SHORT),
             "color": {"field": colour, "type": "nominal", "sort": parts, "title": None},
+            "order": {"field": "rank", "type": "ordinal"},
             "tooltip": [{"field": across}, {"field": colour}, _tip("energy")],
         },
     }
@@ -179,7 +187,8 @@ def _network_convergence(section: Section) -> Chart:
         "Every line is a layer: the best so far, as a multiple of the best in the end. Samples "
         "that start from similar layers are counted."
     )
-    y = _quantitative("best", "times the last best", scale=_log())
+    top = max((row["best"] for row in rows), default=1)
+    y = _quantitative("best", "times the last best", scale=_log([1, max(top, 2)]))
     return Chart("Convergence", note, _lines(rows, y, "operator", "layer"))
 
 
@@ -190,7 +199,8 @@ def _convergence(found: Found) -> Chart:
         for at, value in _steps(curve, 1.0)
     ]
     objective = found.goal.objective
-    y = _quantitative("best", f"best {objective.name} ({objective.unit})", scale=_log())
+    name = f"best {objective.name} ({objective.unit})"
+    y = _quantitative("best", name, scale=_log(), axis={"format": "~g"})
     title = f"Convergence: {shown(found.name)}, {objective.name}"
     return Chart(title, "Every line is a search: the best so far.", _lines(rows, y, "mapper"))
 
@@ -209,7 +219,7 @@ def _lines(rows: list[dict[str, Any]], y: Spec, colour: str, each: str = "search
         "data": {"values": rows},
         "mark": {"type": "line", "interpolate": "step-after", "opacity": 0.7, "point": True},
         "encoding": {
-            "x": _quantitative("samples", "samples", scale=_log()),
+            "x": _quantitative("samples", "samples", scale={**_log(), "nice": False}),
             "y": y,
             "color": {"field": colour, "type": "nominal", "title": None},
             "detail": {"field": each},

@@ -107,4 +107,4 @@ class Found:
             for memory, row in rows
             for tensor, part in zip(TENSORS, row, strict=True)
         }
-        return {("MACs", "all"): parts.macs, **named}
+        return {("MACs", "computation"): parts.macs, **named}

@@ -150,7 +150,8 @@ def _text(text: str) -> Cell:
 
 
 def _number(value: float) -> Cell:
-    return Cell(significant(value, 5), value if np.isfinite(value) else None)
+    text = f"{value:,.0f}" if 1e3 <= value < 1e9 else significant(value, 5)
+    return Cell(text, value if np.isfinite(value) else None)
 
 
 def _share(value: float | None, none: str) -> Cell:

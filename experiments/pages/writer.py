@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ def _page(sections: Sequence[Section]) -> str:
     )
 
 
+@cache
 def _library() -> str:
     """Return the plotting library, as JavaScript that needs nothing else."""
     try:
