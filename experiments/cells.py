@@ -23,7 +23,7 @@ from experiments.files import BRIEF, RecordError, cannot_read, distinct_name, re
 from experiments.goals import Goal, goal_directory
 from experiments.progress import best_note
 from experiments.searches import Recorder, run_search
-from experiments.stats import Floats, improvements
+from experiments.stats import Floats
 from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.errors import printable
 from maestro_env.evaluator import Evaluator
@@ -253,12 +253,19 @@ def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions)
         "invalid": evaluator.used - evaluator.valid,
         "unique": evaluator.unique,
         "warm_up": evaluator.warmed_up,
-        "improvements": improvements(evaluator.trace[0]),
+        "improvements": improvements(evaluator),
         "best_point": best.point.tolist() if best else None,
         "seconds": seconds,
         "model_seconds": evaluator.model_seconds,
         "versions": versions,
     }
+
+
+def improvements(evaluator: Evaluator) -> list[tuple[int, float]]:
+    """Return the samples that found a new best, counted from 1, and what they found."""
+    bests = np.minimum.accumulate(evaluator.trace[0])
+    improved = np.flatnonzero(bests < np.append(np.inf, bests[:-1]))
+    return [(index + 1, float(bests[index])) for index in improved.tolist()]
 
 
 def _finished(work: Work, entry: dict[str, Any]) -> Finished:

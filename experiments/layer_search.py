@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from experiments import files
-from experiments.cells import Versions, tell_failure
+from experiments.cells import Versions, improvements, tell_failure
 from experiments.files import RecordError, check_same, distinct_name
 from experiments.goals import Goal
 from experiments.library import Start
 from experiments.progress import best_note
 from experiments.searches import run_search
-from experiments.stats import Floats, improvements
+from experiments.stats import Floats
 from maestro_env.evaluator import Evaluator
 from maestro_env.front import FIGURES, Front, FrontEvaluator
 from maestro_env.map_space import Points
@@ -62,7 +62,8 @@ class MappedLayer:
         found_by: the mapper, or ``table`` for the table of known optima.
         samples: mappings evaluated.
         nodes: boxes of mappings that a proof looked into.
-        improvements: samples that found a new best: the 1-based number, rising, and its value.
+        improvements: samples of the first search that found a new best, counted from 1, and its
+            value; none if the table had it.
         versions: of what computed it.
     """
 
@@ -72,7 +73,7 @@ class MappedLayer:
     found_by: str
     samples: int
     nodes: int
-    improvements: tuple[tuple[int, float], ...] = ()
+    improvements: list[tuple[int, float]] = field(default_factory=list)
     versions: Versions = field(default_factory=dict)
 
     @cached_property
@@ -168,12 +169,11 @@ class LayerWork:
             rows = problem.evaluate(found.points)
             if rows.status.any() or not (rows.metrics[:, FIGURES] == found.figures).all():
                 raise ValueError("its mappings have other figures now")
-            names = ("bound", "found_by", "samples", "nodes", "versions")
-            told = {name: entry[name] for name in names}
-            improvements = tuple((at, value) for at, value in entry["improvements"])
+            rest = ("bound", "found_by", "samples", "nodes", "improvements", "versions")
+            figures = {name: entry[name] for name in rest}
         except (LookupError, TypeError, ValueError) as error:
             raise RecordError(f"{self.path} is no mapped layer: {error}; {way_out}") from None
-        return MappedLayer(self.goal, found, improvements=improvements, **told)
+        return MappedLayer(self.goal, found, **figures)
 
     @property
     def no_front(self) -> Front:
@@ -186,7 +186,7 @@ class LayerWork:
 
 
 class _Search:
-    """A search under way: the front of all its samples, how many they are, and the new bests."""
+    """A search under way: the front of all its samples, and how many they are."""
 
     def __init__(self, work: LayerWork, show: Show) -> None:
         self._work, self._show = work, show
@@ -216,8 +216,8 @@ class _Search:
             for name in ("latency", "energy"):
                 self._search(OBJECTIVES[name], settings.front)
         bound = bound if bound and math.isfinite(bound) else None
-        improved = tuple(self._improvements)
-        return MappedLayer(goal, self._front, bound, found_by, self._samples, nodes, improved)
+        counts = (self._samples, nodes, self._improvements)
+        return MappedLayer(goal, self._front, bound, found_by, *counts)
 
     def _evaluate(self, evaluator: FrontEvaluator, points: Points) -> None:
         evaluator.evaluate(points)
@@ -225,18 +225,7 @@ class _Search:
 
     def _add(self, evaluator: FrontEvaluator) -> None:
         self._front = self._front.joined(evaluator.front)
-        if evaluator.objective.name == self._work.goal.objective.name:
-            self._note(evaluator)
         self._samples += evaluator.used + evaluator.warmed_up
-
-    def _note(self, evaluator: FrontEvaluator) -> None:
-        """Note the new bests; without a budget there is no trace, and only the last is known."""
-        found = improvements(evaluator.trace[0])
-        if evaluator.budget is None and evaluator.best is not None:
-            found = [(evaluator.best.evaluation, evaluator.best.value)]
-        for at, value in found:
-            if not self._improvements or value < self._improvements[-1][1]:
-                self._improvements.append((self._samples + at, value))
 
     def _search(self, objective: Objective, samples: int) -> None:
         """Let the mapper search, from what is known, from the best so far and from the start."""
@@ -256,6 +245,8 @@ class _Search:
         threads = self._work.threads
         evaluator = FrontEvaluator(problem, objective, samples, threads, follow, vectors)
         run_search(evaluator, self._mapper, settings.seed)
+        if objective is self._work.goal.objective:
+            self._improvements = improvements(evaluator)
         self._add(evaluator)
 
     def _prove(self) -> OptimumSearch | None:

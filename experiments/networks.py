@@ -129,9 +129,9 @@ def map_layers(
     hardware = find_hardware(problem.hardware)
     goals = [make_goal(problem, layer, hardware, objective) for layer in network.layers]
     facts = _facts(network, goals[0], problem, settings, warm)
-    entries = _open(directory, facts, library)
+    entries = _open(directory, facts, made_by or {}, library)
     found: dict[int, MappedLayer] = {}
-    for wave in spread([goal.problem for goal in goals]) if warm else [range(len(goals))]:
+    for wave in spread(network.layers) if warm else [range(len(goals))]:
         works = {
             index: LayerWork(
                 network.layers[index].name,
@@ -172,7 +172,9 @@ def _entry(found: MappedLayer) -> Entry | None:
     return Entry.of(found.goal, point, float(found.values[found.best]))
 
 
-def _open(directory: Path, facts: dict[str, Any], library: Path | None) -> list[Entry]:
+def _open(
+    directory: Path, facts: dict[str, Any], versions: Versions, library: Path | None
+) -> list[Entry]:
     """Write what a directory is for, or check it; return what its library has.
 
     A copy of the library stays in the directory, so that what others add to it changes nothing.
@@ -185,7 +187,7 @@ def _open(directory: Path, facts: dict[str, Any], library: Path | None) -> list[
             if library is not None:
                 add_to_library(copy, read_library(library))
             # Last, so that a directory with it is complete.
-            write_record(path, facts)
+            write_record(path, facts | {"versions": versions})
         else:
             raise RecordError(f"{directory} has files but no {CONFIG}: it is no network's; {ANEW}")
     remove_abandoned(directory)

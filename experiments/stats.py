@@ -17,13 +17,6 @@ Floats = NDArray[np.float64]
 _RESAMPLES = 2000
 
 
-def improvements(values: Floats) -> list[tuple[int, float]]:
-    """Return the samples that found a new least value, float64[N]: 1-based number and value."""
-    bests = np.minimum.accumulate(values)
-    improved = np.flatnonzero(bests < np.append(np.inf, bests[:-1]))
-    return [(index + 1, float(bests[index])) for index in improved.tolist()]
-
-
 def iqm(values: Floats) -> Floats:
     """Return the interquartile mean over seeds: a quarter of them is cut off at either end.
 

@@ -34,6 +34,7 @@ _ROLES: Mapping[str, Mapping[str, str]] = {
     "DSCONV": {"C": "G"},
 }
 _WINDOWS = ("R", "S")
+_LOOPS = ("G", "N", "K", "C", "Y'", "X'", *_WINDOWS)
 # Octaves that another operator counts as.
 _OTHER_OPERATOR = 2.0
 
@@ -63,12 +64,9 @@ def layer_distance(one: Layer, other: Layer) -> float:
     It is the Euclidean distance of the logarithms of their loops and strides, and 2 more if the
     operators differ.
     """
-    sizes, others = _loops(one), _loops(other)
-    octaves = (
-        math.log2(sizes.get(name, 1)) - math.log2(others.get(name, 1))
-        for name in {**sizes, **others}
+    return math.dist(_octaves(one), _octaves(other)) + _OTHER_OPERATOR * (
+        one.operator != other.operator
     )
-    return math.hypot(*octaves) + _OTHER_OPERATOR * (one.operator != other.operator)
 
 
 def hardware_distance(one: Hardware, other: Hardware) -> float:
@@ -90,18 +88,23 @@ def nearest(problem: Problem, mapped: Sequence[Mapped], most: int = NEAREST) -> 
     return sorted(mapped, key=lambda each: distance(problem, each.problem))[:most]
 
 
-def spread(problems: Sequence[Problem]) -> list[list[int]]:
-    """Sort problems into waves, by index, so that most have a near one in an earlier wave.
+def spread(layers: Sequence[Layer]) -> list[list[int]]:
+    """Sort layers into waves, by index, so that most have a near one in an earlier wave.
 
     The first is the one with most MACs, each next one the farthest from all before it, of equals
-    the first. A wave is as large as all waves before it, so that its problems can be searched at
-    the same time.
+    the first. A wave is as large as all waves before it, so that its layers can be searched at the
+    same time.
     """
-    apart = np.array([[distance(one, other) for other in problems] for one in problems])
-    order = [max(range(len(problems)), key=lambda each: problems[each].layer.macs)]
-    while len(order) < len(problems):
-        nearest_before = apart[order].min(axis=0)
-        nearest_before[order] = -1.0
+    places = np.array([_octaves(each) for each in layers])
+    operators = np.array([each.operator for each in layers])
+    order = [max(range(len(layers)), key=lambda each: layers[each].macs)]
+    nearest_before = np.full(len(layers), np.inf)
+    while len(order) < len(layers):
+        last = order[-1]
+        apart = np.linalg.norm(places - places[last], axis=1)
+        apart += _OTHER_OPERATOR * (operators != operators[last])
+        nearest_before = np.minimum(nearest_before, apart)
+        nearest_before[last] = -1.0
         order.append(int(nearest_before.argmax()))
     starts = [0, *(2**power for power in range(len(order).bit_length() + 1))]
     return [wave for one, end in pairwise(starts) if (wave := order[one:end])]
@@ -201,7 +204,7 @@ def _role(layer: Layer, dim: str) -> str:
     return _ROLES.get(layer.operator, {}).get(dim, dim)
 
 
-def _loops(layer: Layer) -> dict[str, int]:
-    """Return extents by the loops they stand for, and the strides."""
+def _octaves(layer: Layer) -> list[float]:
+    """Return the logarithms of a layer's loops and strides, in the order of ``_LOOPS``."""
     extents = {_role(layer, dim): extent for dim, extent in layer.loop_extents.items()}
-    return {**extents, **dict(zip(("stride of Y", "stride of X"), layer.stride, strict=True))}
+    return [math.log2(size) for size in (*(extents.get(each, 1) for each in _LOOPS), *layer.stride)]

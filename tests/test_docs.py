@@ -57,6 +57,7 @@ EXTRAS = {
     "parallel_env": "pettingzoo",
     "maestro_env.dataset": "pyarrow",
     "minari_view": "minari",
+    "import onnx": "onnx",
 }
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 FILLED = {"x": True, "": False}

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -169,6 +170,28 @@ def test_a_killed_run_is_resumed_to_the_same_bytes(network: str, tmp_path: Path)
     assert files(whole) == files(killed)
 
 
+def test_an_interrupted_run_says_how_it_is_continued(network: str, tmp_path: Path) -> None:
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    assert run(network, whole) == 0
+    command = [sys.executable, "-m", "experiments.map", network, f"--hardware={HARDWARE}", *QUICK]
+    root = str(Path(__file__).parents[1])
+    process = subprocess.Popen(
+        [*command, f"--out={stopped}"],
+        env=os.environ | {"PYTHONPATH": root},
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and not list(stopped.glob("layers/*.json")):
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    assert process.returncode == 130
+    way_on = told.partition("continue with: python -m experiments.map ")[2]
+    assert main(shlex.split(way_on)) == 0
+    assert files(whole) == files(stopped)
+
+
 def test_a_resumed_run_is_the_one_that_was_begun(
     network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -259,7 +282,25 @@ def test_a_damaged_library_is_refused_and_left_as_it_is(
     assert not (tmp_path / "again").exists()
 
 
-def test_a_layer_without_a_valid_mapping_is_named(
+def test_layers_without_a_valid_mapping_are_named_and_in_no_total(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.csv"
+    # With its whole window in tiles, the first layer needs more L1 than there is.
+    path.write_text("K,C,Y,X,R,S,T\n8,3,18,18,7,7,1\n16,8,16,16,1,1,1\n")
+    out = tmp_path / "out"
+    flags = ["--hardware=num_pes=4,l1_bytes=60,name=tight", f"--out={out}", *QUICK]
+    assert main([str(path), *flags]) == 1
+    shown = capsys.readouterr()
+    assert "failed: no valid mapping of net_l0 was found" in shown.err
+    assert "In no total, as no valid mapping was found: net_l0." in " ".join(shown.out.split())
+    found = read(out)
+    assert found["unmapped"] == ["net_l0"]
+    (row,) = found["layers"]
+    assert found["choices"][0]["latency_cycles"] == row["latency_cycles"] * row["count"] > 0
+
+
+def test_a_network_without_any_mapping_has_no_totals(
     network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flags = ["--hardware=num_pes=4,l1_bytes=1,name=tiny", f"--out={tmp_path / 'out'}", *QUICK]

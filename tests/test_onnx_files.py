@@ -91,6 +91,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     refused(str(tmp_path / "missing.onnx"), "missing.onnx' cannot be read: no such file")
 
 
+def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    data = model([node("Conv", "x w", name="called")], SHAPES).SerializeToString()
+    path = tmp_path / "net.onnx"
+    path.write_bytes(data.replace(b"called", b"cal\xff\xfed"))
+    refused(str(path), "has a name that is no text; it is damaged")
+
+
 MODELS = {
     "unknown opset": (
         model(CONV, SHAPES, opset=999),
@@ -167,7 +174,8 @@ def test_what_is_not_mapped_is_listed_with_its_macs(tmp_path: Path) -> None:
         node("DFT", "x", "f", name="wave"),
     ]
     shapes = SHAPES | {"z": [1, 2, 5, 5, 5], "k": [3, 2, 2, 2, 2]}
-    network = find_network(save(tmp_path, model(nodes, shapes, domains=["my.ops"])))
+    # A file may leave out which version of others' operators it means.
+    network = find_network(save(tmp_path, model(nodes, shapes)))
     assert network.left_out == (
         LeftOut("solid", "Conv", 3 * 64 * 16, "a convolution over 3 axes; allowed: 1 or 2"),
         LeftOut("mixer", "Mix", None, "an operator of my.ops; its MACs are unknown"),

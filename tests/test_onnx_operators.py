@@ -284,6 +284,24 @@ def test_attention_is_two_products_a_head(
     assert [layer.name.rpartition(".")[2] for layer in network.layers] == ["scores", "context"]
 
 
+LANGUAGE_MODELS = {
+    "GroupQueryAttention": ("Q g h p p s s", 1, {"kv_num_heads": 1}),
+    "MultiHeadAttention": ("Q K V _ _ _ p p", 3, {}),
+}
+
+
+@pytest.mark.parametrize("operator", LANGUAGE_MODELS)
+def test_attention_of_onnxruntime(tmp_path: Path, operator: str) -> None:
+    inputs, kv_heads, attributes = LANGUAGE_MODELS[operator]
+    ours = {"domain": "com.microsoft", "num_heads": 3, **attributes}
+    shapes = QKV | {"g": [2, 9, 4], "h": [2, 9, 5], "s": [], "p": [2, kv_heads, 11, 4]}
+    nodes = [node(operator, inputs, "m a b", **ours), node("MatMul", "m w")]
+    given = {name: shapes[name] for name in dict.fromkeys(inputs.split()) if name != "_"}
+    # The opset is older than attention as an operator of its own.
+    network = read(tmp_path, nodes, given | {"w": [12, 8]}, opset=17)
+    assert facts(network) == [gemm(7, 20, 4, 6), gemm(7, 5, 20, 6), gemm(14, 8, 12)]
+
+
 def test_grouped_queries_are_said(tmp_path: Path) -> None:
     shapes = {"q": [2, 6, 7, 4], "k": [2, 3, 9, 4], "v": [2, 3, 9, 5]}
     network = read(tmp_path, [node("Attention", "q k v")], shapes)

@@ -12,9 +12,12 @@ from mapper_helpers import SPENDERS, Recorder, every_mapper, problem, search
 
 from maestro_env.errors import MapSpaceError
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import Points
+from maestro_env.hardware import PRESETS
+from maestro_env.layer import Layer
+from maestro_env.map_space import TILES, MapSpace, Points
 from maestro_env.objectives import find_objective
 from maestro_env.problem import OK
+from maestro_env.unit_cube import choices_at, share_at
 from mappers import make_mapper
 from mappers.agents.heads import Heads
 from mappers.marl import _Search
@@ -130,6 +133,34 @@ def test_a_good_start_leads_to_better_samples(mapper: str) -> None:
         for given in (best[:0], best)
     )
     assert warmed < cold
+
+
+def test_optuna_knows_the_start() -> None:
+    pytest.importorskip("optuna", reason="the extra optuna is not installed")
+    given, tight = start(2000), problem(l1_bytes=2000)
+    mapper = make_mapper("optuna")
+    evaluator = Evaluator(tight, find_objective("edp"), 10, start=given)
+    mapper.search(evaluator, 10, np.random.default_rng(0))
+    trials = mapper._study.get_trials(deepcopy=False)
+    for point, trial, value in zip(given, trials, evaluator.trace[0], strict=False):
+        choices = [
+            trial.params[each.name]
+            if each.kind == "parallel"
+            else choices_at(each, trial.params[each.name])
+            for each in tight.space.parameters
+        ]
+        np.testing.assert_array_equal(choices, point)
+        assert trial.value == (value if np.isfinite(value) else 0)
+
+
+@pytest.mark.parametrize("tiles", TILES)
+def test_the_share_of_a_choice_leads_back_to_it(tiles: str) -> None:
+    layer = Layer("GEMM", {"M": 3, "N": 360, "K": 2**31 - 1 if tiles == "integers" else 5040})
+    rng = np.random.default_rng(0)
+    for each in MapSpace(layer, PRESETS["cloud"], tiles=tiles).parameters:
+        last = each.choices - 1
+        for choice in {0, last, last // 2, *rng.integers(0, each.choices, 20).tolist()}:
+            assert choices_at(each, share_at(each, choice)) == choice
 
 
 def test_heads_find_the_actions_of_points() -> None:

@@ -46,6 +46,9 @@ MODULES = {
     "one axis": (nn.Conv1d(5, 7, 3), TOKENS),
     "linear": (nn.Linear(16, 3), TOKENS),
     "attention": (nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), TOKENS),
+}
+
+PRODUCTS = {
     "bmm": (Does(lambda a, b: torch.bmm(a, b.mT)), (TOKENS, TOKENS)),
     "baddbmm": (Does(lambda a, b: torch.baddbmm(a[:, :, :5], a, b.mT)), (TOKENS, TOKENS)),
     "broadcast": (Does(lambda a: a[:, None] @ a[None].mT), TOKENS),
@@ -54,6 +57,12 @@ MODULES = {
     "tensordot": (Does(lambda a: torch.tensordot(a, a, dims=([2], [2]))), TOKENS),
     "multi_dot": (Does(lambda a: torch.linalg.multi_dot([a[0], a[0].T, a[0]])), TOKENS),
 }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("module", "inputs"), PRODUCTS.values(), ids=PRODUCTS)
+def test_macs_of_products(module: nn.Module, inputs: Any) -> None:
+    test_macs_are_half_the_operations_that_pytorch_counts(module, inputs)
 
 
 @pytest.mark.parametrize(("module", "inputs"), MODULES.values(), ids=MODULES)

@@ -21,6 +21,7 @@ from maestro_env.transfer import (
     hardware_distance,
     layer_distance,
     nearest,
+    spread,
     start_from,
     transfer,
 )
@@ -154,6 +155,22 @@ def test_the_nearest_come_first_and_equals_in_their_order() -> None:
         range(30), key=lambda i: (apart[i], i)
     )[:4]
     assert nearest(problem, []) == []
+
+
+@given(st.lists(layers(), min_size=1, max_size=12))
+def test_waves_go_from_far_to_near_and_double(found: list[Layer]) -> None:
+    waves = spread(found)
+    order = [index for wave in waves for index in wave]
+    assert sorted(order) == list(range(len(found)))
+    assert [len(wave) for wave in waves[:-1]] == [1, 1, 2, 4][: len(waves) - 1]
+    assert found[order[0]].macs == max(each.macs for each in found)
+
+    def apart(index: int, place: int) -> float:
+        return min(layer_distance(found[index], found[each]) for each in order[:place])
+
+    for place in range(1, len(order)):
+        farthest = max(apart(index, place) for index in order[place:])
+        assert apart(order[place], place) >= farthest - 1e-9
 
 
 def test_a_start_has_what_each_of_the_nearest_gives_once() -> None:

@@ -25,6 +25,7 @@ from maestro_env import (
     Hardware,
     KnownOptimum,
     Layer,
+    LeftOut,
     Level,
     Loop,
     MaestroEnv,
@@ -32,6 +33,7 @@ from maestro_env import (
     Mapping,
     MapSpace,
     Masks,
+    Network,
     Objective,
     ObjectiveFunction,
     OptimumSearch,
@@ -42,6 +44,7 @@ from maestro_env import (
     find_hardware,
     find_layer,
     find_model,
+    find_network,
     find_objective,
     known_optimum,
 )
@@ -51,6 +54,8 @@ layer = Layer("GEMM", {"M": 4, "N": 6, "K": 8}, name="mine")
 hardware = Hardware(num_pes=16, l1_bytes=64, name="small")
 same_layer, same_hardware = find_layer(layer), find_hardware(hardware)
 zoo_layer, edge, preset = find_layer("resnet18_l2"), find_hardware("edge"), PRESETS["cloud"]
+network: Network = find_network("resnet18")
+left_out: tuple[LeftOut, ...] = network.left_out
 schema: Schema = SCHEMAS["legal13"]
 model: CostModel = find_model("exact")
 models, tiles = list(MODELS), TILES[0]

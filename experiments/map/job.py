@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments import cli, flags
 from experiments.files import (
     distinct_name,
@@ -26,7 +28,7 @@ from experiments.layer_search import MappedLayer, SearchSettings
 from experiments.library import add_to_library, default_library
 from experiments.machine import processor, versions
 from experiments.map.config import MapConfig
-from experiments.mapped_network import Choice, MappedNetwork
+from experiments.mapped_network import Choice, MappedNetwork, buffer_bytes
 from experiments.network_facts import bottleneck, left_out_lines
 from experiments.networks import OBJECTIVES, map_layers
 from experiments.sheets import Sheet, significant
@@ -84,6 +86,9 @@ def _resolve(config: MapConfig) -> tuple[Network, Path | None]:
     if config.energy != "total":
         raise UsageError(f"--energy {config.energy}: allowed for a network: total")
     goals = [make_goal(config, layer, hardware, config.objective) for layer in network.layers]
+    for warning in dict.fromkeys(goal.problem.stride_warning() for goal in goals):
+        if warning:
+            print(f"warning: {warning}", file=sys.stderr)
     if config.mapper is not None:
         if config.mapper == "all" or "," in config.mapper:
             raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
@@ -96,7 +101,7 @@ def _resolve(config: MapConfig) -> tuple[Network, Path | None]:
 
 
 def _report(mapped: MappedNetwork, config: MapConfig, directory: Path) -> int:
-    """Write and print what was found; say which layers have no mapping."""
+    """Write and print what was found; return the exit status."""
     network, objective = mapped.network, config.objective
     for line in (*left_out_lines(network), *network.notes):
         print(line)
@@ -106,6 +111,7 @@ def _report(mapped: MappedNetwork, config: MapConfig, directory: Path) -> int:
             "give more --samples, or other hardware",
             file=sys.stderr,
         )
+    if not mapped.mapped:
         return cli.FAILED
     choices = mapped.choices()
     bound = mapped.bound
@@ -116,7 +122,7 @@ def _report(mapped: MappedNetwork, config: MapConfig, directory: Path) -> int:
     _write(mapped, config, choices, bound, directory)
     write_text(directory / "network.md", "\n".join(sheet.markdown() for sheet in sheets))
     print(f"network: {directory / 'network.json'}")
-    return 0
+    return cli.FAILED if mapped.unmapped else 0
 
 
 def _totals(
@@ -145,12 +151,15 @@ def _totals(
 
 def _note(mapped: MappedNetwork, choices: list[Choice]) -> str:
     chosen = choices[-1]
-    names = [layer.name for layer in mapped.network.layers]
-    l1 = max(range(len(names)), key=lambda each: chosen.costs[each].l1_bytes or 0)
+    names = [layer.name for layer, _ in mapped.mapped]
+    needs = [buffer_bytes(cost) for cost in chosen.costs]
+    l1, l2 = (names[int(np.argmax(each))] for each in zip(*needs, strict=True))
     parts = [
         "Layers run one after the other. There is one accelerator: its buffers are as large as the "
-        f"most demanding layer needs, for L1 {names[l1]}."
+        f"most demanding layer needs, L1 for {l1}, L2 for {l2}."
     ]
+    if mapped.unmapped:
+        parts.append(f"In no total, as no valid mapping was found: {', '.join(mapped.unmapped)}.")
     if len(choices) > 1:
         saved = 1 - choices[1].edp / choices[0].edp
         parts.append(
@@ -195,8 +204,8 @@ def _gap(gap: float | None) -> str:
 
 def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[dict[str, Any]]:
     """Yield what the tables tell of every layer."""
-    for layer, found, cost, vector in zip(
-        mapped.network.layers, mapped.layers, chosen.costs, chosen.vectors, strict=True
+    for (layer, found), cost, vector in zip(
+        mapped.mapped, chosen.costs, chosen.vectors, strict=True
     ):
         values = (
             *(layer.name, layer.operator, layer.dimensions, layer.count, layer.macs),
@@ -227,7 +236,7 @@ def _write(
     write_csv(directory / "layers.csv", _HEADER, cells)
     folder = directory / "mappings"
     ensure_directory(folder)
-    for found, row in zip(mapped.layers, rows, strict=True):
+    for (_, found), row in zip(mapped.mapped, rows, strict=True):
         mapping = found.goal.problem.space.decode(row["vector"])
         path = folder / distinct_name(row["layer"])
         write_text(path.with_name(f"{path.name}.json"), mapping.to_json())
@@ -241,6 +250,7 @@ def _write(
         "macs": network.macs,
         "left_out": [vars(each) for each in network.left_out],
         "notes": network.notes,
+        "unmapped": mapped.unmapped,
         "bound": bound,
         "command": _command(config),
         "choices": [_described(each) for each in choices],

@@ -66,10 +66,10 @@ def charts_of(section: Section) -> Iterator[Chart]:
     if any(found.energy for found in section.found):
         yield _energy_by_layer(section)
         yield _energy_by_memory(section)
-    if section.total is not None:
-        yield _network_convergence(section)
-    else:
+    if section.total is None:
         yield from map(_convergence, section.found)
+    elif any(found.curves for found in section.found):
+        yield _network_convergence(section)
 
 
 def _roofline(section: Section) -> Chart:
@@ -174,21 +174,22 @@ def _bars(rows: list[dict[str, Any]], across: str, order: list[str], colour: str
 
 
 def _network_convergence(section: Section) -> Chart:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for found in section.found:
         for curve in found.curves:
-            least = curve.improvements[-1][1] if curve.improvements else 1.0
             operator = found.goal.problem.layer.operator
             rows += [
                 {"layer": shown(curve.name), "operator": operator, "samples": at, "best": value}
-                for at, value in _steps(curve, 1 / least)
+                for at, value in _steps(curve, 1 / found.best)
             ]
     note = (
-        "Every line is a layer: the best so far, as a multiple of the best in the end. Samples "
-        "that start from similar layers are counted."
+        "Every line is a layer: the best so far of its search, as a multiple of the best that was "
+        "found, perhaps by the proof that follows. Samples that start from similar layers count."
     )
+    if missing := sum(not found.curves for found in section.found):
+        note += f" Layers without a line, as the table of known optima has them: {missing}."
     top = max((row["best"] for row in rows), default=1)
-    y = _quantitative("best", "times the last best", scale=_log([1, max(top, 2)]))
+    y = _quantitative("best", "times the best", scale=_log([1, max(top, 2)]))
     return Chart("Convergence", note, _lines(rows, y, "operator", "layer"))
 
 

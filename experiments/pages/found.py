@@ -23,7 +23,7 @@ class Curve:
     Args:
         name: of the search.
         improvements: samples that found a new best: the 1-based number, rising, and its value.
-        samples: evaluated in all.
+        samples: of the search.
     """
 
     name: str
@@ -39,10 +39,11 @@ class Found:
         name: of the layer, as it was called.
         goal: what was searched for.
         vector: of the mapping.
+        best: least value of the objective that was found, by this mapping or another one.
         bound: no mapping has a lower value of the objective; None where none is known.
-        gap: how far the best found is above it, as a share of it; 0 is proven.
+        gap: how far the best is above it, as a share of it; 0 is proven.
         by: the mapper that found it, or what proved it.
-        samples: evaluated by all searches.
+        samples: evaluated for it in all.
         count: executions of the layer.
         curves: of the searches.
     """
@@ -50,6 +51,7 @@ class Found:
     name: str
     goal: Goal
     vector: Sequence[int]
+    best: float
     bound: float | None
     gap: float | None
     by: str

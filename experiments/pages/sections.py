@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.cells import Versions
+from experiments.files import RecordError
 from experiments.mapped_network import Choice, MappedNetwork
 from experiments.network_facts import left_out_lines
 from experiments.pages.found import Curve, Found
@@ -60,29 +61,32 @@ def section_of(mapped: MappedNetwork, title: str = "", command: str = "") -> Sec
     """Return the section of a mapped network.
 
     Args:
-        mapped: all of whose layers have a mapping.
+        mapped: layers without a mapping are named, and in no table.
         title: by default the names of network and hardware.
         command: makes the same again.
 
     Raises:
-        RecordError: a layer has no mapping.
+        RecordError: no layer has a mapping.
     """
-    network, choices = mapped.network, mapped.choices()
+    network = mapped.network
+    if not mapped.mapped:
+        raise RecordError(f"no valid mapping of any layer of {network.name} was found")
+    choices, samples = mapped.choices(), mapped.settings["samples"]
+    unmapped = [f"No valid mapping was found, so in no total: {each}" for each in mapped.unmapped]
     found = tuple(
         Found(
             layer.name,
             each.goal,
             vector,
+            float(each.values[each.best or 0]),
             each.bound,
             each.gap if math.isfinite(each.gap) else None,
             each.found_by,
             each.samples,
             layer.count,
-            (Curve(layer.name, each.improvements, each.samples),),
+            (Curve(layer.name, each.improvements, samples),) if each.improvements else (),
         )
-        for layer, each, vector in zip(
-            network.layers, mapped.layers, choices[-1].vectors, strict=True
-        )
+        for (layer, each), vector in zip(mapped.mapped, choices[-1].vectors, strict=True)
     )
     return Section(
         title or f"{network.name} on {mapped.hardware.name or 'hardware'}",
@@ -92,7 +96,7 @@ def section_of(mapped: MappedNetwork, title: str = "", command: str = "") -> Sec
         tuple(choices),
         mapped.bound,
         network.macs,
-        (*left_out_lines(network), *network.notes),
+        (*unmapped, *left_out_lines(network), *network.notes),
         command,
         mapped.settings,
         distinct([each.versions for each in mapped.layers]),

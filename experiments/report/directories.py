@@ -120,6 +120,7 @@ def _found(goal: Goal, searches: Sequence[Finished]) -> Found:
         best.cell.layer,
         goal,
         best.best_point,
+        best.best,
         bound,
         max(best.best / bound - 1, 0.0) if bound else None,
         best.cell.mapper,

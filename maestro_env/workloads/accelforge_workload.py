@@ -14,7 +14,7 @@ from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.custom import integer
 from maestro_env.workloads.lowering import Work
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.yaml_file import Plain, entries, items
+from maestro_env.workloads.yaml_file import Plain, entries, items, scalar
 
 _LONGEST_EINSUM = 2000
 _BOUND = re.compile(r"\s*0\s*<=\s*(\w+)\s*<\s*([0-9]{1,18})\s*")
@@ -38,7 +38,8 @@ def read_workload(path: str | Path, workload: Plain) -> Network:
     repeats = _size(found.get("n_instances", "1"))
     for number, each in enumerate(items("einsums", found.get("einsums"))):
         einsum = {"einsum": each} if isinstance(each, str) else entries("an einsum", each)
-        name = str(einsum.get("name", _written_by(einsum.get("einsum")) or f"einsum_{number}"))
+        name = _written_by(einsum.get("einsum")) or f"einsum_{number}"
+        name = scalar("the name of an einsum", einsum.get("name", name))
         times = _size(einsum.get("n_instances", "1")) * repeats
         collection.add(name, "Einsum", partial(_describe, einsum, bounds, sizes), times)
     return collection.network()
@@ -47,7 +48,7 @@ def read_workload(path: str | Path, workload: Plain) -> Network:
 def _describe(
     einsum: Mapping[str, Plain], bounds: Mapping[str, int], sizes: Mapping[str, Plain]
 ) -> list[Work]:
-    if str(einsum.get("is_copy_operation", "")).lower() == "true":
+    if _is_true(einsum, "is_copy_operation"):
         return []
     text = einsum.get("einsum")
     output, inputs = _from_text(text) if isinstance(text, str) else _from_accesses(einsum)
@@ -68,16 +69,21 @@ def _bounds(shape: Plain) -> dict[str, int]:
     """Read bounds such as ``0 <= m < 128``."""
     found = {}
     for text in shape.values() if isinstance(shape, dict) else items("a shape", shape):
-        match = _BOUND.fullmatch(str(text))
+        bound = scalar("a bound", text)
+        match = _BOUND.fullmatch(bound)
         if not match:
-            raise LayerError(f"{quoted(text)} is not of the form 0 <= VARIABLE < NUMBER")
+            raise LayerError(f"{quoted(bound)} is not of the form 0 <= VARIABLE < NUMBER")
         found[match[1]] = integer(match[2])
     return found
 
 
 def _size(text: Plain) -> int:
     """Read a number, or a product of numbers such as ``96*128``."""
-    return math.prod(integer(each.strip()) for each in str(text).split("*"))
+    return math.prod(integer(each.strip()) for each in scalar("a size", text).split("*"))
+
+
+def _is_true(entry: Mapping[str, Plain], name: str) -> bool:
+    return scalar(name, entry.get(name, "false")).lower() == "true"
 
 
 def _written_by(text: Plain | None) -> str:
@@ -98,16 +104,16 @@ def _from_text(text: str) -> tuple[Access, list[Access]]:
 
 
 def _from_accesses(einsum: Mapping[str, Plain]) -> tuple[Access, list[Access]]:
-    outputs, inputs = [], []
+    outputs: list[Access] = []
+    inputs: list[Access] = []
     for each in items("tensor_accesses", einsum.get("tensor_accesses")):
         access = entries("a tensor access", each)
         projection = access.get("projection")
         if isinstance(projection, dict):
-            ranks = {rank: _rank(str(text)) for rank, text in projection.items()}
+            ranks = {rank: _rank(scalar("a rank", text)) for rank, text in projection.items()}
         else:
-            ranks = _ranks([str(text) for text in items("a projection", projection)])
-        written = str(access.get("output", "")).lower() == "true"
-        (outputs if written else inputs).append(ranks)
+            ranks = _ranks([scalar("a rank", text) for text in items("a projection", projection)])
+        (outputs if _is_true(access, "output") else inputs).append(ranks)
     if len(outputs) != 1:
         raise LayerError(f"{len(outputs)} tensors are outputs; allowed: 1")
     return outputs[0], inputs

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from maestro_env.errors import LayerError
 from maestro_env.layer import Layer
-from maestro_env.workloads.lowering import TRANSPOSED, NotMapped, Work, lower
+from maestro_env.workloads.lowering import TRANSPOSED, NotMapped, Work
 from maestro_env.workloads.network import LeftOut, Network, gather, short_name
 
 
@@ -36,7 +36,8 @@ class Collection:
         try:
             works = [work for work in describe() if work.macs]
             macs = times * sum(work.macs for work in works)
-            layers = [replace(each, count=each.count * times) for each in lower(name, works)]
+            lowered = (layer for work in works for layer in work.layers(name))
+            layers = [replace(layer, count=layer.count * times) for layer in lowered]
         except LayerError as error:
             known = times * error.macs if isinstance(error, NotMapped) else macs
             self.leave_out(name, operator, known, str(error))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
 from maestro_env.errors import LayerError
 from maestro_env.layer import Layer
 from maestro_env.workloads.axes import Axis, Piece, TransposedAxis
+from maestro_env.workloads.network import short_name
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,6 @@ class Convolution:
     inputs: int
     outputs: int
     axes: tuple[Axis, ...] | tuple[TransposedAxis, ...]
-    part: str = ""
 
     @property
     def macs(self) -> int:
@@ -97,7 +96,8 @@ class Product:
     def layers(self, name: str) -> list[Layer]:
         """Return one layer, executed for each product."""
         extents = {"M": self.rows, "N": self.columns, "K": self.inner}
-        return [Layer("GEMM", extents, name=name, count=self.times)]
+        full_name = f"{name}.{self.part}" if self.part else name
+        return [Layer("GEMM", extents, name=short_name(full_name), count=self.times)]
 
 
 class NotMapped(LayerError):
@@ -118,21 +118,7 @@ TRANSPOSED = (
     "transposed convolution: the taps that meet the same outputs become a convolution of stride 1, "
     "with zeros around the input"
 )
-
 GROUPED = (
     "grouped queries: every query head is a product of its own, also where heads share keys and "
     "values"
 )
-
-
-def lower(name: str, works: Iterable[Work]) -> list[Layer]:
-    """Return the layers of what an operator computes.
-
-    Raises:
-        LayerError: a layer cannot say it.
-    """
-    return [
-        layer
-        for work in works
-        for layer in work.layers(f"{name}.{work.part}" if work.part else name)
-    ]

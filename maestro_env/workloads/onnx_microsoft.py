@@ -21,6 +21,8 @@ _SAME = {
     "QLinearGlobalAveragePool": ("GlobalAveragePool", (0,)),
     "QLinearMul": ("Mul", (0, 3)),
 }
+# Where the past keys and values are among the inputs.
+_PAST = {"GroupQueryAttention": 3, "MultiHeadAttention": 6}
 # Every output has the shape of the first input.
 _SHAPE_OF_INPUT = (
     "BiasGelu",
@@ -57,6 +59,8 @@ def _standard(node: onnx.NodeProto, graph: onnx.GraphProto) -> Sequence[onnx.Nod
         return [helper.make_node("Identity", node.input[:1], [each], node.name) for each in kept]
     if kind == "QLinearConcat":
         return [_node("Concat", node, node.input[2::3])]
+    if kind in _PAST and all(node.input[1:3]) and len(node.input) > 2:
+        return _attention(node)
     if kind == "FusedMatMul":
         return [_transposing_product(node)]
     if kind == "MatMulNBits":
@@ -68,6 +72,23 @@ def _node(operator: str, node: onnx.NodeProto, inputs: Sequence[str]) -> onnx.No
     found = helper.make_node(operator, inputs, node.output[:1], node.name)
     found.attribute.extend(node.attribute)
     return found
+
+
+def _attention(node: onnx.NodeProto) -> list[onnx.NodeProto]:
+    """Return attention, whose result has the shape of the queries."""
+    heads = {each.name: each.i for each in node.attribute}
+    query_heads = heads.get("num_heads", 0)
+    past = _PAST[node.op_type]
+    inputs = [*node.input[:3], "", *node.input[past : past + 2]]
+    mixed = helper.make_node(
+        "Attention",
+        inputs,
+        [f"{node.output[0]} mixed"],
+        node.name,
+        q_num_heads=query_heads,
+        kv_num_heads=heads.get("kv_num_heads", query_heads),
+    )
+    return [mixed, helper.make_node("Identity", node.input[:1], node.output[:1])]
 
 
 def _transposing_product(node: onnx.NodeProto) -> onnx.NodeProto:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import onnx
@@ -41,6 +42,7 @@ def open_onnx(
     model = _parse(name, _read(path))
     if not model.graph.node:
         raise NetworkError(f"{name!r} is an ONNX model without nodes; export it again")
+    _check_texts(name, model)
     _check_opsets(name, model)
     model = _inline(name, model)
     standardise(model.graph)
@@ -72,6 +74,24 @@ def _parse(name: str, data: bytes) -> onnx.ModelProto:
         raise NetworkError(
             f"{name!r} is no ONNX model, or is truncated; export the model again"
         ) from None
+
+
+def _check_texts(name: str, model: onnx.ModelProto) -> None:
+    """Check that all names are texts: Protocol Buffers returns others as bytes."""
+    graph = model.graph
+    values = (*graph.input, *graph.output, *graph.value_info)
+    dims = (dim.dim_param for value in values for dim in value.type.tensor_type.shape.dim)
+    bodies = (node for function in model.functions for node in function.node)
+    nodes = [node for node, _ in walk([*graph.node, *bodies])]
+    texts = chain(
+        (each.name for each in (*values, *graph.initializer, *model.functions)),
+        (each.domain for each in (*model.opset_import, *model.functions)),
+        *((node.name, node.op_type, node.domain, *node.input, *node.output) for node in nodes),
+        (each.name for node in nodes for each in node.attribute),
+        dims,
+    )
+    if not all(isinstance(text, str) for text in texts):
+        raise NetworkError(f"{name!r} has a name that is no text; it is damaged, export it again")
 
 
 def _check_opsets(name: str, model: onnx.ModelProto) -> None:
@@ -188,6 +208,10 @@ def _check_order(name: str, graph: onnx.GraphProto) -> None:
 
 
 def _infer(name: str, model: onnx.ModelProto) -> onnx.ModelProto:
+    # Inference stops at an operator whose domain has no version.
+    domains = {node.domain for node, _ in walk(model.graph.node)} - {"", "ai.onnx"}
+    for domain in sorted(domains - {each.domain for each in model.opset_import}):
+        model.opset_import.add(domain=domain, version=1)
     try:
         return shape_inference.infer_shapes(model, data_prop=True)
     except (shape_inference.InferenceError, DecodeError, RuntimeError, ValueError) as error:

@@ -86,7 +86,7 @@ def attention(query: Shape, key: Shape, value: Shape) -> list[Product]:
     Query heads that share a key head have products of their own, as where the keys are repeated.
     """
     notes: tuple[str, ...] = ()
-    if len(query) > 2 and len(key) > 2 and query[-3] != key[-3] != 1:
+    if len(query) > 2 and len(key) > 2 and query[-3] != key[-3]:
         _per_group(query[-3], key[-3])
         key, value = ((*each[:-3], query[-3], *each[-2:]) for each in (key, value))
         notes = (GROUPED,)

@@ -67,16 +67,17 @@ def read_scalesim_csv(path: str | Path) -> Network:
 
 
 def _add(collection: Collection, cells: list[str], products: bool) -> None:
-    name, *values = cells
-    more = [value for value in values[3 if products else 7 :] if value]
+    name, *values = (cell for cell in cells if cell)
+    width = 3 if products else 7
+    sizes, more = values[:width], values[width:]
     sparse = [value for value in more if ":" in value]
-    counts = [value for value in more if ":" not in value]
-    numbers = [integer(value) for value in values[: 3 if products else 7]]
-    if len(numbers) < (3 if products else 7) or len(counts) > products:
+    repeats = [value for value in more if ":" not in value]
+    if len(sizes) < width or len(repeats) > products:
         raise LayerError(f"{quoted(','.join(cells))} has too few or too many cells")
+    numbers = [integer(value) for value in sizes]
     if products:
         rows, columns, inner = numbers
-        work: Work = Product(rows, inner, columns, integer(counts[0]) if counts else 1)
+        work: Work = Product(rows, inner, columns, integer(repeats[0]) if repeats else 1)
     else:
         work = _convolution(collection, name, numbers)
     if sparse and sparse != ["1:1"]:

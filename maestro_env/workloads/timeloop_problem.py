@@ -10,7 +10,7 @@ from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.custom import integer
 from maestro_env.workloads.lowering import Work
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.yaml_file import Plain, entries, items
+from maestro_env.workloads.yaml_file import Plain, entries, items, scalar
 
 _MOST_TERMS = 8
 
@@ -32,20 +32,22 @@ def _describe(problem: Plain) -> list[Work]:
     found = entries("problem", problem)
     shape = entries("the problem's shape", found.get("shape"))
     given = entries("the problem's instance", found.get("instance", problem))
-    names = [str(name) for name in items("dimensions", shape.get("dimensions"))]
+    names = [scalar("a dimension", name) for name in items("dimensions", shape.get("dimensions"))]
     extents = {name: _number(name, given.get(name)) for name in names}
     coefficients = {}
     for each in items("coefficients", shape.get("coefficients", [])):
         entry = entries("a coefficient", each)
-        name = str(entry.get("name"))
+        name = scalar("the name of a coefficient", entry.get("name"))
         coefficients[name] = _number(name, given.get(name, entry.get("default", "1")))
-    outputs, inputs = [], []
+    outputs: list[list[Rank]] = []
+    inputs: list[list[Rank]] = []
     for each in items("data_spaces", shape.get("data_spaces", shape.get("data-spaces"))):
         space = entries("a data space", each)
         ranks = items("a projection", space.get("projection"))
         access = [_rank(rank, coefficients) for rank in ranks]
         written = space.get("read_write", space.get("read-write", "false"))
-        (outputs if str(written).lower() == "true" else inputs).append(access)
+        is_output = scalar("read_write", written).lower() == "true"
+        (outputs if is_output else inputs).append(access)
     if len(outputs) != 1:
         raise LayerError(f"{len(outputs)} data spaces are read_write; allowed: 1")
     return describe(extents, outputs[0], inputs)
@@ -56,14 +58,21 @@ def _rank(rank: Plain, coefficients: dict[str, int]) -> Rank:
     if isinstance(rank, str):
         return {rank: 1}
     terms: dict[str, int] = {}
-    for term in items("a sum of products", rank)[:_MOST_TERMS]:
-        variable, *factors = items("a product", term)[:_MOST_TERMS]
+    summands = items("a sum of products", rank)
+    if len(summands) > _MOST_TERMS:
+        raise LayerError(f"a sum of {len(summands)} products; allowed: {_MOST_TERMS}")
+    for term in summands:
+        product = items("a product", term)
+        if not 1 <= len(product) <= _MOST_TERMS:
+            raise LayerError(f"a product of {len(product)} factors; allowed: 1 to {_MOST_TERMS}")
+        variable, *factors = product
         coefficient = 1
         for factor in factors:
-            if str(factor) not in coefficients:
-                raise LayerError(f"unknown coefficient {quoted(factor)}")
-            coefficient *= coefficients[str(factor)]
-        terms[str(variable)] = coefficient
+            name = scalar("a coefficient", factor)
+            if name not in coefficients:
+                raise LayerError(f"unknown coefficient {quoted(name)}")
+            coefficient *= coefficients[name]
+        terms[scalar("a dimension", variable)] = coefficient
     return terms
 
 

@@ -64,7 +64,7 @@ def _export(module: nn.Module, inputs: object) -> Any:
             program = torch.export.export(module, args, kwargs)
             table = torch.export.default_decompositions()
             for operator in KEPT:
-                table.pop(operator, None)
+                table.pop(operator, None)  # type: ignore[no-untyped-call]
             return program.run_decompositions(table)
         except (RuntimeError, TypeError, ValueError, AttributeError) as error:
             (line, *_) = str(error).splitlines() or [type(error).__name__]
@@ -94,7 +94,7 @@ def _walk(module: fx.GraphModule, inside: str = "") -> Iterator[tuple[fx.Node, s
     """Yield every call, and the operator in whose body it is, empty where it is executed once."""
     for node in module.graph.nodes:
         if node.op == "call_function" and isinstance(node.target, HigherOrderOperator):
-            name = node.target.name()
+            name = str(node.target)
             for body in _bodies(module, node):
                 yield from _walk(body, inside if name.startswith("wrap_with") else name)
         elif node.op == "call_function":

@@ -35,6 +35,13 @@ def read_yaml(path: str | Path) -> Plain:
     raise NetworkError(f"{str(path)!r} cannot be read: {reason}")
 
 
+def scalar(what: str, value: Plain | None) -> str:
+    """Return a text, or raise a ``LayerError`` that says what is none."""
+    if not isinstance(value, str):
+        raise LayerError(f"{what} is missing, or no text")
+    return value
+
+
 def entries(what: str, value: Plain | None) -> dict[str, Plain]:
     """Return a dict, or raise a ``LayerError`` that says what is none."""
     if not isinstance(value, dict):

@@ -1,0 +1,307 @@
+"""Networks in files of MAESTRO, GAMMA, SCALE-Sim, Timeloop and AccelForge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maestro_env.errors import NetworkError
+from maestro_env.workloads.network import Network
+from maestro_env.workloads.networks import find_network
+
+
+def read(folder: Path, name: str, text: str) -> Network:
+    path = folder / name
+    path.write_text(text)
+    return find_network(str(path))
+
+
+def facts(network: Network) -> list[Any]:
+    return [(x.name, x.operator, dict(x.extents), x.stride, x.count) for x in network.layers]
+
+
+def refused(folder: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(NetworkError, match=message) as caught:
+        read(folder, name, text)
+    assert "\n" not in str(caught.value)
+
+
+MAESTRO = """
+Network net {
+  Layer first { Type: CONV Stride { X: 2, Y: 2 }
+    Dimensions { K: 64, C: 3, R: 7, S: 7, Y: 224, X: 224 } }
+  Layer again { Type: CONV Stride { X: 2, Y: 2 }
+    Dimensions { N: 1, K: 64, C: 3, R: 7, S: 7, Y: 224, X: 224 }
+    Dataflow { TemporalMap(1,1) K; Cluster(8, P); SpatialMap(1,1) C; } }
+  Layer depthwise { Type: DSCONV Dimensions { K: 1, C: 32, R: 3, S: 3, Y': 14, X': 12 } }
+  Layer product { Type: GEMM Dimensions { M: 4, N: 5, K: 6 } }
+  Layer grouped { Type: NGCONV Dimensions { G: 2, K: 3, C: 4, R: 1, S: 1, Y: 7, X: 7 } }
+}
+"""
+
+
+def test_mapping_files_of_maestro(tmp_path: Path) -> None:
+    network = read(tmp_path, "net.m", MAESTRO)
+    window = {"R": 3, "S": 3}
+    assert facts(network) == [
+        ("first", "CONV", {"K": 64, "C": 3, "Y": 224, "X": 224, "R": 7, "S": 7}, (2, 2), 2),
+        ("depthwise", "DSCONV", {"C": 32, "Y": 16, "X": 14, **window}, (1, 1), 1),
+        ("product", "GEMM", {"M": 4, "N": 5, "K": 6}, (1, 1), 1),
+        ("grouped", "NGCONV", {"G": 2, "K": 3, "C": 4, "Y": 7, "X": 7, "R": 1, "S": 1}, (1, 1), 1),
+    ]
+    assert network.notes == ()
+
+
+def test_transposed_layers_of_maestro_are_said(tmp_path: Path) -> None:
+    network = read(tmp_path, "net.m", MAESTRO.replace("NGCONV", "TRCONV").replace("G: 2, ", ""))
+    assert network.notes == (
+        "TRCONV: computed as CONV by the cost model maestro, refused by exact",
+    )
+
+
+BAD_M = {
+    "unclosed": (
+        "Network n { Layer a { Type: CONV",
+        "cannot be read as a network: line 1: the file",
+    ),
+    "without layers": ("Network n { }", "net: no operator that can be mapped"),
+    "binary": ("\x00\x01", "net: no operator that can be mapped"),
+    "window": (
+        "Network n { Layer a { Type: DSCONV Dimensions { C: 3, R: 5, S: 5, Y: 3, X: 9 } } }",
+        "layer a: .*the window R = 5 is larger than the input Y = 3",
+    ),
+    "missing": (
+        "Network n { Layer a { Type: GEMM Dimensions { M: 3, N: 5 } } }",
+        "layer a: .*a GEMM lacks K",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_M.values(), ids=BAD_M)
+def test_bad_mapping_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    refused(tmp_path, "net.m", text, message)
+
+
+def test_files_of_gamma(tmp_path: Path) -> None:
+    text = "K,C,Y,X,R,S,T\n64,3,226,226,3,3,1\n1,32,112,112,3,3,2\n64,3,226,226,3,3,1\n"
+    network = read(tmp_path, "net.csv", text)
+    assert [(layer.name, layer.count) for layer in network.layers] == [("net_l0", 2), ("net_l1", 1)]
+    assert network.macs == 2 * 64 * 3 * 224**2 * 9 + 32 * 110**2 * 9
+
+
+TOPOLOGY = (
+    "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels,"
+    " Num Filter, Strides,\n"
+)
+
+
+def test_topologies_of_scalesim(tmp_path: Path) -> None:
+    rows = "Conv1, 224, 225, 7, 7, 3, 64, 2,\nConv2_DP, 58, 58, 3, 3, 32, 1, 1,\n\n"
+    rows += "FC,1,1,1,1,512,10,1,\n"
+    network = read(tmp_path, "net.csv", TOPOLOGY + rows)
+    assert facts(network) == [
+        ("Conv1", "CONV", {"K": 64, "C": 3, "Y": 225, "X": 225, "R": 7, "S": 7}, (2, 2), 1),
+        ("Conv2_DP", "DSCONV", {"C": 32, "Y": 58, "X": 58, "R": 3, "S": 3}, (1, 1), 1),
+        ("FC", "CONV", {"K": 10, "C": 512, "Y": 1, "X": 1, "R": 1, "S": 1}, (1, 1), 1),
+    ]
+    # Its own count: outputs are ceil((input - filter + stride) / stride).
+    assert network.macs == 110 * 110 * 49 * 3 * 64 + 56 * 56 * 9 * 32 + 5120
+    assert network.notes == ("Conv1: the last window: the input is enlarged to hold it",)
+
+
+def test_products_of_scalesim(tmp_path: Path) -> None:
+    rows = "a, 4, 5, 6,\nb, 4, 5, 6, 12,\nc, 7, 5, 6, 2:4,\n"
+    network = read(tmp_path, "net.csv", "Layer, M, N, K,\n" + rows)
+    assert facts(network) == [
+        ("a", "GEMM", {"M": 4, "N": 5, "K": 6}, (1, 1), 13),
+        ("c", "GEMM", {"M": 7, "N": 5, "K": 6}, (1, 1), 1),
+    ]
+    assert network.notes == ("c: sparsity: a layer is read as dense",)
+
+
+def test_one_filter_of_scalesim_is_said(tmp_path: Path) -> None:
+    network = read(tmp_path, "net.csv", TOPOLOGY + "Conv2_dw, 58, 58, 3, 3, 32, 1, 1,\n")
+    assert network.macs == 56 * 56 * 9 * 32
+    assert "Conv2_dw: one filter: read as a convolution with one output" in network.notes[0]
+
+
+BAD_CSV = {
+    "empty": ("", "no layers; write a header"),
+    "header": ("Layer name, IFMAP Height,\na, 3,\n", "line 1: unknown header; allowed: layer name"),
+    "cells": (TOPOLOGY + "a, 3, 3, 1,\n", "line 2: .* has too few or too many cells"),
+    "more cells": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 1, 5,\n", "line 2: .* too few or too many"),
+    "number": (TOPOLOGY + "a, 3, 3, 1, x, 1, 1, 1,\n", "line 2: 'x' is not an integer"),
+    "zero": (TOPOLOGY + "a, 3, 3, 1, 1, 1, 1, 0,\n", "line 2: a number is 0; least: 1"),
+    "window": (TOPOLOGY + "a, 3, 3, 5, 5, 1, 1, 1,\n", "line 2: a window of 5"),
+    "no rows": (TOPOLOGY, "net: no operator that can be mapped"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_CSV.values(), ids=BAD_CSV)
+def test_bad_topologies_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    refused(tmp_path, "net.csv", text, message)
+
+
+TIMELOOP = """
+problem:
+  version: 0.4
+  shape:
+    name: CNN_Layer
+    dimensions: [R, S, P, Q, C, K, N]
+    coefficients:
+    - {name: Wstride, default: 1}
+    - {name: Hstride, default: 1}
+    - {name: Wdilation, default: 1}
+    - {name: Hdilation, default: 1}
+    data_spaces:
+    - {name: Weights, projection: [[[C]], [[K]], [[R]], [[S]]]}
+    - name: Inputs
+      projection:
+      - [[N]]
+      - [[C]]
+      - [[R, Wdilation], [P, Wstride]]
+      - [[S, Hdilation], [Q, Hstride]]
+    - {name: Outputs, projection: [[[N]], [[K]], [[Q]], [[P]]], read_write: True}
+  instance: {R: 3, S: 3, P: 12, Q: 10, C: 8, K: 4, N: 2, Wstride: 2, Wdilation: 1, densities: {}}
+"""
+
+
+def test_problems_of_timeloop(tmp_path: Path) -> None:
+    network = read(tmp_path, "layer.yaml", TIMELOOP)
+    extents = {"N": 2, "K": 4, "C": 8, "Y": 25, "X": 12, "R": 3, "S": 3}
+    assert facts(network) == [("layer", "CONV", extents, (2, 1), 1)]
+    assert network.macs == 3 * 3 * 12 * 10 * 8 * 4 * 2
+    dilated = read(tmp_path, "layer.yaml", TIMELOOP.replace("Wdilation: 1, d", "Wdilation: 4, d"))
+    assert dilated.macs == network.macs
+    assert "dilation" in dilated.notes[0]
+
+
+def test_a_product_of_timeloop(tmp_path: Path) -> None:
+    text = """
+problem:
+  shape: &shape
+    dimensions: [M, N, K]
+    data_spaces:
+    - {name: A, projection: [[[M]], [[K]]]}
+    - {name: B, projection: [[[N]], [[K]]]}
+    - {name: Z, projection: [[[M]], [[N]]], read_write: true}
+  <<: {instance: {M: 4, N: 5, K: 6}}
+"""
+    (layer,) = read(tmp_path, "gemm.yml", text).layers
+    assert (layer.name, dict(layer.extents)) == ("gemm", {"M": 4, "N": 5, "K": 6})
+
+
+ACCELFORGE = """
+workload:
+  iteration_space_shape: {m: 0 <= m < 128, c0: 0 <= c0 < 16}
+  rank_sizes: {P1: 28, N0: 24, T0: 2*96, B: 1}
+  bits_per_value: {All: 8}
+  einsums:
+  - name: expand
+    tensor_accesses:
+    - {name: T, projection: [p1, n0, b]}
+    - {name: W, projection: [n0, t0]}
+    - {name: O, projection: [p1, t0, b], output: True}
+    renames: {weight: W}
+  - name: depthwise
+    tensor_accesses:
+    - {name: O, projection: {Q: 2 * p1 + r0, T0: t0}}
+    - {name: V, projection: [r0, t0]}
+    - {name: D, projection: [p1, t0], output: true}
+    iteration_space_shape: [0 <= r0 < 3]
+    n_instances: 2
+  - "S[m, n0] = A[m, h, e] * W[h, e, n0]"
+  - einsum: "QK[b, h, m, p] = Q[b, h, m, e] * K[b, h, M: p, e]"
+    rank_sizes: {H: 2, E: 8, P: 64}
+  - einsum: "C[m] = QK[m]"
+    is_copy_operation: True
+"""
+
+
+def test_workloads_of_accelforge(tmp_path: Path) -> None:
+    network = read(tmp_path, "net.yaml", ACCELFORGE)
+    depthwise = {"C": 192, "Y": 57, "X": 1, "R": 3, "S": 1}
+    assert facts(network) == [
+        ("expand", "GEMM", {"M": 28, "N": 192, "K": 24}, (1, 1), 1),
+        ("depthwise", "DSCONV", depthwise, (2, 1), 2),
+        ("QK", "GEMM", {"M": 128, "N": 64, "K": 8}, (1, 1), 2),
+    ]
+    (left,) = network.left_out
+    assert (left.name, left.macs, left.reason) == ("S", None, "the extent of e is not known")
+
+
+def test_published_networks_of_accelforge_have_their_macs(tmp_path: Path) -> None:
+    """The first layers of its ResNet18, as its examples write them."""
+    text = """
+workload:
+  rank_sizes: {N: 1}
+  einsums:
+  - einsum: "T0[p0, q0, n, m0] = I0[n, c0, H: p0 * 2 + r0, W: q0 * 2 + s0] * W0[r0, s0, c0, m0]"
+    iteration_space_shape:
+    - 0 <= p0 < 112
+    - 0 <= q0 < 112
+    - 0 <= c0 < 3
+    - 0 <= m0 < 64
+    - 0 <= r0 < 7
+    - 0 <= s0 < 7
+"""
+    (layer,) = read(tmp_path, "net.yaml", text).layers
+    assert (layer.macs, layer.stride) == (find_network("resnet18").layers[0].macs, (2, 2))
+
+
+BAD_YAML = {
+    "neither": ("a: 1", "neither a problem .Timeloop. nor a workload"),
+    "empty": ("", "cannot be read: it is empty"),
+    "list": ("[1, 2]", "is no mapping"),
+    "template": ("workload: {{N}}", "it is a Jinja template; render it first"),
+    "syntax": ("a: [", "cannot be read: while parsing"),
+    "cycle": ("problem: &a {shape: *a}", "a part of it contains itself"),
+    "deep": ("[" * 5000, "it is nested too deeply"),
+    "python": ("problem: !!python/object/apply:os.abort []", "the problem is no mapping|problem"),
+    "size": (TIMELOOP.replace("C: 8", "D: 8"), "'C' has no number in the problem's instance"),
+    "coefficient": (TIMELOOP.replace("name: Wstride", "name: stride"), "unknown coefficient 'Wst"),
+    "no output": (TIMELOOP.replace("True", "False"), "0 data spaces are read_write; allowed: 1"),
+    "named shape": ("problem: {shape: cnn-layer, C: 3}", "the problem's shape is no mapping"),
+    "bound": (ACCELFORGE.replace("0 <= m < 128", "m < 128"), "'m < 128' is not of the form 0 <="),
+    "three axes": (
+        "workload: {rank_sizes: {P: 4, K: 3, C: 2}, einsums: [{einsum: 'O[p,q,t,k] = I[c, H: p+r,"
+        " W: q+s, D: t+u] * W[c,k,r,s,u]', rank_sizes: {Q: 4, T: 4, R: 3, S: 3, U: 3}}]}",
+        "a convolution over 3 axes",
+    ),
+    "einsum": (
+        "workload: {rank_sizes: {M: 4}, einsums: ['O[m] = f(A[m]) * B[m]']}",
+        "is not of the form O.m, n. = A",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_YAML.values(), ids=BAD_YAML)
+def test_bad_yaml_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    refused(tmp_path, "net.yaml", text, message)
+
+
+def test_a_small_file_does_not_become_a_large_one(tmp_path: Path) -> None:
+    levels = "\n".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 30))
+    text = f"a0: &a0 [[x]]\n{levels}\nproblem: {{shape: {{dimensions: *a29}}}}\n"
+    refused(tmp_path, "net.yaml", text, "a dimension is missing, or no text")
+    merged = "\n".join(
+        f"b{i}: &b{i} {{<<: [{', '.join([f'*b{i - 1}'] * 9)}]}}" for i in range(1, 30)
+    )
+    refused(tmp_path, "net.yaml", f"b0: &b0 {{x: 1}}\n{merged}\nproblem: *b29\n", "no mapping")
+
+
+@pytest.mark.parametrize("ending", ["onnx", "m", "csv", "yaml"])
+def test_missing_files_are_named(tmp_path: Path, ending: str) -> None:
+    if ending == "onnx":
+        pytest.importorskip("onnx")
+    with pytest.raises(NetworkError, match=f"missing.{ending}' cannot be read"):
+        find_network(str(tmp_path / f"missing.{ending}"))
+
+
+def test_only_onnx_files_have_open_dimensions(tmp_path: Path) -> None:
+    with pytest.raises(
+        NetworkError, match="'resnet18' has no open dimensions; only ONNX files have"
+    ):
+        find_network("resnet18", {"batch": 1})
