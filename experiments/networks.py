@@ -66,7 +66,8 @@ def map_network(
         objective: what is minimised for every layer: latency, energy or edp.
         settings: of the searches; None for the defaults.
         directory: keeps the records; the same call continues what is there. None for nothing kept.
-        jobs: layers at a time, each in a process of its own.
+        jobs: layers at a time, each in a process of its own; with more than one, call it below
+            ``if __name__ == "__main__":``.
 
     Raises:
         MaestroEnvError: something that does not exist or cannot be mapped.
