@@ -123,6 +123,12 @@ def test_tables_sort_by_click_and_by_key(browser: Any, page: Path, key: str | No
 
 def test_names_are_text(browser: Any, page: Path) -> None:
     show(browser, page, DESK)
+    chains = pytest.importorskip("selenium.webdriver.common.action_chains").ActionChains
+    bar = browser.find_elements("css selector", "figure .mark-rect.role-mark > path")[1]
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", bar)
+    chains(browser).move_to_element(bar).perform()
+    tip = browser.find_element("id", "vg-tooltip-element")
+    assert NETWORK.layers[0].name in tip.text
     assert browser.execute_script("return window.broken") is None
     cells = browser.find_elements("css selector", "table tbody th")
     names = {cell.text for cell in cells}

@@ -78,7 +78,7 @@ def layers_table(section: Section) -> Table:
     shares = () if searched else ("count", "MACs\nshare", "latency\nshare", "energy\nshare")
     right = (
         *shares,
-        *("latency\ncycles", "energy\nnJ", "share of\npeak", "best\nabove bound"),
+        *("latency\ncycles", "energy\nnJ", "share of\npeak", "best above\nbound"),
         *("bottleneck", "found by", "samples"),
     )
     rows = [
