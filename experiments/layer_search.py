@@ -64,6 +64,7 @@ class MappedLayer:
         nodes: boxes of mappings that a proof looked into.
         improvements: samples of the first search that found a new best, counted from 1, and its
             value; none if the table had it.
+        versions: of what computed it.
     """
 
     goal: Goal
@@ -73,6 +74,7 @@ class MappedLayer:
     samples: int
     nodes: int
     improvements: list[tuple[int, float]] = field(default_factory=list)
+    versions: Versions = field(default_factory=dict)
 
     @cached_property
     def values(self) -> Floats:
@@ -167,7 +169,7 @@ class LayerWork:
             rows = problem.evaluate(found.points)
             if rows.status.any() or not (rows.metrics[:, FIGURES] == found.figures).all():
                 raise ValueError("its mappings have other figures now")
-            rest = ("bound", "found_by", "samples", "nodes", "improvements")
+            rest = ("bound", "found_by", "samples", "nodes", "improvements", "versions")
             figures = {name: entry[name] for name in rest}
         except (LookupError, TypeError, ValueError) as error:
             raise RecordError(f"{self.path} is no mapped layer: {error}; {way_out}") from None

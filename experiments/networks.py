@@ -6,131 +6,96 @@ ones depends on the network alone, not on how many processes search.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
-from functools import cached_property
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from experiments import cli
 from experiments.cell_pool import run_cells
 from experiments.cells import Versions
 from experiments.claims import claimed, remove_abandoned
-from experiments.files import RecordError, check_same, is_empty, read_record, write_record
+from experiments.files import (
+    RecordError,
+    check_same,
+    ensure_directory,
+    is_empty,
+    read_record,
+    write_record,
+)
 from experiments.goals import ANEW, Goal, ProblemConfig, make_goal
 from experiments.layer_search import LayerWork, MappedLayer, SearchSettings
 from experiments.library import Entry, Start, add_to_library, read_library, start_of
-from maestro_env.cost import Cost
-from maestro_env.front import least_product
-from maestro_env.hardware import Hardware, find_hardware
+from experiments.machine import processor, versions
+from experiments.mapped_network import MappedNetwork
+from maestro_env.errors import UnknownNameError
+from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.transfer import spread
 from maestro_env.workloads.network import Network
+from maestro_env.workloads.networks import find_network
+
+if TYPE_CHECKING:
+    from torch import nn
 
 CONFIG = "config.json"
+OBJECTIVES = ("latency", "energy", "edp")
+"""What can be minimised for a network: sums over its layers, or their product."""
 _LIBRARY = "library.json"
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """One mapping for every layer of a network that has one, and what they take together.
-
-    Args:
-        name: how they were chosen.
-        costs: of one execution of every layer.
-        vectors: of every layer, int32[D].
-        latency_cycles: of all executions, one after the other.
-        energy_nj: of all executions.
-        l1_bytes: the most a layer needs of a PE's L1.
-        l2_bytes: the most a layer needs of L2.
-        area_um2: of one accelerator with such buffers.
-    """
-
-    name: str
-    costs: tuple[Cost, ...]
-    vectors: tuple[tuple[int, ...], ...]
-    latency_cycles: float
-    energy_nj: float
-    l1_bytes: float
-    l2_bytes: float
-    area_um2: float
-
-    @property
-    def edp(self) -> float:
-        """Latency times energy, in cycles x nJ."""
-        return self.latency_cycles * self.energy_nj
-
-
-@dataclass(frozen=True, eq=False)
-class MappedNetwork:
-    """A network whose layers are mapped.
-
-    Args:
-        network: the layers, and what is left out.
-        hardware: they are mapped to.
-        layers: what was found for each.
-    """
-
-    network: Network
-    hardware: Hardware
-    layers: tuple[MappedLayer, ...]
-
-    @cached_property
-    def mapped(self) -> list[tuple[Layer, MappedLayer]]:
-        """The layers that have a valid mapping, with what was found."""
-        return [pair for pair in self._pairs if pair[1].best is not None]
-
-    @property
-    def unmapped(self) -> list[str]:
-        """Names of the layers that have none; they are in no choice."""
-        return [layer.name for layer, found in self._pairs if found.best is None]
-
-    @property
-    def _pairs(self) -> Iterable[tuple[Layer, MappedLayer]]:
-        return zip(self.network.layers, self.layers, strict=True)
-
-    @property
-    def bound(self) -> float | None:
-        """What no choice of mappings goes below, from the bounds of the layers; None without one.
-
-        Of EDP, a product of sums, it is (sum of count x sqrt(bound))^2, by Cauchy and Schwarz.
-        """
-        power = 0.5 if self.layers[0].goal.objective.name == "edp" else 1.0
-        parts = [layer.count * (found.bound or 0.0) ** power for layer, found in self.mapped]
-        return math.fsum(parts) ** (1 / power) if all(parts) else None
-
-    def best_of_layers(self) -> Choice:
-        """Return each layer's best mapping; at least one layer must have one."""
-        return self._choice("best of every layer", [found.best or 0 for _, found in self.mapped])
-
-    def best_of_network(self) -> Choice:
-        """Return the mappings of the layers' fronts whose total latency x energy is least."""
-        figures = [found.front.figures for _, found in self.mapped]
-        counts = [layer.count for layer, _ in self.mapped]
-        return self._choice("best of the network", least_product(figures, counts))
-
-    def _choice(self, name: str, rows: Sequence[int]) -> Choice:
-        layers = [found for _, found in self.mapped]
-        points = [each.front.points[row] for each, row in zip(layers, rows, strict=True)]
-        costs = [_cost(each.goal, point) for each, point in zip(layers, points, strict=True)]
-        counts = [layer.count for layer, _ in self.mapped]
-        executed = list(zip(counts, costs, strict=True))
-        l1, l2 = (max(each) for each in zip(*map(buffer_bytes, costs), strict=True))
-        return Choice(
-            name,
-            tuple(costs),
-            tuple(tuple(each.tolist()) for each in points),
-            math.fsum(count * cost.latency_cycles for count, cost in executed),
-            math.fsum(count * cost.energy_nj for count, cost in executed),
-            l1,
-            l2,
-            self.hardware.area_um2(l1, l2),
-        )
-
-
 def map_network(
+    model: Network | str | nn.Module,
+    example_inputs: object = None,
+    hardware: str = "edge",
+    objective: str = "edp",
+    settings: SearchSettings | None = None,
+    directory: Path | str | None = None,
+    jobs: int = 1,
+) -> MappedNetwork:
+    """Map every distinct layer of a network, as ``maestro-env map`` does.
+
+    Args:
+        model: a ``torch.nn.Module``, a ``Network``, or a text for ``find_network``: a network of
+            the zoo or a file.
+        example_inputs: of a module, for the shapes: a tensor, a tuple of the arguments of
+            ``forward``, or a dict of them by name.
+        hardware: a preset such as edge, a file, or numbers such as num_pes=256,l2_bytes=65536.
+        objective: what is minimised for every layer: latency, energy or edp.
+        settings: of the searches; None for the defaults.
+        directory: keeps the records; the same call continues what is there. None for nothing kept.
+        jobs: layers at a time, each in a process of its own; with more than one, call it below
+            ``if __name__ == "__main__":``.
+
+    Raises:
+        MaestroEnvError: something that does not exist or cannot be mapped.
+        RecordError: the search of a layer failed, as stderr says, or a file cannot be written.
+    """
+    if isinstance(model, str | Network):
+        network = find_network(model)
+    else:
+        from maestro_env.workloads.torch_module import from_torch
+
+        network = from_torch(model, example_inputs)
+    if objective not in OBJECTIVES:
+        raise UnknownNameError("objective of a network", objective, OBJECTIVES)
+    with TemporaryDirectory() if directory is None else nullcontext(directory) as place:
+        ensure_directory(Path(place))
+        problem = ProblemConfig(hardware)
+        made_by = {**versions(), "processor": processor()}
+        mapped, status = map_layers(
+            network, Path(place), problem, objective, settings, jobs=jobs, made_by=made_by
+        )
+    if status == cli.INTERRUPTED:
+        raise KeyboardInterrupt
+    if mapped is None:
+        raise RecordError(f"{network.name}: the search of a layer failed; stderr says why")
+    return mapped
+
+
+def map_layers(
     network: Network,
     directory: Path,
     problem: ProblemConfig,
@@ -140,7 +105,7 @@ def map_network(
     library: Path | None = None,
     threads: int = 1,
     jobs: int = 1,
-    versions: Versions | None = None,
+    made_by: Versions | None = None,
 ) -> tuple[MappedNetwork | None, int]:
     """Map every layer of a network that a directory has no record of yet.
 
@@ -156,7 +121,7 @@ def map_network(
         library: a file of mapped layers to start from and to add to; None for none.
         threads: of the batch evaluation.
         jobs: layers at a time, each in a process of its own.
-        versions: of what computes it, for the records.
+        made_by: versions of what computes it, for the records.
 
     Returns:
         The mapped network, None unless all layers are, and an exit status.
@@ -165,7 +130,7 @@ def map_network(
     hardware = find_hardware(problem.hardware)
     goals = [make_goal(problem, layer, hardware, objective) for layer in network.layers]
     facts = _facts(network, goals[0], problem, settings, warm)
-    entries = _open(directory, facts, versions or {}, library)
+    entries = _open(directory, facts, made_by or {}, library)
     found: dict[int, MappedLayer] = {}
     for wave in spread(network.layers) if warm else [range(len(goals))]:
         works = {
@@ -174,7 +139,7 @@ def map_network(
                 goals[index],
                 settings,
                 directory,
-                versions or {},
+                made_by or {},
                 _start(goals[index], [*found.values()], entries, warm),
                 threads,
             )
@@ -191,7 +156,7 @@ def map_network(
     layers = tuple(found[index] for index in range(len(goals)))
     if library is not None:
         add_to_library(library, [entry for each in layers if (entry := _entry(each))])
-    return MappedNetwork(network, hardware, layers), 0
+    return MappedNetwork(network, hardware, layers, facts["config"]), 0
 
 
 def _start(goal: Goal, found: Sequence[MappedLayer], entries: Sequence[Entry], warm: bool) -> Start:
@@ -244,15 +209,3 @@ def _facts(
 
 def _layer(layer: Layer) -> list[Any]:
     return [layer.name, layer.operator, dict(layer.extents), list(layer.stride), layer.count]
-
-
-def _cost(goal: Goal, point: np.ndarray) -> Cost:
-    cost, _ = goal.problem.evaluate_mapping(goal.problem.space.decode(point))
-    assert cost is not None
-    return cost
-
-
-def buffer_bytes(cost: Cost) -> tuple[float, float]:
-    """Return the bytes that the area of a mapping counts, of L1 and of L2."""
-    used = cost.l2_bytes if cost.l2_used_bytes is None else cost.l2_used_bytes
-    return cost.l1_bytes or 0.0, used or 0.0

@@ -59,6 +59,8 @@ EXTRAS = {
     "maestro_env.dataset": "pyarrow",
     "minari_view": "minari",
     "import onnx": "onnx",
+    "import torch": "torch",
+    "report.html": "vl_convert",
 }
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 FILLED = {"x": True, "": False}

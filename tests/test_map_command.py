@@ -21,7 +21,7 @@ from commands import map_network as main
 
 from experiments.layer_search import LayerWork
 from experiments.library import add_to_library, default_library, read_library
-from experiments.map.job import bottleneck
+from experiments.network_facts import bottleneck
 from maestro_env.cost import Cost
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer

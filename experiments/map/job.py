@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +28,14 @@ from experiments.layer_search import MappedLayer, SearchSettings
 from experiments.library import add_to_library, default_library
 from experiments.machine import processor, versions
 from experiments.map.config import MapConfig
-from experiments.networks import Choice, MappedNetwork, buffer_bytes, map_network
+from experiments.mapped_network import Choice, MappedNetwork, buffer_bytes
+from experiments.network_facts import bottleneck, left_out_lines
+from experiments.networks import OBJECTIVES, map_layers
 from experiments.sheets import Sheet, significant
-from maestro_env.cost import Cost
-from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.hardware import find_hardware
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network, parse_dims
 
-OBJECTIVES = ("latency", "energy", "edp")
 _HEADER = (
     *("layer", "operator", "dimensions", "count", "macs", "latency_cycles", "energy_nj"),
     *("latency_share", "energy_share", "objective", "bound", "gap", "bottleneck", "found_by"),
@@ -52,7 +54,7 @@ def execute(config: MapConfig) -> int:
         config.mapper, config.samples, config.nodes, config.front, config.seed
     )
     try:
-        mapped, status = map_network(
+        mapped, status = map_layers(
             network,
             directory,
             config,
@@ -71,7 +73,7 @@ def execute(config: MapConfig) -> int:
             flags.tell_interrupted("finished", config, "experiments.map", directory)
     if mapped is None:
         return status
-    return _report(mapped, config.objective, directory)
+    return _report(mapped, config, directory)
 
 
 def _resolve(config: MapConfig) -> tuple[Network, Path | None]:
@@ -98,10 +100,10 @@ def _resolve(config: MapConfig) -> tuple[Network, Path | None]:
     return network, library
 
 
-def _report(mapped: MappedNetwork, objective: str, directory: Path) -> int:
+def _report(mapped: MappedNetwork, config: MapConfig, directory: Path) -> int:
     """Write and print what was found; return the exit status."""
-    network = mapped.network
-    for line in (*_left_out(network), *network.notes):
+    network, objective = mapped.network, config.objective
+    for line in (*left_out_lines(network), *network.notes):
         print(line)
     if mapped.unmapped:
         print(
@@ -111,30 +113,16 @@ def _report(mapped: MappedNetwork, objective: str, directory: Path) -> int:
         )
     if not mapped.mapped:
         return cli.FAILED
-    choices = [mapped.best_of_layers()]
-    if objective == "edp":
-        choices.append(mapped.best_of_network())
+    choices = mapped.choices()
     bound = mapped.bound
     sheets = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1]))
     for sheet in sheets:
         sheet.print()
         print()
-    _write(mapped, objective, choices, bound, directory)
+    _write(mapped, config, choices, bound, directory)
     write_text(directory / "network.md", "\n".join(sheet.markdown() for sheet in sheets))
     print(f"network: {directory / 'network.json'}")
     return cli.FAILED if mapped.unmapped else 0
-
-
-def _left_out(network: Network) -> Iterator[str]:
-    total = network.macs + network.left_out_macs
-    for each in network.left_out:
-        share = "unknown MACs" if each.macs is None else f"{each.macs / total:.1%} of MACs"
-        yield f"left out: {each.name} ({each.operator}, {share}): {each.reason}"
-
-
-def _value(choice: Choice, objective: str) -> float:
-    values = {"latency": choice.latency_cycles, "energy": choice.energy_nj, "edp": choice.edp}
-    return values[objective]
 
 
 def _totals(
@@ -145,7 +133,7 @@ def _totals(
         (
             each.name,
             *(significant(value, 5) for value in (each.latency_cycles, each.energy_nj, each.edp)),
-            "-" if bound is None else f"{max(_value(each, objective) / bound - 1, 0):.2%}",
+            "-" if bound is None else f"{max(each.value(objective) / bound - 1, 0):.2%}",
             *(f"{value:,.0f}" for value in (each.l1_bytes, each.l2_bytes)),
             significant(each.area_um2, 5),
         )
@@ -235,25 +223,9 @@ def _best(found: MappedLayer) -> float:
     return float(found.values[found.best])
 
 
-def bottleneck(cost: Cost, hardware: Hardware) -> str:
-    """Return what takes most of the time of a mapping, as other parts run at the same time.
-
-    ``off-chip`` are the words of main memory at its bandwidth; the others are sums over the
-    outermost steps: transfers into the clusters, transfers out of them, and the clusters' work.
-    """
-    words = (cost.offchip_read_words or 0.0) + (cost.offchip_write_words or 0.0)
-    parts = {
-        "compute": cost.compute_sum_cycles or 0.0,
-        "network in": cost.ingress_sum_cycles or 0.0,
-        "network out": cost.egress_sum_cycles or 0.0,
-        "off-chip": words / hardware.offchip_bw,
-    }
-    return max(parts, key=lambda name: parts[name])
-
-
 def _write(
     mapped: MappedNetwork,
-    objective: str,
+    config: MapConfig,
     choices: list[Choice],
     bound: float | None,
     directory: Path,
@@ -274,16 +246,23 @@ def _write(
         "schema": "maestro-env/network/1",
         "network": network.name,
         "hardware": mapped.layers[0].goal.describe()["hardware"],
-        "objective": objective,
+        "objective": config.objective,
         "macs": network.macs,
         "left_out": [vars(each) for each in network.left_out],
         "notes": network.notes,
         "unmapped": mapped.unmapped,
         "bound": bound,
+        "command": _command(config),
         "choices": [_described(each) for each in choices],
         "layers": rows,
     }
     write_json(directory / "network.json", entry)
+
+
+def _command(config: MapConfig) -> str:
+    """Return what makes the same network again, wherever and however many processes work on it."""
+    asked = replace(config, out=None, resume=False, threads=1, jobs=1)
+    return shlex.join([flags.PROGRAM, "map", *flags.to_flags(asked)])
 
 
 def _cell(value: Any) -> Any:

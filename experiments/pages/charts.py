@@ -1,0 +1,248 @@
+"""The charts of a report, as Vega-Lite describes charts.
+
+Names are values of the data, never parts of an expression, and fields have names of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from experiments.pages.found import Curve, Found
+from experiments.pages.sections import Section
+from experiments.sheets import shown
+
+Spec = dict[str, Any]
+
+_INK = "currentColor"
+_AXIS = {"labelColor": _INK, "titleColor": _INK, "domainColor": _INK, "tickColor": _INK}
+_LOOK = {
+    "background": "transparent",
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None},
+    "axis": {**_AXIS, "gridColor": _INK, "gridOpacity": 0.15, "labelLimit": 110, "tickCount": 6},
+    "legend": {
+        "labelColor": _INK,
+        "titleColor": _INK,
+        "orient": "bottom",
+        "columns": 3,
+        "labelLimit": 160,
+    },
+    # Okabe and Ito's colours, without those that are lost on a white or a black page.
+    "range": {"category": ["#0f7dc2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"]},
+}
+# One prefix for all numbers of an axis would make "0M" of 0.
+_SHORT = {"labelExpr": "format(datum.value, '~s')", "tickCount": 5}
+_HEIGHT = 300
+_BAR = 18
+_LAYER = {"field": "layer", "type": "nominal"}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart.
+
+    Args:
+        title: above it.
+        note: says how to read it.
+        spec: of Vega-Lite, without what all have in common.
+    """
+
+    title: str
+    note: str
+    spec: Spec
+
+    @property
+    def whole(self) -> Spec:
+        """The spec with the look of all charts."""
+        return {"width": "container", "config": _LOOK, **self.spec}
+
+
+def charts_of(section: Section) -> Iterator[Chart]:
+    """Yield the charts that the figures of a section allow."""
+    if any(found.intensity for found in section.found):
+        yield _roofline(section)
+    if any(found.energy for found in section.found):
+        yield _energy_by_layer(section)
+        yield _energy_by_memory(section)
+    if section.total is None:
+        yield from map(_convergence, section.found)
+    elif any(found.curves for found in section.found):
+        yield _network_convergence(section)
+
+
+def _roofline(section: Section) -> Chart:
+    hardware = section.hardware
+    rows = [
+        {
+            "layer": _name(section, found),
+            "intensity": found.intensity,
+            "throughput": found.macs_per_cycle,
+            "bottleneck": found.bottleneck,
+            "cycles": found.count * found.cost.latency_cycles,
+        }
+        for found in section.found
+        if found.intensity
+    ]
+    peak = hardware.num_pes * hardware.simd_lanes
+    ridge = peak / hardware.offchip_bw
+    places = [found.intensity for found in section.found if found.intensity]
+    low, high = min(places) / 2, max(places) * 2
+    corners = sorted({low, high, *([ridge] if low < ridge < high else [])})
+    roof = [{"intensity": x, "throughput": min(peak, x * hardware.offchip_bw)} for x in corners]
+    x = _quantitative("intensity", "MACs per off-chip word", scale=_log([low, high]))
+    y = _quantitative("throughput", "MACs per cycle", scale=_log())
+    line = {"type": "line", "color": _INK, "strokeDash": [4, 3], "clip": True}
+    points = {"type": "point", "filled": True, "opacity": 0.8}
+    spec = {
+        "height": _HEIGHT,
+        "layer": [
+            {"data": {"values": roof}, "mark": line, "encoding": {"x": x, "y": y}},
+            {
+                "data": {"values": rows},
+                "mark": points,
+                "encoding": {
+                    "x": x,
+                    "y": y,
+                    "color": {"field": "bottleneck", "type": "nominal"},
+                    "size": _quantitative(
+                        "cycles", "cycles", legend=None, scale={"range": [40, 500]}
+                    ),
+                    "tooltip": [_LAYER, *(_tip(each) for each in ("intensity", "throughput"))],
+                },
+            },
+        ],
+    }
+    note = (
+        f"Every point is a layer, its size the cycles it takes. The line is what {peak:,} MACs and "
+        f"{hardware.offchip_bw:,} words of main memory a cycle allow; a point below it loses time "
+        "to idle PEs, to the network or to filling and draining."
+    )
+    return Chart("Roofline", note, spec)
+
+
+def _energy_by_layer(section: Section) -> Chart:
+    rows = [
+        {"layer": _name(section, found), "memory": memory, "energy": found.count * energy}
+        for found in section.found
+        for memory, energy in _by_memory(found).items()
+    ]
+    note = "Of all executions of a layer, by where it is spent."
+    names = [_name(section, found) for found in section.found]
+    return Chart("Energy by layer", note, _bars(rows, "layer", names, "memory"))
+
+
+def _energy_by_memory(section: Section) -> Chart:
+    sums: dict[tuple[str, str], float] = {}
+    for found in section.found:
+        for key, energy in found.energy.items():
+            sums[key] = sums.get(key, 0.0) + found.count * energy
+    rows = [{"memory": place, "tensor": tensor, "energy": e} for (place, tensor), e in sums.items()]
+    order = [each for each in _MEMORIES if any(row["memory"] == each for row in rows)]
+    note = "Of all layers, by the memory that is read or written, and by tensor."
+    if not section.hardware.offchip_cost_macs:
+        note += " Off-chip words cost no energy on this hardware: its offchip_cost_macs is 0."
+    return Chart("Energy by memory and tensor", note, _bars(rows, "memory", order, "tensor"))
+
+
+_MEMORIES = ("MACs", "L1", "clusters", "L2", "off-chip")
+
+
+def _by_memory(found: Found) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    for (memory, _), energy in found.energy.items():
+        sums[memory] = sums.get(memory, 0.0) + energy
+    return sums
+
+
+def _bars(rows: list[dict[str, Any]], across: str, order: list[str], colour: str) -> Spec:
+    parts = list(dict.fromkeys(row[colour] for row in rows))
+    ranked = [{**row, "rank": parts.index(row[colour])} for row in rows]
+    return {
+        "height": _BAR * len(order),
+        "data": {"values": ranked},
+        "mark": "bar",
+        "encoding": {
+            "y": {"field": across, "type": "nominal", "sort": order, "title": None},
+            "x": _quantitative("energy", "nJ", axis=_SHORT),
+            "color": {"field": colour, "type": "nominal", "sort": parts, "title": None},
+            "order": {"field": "rank", "type": "ordinal"},
+            "tooltip": [{"field": across}, {"field": colour}, _tip("energy")],
+        },
+    }
+
+
+def _network_convergence(section: Section) -> Chart:
+    rows: list[dict[str, Any]] = []
+    for found in section.found:
+        for curve in found.curves:
+            operator = found.goal.problem.layer.operator
+            rows += [
+                {"layer": shown(curve.name), "operator": operator, "samples": at, "best": value}
+                for at, value in _steps(curve, 1 / found.best)
+            ]
+    note = (
+        "Every line is a layer: the best so far of its search, as a multiple of the best that was "
+        "found, perhaps by the proof that follows. Samples that start from similar layers count."
+    )
+    if missing := sum(not found.curves for found in section.found):
+        note += f" Layers without a line, as the table of known optima has them: {missing}."
+    top = max((row["best"] for row in rows), default=1)
+    y = _quantitative("best", "times the best", scale=_log([1, max(top, 2)]))
+    return Chart("Convergence", note, _lines(rows, y, "operator", "layer"))
+
+
+def _convergence(found: Found) -> Chart:
+    rows = [
+        {"mapper": shown(curve.name), "search": index, "samples": at, "best": value}
+        for index, curve in enumerate(found.curves)
+        for at, value in _steps(curve, 1.0)
+    ]
+    objective = found.goal.objective
+    name = f"best {objective.name} ({objective.unit})"
+    y = _quantitative("best", name, scale=_log(), axis={"format": "~g"})
+    title = f"Convergence: {shown(found.name)}, {objective.name}"
+    return Chart(title, "Every line is a search: the best so far.", _lines(rows, y, "mapper"))
+
+
+def _steps(curve: Curve, factor: float) -> list[tuple[int, float]]:
+    """Return the corners of a curve up to the last sample, values times a factor."""
+    points = [(at, value * factor) for at, value in curve.improvements]
+    if points and points[-1][0] < curve.samples:
+        points.append((curve.samples, points[-1][1]))
+    return points
+
+
+def _lines(rows: list[dict[str, Any]], y: Spec, colour: str, each: str = "search") -> Spec:
+    return {
+        "height": _HEIGHT,
+        "data": {"values": rows},
+        "mark": {"type": "line", "interpolate": "step-after", "opacity": 0.7, "point": True},
+        "encoding": {
+            "x": _quantitative("samples", "samples", scale={**_log(), "nice": False}),
+            "y": y,
+            "color": {"field": colour, "type": "nominal", "title": None},
+            "detail": {"field": each},
+            "tooltip": [{"field": each}, {"field": colour}, _tip("samples"), _tip("best")],
+        },
+    }
+
+
+def _quantitative(field: str, title: str, **more: Any) -> Spec:
+    return {"field": field, "type": "quantitative", "title": title, **more}
+
+
+def _log(domain: list[float] | None = None) -> Spec:
+    return {"type": "log", "nice": False, "domain": domain} if domain else {"type": "log"}
+
+
+def _tip(field: str) -> Spec:
+    return {"field": field, "type": "quantitative", "format": ",.5~g"}
+
+
+def _name(section: Section, found: Found) -> str:
+    """Return the name of a mapping, different ones for different goals."""
+    if section.total is not None:
+        return shown(found.name)
+    return f"{shown(found.name)}, {found.goal.objective.name}"

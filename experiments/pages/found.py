@@ -1,0 +1,112 @@
+"""One mapping of a report: what it costs, and where time and energy go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from experiments.goals import Goal
+from experiments.network_facts import bottleneck
+from maestro_env.cost import Cost
+from maestro_env.explanation.traffic import TENSORS, count_energy
+from maestro_env.mapping import Mapping
+from maestro_env.models import find_model
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The best so far of a search.
+
+    Args:
+        name: of the search.
+        improvements: samples that found a new best: the 1-based number, rising, and its value.
+        samples: of the search.
+    """
+
+    name: str
+    improvements: Sequence[tuple[int, float]]
+    samples: int
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A mapping, and the searches that it comes from.
+
+    Args:
+        name: of the layer, as it was called.
+        goal: what was searched for.
+        vector: of the mapping.
+        best: least value of the objective that was found, by this mapping or another one.
+        bound: no mapping has a lower value of the objective; None where none is known.
+        gap: how far the best is above it, as a share of it; 0 is proven.
+        by: the mapper that found it, or what proved it.
+        samples: evaluated for it in all.
+        count: executions of the layer.
+        curves: of the searches.
+    """
+
+    name: str
+    goal: Goal
+    vector: Sequence[int]
+    best: float
+    bound: float | None
+    gap: float | None
+    by: str
+    samples: int
+    count: int
+    curves: tuple[Curve, ...]
+
+    @cached_property
+    def mapping(self) -> Mapping:
+        """The loop nest."""
+        return self.goal.problem.space.decode(np.array(self.vector, dtype=np.int32))
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What one execution takes."""
+        cost, _ = self.goal.problem.evaluate_mapping(self.mapping)
+        assert cost is not None
+        return cost
+
+    @property
+    def value(self) -> float:
+        """The objective of one execution."""
+        points = np.array([self.vector], dtype=np.int32)
+        return float(self.goal.problem.score(points, self.goal.objective)[0][0])
+
+    @property
+    def bottleneck(self) -> str:
+        """What takes most of the time."""
+        return bottleneck(self.cost, self.goal.problem.hardware)
+
+    @property
+    def intensity(self) -> float | None:
+        """MACs per word of main memory; None where the model has no such words."""
+        words = (self.cost.offchip_read_words or 0) + (self.cost.offchip_write_words or 0)
+        return self.goal.problem.layer.macs / words if words else None
+
+    @property
+    def macs_per_cycle(self) -> float:
+        """The throughput."""
+        return self.goal.problem.layer.macs / self.cost.latency_cycles
+
+    @cached_property
+    def energy(self) -> dict[tuple[str, str], float]:
+        """Parts of the energy of one execution in nJ, by memory and tensor, from the PEs outwards.
+
+        They add up to all of it. Empty for a model whose figures do not.
+        """
+        problem = self.goal.problem
+        if find_model(problem.model).name != "exact":
+            return {}
+        parts = count_energy(self.cost, problem.hardware)
+        rows = zip(parts.memories, parts.accesses.tolist(), strict=True)
+        named = {
+            (memory, tensor): part
+            for memory, row in rows
+            for tensor, part in zip(TENSORS, row, strict=True)
+        }
+        return {("MACs", "computation"): parts.macs, **named}

@@ -1,0 +1,164 @@
+"""The tables of a report: text to read, and keys to sort by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.pages.found import Found
+from experiments.pages.sections import Section
+from experiments.sheets import Sheet, shown, significant
+from experiments.stats import iqm
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a table shows, and the number that it is sorted by; None sorts last."""
+
+    text: str
+    key: float | str | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Args:
+        title: above it.
+        left: headers of the first columns, which hold text.
+        right: headers of the others, which hold numbers.
+        rows: of all columns.
+        note: below it; may be empty.
+    """
+
+    title: str
+    left: Sequence[str]
+    right: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+
+    def markdown(self) -> str:
+        """Return it as a section of a Markdown file."""
+        rows = [[cell.text for cell in row] for row in self.rows]
+        return Sheet(self.title, self.left, self.right, rows, self.note).markdown()
+
+
+def totals_table(sections: Iterable[Section]) -> Table:
+    """Return what networks take: a row for every choice of mappings."""
+    rows = [
+        (
+            _text(section.title),
+            _text(choice.name),
+            *map(_number, (choice.latency_cycles, choice.energy_nj, choice.edp)),
+            _text(section.objective or ""),
+            _share(section.gap(choice), "-"),
+            *(Cell(f"{each:,.0f}", each) for each in (choice.l1_bytes, choice.l2_bytes)),
+            _number(choice.area_um2),
+        )
+        for section in sections
+        for choice in section.choices
+    ]
+    right = (
+        *("latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ", "minimised", "above\nbound"),
+        *("L1\nB a PE", "L2\nB", "area\num^2"),
+    )
+    note = (
+        "Layers run one after the other, on one accelerator whose buffers are as large as the most "
+        "demanding layer needs. The bound is one that no choice of mappings goes below."
+    )
+    return Table("Totals", ("network", "mappings"), right, rows, note)
+
+
+def layers_table(section: Section) -> Table:
+    """Return the mappings of a section: a row each."""
+    total = section.total
+    searched = total is None
+    shares = () if searched else ("count", "MACs\nshare", "latency\nshare", "energy\nshare")
+    right = (
+        *shares,
+        *("latency\ncycles", "energy\nnJ", "share of\npeak", "best above\nbound"),
+        *("bottleneck", "found by", "samples"),
+    )
+    rows = [
+        (
+            *(_text(found.name), _text(_shape(found))),
+            *((_text(found.goal.objective.name),) if searched else _shares(section, found)),
+            *(_number(each) for each in (found.cost.latency_cycles, found.cost.energy_nj)),
+            _share(found.cost.utilization, "-"),
+            _gap(found.gap),
+            *(_text(found.bottleneck), _text(found.by)),
+            Cell(f"{found.samples:,}", found.samples),
+        )
+        for found in section.found
+    ]
+    left = ("layer", "shape", *(("minimised",) if searched else ()))
+    note = "Latency and energy are those of one execution."
+    if total is not None:
+        note += f" Shares are of all executions, with the mappings called '{total.name}'."
+    return Table("Best mappings" if searched else "Layers", left, right, rows, note)
+
+
+def mappers_table(section: Section) -> Table | None:
+    """Return what every mapper found for every goal; None for a network."""
+    if section.total is not None:
+        return None
+    rows = []
+    for found in section.found:
+        by_mapper: dict[str, list[float]] = {}
+        for curve in found.curves:
+            last = curve.improvements[-1][1] if curve.improvements else np.inf
+            by_mapper.setdefault(curve.name, []).append(last)
+        for mapper, bests in by_mapper.items():
+            mean = float(iqm(np.array(bests)))
+            gap = mean / found.bound - 1 if found.bound and np.isfinite(mean) else None
+            names = (found.name, found.goal.objective.name, mapper)
+            rows.append(
+                (
+                    *map(_text, names),
+                    Cell(str(len(bests)), len(bests)),
+                    *(_number(each) for each in (min(bests), mean)),
+                    _share(gap, "-"),
+                )
+            )
+    right = ("seeds", "best", "mean best", "mean\nabove bound")
+    note = "The mean is the interquartile one over seeds; a dash: a search found nothing valid."
+    return Table("Mappers", ("layer", "minimised", "mapper"), right, rows, note)
+
+
+def _shares(section: Section, found: Found) -> tuple[Cell, ...]:
+    total, macs = section.total, section.macs
+    assert total is not None
+    assert macs
+    shares = (
+        found.goal.problem.layer.macs / macs,
+        found.cost.latency_cycles / total.latency_cycles,
+        found.cost.energy_nj / total.energy_nj,
+    )
+    count = Cell(str(found.count), found.count)
+    return (count, *(_share(found.count * each, "-") for each in shares))
+
+
+def _shape(found: Found) -> str:
+    layer = found.goal.problem.layer
+    return f"{layer.operator} {layer.dimensions}"
+
+
+def _text(text: str) -> Cell:
+    return Cell(shown(text), shown(text))
+
+
+def _number(value: float) -> Cell:
+    text = f"{value:,.0f}" if 1e3 <= value < 1e9 else significant(value, 5)
+    return Cell(text, value if np.isfinite(value) else None)
+
+
+def _share(value: float | None, none: str) -> Cell:
+    return Cell(none, None) if value is None else Cell(f"{value:.1%}", value)
+
+
+def _gap(gap: float | None) -> Cell:
+    if gap is None:
+        return Cell("-", None)
+    return Cell("proven" if gap == 0 else f"{gap:.2%}", gap)

@@ -1,0 +1,130 @@
+"""Writing a report: the page, Markdown and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from experiments.files import RecordError, ensure_directory, write_text
+from experiments.pages.charts import charts_of
+from experiments.pages.found import Found
+from experiments.pages.sections import Section
+from experiments.pages.tables import layers_table, mappers_table, totals_table
+from experiments.sheets import shown
+from maestro_env.errors import MissingExtraError
+
+_FOLDER = Path(__file__).parent
+_MEMORIES = ("MACs", "L1", "clusters", "L2", "off-chip")
+_HEADER = (
+    *("section", "hardware", "layer", "operator", "dimensions", "count", "macs", "objective"),
+    *("value", "bound", "gap", "found_by", "samples", "latency_cycles", "energy_nj"),
+    *("utilization", "bottleneck", "macs_per_offchip_word"),
+    *(f"{memory.lower().replace('-', '')}_energy_nj" for memory in _MEMORIES),
+    "vector",
+)
+
+
+def write_report(sections: Sequence[Section], path: Path) -> None:
+    """Write a report of the kind that a file's name ends with: .html, .md or .csv.
+
+    The same sections make the same bytes.
+
+    Raises:
+        RecordError: another ending, or the file cannot be written.
+        MissingExtraError: the page needs the extra ``report``.
+    """
+    if path.suffix.lower() not in KINDS:
+        raise RecordError(f"{path}: a report's name ends with one of {', '.join(KINDS)}")
+    text = KINDS[path.suffix.lower()](sections)
+    ensure_directory(path.parent)
+    write_text(path, text)
+
+
+def _page(sections: Sequence[Section]) -> str:
+    library = _library()
+    charts = [list(charts_of(each)) for each in sections]
+    environment = _environment(autoescape=True)
+    return environment.get_template("page.html.j2").render(
+        **_told(sections), charts=charts, library=library
+    )
+
+
+@cache
+def _library() -> str:
+    """Return the plotting library, as JavaScript that needs nothing else."""
+    try:
+        import vl_convert
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("a report's page", "vl-convert-python", "report") from error
+    code: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed")
+    # The end of a script ends it wherever it stands.
+    return code.replace("</script", r"<\/script")
+
+
+def _markdown(sections: Sequence[Section]) -> str:
+    text = _environment(autoescape=False).get_template("page.md.j2").render(**_told(sections))
+    return text.strip() + "\n"
+
+
+def _told(sections: Sequence[Section]) -> dict[str, Any]:
+    """Return what both templates tell."""
+    networks = [each for each in sections if each.total is not None]
+    return {
+        "sections": sections,
+        "totals": totals_table(networks) if networks else None,
+        "layers": [layers_table(each) for each in sections],
+        "mappers": [mappers_table(each) for each in sections],
+        "hardware": [asdict(each.hardware) for each in sections],
+        "shown": shown,
+    }
+
+
+def _environment(autoescape: bool) -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_FOLDER),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=autoescape,
+    )
+
+
+def _csv(sections: Sequence[Section]) -> str:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, _HEADER, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_row(section, found) for section in sections for found in section.found)
+    return buffer.getvalue()
+
+
+def _row(section: Section, found: Found) -> dict[str, Any]:
+    layer, cost = found.goal.problem.layer, found.cost
+    energies = [
+        sum(part for (place, _), part in found.energy.items() if place == memory)
+        if found.energy
+        else None
+        for memory in _MEMORIES
+    ]
+    values = (
+        *(section.title, section.hardware.name, found.name, layer.operator, layer.dimensions),
+        *(found.count, layer.macs, found.goal.objective.name, found.value, found.bound, found.gap),
+        *(found.by, found.samples, cost.latency_cycles, cost.energy_nj, cost.utilization),
+        *(found.bottleneck, found.intensity, *energies, " ".join(map(str, found.vector))),
+    )
+    return dict(zip(_HEADER, values, strict=True))
+
+
+KINDS: Mapping[str, Callable[[Sequence[Section]], str]] = {
+    ".html": _page,
+    ".md": _markdown,
+    ".csv": _csv,
+}
+"""The kinds of reports by the end of the file's name."""

@@ -1,0 +1,1 @@
+"""``maestro-env report``: a page, Markdown and CSV of mapped networks and searches."""

@@ -1,0 +1,5 @@
+"""Starts ``python -m experiments.report``."""
+
+from experiments import cli
+
+cli.start("experiments.report")

@@ -1,0 +1,149 @@
+"""Reading what ``map``, ``run`` and ``compare`` have written."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from experiments.cells import Finished
+from experiments.files import RecordError, read_json, read_record
+from experiments.flags import PROGRAM, to_flags
+from experiments.goals import ANEW, Goal, ProblemConfig, make_goal, unique
+from experiments.layer_search import LayerWork, SearchSettings
+from experiments.mapped_network import MappedNetwork
+from experiments.pages.found import Curve, Found
+from experiments.pages.sections import Section, distinct, section_of
+from experiments.study import CONFIG, read_all
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+from maestro_env.optima import known_optimum
+from maestro_env.workloads.network import LeftOut, Network
+
+_NETWORK = "network.json"
+
+
+def read_section(directory: Path) -> Section:
+    """Return what a directory of ``map``, ``run`` or ``compare`` tells.
+
+    Raises:
+        RecordError: it is none, nothing is finished in it, or a file of it was changed.
+    """
+    path = directory / CONFIG
+    if not path.exists():
+        raise RecordError(f"{directory} has no {CONFIG}: give what map, run or compare has written")
+    entry = read_record(path, ANEW)
+    try:
+        return (_network if "network" in entry else _searches)(directory, entry)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise RecordError(f"cannot read {directory}: {error!r}; {ANEW}") from None
+
+
+def _network(directory: Path, entry: dict[str, Any]) -> Section:
+    """Return the section of a mapped network."""
+    config, hardware = entry["config"], Hardware(**entry["hardware"])
+    problem, settings = _part(ProblemConfig, config), _part(SearchSettings, config)
+    layers = [
+        Layer(operator, extents, name=name, stride=tuple(stride), count=count)
+        for name, operator, extents, stride, count in entry["network"]["layers"]
+    ]
+    goals = [make_goal(problem, layer, hardware, config["objective"]) for layer in layers]
+    works = [
+        LayerWork(layer.name, goal, settings, directory, {})
+        for layer, goal in zip(layers, goals, strict=True)
+    ]
+    found = [each for work in works if (each := work.read())]
+    again = f"continue with {PROGRAM} map ... --resume --out {shlex.quote(str(directory))}"
+    if len(found) < len(works):
+        raise RecordError(f"{directory}: {len(found)} of {len(works)} layers are mapped; {again}")
+    path = directory / _NETWORK
+    told = read_json(path) if path.exists() else {}
+    left_out = tuple(LeftOut(**each) for each in told.get("left_out", ()))
+    notes = tuple(told.get("notes", ()))
+    network = Network(entry["network"]["name"], tuple(layers), left_out, notes)
+    mapped = MappedNetwork(network, hardware, tuple(found), config)
+    return section_of(mapped, command=told.get("command", ""))
+
+
+def _part(kind: Any, config: dict[str, Any]) -> Any:
+    """Return a dataclass of the settings of its names."""
+    return kind(**{each.name: config[each.name] for each in fields(kind)})
+
+
+def _searches(directory: Path, entry: dict[str, Any]) -> Section:
+    """Return the section of a study's searches."""
+    read = [(goal, done) for goal, done in read_all(directory) if done]
+    if not read:
+        raise RecordError(f"{directory}: no search has finished")
+    found, notes = [], []
+    for goal, done in read:
+        if any(each.best_point for each in done):
+            found.append(_found(goal, done))
+        else:
+            notes.append(f"No valid mapping of {done[0].cell.layer} was found.")
+    searches = [each for _, done in read for each in done]
+    hardware = read[0][0].problem.hardware
+    return Section(
+        title=f"Searches on {hardware.name or 'hardware'}",
+        hardware=hardware,
+        objective=None,
+        found=tuple(found),
+        choices=(),
+        bound=None,
+        macs=None,
+        notes=tuple(notes),
+        command=_command(entry["config"], searches),
+        settings=entry["config"],
+        versions=distinct([each.versions for each in searches]),
+    )
+
+
+def _found(goal: Goal, searches: Sequence[Finished]) -> Found:
+    """Return the best of some searches."""
+    valid = [each for each in searches if each.best is not None]
+    best = min(valid, key=lambda each: each.values[-1])
+    known = known_optimum(goal.problem, goal.objective)
+    bound = goal.lower_bound if known is None else known.bound
+    curves = tuple(
+        Curve(
+            each.cell.mapper,
+            list(zip(each.at.tolist(), each.values.tolist(), strict=True)),
+            each.evaluations,
+        )
+        for each in searches
+    )
+    assert best.best is not None
+    assert best.best_point is not None
+    return Found(
+        best.cell.layer,
+        goal,
+        best.best_point,
+        best.best,
+        bound,
+        max(best.best / bound - 1, 0.0) if bound else None,
+        best.cell.mapper,
+        sum(each.evaluations for each in searches),
+        1,
+        curves,
+    )
+
+
+def _command(config: dict[str, Any], searches: Sequence[Finished]) -> str:
+    """Return the command that does these searches again."""
+    cells = [each.cell for each in searches]
+    seeds = [cell.seed for cell in cells]
+    several = {
+        "layers": ",".join(unique(cell.layer for cell in cells)),
+        "objectives": ",".join(unique(cell.objective for cell in cells)),
+        "mappers": ",".join(unique(cell.mapper for cell in cells)),
+        "samples": config["samples"],
+        "seed": min(seeds),
+        "seeds": max(seeds) - min(seeds) + 1,
+    }
+    flags = [f"--{name}={value}" for name, value in several.items()]
+    flags += to_flags(_part(ProblemConfig, config))
+    if config.get("warm") is not None:
+        flags.append("--warm=FILE")
+    return shlex.join([PROGRAM, "compare", *flags])

@@ -1,0 +1,78 @@
+"""``map_network`` from Python: the same as the command, and modules of PyTorch."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from commands import map_network as command
+
+from experiments.layer_search import SearchSettings
+from experiments.networks import map_network
+from maestro_env.errors import NetworkError, UnknownNameError
+from maestro_env.workloads.networks import find_network
+
+QUICK = SearchSettings(samples=40, nodes=500, front=20)
+HARDWARE = "num_pes=16,l1_bytes=256,l2_bytes=8192,noc_bw=8,offchip_bw=4"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> str:
+    path = tmp_path / "net.csv"
+    path.write_text("K,C,Y,X,R,S,T\n8,3,10,10,3,3,1\n16,8,8,8,1,1,1\n16,8,8,8,1,1,1\n")
+    return str(path)
+
+
+def test_a_module_takes_three_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("vl_convert")
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    monkeypatch.chdir(tmp_path)
+    module = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 10))
+    result = map_network(module, torch.zeros(1, 3, 8, 8), hardware="edge", settings=QUICK)
+    result.report("report.html")
+    assert [layer.macs for layer in result.network.layers] == [4 * 3 * 9 * 36, 4 * 36 * 10]
+    assert result.hardware.name == "edge"
+    assert result.unmapped == []
+    # Nothing is kept but the report.
+    assert os.listdir(tmp_path) == ["report.html"]
+    assert "Sequential on edge" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_it_finds_what_the_command_finds(network: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    flags = ("--samples=40", "--nodes=500", "--front=20", f"--hardware={HARDWARE}")
+    assert command([network, *flags, f"--out={out}"]) == 0
+    told = json.loads((out / "network.json").read_text())["choices"]
+    result = map_network(find_network(network), hardware=HARDWARE, settings=QUICK)
+    assert [choice.edp for choice in result.choices()] == [each["edp"] for each in told]
+
+
+def test_a_directory_keeps_the_records(network: str, tmp_path: Path) -> None:
+    out = tmp_path / "kept"
+    first = map_network(network, hardware=HARDWARE, settings=QUICK, directory=out)
+    records = {path: path.stat().st_mtime_ns for path in (out / "layers").glob("*.json")}
+    assert len(records) == len(first.layers) == 2
+    second = map_network(network, hardware=HARDWARE, settings=QUICK, directory=str(out))
+    assert {path: path.stat().st_mtime_ns for path in records} == records
+    assert second.best_of_network().edp == first.best_of_network().edp
+
+
+def test_what_cannot_be_mapped_is_refused(network: str) -> None:
+    with pytest.raises(UnknownNameError, match="unknown objective of a network 'area'"):
+        map_network(network, objective="area")
+    with pytest.raises(NetworkError, match="unknown network 'resnet5'"):
+        map_network("resnet5")
+
+
+def test_a_failed_search_is_an_error(
+    network: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> float:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("experiments.layer_search.run_search", fail)
+    with pytest.raises(ValueError, match="the search of a layer failed; stderr says why"):
+        map_network(network, hardware=HARDWARE, settings=QUICK, directory=tmp_path / "out")
