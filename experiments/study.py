@@ -104,7 +104,7 @@ class Study:
         goal = next(iter(self.goals.values()))
         return {
             "config": {name: given[name] for name in names},
-            "hardware": asdict(goal.problem.hardware),
+            "hardware": goal.problem.hardware.record(),
         }
 
     def optima(self, directory: Path, versions: Versions, search: bool) -> Optima:

@@ -62,6 +62,9 @@ if TYPE_CHECKING:
     from maestro_env.problem import STATUSES as STATUSES
     from maestro_env.problem import Problem as Problem
     from maestro_env.problem import Rows as Rows
+    from maestro_env.technology import TECHNOLOGIES as TECHNOLOGIES
+    from maestro_env.technology import Technology as Technology
+    from maestro_env.technology import find_technology as find_technology
     from maestro_env.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.workloads import find_layer as find_layer
 
@@ -111,13 +114,16 @@ _HOME = {
     "SCHEMAS": "map_space",
     "STATUSES": "problem",
     "Schema": "map_space",
+    "TECHNOLOGIES": "technology",
     "TILES": "map_space",
+    "Technology": "technology",
     "TooLongError": "errors",
     "UnknownNameError": "errors",
     "find_hardware": "hardware",
     "find_layer": "workloads",
     "find_model": "models",
     "find_objective": "objectives",
+    "find_technology": "technology",
     "known_optimum": "optima",
     "parallel_env": "parallel",
 }

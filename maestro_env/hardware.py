@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,13 @@ from maestro_env.frozen import Recomputed
 from maestro_env.m_file import tokens
 from maestro_env.reading import read_text
 from maestro_env.registry import by_name
+from maestro_env.technology import DEFAULT, Energies, Technology, find_technology
 
 UNLIMITED = 2**30
 """Bandwidth (words/cycle) and buffer size (bytes) GAMMA and ArchGym call unlimited."""
+
+LATER: Mapping[str, object] = {"technology": DEFAULT}
+"""Fields of ``Hardware`` that older records lack, and what they had."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Hardware(Recomputed):
         offchip_cost_macs: energy of a word between L2 and main memory, in MACs, at most 1e9. Read
             by the exact model only; 200 is the ratio of Eyeriss (Chen et al., ISCA 2016).
         name: in tables and files, at most 200 characters.
+        technology: energy of everything else, and of off-chip words where ``offchip_cost_macs`` is
+            0; also what ``find_technology`` takes. Read by the exact model only.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
@@ -60,6 +66,7 @@ class Hardware(Recomputed):
     simd_lanes: int = 1
     name: str = ""
     offchip_cost_macs: float = 0.0
+    technology: Technology = DEFAULT
 
     def __post_init__(self) -> None:
         require_name("a hardware's name", self.name, HardwareError, "such as edge")
@@ -69,7 +76,7 @@ class Hardware(Recomputed):
             value = getattr(self, name)
             number = require_integer(f"{label}: {name}", value, HardwareError, least)
             object.__setattr__(self, name, number)
-        cost, most = self.offchip_cost_macs, _native.MAX_OFFCHIP_COST_MACS
+        cost, most = self.offchip_cost_macs, _native.MAX_ENERGY
         number_given = isinstance(cost, int | float) and not isinstance(cost, bool)
         if not number_given or not 0 <= cost <= most:
             error = HardwareError if number_given else ArgumentTypeError
@@ -78,6 +85,24 @@ class Hardware(Recomputed):
             )
         if self.noc_latency > MAX_INT:
             raise HardwareError(f"noc_hops x noc_hop_latency is {self.noc_latency}; make it less")
+        object.__setattr__(self, "technology", find_technology(self.technology))
+        self._check_energies(label)
+
+    def _check_energies(self, label: str) -> None:
+        technology = self.technology
+        if technology.offchip_macs and self.offchip_cost_macs:
+            raise HardwareError(
+                f"{label}: offchip_cost_macs is {self.offchip_cost_macs} beside technology "
+                f"{technology.name}, which has its own; allowed: 0"
+            )
+        for buffer in technology.by_size:
+            if getattr(self, f"{buffer}_bytes") >= UNLIMITED:
+                raise HardwareError(
+                    f"{label}: {buffer}_bytes is unlimited, but technology {technology.name} has "
+                    f"energies by size; allowed: less than {UNLIMITED}"
+                )
+        if self.energies.noc_macs > _native.MAX_ENERGY:
+            raise HardwareError(f"{label}: noc_hops x noc_macs is more than {_native.MAX_ENERGY:g}")
 
     @property
     def noc_latency(self) -> int:
@@ -95,8 +120,28 @@ class Hardware(Recomputed):
             offchip_bw=self.offchip_bw,
             l1_bytes=self.l1_bytes,
             l2_bytes=self.l2_bytes,
-            offchip_cost_macs=self.offchip_cost_macs,
+            **asdict(self.energies),
         )
+
+    @cached_property
+    def energies(self) -> Energies:
+        """What a MAC, an access and a word cost on this accelerator."""
+        technology = self.technology
+        return Energies(
+            mac_nj=technology.mac_nj,
+            l1_macs=technology.access_macs("l1", self.l1_bytes),
+            l2_macs=technology.access_macs("l2", self.l2_bytes),
+            noc_macs=technology.noc_macs * self.noc_hops,
+            offchip_macs=technology.offchip_macs or self.offchip_cost_macs,
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the fields as records hold them; ``Hardware(**record)`` reads them back.
+
+        Fields that older records lack stand in it only where they are not the default.
+        """
+        unsaid = {name for name, default in LATER.items() if getattr(self, name) == default}
+        return {name: each for name, each in asdict(self).items() if name not in unsaid}
 
 
 PRESETS: Mapping[str, Hardware] = by_name(
@@ -171,6 +216,7 @@ _M_KEYS = {
 _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "name": (str, "texts"),
     "offchip_cost_macs": (plain_number, "numbers"),
+    "technology": (find_technology, "technologies"),
 }
 
 

@@ -9,8 +9,7 @@ namespace {
 
 bool possible(const Hardware& hardware) {
   return hardware.num_pes >= 1 && hardware.noc_bw >= 1 && hardware.offchip_bw >= 1 &&
-         hardware.simd_lanes >= 1 && hardware.noc_latency >= 0 && hardware.offchip_cost_macs >= 0 &&
-         hardware.offchip_cost_macs <= kMaxOffchipCostMacs;
+         hardware.simd_lanes >= 1 && hardware.noc_latency >= 0 && hardware.energies.possible();
 }
 
 // The loops of a layer this model can count.

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "../area_power.hpp"
-#include "../constants.hpp"
 #include "../hardware.hpp"
 #include "offchip.hpp"
 #include "profile.hpp"
@@ -73,6 +72,14 @@ struct BasicReport {
   GYM_INLINE Number psum_reads() const { return l2().leaving - number<Number>(output_words); }
   GYM_INLINE Number output_l2_writes() const { return l2().leaving + plan.offchip_in[kOutput]; }
   GYM_INLINE Number output_l2_reads() const { return psum_reads() + plan.offchip_out; }
+  // Words that units of all levels take in and send up.
+  GYM_INLINE Number noc_words() const {
+    Number sum{};
+    for (int j = 0; j < levels; ++j) {
+      sum += words[j].unit_input + words[j].unit_filter + words[j].leaving;
+    }
+    return sum;
+  }
   GYM_INLINE Number offchip_words() const { return plan.words_in() + plan.offchip_out; }
 
   GYM_INLINE Real macs_per_cycle() const { return real(macs) / real(cycles); }
@@ -101,12 +108,11 @@ struct BasicReport {
 
  private:
   GYM_INLINE void price(const Hardware& hardware) {
-    using namespace constants;
     const Real l1_bytes = real(l1_total());
     const Real l2_bytes = real(plan.used);
-    energy_nj = kMacEnergyNj * (real(macs) + kL1AccessMacs * real(l1_accesses + mid_accesses) +
-                                kL2AccessMacs * real(l2_accesses) +
-                                hardware.offchip_cost_macs * real(offchip_words()));
+    energy_nj =
+        hardware.energies.total_nj(number<Real>(macs), real(l1_accesses + mid_accesses),
+                                   real(l2_accesses), real(noc_words()), real(offchip_words()));
     const BasicAreaPower<Real> silicon = area_power(
         hardware.num_pes, hardware.simd_lanes, hardware.noc_bw, l1_bytes, l2_bytes, PeSum::product);
     area_um2 = silicon.area_um2;

@@ -75,7 +75,7 @@ class Bounds {
   // What depends on the loop that moves innermost at one level.
   struct Part {
     int innermost;
-    double cycles, l1_accesses, l2_accesses, offchip_words;
+    double cycles, l1_accesses, l2_accesses, noc_words, offchip_words;
   };
 
   // By the loop.
