@@ -31,6 +31,7 @@ class Hardware:
         offchip_bw: int,
         l1_bytes: int | None,
         l2_bytes: int | None,
+        word_bytes: int = 1,
         mac_nj: float = ...,
         l1_macs: float = ...,
         l2_macs: float = ...,

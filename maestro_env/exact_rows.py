@@ -101,7 +101,7 @@ def _hardware(row: Row) -> _native.Hardware:
     )
 
 
-def _energies(row: Row) -> dict[str, float]:
+def _energies(row: Row) -> dict[str, Any]:
     names = [name for name in ("mac_nj", "l1_macs", "l2_macs", "noc_macs") if name in row.hw]
     return {name: _energy(f"hw.{name}", row.hw[name]) for name in names}
 

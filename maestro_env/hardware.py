@@ -28,13 +28,13 @@ from maestro_env.technology import DEFAULT, Energies, Technology, find_technolog
 UNLIMITED = 2**30
 """Bandwidth (words/cycle) and buffer size (bytes) GAMMA and ArchGym call unlimited."""
 
-LATER: Mapping[str, object] = {"technology": DEFAULT}
+LATER: Mapping[str, object] = {"technology": DEFAULT, "word_bytes": 1, "clock_mhz": None}
 """Fields of ``Hardware`` that older records lack, and what they had."""
 
 
 @dataclass(frozen=True)
 class Hardware(Recomputed):
-    """An accelerator; a word is one byte.
+    """An accelerator.
 
     Args:
         num_pes: processing elements, each with its own L1.
@@ -50,6 +50,9 @@ class Hardware(Recomputed):
         name: in tables and files, at most 200 characters.
         technology: energy of everything else, and of off-chip words where ``offchip_cost_macs`` is
             0; also what ``find_technology`` takes. Read by the exact model only.
+        word_bytes: bytes of a word of every tensor: capacities and areas are in bytes, bandwidths
+            in words. Read by the exact model only.
+        clock_mhz: for reports; None where it is unknown.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
@@ -67,6 +70,8 @@ class Hardware(Recomputed):
     name: str = ""
     offchip_cost_macs: float = 0.0
     technology: Technology = DEFAULT
+    word_bytes: int = 1
+    clock_mhz: float | None = None
 
     def __post_init__(self) -> None:
         require_name("a hardware's name", self.name, HardwareError, "such as edge")
@@ -87,6 +92,16 @@ class Hardware(Recomputed):
             raise HardwareError(f"noc_hops x noc_hop_latency is {self.noc_latency}; make it less")
         object.__setattr__(self, "technology", find_technology(self.technology))
         self._check_energies(label)
+        self._check_clock(label)
+
+    def _check_clock(self, label: str) -> None:
+        clock = self.clock_mhz
+        if clock is None:
+            return
+        number_given = isinstance(clock, int | float) and not isinstance(clock, bool)
+        if not number_given or not 0 < clock <= MAX_INT:
+            error = HardwareError if number_given else ArgumentTypeError
+            raise error(f"{label}: clock_mhz is {quoted(clock)}; allowed: numbers above 0, or None")
 
     def _check_energies(self, label: str) -> None:
         technology = self.technology
@@ -94,6 +109,11 @@ class Hardware(Recomputed):
             raise HardwareError(
                 f"{label}: offchip_cost_macs is {self.offchip_cost_macs} beside technology "
                 f"{technology.name}, which has its own; allowed: 0"
+            )
+        if technology.word_bytes not in (None, self.word_bytes):
+            raise HardwareError(
+                f"{label}: word_bytes is {self.word_bytes}, but technology {technology.name} has "
+                f"energies of words of {technology.word_bytes} B; allowed: {technology.word_bytes}"
             )
         for buffer in technology.by_size:
             if getattr(self, f"{buffer}_bytes") >= UNLIMITED:
@@ -120,6 +140,7 @@ class Hardware(Recomputed):
             offchip_bw=self.offchip_bw,
             l1_bytes=self.l1_bytes,
             l2_bytes=self.l2_bytes,
+            word_bytes=self.word_bytes,
             **asdict(self.energies),
         )
 
@@ -217,6 +238,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "name": (str, "texts"),
     "offchip_cost_macs": (plain_number, "numbers"),
     "technology": (find_technology, "technologies"),
+    "clock_mhz": (plain_number, "numbers"),
 }
 
 

@@ -25,7 +25,8 @@ class CostModel:
             searches need the guard.
         extended: whether it computes in the 80-bit ``long double`` of x86, which other processors
             lack.
-        own_energies: whether it has energies of its own, whatever the hardware's technology.
+        own_energies: whether it has energies of its own, whatever the hardware's technology, and
+            words of one byte.
     """
 
     name: str
@@ -38,13 +39,23 @@ class CostModel:
 
     def require_hardware(self, hardware: Hardware) -> None:
         """Raise a ``ModelError`` if the model would ignore what the hardware is made of."""
-        if self.own_energies and hardware.technology != DEFAULT:
-            others = (each.name for each in MODELS.values() if not each.own_energies)
+        if not self.own_energies:
+            return
+        if hardware.word_bytes != 1:
+            raise ModelError(
+                f"model {self.name} has words of one byte, but those of "
+                f"{hardware.name or 'the hardware'} have {hardware.word_bytes}; allowed: "
+                f"word_bytes 1, or model {self._others()}"
+            )
+        if hardware.technology != DEFAULT:
             raise ModelError(
                 f"model {self.name} has energies of its own, but {hardware.name or 'the hardware'} "
                 f"is of technology {hardware.technology.name or 'given'}; allowed: technology "
-                f"{DEFAULT.name}, or model {', '.join(others)}"
+                f"{DEFAULT.name}, or model {self._others()}"
             )
+
+    def _others(self) -> str:
+        return ", ".join(each.name for each in MODELS.values() if not each.own_energies)
 
 
 MODELS: Mapping[str, CostModel] = by_name(

@@ -18,7 +18,13 @@ struct Hardware {
   std::int32_t offchip_bw = 1;   // words per cycle
   std::int64_t l1_bytes = kUnlimitedBytes;
   std::int64_t l2_bytes = kUnlimitedBytes;
-  Energies energies;  // the exact model's only
+  // The exact model's only.
+  std::int64_t word_bytes = 1;
+  Energies energies;
+
+  // Capacities in whole words.
+  std::int64_t l1_words() const { return l1_bytes / word_bytes; }
+  std::int64_t l2_words() const { return l2_bytes / word_bytes; }
 };
 
 }  // namespace gym

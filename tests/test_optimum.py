@@ -73,6 +73,7 @@ def small_problems(draw: st.DrawFn) -> Problem:
         simd_lanes=draw(st.integers(1, 2)),
         offchip_cost_macs=0 if technology.offchip_macs else draw(st.sampled_from([0, 200])),
         technology=technology,
+        word_bytes=draw(st.sampled_from([1, 1, 2, 3])),
     )
     return Problem(
         MapSpace(layer, machine, draw(st.sampled_from(list(SCHEMAS))), draw(st.sampled_from(TILES)))

@@ -131,7 +131,9 @@ def test_energy_is_that_of_the_counts() -> None:
 
 @pytest.mark.parametrize("name", TECHNOLOGIES)
 def test_no_mapping_costs_less_than_the_bound(name: str) -> None:
-    machine = Hardware(64, 512, 2**16, technology=TECHNOLOGIES[name])
+    technology = TECHNOLOGIES[name]
+    word_bytes = technology.word_bytes or 1
+    machine = Hardware(64, 1024, 2**17, technology=technology, word_bytes=word_bytes)
     problem = Problem(MapSpace(find_layer("mobilenetv2_l2"), machine))
     rows = problem.evaluate(problem.space.sample(3000, np.random.default_rng(0)))
     for each in ("energy", "edp"):

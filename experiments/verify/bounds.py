@@ -93,6 +93,6 @@ def _energy(facts: Facts, outer: OuterCosts, inner: InnerCosts) -> Array | float
 
 def _area(facts: Facts, needs: Needs) -> Array:
     """Return the area of the least buffers (lemma 22)."""
-    pes = facts.hardware.num_pes
-    l2 = np.ceil(needs.l2 / 32768) * 4161.536
-    return pes * 4470 + l2 + np.ceil(needs.l1 / 64) * 4505.1889 * pes
+    pes, word = facts.hardware.num_pes, facts.hardware.word_bytes
+    l2 = np.ceil(word * needs.l2 / 32768) * 4161.536
+    return pes * 4470 + l2 + np.ceil(word * needs.l1 / 64) * 4505.1889 * pes

@@ -98,7 +98,7 @@ class OuterLevel:
         more = [words - own for words, own in zip(facts.words, needs.streamed, strict=True)]
         sets = []
         for kept in _SETS:
-            fits = needs.l2 + sum(more[tensor] for tensor in kept) <= facts.hardware.l2_bytes
+            fits = needs.l2 + sum(more[tensor] for tensor in kept) <= facts.l2_words
             if fits.any():
                 sets.append((kept, fits))
         return sets

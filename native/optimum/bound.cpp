@@ -182,8 +182,8 @@ bool Bounds::fits(const Box& box) const {
   const Hardware& hardware = problem_.hardware;
   if (hardware.l1_bytes == kUnlimitedBytes && hardware.l2_bytes == kUnlimitedBytes) return true;
   const Needs least = needs(box);
-  return least.l1 <= static_cast<double>(hardware.l1_bytes) &&
-         least.sum() <= static_cast<double>(hardware.l2_bytes);
+  return least.l1 <= static_cast<double>(hardware.l1_words()) &&
+         least.sum() <= static_cast<double>(hardware.l2_words());
 }
 
 Bounds::Fixed Bounds::fixed(const FirstCluster& cluster) const {
@@ -208,13 +208,14 @@ Bounds::Fixed Bounds::fixed(const FirstCluster& cluster) const {
   }
   fixed.inner.transfers.alone = fixed.outer.transfers.most;
   fixed.cycles = fixed.offchip + fixed.outer.fill + cycles.all() + fixed.outer.drain;
-  fixed.area = block_area_um2(hardware, least.l1, least.sum());
+  const auto word_bytes = static_cast<double>(hardware.word_bytes);
+  fixed.area = block_area_um2(hardware, word_bytes * least.l1, word_bytes * least.sum());
   for (std::size_t set = 0; set < fixed.keeps.size(); ++set) {
     double used = 0;
     for (int t = 0; t < kTensors; ++t) {
       used += (set >> t & 1) != 0 ? problem_.words[t] : least.l2[t];
     }
-    fixed.keeps[set] = used <= static_cast<double>(hardware.l2_bytes);
+    fixed.keeps[set] = used <= static_cast<double>(hardware.l2_words());
   }
   return fixed;
 }

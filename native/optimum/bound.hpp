@@ -51,7 +51,7 @@ class Bounds {
  private:
   using PerTensor = std::array<double, kTensors>;
 
-  // Bytes that every mapping needs: of L1, and of L2 for each tensor.
+  // Words that every mapping needs: of L1, and of L2 for each tensor.
   struct Needs {
     double l1;
     PerTensor l2;
