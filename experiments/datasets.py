@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -89,7 +89,7 @@ def describe(goal: Goal, policy: str, samples: int, seed: int) -> str:
     # The name of the hardware decides random streams, that of the layer nothing.
     facts = {
         "layer": [layer.operator, dict(layer.extents), layer.stride],
-        "hardware": asdict(problem.hardware),
+        "hardware": problem.hardware.record(),
         "space": [space.schema, space.tiles],
         "model": [problem.model, problem.guard],
         "objective": [objective.name, objective.unit],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,7 @@ class Goal:
                 "count": layer.count,
                 "macs": layer.macs,
             },
-            "hardware": asdict(self.problem.hardware),
+            "hardware": self.problem.hardware.record(),
             "map_space": {
                 "size": space.size(),
                 "parameters": {each.name: each.choices for each in space.parameters},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ class Entry:
         layer, space = problem.layer, problem.space
         return {
             "layer": [layer.operator, dict(layer.extents), list(layer.stride)],
-            "hardware": asdict(problem.hardware) | {"name": ""},
+            "hardware": problem.hardware.record() | {"name": ""},
             "space": [space.schema, space.tiles],
             "model": [problem.model, problem.guard],
             "objective": list(self.objective),

@@ -202,7 +202,7 @@ def _facts(
     given = {field.name: getattr(problem, field.name) for field in fields(ProblemConfig)}
     return {
         "network": {"name": network.name, "layers": [_layer(each) for each in network.layers]},
-        "hardware": asdict(goal.problem.hardware),
+        "hardware": goal.problem.hardware.record(),
         "config": {**given, **asdict(settings), "objective": goal.objective.name, "warm": warm},
     }
 

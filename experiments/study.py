@@ -110,7 +110,7 @@ class Study:
         warm = None if self.config.warm is None else file_digest(Path(self.config.warm))
         return {
             "config": {name: given[name] for name in names} | {"warm": warm},
-            "hardware": asdict(goal.problem.hardware),
+            "hardware": goal.problem.hardware.record(),
         }
 
     def optima(self, directory: Path, versions: Versions, search: bool) -> Optima:

@@ -65,6 +65,9 @@ if TYPE_CHECKING:
     from maestro_env.problem import STATUSES as STATUSES
     from maestro_env.problem import Problem as Problem
     from maestro_env.problem import Rows as Rows
+    from maestro_env.technology import TECHNOLOGIES as TECHNOLOGIES
+    from maestro_env.technology import Technology as Technology
+    from maestro_env.technology import find_technology as find_technology
     from maestro_env.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.workloads import find_layer as find_layer
     from maestro_env.workloads.network import LeftOut as LeftOut
@@ -121,7 +124,9 @@ _HOME = {
     "SCHEMAS": "map_space",
     "STATUSES": "problem",
     "Schema": "map_space",
+    "TECHNOLOGIES": "technology",
     "TILES": "map_space",
+    "Technology": "technology",
     "TooLongError": "errors",
     "UnknownNameError": "errors",
     "explain_mapping": "explanation",
@@ -130,6 +135,7 @@ _HOME = {
     "find_model": "models",
     "find_network": "workloads.networks",
     "find_objective": "objectives",
+    "find_technology": "technology",
     "known_optimum": "optima",
     "parallel_env": "parallel",
 }

@@ -10,7 +10,7 @@ STATUSES: tuple[str, ...]
 CSV_HEADER: str
 HAS_EXTENDED_PRECISION: bool
 OBSERVED: int
-MAX_OFFCHIP_COST_MACS: float
+MAX_ENERGY: float
 MAC_ENERGY_NJ: float
 L1_ACCESS_MACS: float
 L2_ACCESS_MACS: float
@@ -31,7 +31,12 @@ class Hardware:
         offchip_bw: int,
         l1_bytes: int | None,
         l2_bytes: int | None,
-        offchip_cost_macs: float = 0.0,
+        word_bytes: int = 1,
+        mac_nj: float = ...,
+        l1_macs: float = ...,
+        l2_macs: float = ...,
+        noc_macs: float = 0.0,
+        offchip_macs: float = 0.0,
     ) -> None: ...
 
 class Layer:

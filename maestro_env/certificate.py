@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +105,7 @@ def _header(
             "extents": dict(layer.extents),
             "stride": list(layer.stride),
         },
-        "hardware": asdict(problem.hardware),
+        "hardware": problem.hardware.record(),
         "schema": space.schema,
         "tiles": space.tiles,
         "objective": {"name": objective.name, "factors": list(objective.factors)},

@@ -50,7 +50,8 @@ def _of_layer(layer: Layer) -> Iterator[float]:
 
 
 def _of_hardware(hardware: Hardware) -> Iterator[float]:
-    yield from (_logarithm(getattr(hardware, name)) for name in _HARDWARE)
+    figures = {"offchip_cost_macs": hardware.energies.offchip_macs}
+    yield from (_logarithm(figures.get(name, getattr(hardware, name))) for name in _HARDWARE)
 
 
 def _of(objective: Objective) -> Iterator[float]:

@@ -87,9 +87,6 @@ def _directives(text: str, sizes: dict[str, int]) -> Iterator[Directive]:
 def _hardware(row: Row) -> _native.Hardware:
     hops = int32("hw.hops", row.hw.get("hops", 1))
     latency = row.hardware("hop_latency")
-    cost = row.hw.get("offchip_cost", 0.0)
-    if isinstance(cost, bool) or not isinstance(cost, int | float):
-        raise ValueError(f"hw.offchip_cost is {cost!r}; allowed: numbers")
     return _native.Hardware(
         num_pes=row.hardware("num_pes"),
         simd_lanes=row.hardware("simd"),
@@ -99,9 +96,21 @@ def _hardware(row: Row) -> _native.Hardware:
         offchip_bw=row.hardware("offchip_bw"),
         l1_bytes=_capacity("hw.l1", row.hw["l1"]),
         l2_bytes=_capacity("hw.l2", row.hw["l2"]),
-        # An integer may be too large for a double.
-        offchip_cost_macs=cost if 0 <= cost <= _native.MAX_OFFCHIP_COST_MACS else -1.0,
+        offchip_macs=_energy("hw.offchip_cost", row.hw.get("offchip_cost", 0.0)),
+        **_energies(row),
     )
+
+
+def _energies(row: Row) -> dict[str, Any]:
+    names = [name for name in ("mac_nj", "l1_macs", "l2_macs", "noc_macs") if name in row.hw]
+    return {name: _energy(f"hw.{name}", row.hw[name]) for name in names}
+
+
+def _energy(name: str, given: object) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise ValueError(f"{name} is {given!r}; allowed: numbers")
+    # An integer may be too large for a double; what is out of range is refused as -1.
+    return given if 0 <= given <= _native.MAX_ENERGY else -1.0
 
 
 def _capacity(name: str, given: object) -> int | None:

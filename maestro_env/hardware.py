@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,18 @@ from maestro_env.frozen import Recomputed
 from maestro_env.m_file import tokens
 from maestro_env.reading import read_text
 from maestro_env.registry import by_name
+from maestro_env.technology import DEFAULT, Energies, Technology, find_technology
 
 UNLIMITED = 2**30
 """Bandwidth (words/cycle) and buffer size (bytes) GAMMA and ArchGym call unlimited."""
 
+LATER: Mapping[str, object] = {"technology": DEFAULT, "word_bytes": 1, "clock_mhz": None}
+"""Fields of ``Hardware`` that older records lack, and what they had."""
+
 
 @dataclass(frozen=True)
 class Hardware(Recomputed):
-    """An accelerator; a word is one byte.
+    """An accelerator.
 
     Args:
         num_pes: processing elements, each with its own L1.
@@ -44,6 +48,11 @@ class Hardware(Recomputed):
         offchip_cost_macs: energy of a word between L2 and main memory, in MACs, at most 1e9. Read
             by the exact model only; 200 is the ratio of Eyeriss (Chen et al., ISCA 2016).
         name: in tables and files, at most 200 characters.
+        technology: energy of everything else, and of off-chip words where ``offchip_cost_macs`` is
+            0; also what ``find_technology`` takes. Read by the exact model only.
+        word_bytes: bytes of a word of every tensor: capacities and areas are in bytes, bandwidths
+            in words. Read by the exact model only.
+        clock_mhz: for reports; None where it is unknown.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
@@ -60,6 +69,9 @@ class Hardware(Recomputed):
     simd_lanes: int = 1
     name: str = ""
     offchip_cost_macs: float = 0.0
+    technology: Technology = DEFAULT
+    word_bytes: int = 1
+    clock_mhz: float | None = None
 
     def __post_init__(self) -> None:
         require_name("a hardware's name", self.name, HardwareError, "such as edge")
@@ -69,7 +81,7 @@ class Hardware(Recomputed):
             value = getattr(self, name)
             number = require_integer(f"{label}: {name}", value, HardwareError, least)
             object.__setattr__(self, name, number)
-        cost, most = self.offchip_cost_macs, _native.MAX_OFFCHIP_COST_MACS
+        cost, most = self.offchip_cost_macs, _native.MAX_ENERGY
         number_given = isinstance(cost, int | float) and not isinstance(cost, bool)
         if not number_given or not 0 <= cost <= most:
             error = HardwareError if number_given else ArgumentTypeError
@@ -78,6 +90,39 @@ class Hardware(Recomputed):
             )
         if self.noc_latency > MAX_INT:
             raise HardwareError(f"noc_hops x noc_hop_latency is {self.noc_latency}; make it less")
+        object.__setattr__(self, "technology", find_technology(self.technology))
+        self._check_energies(label)
+        self._check_clock(label)
+
+    def _check_clock(self, label: str) -> None:
+        clock = self.clock_mhz
+        if clock is None:
+            return
+        number_given = isinstance(clock, int | float) and not isinstance(clock, bool)
+        if not number_given or not 0 < clock <= MAX_INT:
+            error = HardwareError if number_given else ArgumentTypeError
+            raise error(f"{label}: clock_mhz is {quoted(clock)}; allowed: numbers above 0, or None")
+
+    def _check_energies(self, label: str) -> None:
+        technology = self.technology
+        if technology.offchip_macs and self.offchip_cost_macs:
+            raise HardwareError(
+                f"{label}: offchip_cost_macs is {self.offchip_cost_macs} beside technology "
+                f"{technology.name}, which has its own; allowed: 0"
+            )
+        if technology.word_bytes not in (None, self.word_bytes):
+            raise HardwareError(
+                f"{label}: word_bytes is {self.word_bytes}, but technology {technology.name} has "
+                f"energies of words of {technology.word_bytes} B; allowed: {technology.word_bytes}"
+            )
+        for buffer in technology.by_size:
+            if getattr(self, f"{buffer}_bytes") >= UNLIMITED:
+                raise HardwareError(
+                    f"{label}: {buffer}_bytes is unlimited, but technology {technology.name} has "
+                    f"energies by size; allowed: less than {UNLIMITED}"
+                )
+        if self.energies.noc_macs > _native.MAX_ENERGY:
+            raise HardwareError(f"{label}: noc_hops x noc_macs is more than {_native.MAX_ENERGY:g}")
 
     @property
     def noc_latency(self) -> int:
@@ -99,8 +144,29 @@ class Hardware(Recomputed):
             offchip_bw=self.offchip_bw,
             l1_bytes=self.l1_bytes,
             l2_bytes=self.l2_bytes,
-            offchip_cost_macs=self.offchip_cost_macs,
+            word_bytes=self.word_bytes,
+            **asdict(self.energies),
         )
+
+    @cached_property
+    def energies(self) -> Energies:
+        """What a MAC, an access and a word cost on this accelerator."""
+        technology = self.technology
+        return Energies(
+            mac_nj=technology.mac_nj,
+            l1_macs=technology.access_macs("l1", self.l1_bytes),
+            l2_macs=technology.access_macs("l2", self.l2_bytes),
+            noc_macs=technology.noc_macs * self.noc_hops,
+            offchip_macs=technology.offchip_macs or self.offchip_cost_macs,
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the fields as records hold them; ``Hardware(**record)`` reads them back.
+
+        Fields that older records lack stand in it only where they are not the default.
+        """
+        unsaid = {name for name, default in LATER.items() if getattr(self, name) == default}
+        return {name: each for name, each in asdict(self).items() if name not in unsaid}
 
 
 PRESETS: Mapping[str, Hardware] = by_name(
@@ -178,6 +244,8 @@ _M_KEYS = {
 _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "name": (str, "texts"),
     "offchip_cost_macs": (plain_number, "numbers"),
+    "technology": (find_technology, "technologies"),
+    "clock_mhz": (plain_number, "numbers"),
 }
 
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from maestro_env import _native
 from maestro_env.errors import ModelError
+from maestro_env.hardware import Hardware
 from maestro_env.registry import by_name, look_up
+from maestro_env.technology import DEFAULT
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class CostModel:
             searches need the guard.
         extended: whether it computes in the 80-bit ``long double`` of x86, which other processors
             lack.
+        own_energies: whether it has energies of its own, whatever the hardware's technology, and
+            words of one byte.
     """
 
     name: str
@@ -31,11 +35,39 @@ class CostModel:
     csv_energy: bool = False
     exploitable: bool = False
     extended: bool = False
+    own_energies: bool = False
+
+    def require_hardware(self, hardware: Hardware) -> None:
+        """Raise a ``ModelError`` if the model would ignore what the hardware is made of."""
+        if not self.own_energies:
+            return
+        if hardware.word_bytes != 1:
+            raise ModelError(
+                f"model {self.name} has words of one byte, but those of "
+                f"{hardware.name or 'the hardware'} have {hardware.word_bytes}; allowed: "
+                f"word_bytes 1, or model {self._others()}"
+            )
+        if hardware.technology != DEFAULT:
+            raise ModelError(
+                f"model {self.name} has energies of its own, but {hardware.name or 'the hardware'} "
+                f"is of technology {hardware.technology.name or 'given'}; allowed: technology "
+                f"{DEFAULT.name}, or model {self._others()}"
+            )
+
+    def _others(self) -> str:
+        return ", ".join(each.name for each in MODELS.values() if not each.own_energies)
 
 
 MODELS: Mapping[str, CostModel] = by_name(
     CostModel("exact", cuts_windows=True),
-    CostModel("maestro", miscounts_strides=True, csv_energy=True, exploitable=True, extended=True),
+    CostModel(
+        "maestro",
+        miscounts_strides=True,
+        csv_energy=True,
+        exploitable=True,
+        extended=True,
+        own_energies=True,
+    ),
 )
 """The cost models by name; docs/models.md compares them.
 

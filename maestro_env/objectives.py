@@ -37,9 +37,10 @@ def energy_bound(layer: Layer, hardware: Hardware) -> float:
     inputs = layer.input_words + layer.filter_words
     l1 = 4 * layer.macs + inputs
     l2 = 2 * (inputs + layer.output_words)
-    return _native.MAC_ENERGY_NJ * (
-        layer.macs + _native.L1_ACCESS_MACS * l1 + _native.L2_ACCESS_MACS * l2
-    )
+    # The energy of off-chip words that a technology has: MAESTRO's model has none.
+    of, words = hardware.energies, inputs + layer.output_words
+    moved = (of.noc_macs + hardware.technology.offchip_macs) * words
+    return of.mac_nj * (layer.macs + of.l1_macs * l1 + of.l2_macs * l2 + moved)
 
 
 def edp_bound(layer: Layer, hardware: Hardware) -> float:

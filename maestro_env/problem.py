@@ -63,7 +63,7 @@ class Problem(Recomputed):
     Raises:
         ArgumentTypeError: an argument of a wrong type; the methods raise it too.
         UnknownNameError: no such model.
-        ModelError: a model that this build cannot compute.
+        ModelError: a model that this build cannot compute, or hardware that it cannot have.
         MapSpaceError: a schema whose mappings the model never accepts; by the methods, an array
             of another shape or type, a vector out of range, or an impossible number of threads.
     """
@@ -76,6 +76,7 @@ class Problem(Recomputed):
         require_type("space", self.space, MapSpace, "a layer's on some hardware")
         require_type("guard", self.guard, bool, "True or False")
         model = find_model(self.model)
+        model.require_hardware(self.hardware)
         if self.space.cuts_windows and not model.cuts_windows:
             whole = (s for s in SCHEMAS if not MapSpace(self.layer, self.hardware, s).cuts_windows)
             raise MapSpaceError(

@@ -2,7 +2,8 @@
 
 A row has ``type``, ``stride`` ([of Y, of X] or null), ``dims`` (extents by name), ``dataflow``
 (directives as they stand in a mapping file) and ``hw`` (``num_pes``, ``noc_bw``, ``hop_latency``,
-``offchip_bw``, ``simd``; the exact model also reads ``l1``, ``l2``, ``hops`` and ``offchip_cost``).
+``offchip_bw``, ``simd``; the exact model also reads ``l1``, ``l2``, ``hops``, ``offchip_cost`` and,
+if given, ``mac_nj``, ``l1_macs``, ``l2_macs`` and ``noc_macs``).
 """
 
 from __future__ import annotations

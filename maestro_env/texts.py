@@ -10,6 +10,8 @@ from typing import Any
 from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import OBJECTIVES, Objective
+from maestro_env.technology import TECHNOLOGIES, Technology
+from maestro_env.technology.technology import written
 from maestro_env.workloads import layers_by_name
 
 
@@ -54,8 +56,15 @@ def _hardware(hardware: Hardware) -> str:
     default = {field.name: field.default for field in fields(Hardware)}
     name = given.pop("name")
     changed = {key: value for key, value in given.items() if value != default[key]}
+    if "technology" in changed:
+        changed["technology"] = _technology(hardware.technology)
     written = _pairs(changed)
     return written if name == written else f"{written},name={name}"
+
+
+def _technology(technology: Technology) -> str:
+    name = technology.name
+    return name if TECHNOLOGIES.get(name) == technology else written(technology)
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

@@ -7,8 +7,8 @@ matrix product are those of a convolution with a window of one element.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import Any
 
@@ -71,10 +71,17 @@ def layer_distance(one: Layer, other: Layer) -> float:
 
 def hardware_distance(one: Hardware, other: Hardware) -> float:
     """Return how far two accelerators are apart: the Euclidean distance of log2(1 + figure)."""
-    names = (field.name for field in fields(Hardware) if field.name != "name")
-    pairs = ((getattr(one, name), getattr(other, name)) for name in names)
+    pairs = zip(_figures(one), _figures(other), strict=True)
     octaves = (math.log2(1 + figure) - math.log2(1 + another) for figure, another in pairs)
     return math.hypot(*octaves)
+
+
+def _figures(hardware: Hardware) -> Iterator[float]:
+    """Yield all that decides what a mapping costs."""
+    for field in fields(Hardware):
+        if field.name not in ("name", "clock_mhz", "technology", "offchip_cost_macs"):
+            yield getattr(hardware, field.name)
+    yield from asdict(hardware.energies).values()
 
 
 def distance(one: Problem, other: Problem) -> float:

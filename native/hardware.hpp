@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <limits>
 
+#include "energy.hpp"
+
 namespace gym {
 
 inline constexpr std::int64_t kUnlimitedBytes = std::numeric_limits<std::int64_t>::max();
-// Energies stay finite up to it.
-inline constexpr double kMaxOffchipCostMacs = 1e9;
 
 struct Hardware {
   std::int32_t num_pes = 1;
@@ -18,7 +18,13 @@ struct Hardware {
   std::int32_t offchip_bw = 1;   // words per cycle
   std::int64_t l1_bytes = kUnlimitedBytes;
   std::int64_t l2_bytes = kUnlimitedBytes;
-  double offchip_cost_macs = 0;  // energy of an off-chip word; the exact model's only
+  // The exact model's only.
+  std::int64_t word_bytes = 1;
+  Energies energies;
+
+  // Capacities in whole words.
+  std::int64_t l1_words() const { return l1_bytes / word_bytes; }
+  std::int64_t l2_words() const { return l2_bytes / word_bytes; }
 };
 
 }  // namespace gym

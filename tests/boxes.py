@@ -7,10 +7,12 @@ layers, each on a machine of its own, and prints how near to the bounds they cam
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from random import Random
 
 import numpy as np
 from bounds import random_layer, random_machine
+from technology_helpers import random_technology
 
 from maestro_env import _native
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace, Points
@@ -24,6 +26,8 @@ _ANY = -2
 def random_problem(rng: Random) -> Problem:
     """Return a problem under exact; its layer may be one that exact does not compute."""
     layer, machine = random_layer(rng), random_machine(rng)
+    if rng.random() < 0.5:
+        machine = replace(machine, technology=random_technology(rng))
     return Problem(MapSpace(layer, machine, rng.choice(list(SCHEMAS)), rng.choice(TILES)))
 
 

@@ -9,7 +9,7 @@ import gzip
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -87,7 +87,7 @@ class Writer:
                 "extents": dict(problem.layer.extents),
                 "stride": list(problem.layer.stride),
             },
-            "hardware": asdict(problem.hardware),
+            "hardware": problem.hardware.record(),
             "schema": problem.space.schema,
             "tiles": problem.space.tiles,
             "objective": {"name": objective.name, "factors": list(objective.factors)},

@@ -149,6 +149,8 @@ def mapping_of(rng: Random, row: Row, extents: dict[str, int], clusters: list[in
 
 # ---- Hardware -----------------------------------------------------------------------------------
 
+PRICES = ("offchip_cost", "mac_nj", "l1_macs", "l2_macs", "noc_macs")
+
 
 def hardware_of(rng: Random, clusters: list[int], offchip_cost: bool) -> Row:
     """Return hardware without capacities that has room for the clusters."""
@@ -163,7 +165,16 @@ def hardware_of(rng: Random, clusters: list[int], offchip_cost: bool) -> Row:
         "l2": None,
         "simd": rng.randint(1, 4),
     }
-    return hw | ({"offchip_cost": rng.choice((0, 200))} if offchip_cost else {})
+    return hw | (energies_of(rng) if offchip_cost else {})
+
+
+def energies_of(rng: Random) -> Row:
+    """Return energies: an off-chip word's, and as often as not all others too."""
+    energies: Row = {"offchip_cost": rng.choice((0, 200))}
+    if chance(rng, 2):
+        energies |= {"mac_nj": rng.choice((0.00023, 0.1, 7)), "noc_macs": rng.choice((0, 2, 3.5))}
+        energies |= {"l1_macs": rng.choice((0, 1, 1.68)), "l2_macs": rng.choice((6, 18.61, 1e3))}
+    return energies
 
 
 def set_capacities(rng: Random, row: Row) -> None:
@@ -191,7 +202,7 @@ def break_hardware(rng: Random, row: Row) -> None:
     name = rng.choice(("num_pes", "noc_bw", "offchip_bw", "simd", "hop_latency"))
     row["hw"][name] = -1 if name == "hop_latency" else rng.choice((0, -1))
     if "offchip_cost" in row["hw"] and chance(rng, 2):
-        row["hw"]["offchip_cost"] = rng.choice((-1.0, math.inf, math.nan))
+        row["hw"][rng.choice(PRICES)] = rng.choice((-1.0, math.inf, math.nan))
 
 
 def break_layer(rng: Random, row: Row) -> None:
@@ -306,7 +317,7 @@ def random_row(
         max_macs: Largest number of MACs of the layer.
         defect: A status of E7 up to overflow that the row is to have; coverage is the only one
             that cannot be had with every layer. None: a row with results.
-        offchip_cost: Also give hw an `offchip_cost`, which the reference rows do not have.
+        offchip_cost: Also give hw an `offchip_cost`, other energies; reference rows have none.
     """
     kind = rng.choice(KINDS)
     strides = (1, 1) if chance(rng, 3) else (rng.randint(1, 3), rng.randint(1, 3))

@@ -93,8 +93,9 @@ def check_hardware(hw: dict[str, Any]) -> None:
     counts = [hw[name] for name in ("num_pes", "noc_bw", "offchip_bw", "simd")]
     demand(min(*counts, hw.get("hops", 1)) >= 1, "bad_hw")
     demand(hw["hop_latency"] >= 0, "bad_hw")
-    cost = hw.get("offchip_cost", 0)
-    demand(0 <= cost <= 1e9, "bad_hw")
+    for name in ("offchip_cost", "l1_macs", "l2_macs", "noc_macs", "mac_nj"):
+        demand(0 <= hw.get(name, 1) <= 1e9, "bad_hw")
+    demand(hw.get("mac_nj", 1) > 0, "bad_hw")
 
 
 def latency_of(hw: dict[str, Any]) -> int:

@@ -279,7 +279,7 @@ def add_time(out: dict[str, Any], run: Run, machine: Machine, hw: dict[str, Any]
     out["utilization"] = out["macs"] / (cycles * hw["num_pes"] * hw["simd"])
 
 
-def add_cost(out: dict[str, Any], levels: list[Level], hw: dict[str, Any]) -> None:
+def add_cost(out: dict[str, Any], levels: list[Level], hw: dict[str, Any], run: Run) -> None:
     """Add pooled L1, reuse factors, energy, area and power (E5, E6, MAESTRO S9)."""
     below = [math.prod(level.units for level in levels[j + 1 :]) for j in range(len(levels))]
     out["l1_share"] = sum(-(-mid["size"] // n) for mid, n in zip(out["mid"], below, strict=False))
@@ -292,9 +292,14 @@ def add_cost(out: dict[str, Any], levels: list[Level], hw: dict[str, Any]) -> No
     out["l1_accesses"] = 4 * macs + out["l1_write_input"] + out["l1_write_filter"]
     out["mid_accesses"] = sum(sum(mid.values()) - mid["size"] for mid in out["mid"])
     out["l2_accesses"] = sum(out[f"l2_{way}_{t}"] for way in ("read", "write") for t in TENSORS)
-    chip = macs + 1.68 * (out["l1_accesses"] + out["mid_accesses"]) + 18.61 * out["l2_accesses"]
+    l1_cost, l2_cost = hw.get("l1_macs", 1.68), hw.get("l2_macs", 18.61)
+    near = out["l1_accesses"] + out["mid_accesses"]
+    chip = macs + l1_cost * near + l2_cost * out["l2_accesses"]
     moved = out["offchip_read"] + out["offchip_write"]
-    out["energy"] = 0.00023 * (chip + hw.get("offchip_cost", 0) * moved)
+    taken_or_sent = ("write_input", "write_filter", "leaving")
+    transfers = sum(run.totals[j, way] for j in range(len(levels)) for way in taken_or_sent)
+    moving = hw.get("noc_macs", 0) * transfers + hw.get("offchip_cost", 0) * moved
+    out["energy"] = float(hw.get("mac_nj", 0.00023) * (chip + moving))
     bus, arbiter = 14.662 * pes + 28.895, 1.2886 * pes**2 + 5.5814 * pes - 23.711
     noc_area = 101.7938 * bus * hw["noc_bw"] + max(395.473 * arbiter, 395.473)
     noc_power = 0.8 * bus / 1000 * hw["noc_bw"] + max(0.34 * arbiter / 1000, 0.34)
@@ -320,7 +325,8 @@ def simulate(row: dict[str, Any], memo: bool = False) -> dict[str, Any]:
 
     Args:
         row: A line of the reference rows: type, stride, dims, dataflow and hw. hw may also have
-            `hops` (default 1) and `offchip_cost` (default 0); l1 and l2 may be None (unlimited).
+            `hops` (default 1), `offchip_cost` (default 0), `noc_macs` (default 0), `mac_nj`,
+            `l1_macs` and `l2_macs` (defaults of E6); l1 and l2 may be None (unlimited).
         memo: Execute one box for all boxes of the same level and extents (E3.1 says they cost
             the same); partial sums are then not followed.
 
@@ -339,7 +345,7 @@ def simulate(row: dict[str, Any], memo: bool = False) -> dict[str, Any]:
     l2 = offchip(run, whole, hw.get("l2"))
     out = count_results(run, len(levels), l2)
     add_time(out, run, machine, hw)
-    add_cost(out, levels, hw)
+    add_cost(out, levels, hw, run)
     status = "ok" if l2["fits"] else "l2_overflow"
     if hw.get("l1") is not None and out["l1_total"] > hw["l1"]:
         status = "l1_overflow"

@@ -47,6 +47,7 @@ def features(row: Row, result: Row) -> list[str]:
     found += [f"type {layer.type}", f"levels {len(levels)}"]
     found += [f"resident {result['out']['l2_resident']}", f"strides {sy} {sx}"]
     found += [f"off-chip cost {row['hw'].get('offchip_cost')}", f"simd {row['hw']['simd']}"]
+    found += [f"priced networks {bool(row['hw'].get('noc_macs'))}"]
     if (sy > r and p > 1) or (sx > s and q > 1):
         found.append("stride larger than the window")
     extents = list(map(len, layer.box))
@@ -96,6 +97,7 @@ def test_the_rows_cover_what_the_model_tells_apart() -> None:
         **{f"resident {mask}": 10 for mask in range(8)},
         **{f"strides {sy} {sx}": 50 for sy in (1, 2, 3) for sx in (1, 2, 3)},
         **{f"off-chip cost {cost}": 300 for cost in (0, 200, None)},
+        **{f"priced networks {each}": 200 for each in (True, False)},
         **{f"simd {lanes}": 200 for lanes in (1, 2, 3, 4)},
         **{f"{dim} cut in {way}": 15 for dim in "NGKCPQRS" for way in ("space", "time")},
         "stride larger than the window": 100,

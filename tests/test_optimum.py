@@ -11,6 +11,7 @@ import pytest
 from boxes import least_multiples, main, random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from technology_helpers import drawn_technologies
 
 from maestro_env import _native
 from maestro_env.evaluator import Evaluator
@@ -61,6 +62,7 @@ def small_problems(draw: st.DrawFn) -> Problem:
             extents[window] = draw(st.integers(1, 3))
             extents[axis] = extents[window] + draw(st.integers(0, 4))
         layer = Layer(operator, extents, (draw(st.integers(1, 3)), draw(st.integers(1, 3))))
+    technology = draw(drawn_technologies)
     machine = Hardware(
         num_pes=draw(st.integers(1, 6)),
         l1_bytes=draw(st.sampled_from([8, 40, 2**30])),
@@ -69,7 +71,9 @@ def small_problems(draw: st.DrawFn) -> Problem:
         offchip_bw=draw(st.sampled_from([1, 4, 2**30])),
         noc_hop_latency=draw(st.integers(0, 2)),
         simd_lanes=draw(st.integers(1, 2)),
-        offchip_cost_macs=draw(st.sampled_from([0, 200])),
+        offchip_cost_macs=0 if technology.offchip_macs else draw(st.sampled_from([0, 200])),
+        technology=technology,
+        word_bytes=draw(st.sampled_from([1, 1, 2, 3])),
     )
     return Problem(
         MapSpace(layer, machine, draw(st.sampled_from(list(SCHEMAS))), draw(st.sampled_from(TILES)))

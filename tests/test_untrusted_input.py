@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.problem import STATUSES, Problem
+from maestro_env.technology import Energies
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
 
@@ -63,10 +65,11 @@ def test_figures_are_finite_with_the_dearest_words_and_the_largest_layer() -> No
         assert np.isfinite(objective.function(rows.metrics)).all()
 
 
+@pytest.mark.parametrize("name", [field.name for field in fields(Energies)])
 @pytest.mark.parametrize("cost", [1e305, math.inf, math.nan, -1.0])
-def test_the_core_has_a_status_for_impossible_costs(cost: float) -> None:
+def test_the_core_has_a_status_for_impossible_costs(cost: float, name: str) -> None:
     machine = {"num_pes": 4, "simd_lanes": 1, "noc_bw": 1, "noc_latency": 1, "offchip_bw": 1}
-    hardware = _native.Hardware(**machine, l1_bytes=None, l2_bytes=None, offchip_cost_macs=cost)
+    hardware = _native.Hardware(**machine, l1_bytes=None, l2_bytes=None, **{name: cost})
     evaluator = _native.BatchEvaluator("exact", GEMM.native, hardware, guarded=False)
     space = MapSpace(GEMM, Hardware(4))
     points = space.sample(4, np.random.default_rng(0))

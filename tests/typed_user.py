@@ -16,6 +16,7 @@ from maestro_env import (
     PRESETS,
     SCHEMAS,
     STATUSES,
+    TECHNOLOGIES,
     TILES,
     Batch,
     Best,
@@ -42,12 +43,14 @@ from maestro_env import (
     Problem,
     Rows,
     Schema,
+    Technology,
     explain_mapping,
     find_hardware,
     find_layer,
     find_model,
     find_network,
     find_objective,
+    find_technology,
     known_optimum,
 )
 
@@ -55,6 +58,7 @@ version = maestro_env.__version__
 layer = Layer("GEMM", {"M": 4, "N": 6, "K": 8}, name="mine")
 hardware = Hardware(num_pes=16, l1_bytes=64, name="small")
 same_layer, same_hardware = find_layer(layer), find_hardware(hardware)
+technologies: list[Technology] = [find_technology("eyeriss"), *TECHNOLOGIES.values()]
 zoo_layer, edge, preset = find_layer("resnet18_l2"), find_hardware("edge"), PRESETS["cloud"]
 network: Network = find_network("resnet18")
 left_out: tuple[LeftOut, ...] = network.left_out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -86,7 +85,7 @@ def _describe(config: DatasetConfig, goals: dict[str, Goal]) -> dict[str, Any]:
     problem, searched = goal.problem, config.draw not in DRAWS
     return {
         "problem": {
-            "hardware": asdict(problem.hardware),
+            "hardware": problem.hardware.record(),
             "schema": problem.space.schema,
             "tiles": problem.space.tiles,
             "model": problem.model,

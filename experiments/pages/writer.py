@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,7 @@ def _told(sections: Sequence[Section]) -> dict[str, Any]:
         "totals": totals_table(networks) if networks else None,
         "layers": [layers_table(each) for each in sections],
         "mappers": [mappers_table(each) for each in sections],
-        "hardware": [asdict(each.hardware) for each in sections],
+        "hardware": [each.hardware.record() for each in sections],
         "shown": shown,
     }
 

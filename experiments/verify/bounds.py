@@ -12,8 +12,6 @@ from experiments.verify.levels import InnerCosts, InnerLevel, OuterCosts, OuterL
 from experiments.verify.needs import Needs, least_needs
 from experiments.verify.ranges import Ranges
 
-# spec/exact.md, E6.
-_NJ, _L1, _L2 = 0.00023, 1.68, 18.61
 # Boxes at a time: their arrays stay in the processor's cache.
 _TOGETHER = 2048
 
@@ -88,12 +86,13 @@ def _name(facts: Facts, dim: int) -> str | None:
 def _energy(facts: Facts, outer: OuterCosts, inner: InnerCosts) -> Array | float:
     """Return the energy in nJ (lemma 15)."""
     l1 = 4 * facts.macs + outer.l1_accesses + inner.l1_accesses
-    offchip = facts.hardware.offchip_cost_macs * outer.offchip
-    return _NJ * (facts.macs + _L1 * l1 + _L2 * outer.l2_accesses + offchip)
+    of = facts.hardware.energies
+    moved = of.noc_macs * (outer.noc + inner.noc) + of.offchip_macs * outer.offchip
+    return of.mac_nj * (facts.macs + of.l1_macs * l1 + of.l2_macs * outer.l2_accesses + moved)
 
 
 def _area(facts: Facts, needs: Needs) -> Array:
     """Return the area of the least buffers (lemma 22)."""
-    pes = facts.hardware.num_pes
-    l2 = np.ceil(needs.l2 / 32768) * 4161.536
-    return pes * 4470 + l2 + np.ceil(needs.l1 / 64) * 4505.1889 * pes
+    pes, word = facts.hardware.num_pes, facts.hardware.word_bytes
+    l2 = np.ceil(word * needs.l2 / 32768) * 4161.536
+    return pes * 4470 + l2 + np.ceil(word * needs.l1 / 64) * 4505.1889 * pes

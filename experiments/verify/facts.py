@@ -39,6 +39,7 @@ class Facts:
         sizes, inner_sizes: of each, the outer and the inner tile sizes to choose from, ascending.
         clusters: the cluster sizes to choose from.
         extent: of all eight loops; 1 where the layer lacks one.
+        l1_words, l2_words: capacities.
         cut: positions of the loops that some mapping cuts.
     """
 
@@ -53,6 +54,8 @@ class Facts:
         self.inner_sizes = [_values(space.tile("l1", dim)) for dim in self.dims]
         self.clusters = _values(space.cluster)
         self.cut = [d for d, sizes in enumerate(self.sizes) if len(sizes) > 1]
+        of = self.hardware
+        self.l1_words, self.l2_words = of.l1_bytes // of.word_bytes, of.l2_bytes // of.word_bytes
         rows, columns = self.layer.stride
         self.stride = {"P": float(rows), "Q": float(columns)}
         # Of a window of R rows that slides by s: x outputs touch x m + h rows.

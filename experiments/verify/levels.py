@@ -28,12 +28,14 @@ class OuterCosts:
     Attributes:
         l1_accesses: by clusters that take words in.
         l2_accesses: between L2, array and main memory.
+        noc: words that clusters take in and send up.
         offchip: words.
         cycles: of the box, whatever the inner level does.
     """
 
     l1_accesses: Words
     l2_accesses: Words
+    noc: Words
     offchip: Words
     cycles: Words
 
@@ -72,7 +74,7 @@ class OuterLevel:
             self._ends.offchip + self._lockstep.cycles(array, innermost),
         )
         l2 = inputs + filters + 2 * leaving - output_words + offchip
-        return OuterCosts(taken_in, l2, offchip, cycles)
+        return OuterCosts(taken_in, l2, taken_in + leaving, offchip, cycles)
 
     @cached_property
     def _lockstep(self) -> Lockstep:
@@ -96,7 +98,7 @@ class OuterLevel:
         more = [words - own for words, own in zip(facts.words, needs.streamed, strict=True)]
         sets = []
         for kept in _SETS:
-            fits = needs.l2 + sum(more[tensor] for tensor in kept) <= facts.hardware.l2_bytes
+            fits = needs.l2 + sum(more[tensor] for tensor in kept) <= facts.l2_words
             if fits.any():
                 sets.append((kept, fits))
         return sets
@@ -130,10 +132,12 @@ class InnerCosts:
 
     Attributes:
         l1_accesses: of clusters and PEs, but for operands.
+        noc: words that PEs take in and send up.
         cycles: of the first cluster.
     """
 
     l1_accesses: Words
+    noc: Words
     cycles: Words
 
 
@@ -157,8 +161,9 @@ class InnerLevel:
         inputs, filters = array.inputs(innermost), array.filters(innermost)
         taken_in = np.maximum(units.inputs(innermost), inputs)
         taken_in = taken_in + np.maximum(units.filters(innermost), filters)
-        l1 = taken_in + inputs + filters + 2 * array.outputs(innermost)
-        return InnerCosts(l1, self._cycles(innermost) if cycles else 0.0)
+        leaving = array.outputs(innermost)
+        l1 = taken_in + inputs + filters + 2 * leaving
+        return InnerCosts(l1, taken_in + leaving, self._cycles(innermost) if cycles else 0.0)
 
     def _cycles(self, innermost: str | None) -> Words:
         """Return the first cluster's cycles."""

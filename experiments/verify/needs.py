@@ -18,8 +18,8 @@ class Needs:
     """The least needs of boxes, float64[N].
 
     Attributes:
-        l1: bytes of a PE, with its share of the cluster's buffer.
-        streamed: bytes of L2 for input, filter and output, none of them resident.
+        l1: words of a PE, with its share of the cluster's buffer.
+        streamed: words of L2 for input, filter and output, none of them resident.
     """
 
     l1: Array
@@ -31,8 +31,7 @@ class Needs:
 
     def fit(self, facts: Facts) -> NDArray[np.bool_]:
         """Say which boxes may hold a mapping that fits: those whose smallest tiles do."""
-        hardware = facts.hardware
-        return (self.l1 <= hardware.l1_bytes) & (self.l2 <= hardware.l2_bytes)
+        return (self.l1 <= facts.l1_words) & (self.l2 <= facts.l2_words)
 
 
 def least_needs(facts: Facts, e: Ends) -> Needs:

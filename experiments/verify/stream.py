@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from maestro_env.errors import MaestroEnvError, quoted
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.hardware import LATER, PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, Objective
@@ -155,7 +155,9 @@ def read_claim(line: bytes) -> Claim:
 def _problem(header: dict[str, Any]) -> Problem:
     layer, hardware = header["layer"], header["hardware"]
     _require_keys("layer", layer, {"operator", "extents", "stride"})
-    _require_keys("hardware", hardware, {field.name for field in fields(Hardware)})
+    given = set(hardware) if isinstance(hardware, dict) else set()
+    unsaid = LATER.keys() - given
+    _require_keys("hardware", hardware, {field.name for field in fields(Hardware)} - unsaid)
     try:
         space = MapSpace(
             Layer(**layer), Hardware(**hardware), str(header["schema"]), str(header["tiles"])

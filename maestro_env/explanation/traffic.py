@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env import _native
 from maestro_env.cost import Cost
 from maestro_env.hardware import Hardware
 
@@ -43,9 +42,9 @@ class Energy:
     """Where the energy of a mapping goes; all parts are in nJ and add up to ``energy_nj``.
 
     Args:
-        memories: as in ``Traffic``.
+        memories: as in ``Traffic``, and ``networks`` where their words cost energy.
         macs: of all multiply-accumulates.
-        accesses: of the accesses of each memory, float64[memories, tensors].
+        accesses: of the accesses of each memory, or words of the networks, float64[memories, tensors].
     """
 
     memories: tuple[str, ...]
@@ -88,14 +87,30 @@ def count_traffic(cost: Cost) -> Traffic:
 
 def count_energy(cost: Cost, hardware: Hardware) -> Energy:
     """Return where the energy goes, from a cost of the model ``exact`` on an accelerator."""
-    traffic = count_traffic(cost)
-    access_macs = {
-        "L1": _native.L1_ACCESS_MACS,
-        "clusters": _native.L1_ACCESS_MACS,
-        "L2": _native.L2_ACCESS_MACS,
-        "off-chip": hardware.offchip_cost_macs,
+    traffic, energies = count_traffic(cost), hardware.energies
+    prices = {
+        "L1": energies.l1_macs,
+        "clusters": energies.l1_macs,
+        "L2": energies.l2_macs,
+        "off-chip": energies.offchip_macs,
     }
-    prices = np.array([access_macs[memory] for memory in traffic.memories])
-    accesses = _native.MAC_ENERGY_NJ * prices[:, np.newaxis] * traffic.words
-    macs = _native.MAC_ENERGY_NJ * cost.figures()["macs"]
-    return Energy(traffic.memories, macs, accesses)
+    rows = {
+        place: prices[place] * words
+        for place, words in zip(traffic.memories, traffic.words, strict=True)
+    }
+    if energies.noc_macs:
+        rows["networks"] = energies.noc_macs * _network_words(cost)
+    macs = energies.mac_nj * cost.figures()["macs"]
+    return Energy(tuple(rows), macs, energies.mac_nj * np.array([*rows.values()]))
+
+
+def _network_words(cost: Cost) -> Words:
+    """Return the words that units of all levels take in and send up, float64[tensors]."""
+    figures = cost.figures()
+    own = np.array(
+        [figures["input_l1_writes"], figures["filter_l1_writes"], figures["output_leaving_words"]]
+    )
+    clusters = [
+        (each.input_writes, each.filter_writes, each.output_writes) for each in cost.clusters
+    ]
+    return own + np.array(clusters).reshape(-1, len(TENSORS)).sum(axis=0)

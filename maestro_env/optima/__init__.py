@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -147,6 +147,6 @@ def _key(layer: str, hardware: Hardware, schema: str, tiles: str, objective: Obj
     figures = (
         *(hardware.num_pes, hardware.l1_bytes, hardware.l2_bytes, hardware.noc_bw),
         *(hardware.offchip_bw, hardware.noc_latency, hardware.simd_lanes),
-        hardware.offchip_cost_macs,
+        *(hardware.word_bytes, *astuple(hardware.energies)),
     )
     return layer, figures, schema, tiles, tuple(sorted(objective.factors))

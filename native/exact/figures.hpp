@@ -24,7 +24,8 @@ GYM_INLINE void fill_spans(const BasicReport<Number>& report, BasicMetrics<Real>
 }
 
 template <typename Number, typename Real>
-GYM_INLINE void fill_counts(const BasicReport<Number>& report, BasicMetrics<Real>& metrics) {
+GYM_INLINE void fill_counts(const BasicReport<Number>& report, const Hardware& hardware,
+                            BasicMetrics<Real>& metrics) {
   metrics.steps = real(report.profile.steps);
   metrics.onchip_cycles = real(report.onchip_cycles);
   metrics.busy_pe_cycles = real(report.busy_pe_cycles);
@@ -39,10 +40,10 @@ GYM_INLINE void fill_counts(const BasicReport<Number>& report, BasicMetrics<Real
   metrics.l1_accesses = real(report.l1_accesses);
   metrics.cluster_accesses = real(report.mid_accesses);
   metrics.l2_accesses = real(report.l2_accesses);
-  metrics.pe_l1_bytes = real(report.l1_size());
-  metrics.cluster_l1_bytes = real(report.l1_share);
-  metrics.l2_used_bytes = real(report.plan.used);
-  metrics.l2_hold_bytes = real(report.plan.hold);
+  metrics.pe_l1_bytes = report.bytes(report.l1_size(), hardware);
+  metrics.cluster_l1_bytes = report.bytes(report.l1_share, hardware);
+  metrics.l2_used_bytes = report.bytes(report.plan.used, hardware);
+  metrics.l2_hold_bytes = report.bytes(report.plan.hold, hardware);
   metrics.l2_resident_tensors = real(report.plan.resident);
   metrics.input_multicast = report.input_multicast();
   metrics.filter_multicast = report.filter_multicast();
@@ -52,21 +53,22 @@ GYM_INLINE void fill_counts(const BasicReport<Number>& report, BasicMetrics<Real
 
 // Costs, and what else decides whether a mapping has a cost.
 template <typename Number, typename Real>
-GYM_INLINE void fill_costs(const BasicReport<Number>& report, BasicMetrics<Real>& metrics) {
+GYM_INLINE void fill_costs(const BasicReport<Number>& report, const Hardware& hardware,
+                           BasicMetrics<Real>& metrics) {
   const Real cycles = real(report.cycles);
   metrics.latency_cycles = cycles;
   metrics.energy_nj = report.energy_nj;
   metrics.power_mw = constants::kMilliwattPerNjPerCycle * report.energy_nj / cycles;
   metrics.area_um2 = report.block_area_um2;
-  metrics.l1_bytes = real(report.l1_total());
-  metrics.l2_bytes = real(report.plan.size);
+  metrics.l1_bytes = report.bytes(report.l1_total(), hardware);
+  metrics.l2_bytes = report.bytes(report.plan.size, hardware);
 }
 
 // What the model has no figure for is left as it is.
 template <typename Number, typename Real>
 GYM_INLINE void fill(const BasicReport<Number>& report, const Hardware& hardware, Detail detail,
                      BasicMetrics<Real>& metrics) {
-  fill_costs(report, metrics);
+  fill_costs(report, hardware, metrics);
   if (detail == Detail::costs) return;
   const Real macs = number<Real>(report.macs);
   metrics.maestro_power_mw = report.power_mw;
@@ -92,7 +94,7 @@ GYM_INLINE void fill(const BasicReport<Number>& report, const Hardware& hardware
   metrics.noc_avg_words_per_cycle = report.noc_words_per_cycle();
   metrics.offchip_words_per_cycle = report.offchip_words_per_cycle();
   fill_spans(report, metrics);
-  fill_counts(report, metrics);
+  fill_counts(report, hardware, metrics);
 }
 
 }  // namespace gym::exact

@@ -9,8 +9,8 @@ namespace {
 
 bool possible(const Hardware& hardware) {
   return hardware.num_pes >= 1 && hardware.noc_bw >= 1 && hardware.offchip_bw >= 1 &&
-         hardware.simd_lanes >= 1 && hardware.noc_latency >= 0 && hardware.offchip_cost_macs >= 0 &&
-         hardware.offchip_cost_macs <= kMaxOffchipCostMacs;
+         hardware.simd_lanes >= 1 && hardware.noc_latency >= 0 && hardware.word_bytes >= 1 &&
+         hardware.energies.possible();
 }
 
 // The loops of a layer this model can count.
@@ -26,7 +26,7 @@ std::optional<LoopNest> countable_nest(const Layer& layer) {
 // Whether two levels of any tiles fit the buffers.
 bool always_fits(const Totals& totals, const Hardware& hardware) {
   const double words = real(totals.words[0]) + real(totals.words[1]) + real(totals.words[2]);
-  return 4 * words <= real(hardware.l1_bytes) && words <= real(hardware.l2_bytes);
+  return 4 * words <= real(hardware.l1_words()) && words <= real(hardware.l2_words());
 }
 
 // Whether no counter reaches a bound (E7).
@@ -50,8 +50,8 @@ void size_buffers(const LoopNest& nest, const Tiling& tiling, Report& report) {
   }
 }
 
-// The least L2 a tiling runs with: see plan_l2.
-std::int64_t required_l2_bytes(const LoopNest& nest, const PerTensor& words, const Tiling& tiling) {
+// Words of the least L2 a tiling runs with: see plan_l2.
+std::int64_t required_l2_words(const LoopNest& nest, const PerTensor& words, const Tiling& tiling) {
   const TiledLevel& top = tiling.level[0];
   Extents tile = top.extent;
   tile[top.spatial] = std::min(nest.extent[top.spatial], top.units * tile[top.spatial]);
@@ -141,8 +141,9 @@ Status ExactModel::size(Detail detail) {
   if (!countable_[tiling_.levels - 1]) return Status::overflow;
   size_buffers(nest_, tiling_, report_);
   if (detail == Detail::rows || always_fits_) return Status::ok;
-  return check_capacities(real(report_.l1_total()),
-                          real(required_l2_bytes(nest_, totals_.words, tiling_)), hardware_);
+  const std::int64_t l2_words = required_l2_words(nest_, totals_.words, tiling_);
+  return check_capacities(report_.bytes(report_.l1_total(), hardware_),
+                          report_.bytes(l2_words, hardware_), hardware_);
 }
 
 void ExactModel::count(Detail detail, Metrics& metrics) {
@@ -163,7 +164,7 @@ std::vector<ClusterMetrics> ExactModel::clusters() const {
     const LevelWords& read = report_.words[j + 1];
     clusters.push_back({real(written.unit_input), real(written.unit_filter),
                         real(read.fetched_input), real(read.fetched_filter), real(read.leaving),
-                        real(read.leaving), real(report_.buffer[j])});
+                        real(read.leaving), report_.bytes(report_.buffer[j], hardware_)});
   }
   return clusters;
 }

@@ -27,8 +27,8 @@ struct BasicL2Plan {
 using L2Plan = BasicL2Plan<Count>;
 
 // `words`: of the whole tensors; `stream`: words that pass between L2 and the array; `tile`: words
-// of the largest array tile; `capacity` in bytes. The set that is kept leaves the least traffic,
-// then takes the fewest bytes, then has the lowest number.
+// of the largest array tile; `capacity` in words. The set that is kept leaves the least traffic,
+// then takes the fewest words, then has the lowest number.
 template <typename Number>
 GYM_INLINE BasicL2Plan<Number> plan_l2(const PerTensor& words, const BasicPerTensor<Number>& stream,
                                        const BasicPerTensor<Number>& tile, std::int64_t capacity) {

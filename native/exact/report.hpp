@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "../area_power.hpp"
-#include "../constants.hpp"
 #include "../hardware.hpp"
 #include "offchip.hpp"
 #include "profile.hpp"
@@ -30,7 +29,7 @@ struct BasicReport {
   int levels;
   Number onchip_cycles, busy_pe_cycles;
   std::array<BasicLevelWords<Number>, kMaxLevels> words;
-  // Bytes of a buffer that holds two tiles of a level's units. Those of clusters are pooled from
+  // Words of a buffer that holds two tiles of a level's units. Those of clusters are pooled from
   // the L1s of their PEs, of which they take a share.
   std::array<Number, kMaxLevels> buffer;
   Number l1_share;
@@ -47,7 +46,7 @@ struct BasicReport {
     output_words = totals.words[kOutput];
     const BasicTileWords<Number>& tile = profile.array_tile;
     plan = plan_l2<Number>(totals.words, {l2().fetched_input, l2().fetched_filter, l2().leaving},
-                           {tile.input, tile.filter, tile.output}, hardware.l2_bytes);
+                           {tile.input, tile.filter, tile.output}, hardware.l2_words());
     const Number offchip_bw = number<Number>(hardware.offchip_bw);
     cycles = most(ceil_div(profile.first_in, offchip_bw) + onchip_cycles +
                       ceil_div(profile.last_out, offchip_bw),
@@ -73,8 +72,19 @@ struct BasicReport {
   GYM_INLINE Number psum_reads() const { return l2().leaving - number<Number>(output_words); }
   GYM_INLINE Number output_l2_writes() const { return l2().leaving + plan.offchip_in[kOutput]; }
   GYM_INLINE Number output_l2_reads() const { return psum_reads() + plan.offchip_out; }
+  // Words that units of all levels take in and send up.
+  GYM_INLINE Number noc_words() const {
+    Number sum{};
+    for (int j = 0; j < levels; ++j) {
+      sum += words[j].unit_input + words[j].unit_filter + words[j].leaving;
+    }
+    return sum;
+  }
   GYM_INLINE Number offchip_words() const { return plan.words_in() + plan.offchip_out; }
 
+  GYM_INLINE static Real bytes(Number words, const Hardware& hardware) {
+    return static_cast<double>(hardware.word_bytes) * real(words);
+  }
   GYM_INLINE Real macs_per_cycle() const { return real(macs) / real(cycles); }
   GYM_INLINE Real active_pes() const { return real(busy_pe_cycles) / real(cycles); }
   GYM_INLINE Real utilization(const Hardware& hardware) const {
@@ -101,12 +111,11 @@ struct BasicReport {
 
  private:
   GYM_INLINE void price(const Hardware& hardware) {
-    using namespace constants;
-    const Real l1_bytes = real(l1_total());
-    const Real l2_bytes = real(plan.used);
-    energy_nj = kMacEnergyNj * (real(macs) + kL1AccessMacs * real(l1_accesses + mid_accesses) +
-                                kL2AccessMacs * real(l2_accesses) +
-                                hardware.offchip_cost_macs * real(offchip_words()));
+    const Real l1_bytes = bytes(l1_total(), hardware);
+    const Real l2_bytes = bytes(plan.used, hardware);
+    energy_nj =
+        hardware.energies.total_nj(number<Real>(macs), real(l1_accesses + mid_accesses),
+                                   real(l2_accesses), real(noc_words()), real(offchip_words()));
     const BasicAreaPower<Real> silicon = area_power(
         hardware.num_pes, hardware.simd_lanes, hardware.noc_bw, l1_bytes, l2_bytes, PeSum::product);
     area_um2 = silicon.area_um2;

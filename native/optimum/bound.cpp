@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "../area_power.hpp"
-#include "../constants.hpp"
 
 namespace gym::optimum {
 
@@ -122,15 +121,13 @@ double Bounds::least() const {
 // As the model computes them from its counts: of counts that are no larger, the result is no
 // larger, rounded or not.
 double Bounds::cost(const Fixed& fixed, const Part& outer, const Part& inner) const {
-  using namespace constants;
   double cost = 1;
   if (objective_.latency) cost *= std::max({fixed.cycles, outer.cycles, inner.cycles});
   if (objective_.energy) {
     const double macs = static_cast<double>(problem_.nest.macs());
-    cost *=
-        kMacEnergyNj * (macs + kL1AccessMacs * (4 * macs + outer.l1_accesses + inner.l1_accesses) +
-                        kL2AccessMacs * outer.l2_accesses +
-                        problem_.hardware.offchip_cost_macs * outer.offchip_words);
+    cost *= problem_.hardware.energies.total_nj(
+        macs, 4 * macs + outer.l1_accesses + inner.l1_accesses, outer.l2_accesses,
+        outer.noc_words + inner.noc_words, outer.offchip_words);
   }
   if (objective_.area) cost *= fixed.area;
   return cost;
@@ -185,8 +182,8 @@ bool Bounds::fits(const Box& box) const {
   const Hardware& hardware = problem_.hardware;
   if (hardware.l1_bytes == kUnlimitedBytes && hardware.l2_bytes == kUnlimitedBytes) return true;
   const Needs least = needs(box);
-  return least.l1 <= static_cast<double>(hardware.l1_bytes) &&
-         least.sum() <= static_cast<double>(hardware.l2_bytes);
+  return least.l1 <= static_cast<double>(hardware.l1_words()) &&
+         least.sum() <= static_cast<double>(hardware.l2_words());
 }
 
 Bounds::Fixed Bounds::fixed(const FirstCluster& cluster) const {
@@ -211,13 +208,14 @@ Bounds::Fixed Bounds::fixed(const FirstCluster& cluster) const {
   }
   fixed.inner.transfers.alone = fixed.outer.transfers.most;
   fixed.cycles = fixed.offchip + fixed.outer.fill + cycles.all() + fixed.outer.drain;
-  fixed.area = block_area_um2(hardware, least.l1, least.sum());
+  const auto word_bytes = static_cast<double>(hardware.word_bytes);
+  fixed.area = block_area_um2(hardware, word_bytes * least.l1, word_bytes * least.sum());
   for (std::size_t set = 0; set < fixed.keeps.size(); ++set) {
     double used = 0;
     for (int t = 0; t < kTensors; ++t) {
       used += (set >> t & 1) != 0 ? problem_.words[t] : least.l2[t];
     }
-    fixed.keeps[set] = used <= static_cast<double>(hardware.l2_bytes);
+    fixed.keeps[set] = used <= static_cast<double>(hardware.l2_words());
   }
   return fixed;
 }
@@ -248,6 +246,7 @@ Bounds::Part Bounds::outer_part(const LevelTraffic& traffic, const Fixed& fixed,
   part.innermost = x;
   part.offchip_words = offchip_words(fixed, {input, filter, leaving});
   part.l2_accesses = input + filter + 2 * leaving - problem_.words[kOutput] + part.offchip_words;
+  part.noc_words = leaving;
   // Infinite if nothing fits.
   const double offchip = std::ceil(part.offchip_words / hardware.offchip_bw);
   const double onchip = moved(fixed.outer, {input, filter, leaving});
@@ -262,11 +261,13 @@ Bounds::Part Bounds::inner_part(const LevelTraffic& own, const Fixed& fixed, int
   return part;
 }
 
-// Accesses of the clusters' buffers by what they take in.
+// Accesses of the clusters' buffers by what they take in, and words on the networks.
 void Bounds::count_clusters(Parts& parts, std::size_t count) const {
   const LevelTraffic units(problem_, counts_, &LoopCounts::outer, box_.parallel[0]);
   for (std::size_t i = 0; i < count; ++i) {
-    parts[i].l1_accesses = units.least(parts[i].innermost).fetched();
+    const double taken_in = units.least(parts[i].innermost).fetched();
+    parts[i].l1_accesses = taken_in;
+    parts[i].noc_words += taken_in;
   }
 }
 
@@ -276,8 +277,9 @@ void Bounds::count_pes(Parts& parts, std::size_t count) const {
   const LevelTraffic units(problem_, counts_, &LoopCounts::inner, box_.parallel[1]);
   for (std::size_t i = 0; i < count; ++i) {
     const Words words = array.least(parts[i].innermost);
-    parts[i].l1_accesses =
-        units.least(parts[i].innermost).fetched() + words.fetched() + 2 * words.leaving;
+    const double taken_in = units.least(parts[i].innermost).fetched();
+    parts[i].l1_accesses = taken_in + words.fetched() + 2 * words.leaving;
+    parts[i].noc_words = taken_in + words.leaving;
   }
 }
 

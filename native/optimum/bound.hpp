@@ -51,7 +51,7 @@ class Bounds {
  private:
   using PerTensor = std::array<double, kTensors>;
 
-  // Bytes that every mapping needs: of L1, and of L2 for each tensor.
+  // Words that every mapping needs: of L1, and of L2 for each tensor.
   struct Needs {
     double l1;
     PerTensor l2;
@@ -75,7 +75,7 @@ class Bounds {
   // What depends on the loop that moves innermost at one level.
   struct Part {
     int innermost;
-    double cycles, l1_accesses, l2_accesses, offchip_words;
+    double cycles, l1_accesses, l2_accesses, noc_words, offchip_words;
   };
 
   // By the loop.

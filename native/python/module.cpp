@@ -22,7 +22,7 @@ PYBIND11_MODULE(_native, m) {
   m.attr("METRICS") = py::tuple(py::cast(interned(gym::kMetricNames)));
   m.attr("STATUSES") = py::tuple(py::cast(interned(gym::kStatusNames)));
   m.attr("HAS_EXTENDED_PRECISION") = gym::maestro::kHasExtendedPrecision;
-  m.attr("MAX_OFFCHIP_COST_MACS") = gym::kMaxOffchipCostMacs;
+  m.attr("MAX_ENERGY") = gym::kMaxEnergy;
   m.attr("MAC_ENERGY_NJ") = gym::constants::kMacEnergyNj;
   m.attr("L1_ACCESS_MACS") = gym::constants::kL1AccessMacs;
   m.attr("L2_ACCESS_MACS") = gym::constants::kL2AccessMacs;

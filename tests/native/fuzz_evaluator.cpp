@@ -73,7 +73,7 @@ bool has_figures(gym::Status status) {
 // Machines users can describe; others need only not crash.
 bool is_machine(const gym::Hardware& hw) {
   return hw.num_pes > 0 && hw.simd_lanes > 0 && hw.noc_bw > 0 && hw.noc_latency >= 0 &&
-         hw.offchip_bw > 0 && hw.offchip_cost_macs >= 0;
+         hw.offchip_bw > 0 && hw.energies.possible();
 }
 
 void check_figures(const Outcome& outcome) {

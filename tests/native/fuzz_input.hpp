@@ -109,7 +109,7 @@ inline gym::Hardware read_hardware(Bytes& bytes) {
   hardware.offchip_bw = bytes.size();
   if (bytes.below(4) == 3) hardware.l1_bytes = bytes.any();
   if (bytes.below(4) == 3) hardware.l2_bytes = bytes.any();
-  if (bytes.rarely()) hardware.offchip_cost_macs = bytes.any();
+  if (bytes.rarely()) hardware.energies.noc_macs = hardware.energies.offchip_macs = bytes.any();
   return hardware;
 }
 

@@ -44,6 +44,7 @@ Hardware any_machine(Random& random) {
   if (random.coin()) hardware.offchip_bw = random.up_to(50);
   hardware.noc_latency = random.up_to(5) - 1;
   if (random.coin()) hardware.l2_bytes = random.up_to(200000);
+  if (random.coin()) hardware.energies = {0.001, 1, 6, 2, 200};
   return hardware;
 }
 
