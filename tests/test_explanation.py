@@ -15,6 +15,7 @@ from invariant_helpers import cost_of, deep, relaxed, words_of
 from map_space_helpers import spaces_and_points
 from row_reader import prepare
 from simulator import Machine, simulate
+from technology_helpers import drawn_technologies
 
 from maestro_env import (
     Cost,
@@ -50,6 +51,7 @@ from maestro_env.explanation import (
     time_steps,
 )
 from maestro_env.explanation.pictures import time_figure, traffic_figure
+from maestro_env.technology import Technology
 
 Drawn = tuple[Problem, Mapping]
 
@@ -168,9 +170,11 @@ def test_the_parts_of_the_latency_add_up_to_it(drawn: Drawn) -> None:
 
 
 @relaxed
-@given(DRAWN)
-def test_the_parts_of_the_energy_add_up_to_it(drawn: Drawn) -> None:
+@given(DRAWN, drawn_technologies)
+def test_the_parts_of_the_energy_add_up_to_it(drawn: Drawn, technology: Technology) -> None:
     problem, mapping = valid(drawn)
+    cost_macs = 0 if technology.offchip_macs else problem.hardware.offchip_cost_macs
+    problem = on(problem, technology=technology, offchip_cost_macs=cost_macs)
     cost = cost_of(problem, mapping)
     energy = count_energy(cost, problem.hardware)
     assert energy.total == pytest.approx(cost.energy_nj, rel=1e-12)

@@ -12,6 +12,7 @@ from typing import Any
 from experiments.pages.found import Curve, Found
 from experiments.pages.sections import Section
 from experiments.sheets import shown
+from maestro_env.explanation.traffic import PLACES
 
 Spec = dict[str, Any]
 
@@ -141,12 +142,12 @@ def _energy_by_memory(section: Section) -> Chart:
     rows = [{"memory": place, "tensor": tensor, "energy": e} for (place, tensor), e in sums.items()]
     order = [each for each in _MEMORIES if any(row["memory"] == each for row in rows)]
     note = "Of all layers, by the memory that is read or written, and by tensor."
-    if not section.hardware.offchip_cost_macs:
+    if not section.hardware.energies.offchip_macs:
         note += " Off-chip words cost no energy on this hardware: its offchip_cost_macs is 0."
     return Chart("Energy by memory and tensor", note, _bars(rows, "memory", order, "tensor"))
 
 
-_MEMORIES = ("MACs", "L1", "clusters", "L2", "off-chip")
+_MEMORIES = ("MACs", *PLACES)
 
 
 def _by_memory(found: Found) -> dict[str, float]:

@@ -18,14 +18,14 @@ from experiments.pages.sections import Section
 from experiments.pages.tables import layers_table, mappers_table, totals_table
 from experiments.sheets import shown
 from maestro_env.errors import MissingExtraError
+from maestro_env.explanation.traffic import PLACES
 
 _FOLDER = Path(__file__).parent
-_MEMORIES = ("MACs", "L1", "clusters", "L2", "off-chip")
 _HEADER = (
     *("section", "hardware", "layer", "operator", "dimensions", "count", "macs", "objective"),
     *("value", "bound", "gap", "found_by", "samples", "latency_cycles", "energy_nj"),
     *("utilization", "bottleneck", "macs_per_offchip_word"),
-    *(f"{memory.lower().replace('-', '')}_energy_nj" for memory in _MEMORIES),
+    *(f"{memory.lower().replace('-', '')}_energy_nj" for memory in ("MACs", *PLACES)),
     "vector",
 )
 

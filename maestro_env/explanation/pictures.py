@@ -32,8 +32,8 @@ def traffic_figure(explanation: Explanation) -> Figure:
         middle = places + (number - 1) * high
         words_axes.barh(middle, traffic.words[:, number], high, color=colour, label=tensor)
         before = energy.accesses[:, :number].sum(axis=1)
-        energy_axes.barh(places, energy.accesses[:, number], left=before, color=colour)
-    energy_axes.barh(len(places), energy.macs, color=_GREY)
+        energy_axes.barh(range(len(before)), energy.accesses[:, number], left=before, color=colour)
+    energy_axes.barh(len(energy.memories), energy.macs, color=_GREY)
     words_axes.set_xscale("log")
     words_axes.set_xlabel("words read and written")
     words_axes.legend(frameon=False)

@@ -13,6 +13,9 @@ from maestro_env.hardware import Hardware
 TENSORS = ("input", "filter", "output")
 """The tensors of a layer, columns of the arrays here."""
 
+PLACES = ("L1", "clusters", "networks", "L2", "off-chip")
+"""Where words cost energy, from the PEs outwards."""
+
 Words = NDArray[np.float64]
 
 
@@ -44,7 +47,8 @@ class Energy:
     Args:
         memories: as in ``Traffic``, and ``networks`` where their words cost energy.
         macs: of all multiply-accumulates.
-        accesses: of the accesses of each memory, or words of the networks, float64[memories, tensors].
+        accesses: of the accesses of each memory, or the words of the networks,
+            float64[memories, tensors].
     """
 
     memories: tuple[str, ...]
@@ -91,26 +95,24 @@ def count_energy(cost: Cost, hardware: Hardware) -> Energy:
     prices = {
         "L1": energies.l1_macs,
         "clusters": energies.l1_macs,
+        "networks": energies.noc_macs,
         "L2": energies.l2_macs,
         "off-chip": energies.offchip_macs,
     }
-    rows = {
-        place: prices[place] * words
-        for place, words in zip(traffic.memories, traffic.words, strict=True)
-    }
+    words = dict(zip(traffic.memories, traffic.words, strict=True))
     if energies.noc_macs:
-        rows["networks"] = energies.noc_macs * _network_words(cost)
-    macs = energies.mac_nj * cost.figures()["macs"]
-    return Energy(tuple(rows), macs, energies.mac_nj * np.array([*rows.values()]))
+        words["networks"] = _network_words(cost)
+    places = tuple(place for place in PLACES if place in words)
+    nj = [energies.mac_nj * prices[place] * words[place] for place in places]
+    return Energy(places, energies.mac_nj * cost.figures()["macs"], np.array(nj))
 
 
 def _network_words(cost: Cost) -> Words:
     """Return the words that units of all levels take in and send up, float64[tensors]."""
     figures = cost.figures()
-    own = np.array(
+    words: Words = np.array(
         [figures["input_l1_writes"], figures["filter_l1_writes"], figures["output_leaving_words"]]
     )
-    clusters = [
-        (each.input_writes, each.filter_writes, each.output_writes) for each in cost.clusters
-    ]
-    return own + np.array(clusters).reshape(-1, len(TENSORS)).sum(axis=0)
+    for each in cost.clusters:
+        words += [each.input_writes, each.filter_writes, each.output_writes]
+    return words
