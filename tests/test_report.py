@@ -171,6 +171,8 @@ def test_no_point_is_above_the_roof(section: Section) -> None:
     for point in points:
         # The first fill and the last write-back are not at full bandwidth, nor faster.
         assert point["throughput"] <= min(peak, bandwidth * point["intensity"]) * (1 + 1e-12)
+    low, high = charts["Roofline"]["layer"][1]["encoding"]["x"]["scale"]["domain"]
+    assert all(low < point["intensity"] < high for point in points)
     energy = sum(bar["energy"] for bar in charts["Energy by layer"]["data"]["values"])
     assert section.total is not None
     assert energy == pytest.approx(section.total.energy_nj)
