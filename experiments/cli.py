@@ -20,6 +20,7 @@ COMMANDS = {
     "optimum": "OptimumConfig",
     "evaluate": "EvaluateConfig",
     "layers": "LayersConfig",
+    "hardware": "HardwareConfig",
     "audit": "AuditConfig",
     "misses": "MissesConfig",
     "verify": "VerifyConfig",

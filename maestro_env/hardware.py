@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +19,7 @@ from maestro_env.checks import (
 )
 from maestro_env.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
 from maestro_env.frozen import Recomputed
-from maestro_env.m_file import tokens
-from maestro_env.reading import read_text
+from maestro_env.hardware_files import Entry, m_entries, written_entries, yaml_entries
 from maestro_env.registry import by_name
 from maestro_env.technology import DEFAULT, Energies, Technology, find_technology
 
@@ -161,8 +159,18 @@ class Hardware(Recomputed):
 
         Fields that older records lack stand in it only where they are not the default.
         """
-        unsaid = {name for name, default in LATER.items() if getattr(self, name) == default}
-        return {name: each for name, each in asdict(self).items() if name not in unsaid}
+        values = asdict(self)
+        return {name: values[name] for name in self._said}
+
+    def __repr__(self) -> str:
+        # Random streams of searches follow from it: it is what it was before there were these.
+        said = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._said)
+        return f"Hardware({said})"
+
+    @property
+    def _said(self) -> list[str]:
+        names = [field.name for field in fields(self)]
+        return [n for n in names if n not in LATER or getattr(self, n) != LATER[n]]
 
 
 PRESETS: Mapping[str, Hardware] = by_name(
@@ -191,12 +199,20 @@ ALIASES: Mapping[str, str] = {"paper": "unlimited"}
 """Older names of presets, accepted wherever a name is."""
 
 
+def known_hardware() -> dict[str, Hardware]:
+    """Return presets and published chips by name."""
+    from maestro_env.chips import CHIPS
+
+    return {**PRESETS, **{name: chip.hardware for name, chip in CHIPS.items()}}
+
+
 def find_hardware(text: str | Hardware) -> Hardware:
     """Return the accelerator that a text names, or the accelerator itself.
 
     Args:
-        text: a preset or its alias, a ``.yaml`` or MAESTRO ``.m`` file, or the fields of
-            ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
+        text: a preset or its alias, a chip of ``maestro_env.chips``, a ``.yaml`` or MAESTRO ``.m``
+            file, or the fields of ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes
+            last.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Hardware``.
@@ -207,22 +223,19 @@ def find_hardware(text: str | Hardware) -> Hardware:
         return text
     require_type("hardware", text, str, f"one of {', '.join(PRESETS)} or a file, or a Hardware")
     name = ALIASES.get(text, text)
-    if name in PRESETS:
-        return PRESETS[name]
+    named = known_hardware()
+    if name in named:
+        return named[name]
     keys = {field.name: field.name for field in fields(Hardware)}
     if text.partition("=")[0] in keys:
-        return _from_entries(f"hardware {quoted(text)}", _written_entries(text), keys, text)
+        return _from_entries(f"hardware {quoted(text)}", written_entries(text), keys, text)
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
-        return _from_entries(text, _yaml_entries(path, keys), keys, path.stem)
+        return _from_entries(text, yaml_entries(path, keys), keys, path.stem)
     if path.suffix == ".m":
-        return _from_entries(text, _m_entries(path), _M_KEYS, path.stem)
-    raise UnknownNameError("hardware", text, [*PRESETS, "FILE.yaml", "FILE.m", "num_pes=N,..."])
+        return _from_entries(text, m_entries(path), _M_KEYS, path.stem)
+    raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
 
-
-_MAX_CHARACTERS = 2**16
-
-_Entry = tuple[str, str, str]  # Where it stands, key and text of a value.
 
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -243,7 +256,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 def _from_entries(
-    source: str, entries: Iterable[_Entry], keys: Mapping[str, str], name: str
+    source: str, entries: Iterable[Entry], keys: Mapping[str, str], name: str
 ) -> Hardware:
     """Make an accelerator of the entries of a source; ``keys`` says which field each key sets."""
     values: dict[str, Any] = {}
@@ -265,54 +278,3 @@ def _from_entries(
         return Hardware(**{"name": name, **values})
     except HardwareError as error:
         raise HardwareError(f"{source}: {error}") from None
-
-
-def _written_entries(text: str) -> Iterator[_Entry]:
-    written, named, name = f",{text}".partition(",name=")
-    for piece in written.split(",")[1:]:
-        key, _, value = piece.partition("=")
-        yield f"hardware {quoted(text)}", key, value
-    if named:
-        yield f"hardware {quoted(text)}", "name", name
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return read_text(path, _MAX_CHARACTERS)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise HardwareError(f"cannot read hardware file {path}: {reason}") from None
-
-
-def _yaml_entries(path: Path, allowed: Iterable[str]) -> Iterator[_Entry]:
-    import yaml
-
-    form = f"expected 'name: value' lines of {', '.join(allowed)}"
-    try:
-        root = yaml.compose(_read_text(path), Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or form
-        raise HardwareError(f"{path}{line}: {problem}") from None
-    if not isinstance(root, yaml.MappingNode):
-        raise HardwareError(f"{path}: {form}")
-    for key, value in root.value:
-        where = f"{path}, line {key.start_mark.line + 1}"
-        if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.ScalarNode):
-            raise HardwareError(f"{where}: {form}")
-        yield where, key.value, value.value
-
-
-def _m_entries(path: Path) -> Iterator[_Entry]:
-    text = _read_text(path)
-    for line, each in enumerate(text.splitlines(), 1):
-        # MAESTRO reads over it.
-        if re.search(r":\s*-", each.partition("//")[0]):
-            raise HardwareError(f"{path}, line {line}: {quoted(each)}; allowed: integers, no sign")
-    words = tokens(text)
-    for line, key in words:
-        _, value = next(words, (line, None))
-        if value is None:
-            raise HardwareError(f"{path}, line {line}: {quoted(key)} has no value")
-        yield f"{path}, line {line}", key, value
