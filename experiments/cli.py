@@ -23,6 +23,7 @@ COMMANDS = {
     "evaluate": "EvaluateConfig",
     "explain": "ExplainConfig",
     "layers": "LayersConfig",
+    "hardware": "HardwareConfig",
     "audit": "AuditConfig",
     "misses": "MissesConfig",
     "verify": "VerifyConfig",

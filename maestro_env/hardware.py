@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +19,7 @@ from maestro_env.checks import (
 )
 from maestro_env.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
 from maestro_env.frozen import Recomputed
-from maestro_env.m_file import tokens
-from maestro_env.reading import read_text
+from maestro_env.hardware_files import Entry, m_entries, written_entries, yaml_entries
 from maestro_env.registry import by_name
 from maestro_env.technology import DEFAULT, Energies, Technology, find_technology
 
@@ -165,8 +163,18 @@ class Hardware(Recomputed):
 
         Fields that older records lack stand in it only where they are not the default.
         """
-        unsaid = {name for name, default in LATER.items() if getattr(self, name) == default}
-        return {name: each for name, each in asdict(self).items() if name not in unsaid}
+        values = asdict(self)
+        return {name: values[name] for name in self._said}
+
+    def __repr__(self) -> str:
+        # Random streams of searches follow from it: it is what it was before there were these.
+        said = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._said)
+        return f"Hardware({said})"
+
+    @property
+    def _said(self) -> list[str]:
+        names = [field.name for field in fields(self)]
+        return [n for n in names if n not in LATER or getattr(self, n) != LATER[n]]
 
 
 PRESETS: Mapping[str, Hardware] = by_name(
@@ -195,13 +203,26 @@ ALIASES: Mapping[str, str] = {"paper": "unlimited"}
 """Older names of presets, accepted wherever a name is."""
 
 
+def known_hardware() -> dict[str, Hardware]:
+    """Return presets and published chips by name."""
+    from maestro_env.chips import CHIPS
+
+    return {**PRESETS, **{name: chip.hardware for name, chip in CHIPS.items()}}
+
+
 def find_hardware(text: str | Hardware) -> Hardware:
     """Return the accelerator that a text names, or the accelerator itself.
 
     Args:
+<<<<<<< HEAD
         text: a preset or its alias, a ``.yaml`` file (of ours, or an architecture of Timeloop or
             AccelForge), a MAESTRO ``.m`` file, or the fields of ``Hardware``, as in
             ``num_pes=256,l1_bytes=512``; the name comes last.
+=======
+        text: a preset or its alias, a chip of ``maestro_env.chips``, a ``.yaml`` or MAESTRO ``.m``
+            file, or the fields of ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes
+            last.
+>>>>>>> techno
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Hardware``.
@@ -212,24 +233,25 @@ def find_hardware(text: str | Hardware) -> Hardware:
         return text
     require_type("hardware", text, str, f"one of {', '.join(PRESETS)} or a file, or a Hardware")
     name = ALIASES.get(text, text)
-    if name in PRESETS:
-        return PRESETS[name]
+    named = known_hardware()
+    if name in named:
+        return named[name]
     keys = {field.name: field.name for field in fields(Hardware)}
     if text.partition("=")[0] in keys:
-        return _from_entries(f"hardware {quoted(text)}", _written_entries(text), keys, text)
+        return _from_entries(f"hardware {quoted(text)}", written_entries(text), keys, text)
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
+<<<<<<< HEAD
         return _of_other_tool(path) or _from_entries(
             text, _yaml_entries(path, keys), keys, path.stem
         )
+=======
+        return _from_entries(text, yaml_entries(path, keys), keys, path.stem)
+>>>>>>> techno
     if path.suffix == ".m":
-        return _from_entries(text, _m_entries(path), _M_KEYS, path.stem)
-    raise UnknownNameError("hardware", text, [*PRESETS, "FILE.yaml", "FILE.m", "num_pes=N,..."])
+        return _from_entries(text, m_entries(path), _M_KEYS, path.stem)
+    raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
 
-
-_MAX_CHARACTERS = 2**16
-
-_Entry = tuple[str, str, str]  # Where it stands, key and text of a value.
 
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -250,7 +272,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 def _from_entries(
-    source: str, entries: Iterable[_Entry], keys: Mapping[str, str], name: str
+    source: str, entries: Iterable[Entry], keys: Mapping[str, str], name: str
 ) -> Hardware:
     """Make an accelerator of the entries of a source; ``keys`` says which field each key sets."""
     values: dict[str, Any] = {}
@@ -272,6 +294,7 @@ def _from_entries(
         return Hardware(**{"name": name, **values})
     except HardwareError as error:
         raise HardwareError(f"{source}: {error}") from None
+<<<<<<< HEAD
 
 
 def _written_entries(text: str) -> Iterator[_Entry]:
@@ -330,3 +353,5 @@ def _m_entries(path: Path) -> Iterator[_Entry]:
         if value is None:
             raise HardwareError(f"{path}, line {line}: {quoted(key)} has no value")
         yield f"{path}, line {line}", key, value
+=======
+>>>>>>> techno

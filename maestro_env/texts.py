@@ -7,7 +7,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.hardware import Hardware, known_hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import OBJECTIVES, Objective
 from maestro_env.technology import TECHNOLOGIES, Technology
@@ -24,7 +24,7 @@ def text_of(thing: Layer | Hardware | Objective) -> str:
     if isinstance(thing, Layer):
         return thing.name if layers_by_name().get(thing.name) == thing else _layer(thing)
     if isinstance(thing, Hardware):
-        return thing.name if PRESETS.get(thing.name) == thing else _hardware(thing)
+        return thing.name if known_hardware().get(thing.name) == thing else _hardware(thing)
     return thing.name if OBJECTIVES.get(thing.name) == thing else "*".join(thing.factors)
 
 

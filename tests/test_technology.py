@@ -64,6 +64,13 @@ def test_the_default_is_not_written() -> None:
     assert tuple(record) == FIRST
     assert record == {name: getattr(EDGE, name) for name in FIRST}
     assert Hardware(**record) == EDGE
+    # Random streams follow from it.
+    assert repr(EDGE) == (
+        "Hardware(num_pes=168, l1_bytes=512, l2_bytes=108000, noc_bw=64, offchip_bw=16, "
+        "noc_hops=1, noc_hop_latency=1, simd_lanes=1, name='edge', offchip_cost_macs=0.0)"
+    )
+    other = replace(EDGE, technology=TECHNOLOGIES["eyeriss"])
+    assert "technology=Technology(name='eyeriss'" in repr(other)
     assert "technology" not in text_of(replace(EDGE, name="mine"))
 
 

@@ -110,7 +110,7 @@ def _row(section: Section, found: Found) -> dict[str, Any]:
         sum(part for (place, _), part in found.energy.items() if place == memory)
         if found.energy
         else None
-        for memory in _MEMORIES
+        for memory in ("MACs", *PLACES)
     ]
     values = (
         *(section.title, section.hardware.name, found.name, layer.operator, layer.dimensions),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from maestro_env.errors import MaestroEnvError, quoted
-from maestro_env.hardware import LATER, PRESETS, Hardware
+from maestro_env.hardware import LATER, Hardware, known_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, Objective
@@ -167,7 +167,7 @@ def _problem(header: dict[str, Any]) -> Problem:
         raise CertificateError(str(error)) from None
     if space.layer.operator == "TRCONV":
         raise CertificateError("operator TRCONV has no cost under exact")
-    named = PRESETS.get(space.hardware.name, space.hardware)
+    named = known_hardware().get(space.hardware.name, space.hardware)
     if named != space.hardware:
         raise CertificateError(f"the hardware is called {named.name}, and has other figures")
     # Of a MAC, every level may move three words in and one out, each in a transfer of its own.

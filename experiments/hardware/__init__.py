@@ -1,0 +1,1 @@
+"""``maestro-env hardware``: list the accelerators that have a name."""

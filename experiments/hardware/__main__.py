@@ -1,0 +1,5 @@
+"""Starts ``python -m experiments.hardware``."""
+
+from experiments import cli
+
+cli.start("experiments.hardware")

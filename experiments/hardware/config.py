@@ -1,0 +1,10 @@
+"""The flags of ``experiments.hardware``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class HardwareConfig:
+    """List the accelerators that have a name, with their figures and sources."""
