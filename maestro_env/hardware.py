@@ -19,7 +19,13 @@ from maestro_env.checks import (
 )
 from maestro_env.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
 from maestro_env.frozen import Recomputed
-from maestro_env.hardware_files import Entry, m_entries, written_entries, yaml_entries
+from maestro_env.hardware_files import (
+    Entry,
+    m_entries,
+    read_hardware_file,
+    written_entries,
+    yaml_entries,
+)
 from maestro_env.registry import by_name
 from maestro_env.technology import DEFAULT, Energies, Technology, find_technology
 
@@ -214,15 +220,9 @@ def find_hardware(text: str | Hardware) -> Hardware:
     """Return the accelerator that a text names, or the accelerator itself.
 
     Args:
-<<<<<<< HEAD
-        text: a preset or its alias, a ``.yaml`` file (of ours, or an architecture of Timeloop or
-            AccelForge), a MAESTRO ``.m`` file, or the fields of ``Hardware``, as in
-            ``num_pes=256,l1_bytes=512``; the name comes last.
-=======
-        text: a preset or its alias, a chip of ``maestro_env.chips``, a ``.yaml`` or MAESTRO ``.m``
-            file, or the fields of ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes
-            last.
->>>>>>> techno
+        text: a preset or its alias, a chip of ``maestro_env.chips``, a ``.yaml`` file (of ours, or
+            an architecture of Timeloop or AccelForge), a MAESTRO ``.m`` file, or the fields of
+            ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
 
     Raises:
         ArgumentTypeError: neither a text nor a ``Hardware``.
@@ -241,13 +241,9 @@ def find_hardware(text: str | Hardware) -> Hardware:
         return _from_entries(f"hardware {quoted(text)}", written_entries(text), keys, text)
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
-<<<<<<< HEAD
         return _of_other_tool(path) or _from_entries(
-            text, _yaml_entries(path, keys), keys, path.stem
+            text, yaml_entries(path, keys), keys, path.stem
         )
-=======
-        return _from_entries(text, yaml_entries(path, keys), keys, path.stem)
->>>>>>> techno
     if path.suffix == ".m":
         return _from_entries(text, m_entries(path), _M_KEYS, path.stem)
     raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
@@ -294,64 +290,10 @@ def _from_entries(
         return Hardware(**{"name": name, **values})
     except HardwareError as error:
         raise HardwareError(f"{source}: {error}") from None
-<<<<<<< HEAD
-
-
-def _written_entries(text: str) -> Iterator[_Entry]:
-    written, named, name = f",{text}".partition(",name=")
-    for piece in written.split(",")[1:]:
-        key, _, value = piece.partition("=")
-        yield f"hardware {quoted(text)}", key, value
-    if named:
-        yield f"hardware {quoted(text)}", "name", name
 
 
 def _of_other_tool(path: Path) -> Hardware | None:
     """Return the accelerator of a Timeloop or AccelForge file; None if the file is neither."""
     from maestro_env.exchange import hardware_from_yaml
 
-    return hardware_from_yaml(_read_text(path), str(path), path.stem)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return read_text(path, _MAX_CHARACTERS)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise HardwareError(f"cannot read hardware file {path}: {reason}") from None
-
-
-def _yaml_entries(path: Path, allowed: Iterable[str]) -> Iterator[_Entry]:
-    import yaml
-
-    form = f"expected 'name: value' lines of {', '.join(allowed)}"
-    try:
-        root = yaml.compose(_read_text(path), Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or form
-        raise HardwareError(f"{path}{line}: {problem}") from None
-    if not isinstance(root, yaml.MappingNode):
-        raise HardwareError(f"{path}: {form}")
-    for key, value in root.value:
-        where = f"{path}, line {key.start_mark.line + 1}"
-        if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.ScalarNode):
-            raise HardwareError(f"{where}: {form}")
-        yield where, key.value, value.value
-
-
-def _m_entries(path: Path) -> Iterator[_Entry]:
-    text = _read_text(path)
-    for line, each in enumerate(text.splitlines(), 1):
-        # MAESTRO reads over it.
-        if re.search(r":\s*-", each.partition("//")[0]):
-            raise HardwareError(f"{path}, line {line}: {quoted(each)}; allowed: integers, no sign")
-    words = tokens(text)
-    for line, key in words:
-        _, value = next(words, (line, None))
-        if value is None:
-            raise HardwareError(f"{path}, line {line}: {quoted(key)} has no value")
-        yield f"{path}, line {line}", key, value
-=======
->>>>>>> techno
+    return hardware_from_yaml(read_hardware_file(path), str(path), path.stem)

@@ -26,7 +26,8 @@ def written_entries(text: str) -> Iterator[Entry]:
         yield f"hardware {quoted(text)}", "name", name
 
 
-def _read_text(path: Path) -> str:
+def read_hardware_file(path: Path) -> str:
+    """Return the text of a file, or raise a ``HardwareError`` that names it."""
     try:
         return read_text(path, _MAX_CHARACTERS)
     except (OSError, ValueError) as error:
@@ -40,7 +41,7 @@ def yaml_entries(path: Path, allowed: Iterable[str]) -> Iterator[Entry]:
 
     form = f"expected 'name: value' lines of {', '.join(allowed)}"
     try:
-        root = yaml.compose(_read_text(path), Loader=yaml.SafeLoader)
+        root = yaml.compose(read_hardware_file(path), Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
@@ -57,7 +58,7 @@ def yaml_entries(path: Path, allowed: Iterable[str]) -> Iterator[Entry]:
 
 def m_entries(path: Path) -> Iterator[Entry]:
     """Yield the entries of a MAESTRO hardware file."""
-    text = _read_text(path)
+    text = read_hardware_file(path)
     for line, each in enumerate(text.splitlines(), 1):
         # MAESTRO reads over it.
         if re.search(r":\s*-", each.partition("//")[0]):
