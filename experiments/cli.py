@@ -21,6 +21,7 @@ COMMANDS = {
     "evaluate": "EvaluateConfig",
     "layers": "LayersConfig",
     "hardware": "HardwareConfig",
+    "validation": "ValidationConfig",
     "audit": "AuditConfig",
     "misses": "MissesConfig",
     "verify": "VerifyConfig",
