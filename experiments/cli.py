@@ -24,6 +24,7 @@ COMMANDS = {
     "explain": "ExplainConfig",
     "layers": "LayersConfig",
     "hardware": "HardwareConfig",
+    "validation": "ValidationConfig",
     "audit": "AuditConfig",
     "misses": "MissesConfig",
     "verify": "VerifyConfig",

@@ -1,0 +1,1 @@
+"""``maestro-env validation``: set published measurements beside the optimum of the model."""
