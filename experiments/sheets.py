@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -64,7 +65,7 @@ class Sheet:
         headers = [header.replace("\n", " ") for header in (*self.left, *self.right)]
         lines = [headers, rules, *self.rows]
         table = "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
-        parts = (f"## {shown(self.title)}", table, self.note)
+        parts = (f"## {_without_tags(shown(self.title))}", table, _without_tags(self.note))
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -73,7 +74,12 @@ def _header(text: str) -> Text:
 
 
 def _escaped(cell: object) -> str:
-    return printable(str(cell)).replace("|", r"\|")
+    return _without_tags(printable(str(cell))).replace("|", r"\|")
+
+
+def _without_tags(text: str) -> str:
+    """Return text in which a name such as ``<b>`` is no HTML: Markdown passes it on."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
 
 
 def shown(name: str) -> str:

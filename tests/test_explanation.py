@@ -403,6 +403,16 @@ def test_a_dataflow_that_fits_no_buffer_is_named_without_a_mapping() -> None:
         assert (each.mapping, each.cost) == (None, None)
 
 
+def test_a_text_tells_what_fits_in_lines_for_a_terminal() -> None:
+    layer = Layer("GEMM", {"M": 30, "N": 20, "K": 20})
+    roomy = Hardware(4, l1_bytes=6, l2_bytes=10**7, offchip_bw=1, name="roomy")
+    level = Level((Loop("M", 1, 1, spatial=True), Loop("N", 1, 1), Loop("K", 1, 1)))
+    text = str(explain_mapping(Problem(MapSpace(layer, roomy)), Mapping((level,))))
+    assert "keeps input, filter whole; no word is fetched twice" in text
+    assert "  output-stationary  none fits  " in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
 def test_an_explanation_has_one_text_with_all_parts() -> None:
     problem, mapping = best("resnet18_l2", "edge")
     explanation = explain_mapping(problem, mapping)

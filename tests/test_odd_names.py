@@ -11,7 +11,7 @@ from run_helpers import run
 
 from experiments.plots import in_picture
 from experiments.progress import Bar
-from experiments.sheets import shown
+from experiments.sheets import Sheet, shown
 from maestro_env.errors import printable
 
 # What breaks the mathematics of a picture, colours a terminal, is markup, an emoji, or too long.
@@ -91,3 +91,11 @@ def test_a_bar_shows_names_on_a_terminal_alone(
     assert "\x1b]0;" not in shown_there
     for part in ("[b]all[/b]", "3/4", r"ga on \x1b]0;title\x07[/x]"):
         assert part in shown_there
+
+
+def test_a_name_in_markdown_is_no_html() -> None:
+    sheet = Sheet("<b>n", ("layer",), ("gap",), [("<script>a</script>", "< 1 %")], "L1 for </i>.")
+    text = sheet.markdown()
+    assert "| &lt;script>a&lt;/script> | < 1 % |" in text
+    assert "## &lt;b>n" in text
+    assert "L1 for &lt;/i>." in text

@@ -337,6 +337,26 @@ def test_einsums_are_their_products(tmp_path: Path, equation: str) -> None:
         assert network.macs == pytest.approx(float(count.split(":")[1]) / 2, rel=0.01)
 
 
+@pytest.mark.parametrize("equation", ["ij,jk->iz", "ij,jk->ii", "ij,jk->i...i"])
+def test_an_einsum_of_no_result_is_left_out(tmp_path: Path, equation: str) -> None:
+    shapes = {"a": [4, 5], "b": [5, 6], "c": [5, 6]}
+    nodes = [node("Einsum", "a b", equation=equation), node("MatMul", "a c", "z")]
+    network = read(tmp_path, nodes, shapes)
+    assert network.macs == 120
+    (left,) = network.left_out
+    assert "an einsum whose result is" in left.reason
+
+
+@pytest.mark.parametrize("operator", ["Conv", "ConvTranspose"])
+def test_a_window_that_is_not_the_filters_is_left_out(tmp_path: Path, operator: str) -> None:
+    nodes = [node(operator, "x w", kernel_shape=[5, 5]), node("MatMul", "a b", "z")]
+    shapes = {"x": [1, 8, 9, 9], "w": [8, 8, 3, 3], "a": [4, 5], "b": [5, 6]}
+    network = read(tmp_path, nodes, shapes)
+    assert network.macs == 120
+    (left,) = network.left_out
+    assert "kernel_shape is [5, 5]" in left.reason
+
+
 @pytest.mark.parametrize("equation", ["ij,ij->ij", "ij,i->ij", "ij->ji"])
 def test_an_einsum_that_scales_has_no_macs(tmp_path: Path, equation: str) -> None:
     shapes = {"a": [4, 5], "b": [4, 5] if "ij,ij" in equation else [4], "c": [5, 6]}

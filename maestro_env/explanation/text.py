@@ -135,7 +135,9 @@ def _buffers(explanation: Explanation) -> Iterator[str]:
     yield "Buffers"
     shared = f"{buffers.cluster_bytes:,.0f} B of it for the cluster buffers"
     kept = f"keeps {', '.join(buffers.resident)} whole" if buffers.resident else "keeps no tensor"
-    enough = f"with {buffers.hold_bytes:,.0f} B no word is fetched twice"
+    enough = "no word is fetched twice"
+    if buffers.hold_bytes > buffers.l2.used_bytes:
+        enough = f"with {buffers.hold_bytes:,.0f} B {enough}"
     rows = [
         (*_buffer("L1 of a PE", buffers.l1), shared if buffers.cluster_bytes else ""),
         (*_buffer("L2", buffers.l2), f"{kept}; {enough}"),
@@ -193,19 +195,21 @@ def _dataflows(explanation: Explanation) -> Iterator[str]:
     yield f"Textbook dataflows, sized for {objective.name}"
     here = objective.of(explanation.cost.figures())
 
-    def row(name: str, cost: Cost | None) -> tuple[str, ...]:
+    def row(name: str, cost: Cost | None, fits: str = "-") -> tuple[str, ...]:
         if cost is None:
-            return name, "-", "-", "-"
+            return name, fits, "-", "-"
         ratio = objective.of(cost.figures()) / here
         return name, f"{cost.latency_cycles:,.0f}", f"{cost.energy_nj:,.6g}", f"{ratio:.3f}"
 
     rows = [row("this mapping", explanation.cost)]
-    rows += [row(each.name, each.cost) for each in explanation.dataflows]
+    rows += [
+        row(each.name, each.cost, "none fits" if each.expressible else "-")
+        for each in explanation.dataflows
+    ]
     header = ("", "cycles", "nJ", f"{objective.name} / this mapping's")
     yield from _table([header, *rows])
     for dataflow in explanation.dataflows:
-        fits = "" if dataflow.cost or not dataflow.expressible else "; no size fits"
-        yield f"  {dataflow.name}: {dataflow.how}{fits}"
+        yield f"  {dataflow.name}: {dataflow.how}"
 
 
 def _of(part: float, whole: float) -> str:

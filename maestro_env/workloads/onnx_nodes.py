@@ -37,7 +37,11 @@ class Node:
 
     def features(self, weights: int) -> list[tuple[int, ...]]:
         """Return the shapes of the input and of the filters of a convolution."""
-        return self.inputs(0, weights, rank=max(3, len(self._input(0))))
+        inputs, filters = self.inputs(0, weights, rank=max(3, len(self._input(0))))
+        window = self._attribute("kernel_shape", None) or list(filters[2:])
+        if window != list(filters[2:]):
+            raise LayerError(f"kernel_shape is {quoted(window)}, the filters' {list(filters[2:])}")
+        return [inputs, filters]
 
     def _input(self, place: int) -> tuple[int, ...]:
         if not self.has_input(place):

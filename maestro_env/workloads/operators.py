@@ -169,7 +169,11 @@ def _labels(equation: str, shapes: Sequence[Shape]) -> tuple[list[list[str]], li
         every = [label for labels in inputs for label in labels]
         once = sorted({label for label in every if every.count(label) == 1 and label.isalpha()})
         return inputs, [*_expand("...", longest), *once]
-    return inputs, _expand(result, longest)
+    output = _expand(result, longest)
+    known = {label for labels in inputs for label in labels}
+    if not known.issuperset(output) or len(set(output)) < len(output):
+        raise LayerError(f"an einsum whose result is {quoted(result)}: each once, of an operand")
+    return inputs, output
 
 
 def _expand(term: str, ellipsis: int) -> list[str]:
