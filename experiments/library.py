@@ -71,7 +71,10 @@ class Entry:
         problem, value = Problem(space, *entry["model"]), entry["value"]
         if not (isinstance(value, float) and 0 < value < math.inf):
             raise ValueError(f"value is {value!r}")
-        return cls(Mapped(problem, vector), tuple(entry["objective"]), value)
+        objective = tuple(entry["objective"])
+        if not all(isinstance(factor, str) for factor in objective):
+            raise ValueError(f"objective is {objective!r}")
+        return cls(Mapped(problem, vector), objective, value)
 
 
 def default_library() -> Path:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from maestro_env.cost import Cost
-from maestro_env.hardware import Hardware
+from maestro_env.errors import ModelError
+from maestro_env.explanation import find_bottleneck
+from maestro_env.mapping import Mapping
+from maestro_env.problem import Problem
 from maestro_env.workloads.network import Network
 
 
@@ -17,17 +19,9 @@ def left_out_lines(network: Network) -> Iterator[str]:
         yield f"left out: {each.name} ({each.operator}, {share}): {each.reason}"
 
 
-def bottleneck(cost: Cost, hardware: Hardware) -> str:
-    """Return what takes most of the time of a mapping, as other parts run at the same time.
-
-    ``off-chip`` are the words of main memory at its bandwidth; the others are sums over the
-    outermost steps: transfers into the clusters, transfers out of them, and the clusters' work.
-    """
-    words = (cost.offchip_read_words or 0.0) + (cost.offchip_write_words or 0.0)
-    parts = {
-        "compute": cost.compute_sum_cycles or 0.0,
-        "network in": cost.ingress_sum_cycles or 0.0,
-        "network out": cost.egress_sum_cycles or 0.0,
-        "off-chip": words / hardware.offchip_bw,
-    }
-    return max(parts, key=lambda name: parts[name])
+def bottleneck(problem: Problem, mapping: Mapping) -> str:
+    """Return the resource of which more would save most cycles; ``-`` where none is known."""
+    try:
+        return next(iter(find_bottleneck(problem, mapping).names), "-")
+    except ModelError:
+        return "-"

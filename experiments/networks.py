@@ -129,7 +129,8 @@ def map_layers(
     settings = settings or SearchSettings()
     hardware = find_hardware(problem.hardware)
     goals = [make_goal(problem, layer, hardware, objective) for layer in network.layers]
-    facts = _facts(network, goals[0], problem, settings, warm)
+    start = {"warm": warm, "library": library is not None}
+    facts = _facts(network, goals[0], problem, settings, start)
     entries = _open(directory, facts, made_by or {}, library)
     found: dict[int, MappedLayer] = {}
     for wave in spread(network.layers) if warm else [range(len(goals))]:
@@ -196,14 +197,18 @@ def _open(
 
 
 def _facts(
-    network: Network, goal: Goal, problem: ProblemConfig, settings: SearchSettings, warm: bool
+    network: Network,
+    goal: Goal,
+    problem: ProblemConfig,
+    settings: SearchSettings,
+    start: dict[str, bool],
 ) -> dict[str, Any]:
     """Return what decides the result, as JSON holds it."""
     given = {field.name: getattr(problem, field.name) for field in fields(ProblemConfig)}
     return {
         "network": {"name": network.name, "layers": [_layer(each) for each in network.layers]},
         "hardware": goal.problem.hardware.record(),
-        "config": {**given, **asdict(settings), "objective": goal.objective.name, "warm": warm},
+        "config": {**given, **asdict(settings), "objective": goal.objective.name, **start},
     }
 
 

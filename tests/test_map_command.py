@@ -21,9 +21,8 @@ from commands import map_network as main
 
 from experiments.layer_search import LayerWork
 from experiments.library import add_to_library, default_library, read_library
-from experiments.network_facts import bottleneck
-from maestro_env.cost import Cost
-from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.explanation import RESOURCES
+from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
@@ -352,15 +351,21 @@ def test_what_cannot_be_mapped_is_refused(
     assert_refused(main, flags, message)
 
 
-def test_the_bottleneck_is_the_longest_part() -> None:
-    hardware = Hardware(16, offchip_bw=2)
-    cost = Cost(
-        10.0, 1.0, 1.0, 1.0, compute_sum_cycles=9, ingress_sum_cycles=4, egress_sum_cycles=1
-    )
-    assert bottleneck(cost, hardware) == "compute"
-    assert (
-        bottleneck(replace(cost, offchip_read_words=12, offchip_write_words=8), hardware)
-        == "off-chip"
-    )
-    assert bottleneck(replace(cost, ingress_sum_cycles=10), hardware) == "network in"
-    assert bottleneck(replace(cost, egress_sum_cycles=10), hardware) == "network out"
+def test_more_of_the_bottleneck_is_faster(network: str, tmp_path: Path) -> None:
+    assert run(network, tmp_path / "out") == 0
+    for row in read(tmp_path / "out")["layers"]:
+        mapping, given = problem(row).space.decode(row["vector"]), problem(row)
+        resource = RESOURCES[row["bottleneck"]]
+        hardware = replace(given.hardware, **{resource.field: resource.unlimited})
+        cost, _ = Problem(MapSpace(given.layer, hardware)).evaluate_mapping(mapping)
+        assert cost is not None
+        assert cost.latency_cycles < row["latency_cycles"]
+
+
+def test_a_run_without_a_library_does_not_go_on_with_one(
+    network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert run(network, out) == 0
+    assert run(network, out, "--resume", f"--library={tmp_path / 'library.json'}") == 2
+    assert "library" in capsys.readouterr().err

@@ -207,13 +207,15 @@ def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[dict[str, Any]]:
     for (layer, found), cost, vector in zip(
         mapped.mapped, chosen.costs, chosen.vectors, strict=True
     ):
+        problem = found.goal.problem
+        slowest = bottleneck(problem, problem.space.decode(vector))
         values = (
             *(layer.name, layer.operator, layer.dimensions, layer.count, layer.macs),
             *(cost.latency_cycles, cost.energy_nj),
             layer.count * cost.latency_cycles / chosen.latency_cycles,
             layer.count * cost.energy_nj / chosen.energy_nj,
             *(_best(found), found.bound, found.gap if math.isfinite(found.gap) else None),
-            *(bottleneck(cost, mapped.hardware), found.found_by, found.samples, list(vector)),
+            *(slowest, found.found_by, found.samples, list(vector)),
         )
         yield dict(zip(_HEADER, values, strict=True))
 

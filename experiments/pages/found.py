@@ -11,7 +11,8 @@ import numpy as np
 from experiments.goals import Goal
 from experiments.network_facts import bottleneck
 from maestro_env.cost import Cost
-from maestro_env.explanation.traffic import TENSORS, count_energy
+from maestro_env.errors import ModelError
+from maestro_env.explanation import TENSORS, count_energy, explain_mapping
 from maestro_env.mapping import Mapping
 from maestro_env.models import find_model
 
@@ -79,8 +80,16 @@ class Found:
 
     @property
     def bottleneck(self) -> str:
-        """What takes most of the time."""
-        return bottleneck(self.cost, self.goal.problem.hardware)
+        """The resource of which more would save most cycles."""
+        return bottleneck(self.goal.problem, self.mapping)
+
+    @cached_property
+    def explanation(self) -> str:
+        """Why the mapping costs what it does; the loop nest alone under a model that cannot say."""
+        try:
+            return str(explain_mapping(self.goal.problem, self.mapping, self.goal.objective))
+        except ModelError:
+            return str(self.mapping)
 
     @property
     def intensity(self) -> float | None:
