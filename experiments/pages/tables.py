@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,32 +20,11 @@ class Cell:
     text: str
     key: float | str | None
 
-
-@dataclass(frozen=True)
-class Table:
-    """A table.
-
-    Args:
-        title: above it.
-        left: headers of the first columns, which hold text.
-        right: headers of the others, which hold numbers.
-        rows: of all columns.
-        note: below it; may be empty.
-    """
-
-    title: str
-    left: Sequence[str]
-    right: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    note: str = ""
-
-    def markdown(self) -> str:
-        """Return it as a section of a Markdown file."""
-        rows = [[cell.text for cell in row] for row in self.rows]
-        return Sheet(self.title, self.left, self.right, rows, self.note).markdown()
+    def __str__(self) -> str:
+        return self.text
 
 
-def totals_table(sections: Iterable[Section]) -> Table:
+def totals_table(sections: Iterable[Section]) -> Sheet:
     """Return what networks take: a row for every choice of mappings."""
     rows = [
         (
@@ -68,10 +47,10 @@ def totals_table(sections: Iterable[Section]) -> Table:
         "Layers run one after the other, on one accelerator whose buffers are as large as the most "
         "demanding layer needs. The bound is one that no choice of mappings goes below."
     )
-    return Table("Totals", ("network", "mappings"), right, rows, note)
+    return Sheet("Totals", ("network", "mappings"), right, rows, note)
 
 
-def layers_table(section: Section) -> Table:
+def layers_table(section: Section) -> Sheet:
     """Return the mappings of a section: a row each."""
     total = section.total
     searched = total is None
@@ -97,10 +76,10 @@ def layers_table(section: Section) -> Table:
     note = "Latency and energy are those of one execution."
     if total is not None:
         note += f" Shares are of all executions, with the mappings called '{total.name}'."
-    return Table("Best mappings" if searched else "Layers", left, right, rows, note)
+    return Sheet("Best mappings" if searched else "Layers", left, right, rows, note)
 
 
-def mappers_table(section: Section) -> Table | None:
+def mappers_table(section: Section) -> Sheet | None:
     """Return what every mapper found for every goal; None for a network."""
     if section.total is not None:
         return None
@@ -124,7 +103,7 @@ def mappers_table(section: Section) -> Table | None:
             )
     right = ("seeds", "best", "mean best", "mean\nabove bound")
     note = "The mean is the interquartile one over seeds; a dash: a search found nothing valid."
-    return Table("Mappers", ("layer", "minimised", "mapper"), right, rows, note)
+    return Sheet("Mappers", ("layer", "minimised", "mapper"), right, rows, note)
 
 
 def _shares(section: Section, found: Found) -> tuple[Cell, ...]:
