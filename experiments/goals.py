@@ -38,10 +38,6 @@ HARDWARE_HELP = (
     f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
     "FILE.yaml or FILE.m"
 )
-MAPPING_HELP = (
-    "a mapping: a directory of run or optimum, its best_mapping.json, a MAESTRO file such as F.m, "
-    "or a Timeloop or AccelForge file such as F.yaml"
-)
 MAPPERS_HELP = (
     f"all (but {', '.join(PROVERS)}), or some of these with commas between, settings behind a "
     f"colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"

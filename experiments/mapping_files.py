@@ -8,6 +8,7 @@ from pathlib import Path
 from experiments.files import RecordError, read_record
 from experiments.flags import UsageError
 from experiments.goals import ANEW, GOAL, recorded_layer
+from experiments.mapping_config import MappingConfig
 from maestro_env.errors import MappingError
 from maestro_env.exchange import MappedLayer, format_by_ending, format_of
 from maestro_env.hardware import Hardware, find_hardware
@@ -23,21 +24,17 @@ _BEST = "best_mapping.json"
 _HARDWARE = "unlimited"
 
 
-def read_mapped(file: str, layer: str | None, hardware: str | None) -> tuple[Mapping, MapSpace]:
+def read_mapped(config: MappingConfig) -> tuple[Mapping, MapSpace]:
     """Read a mapping file, or the best mapping in a directory of ``run`` or ``optimum``.
-
-    Args:
-        file: or directory.
-        layer: as ``find_layer`` takes it; None for the one in the file.
-        hardware: as ``find_hardware`` takes it; None for the one in the file, else unlimited.
 
     Raises:
         UsageError: there is no layer.
         RecordError: a directory of another kind.
         MappingError: a file of another kind, one that cannot be read, or with too many loops.
     """
-    given = None if layer is None else find_layer(layer)
-    machine = None if hardware is None else find_hardware(hardware)
+    given = None if config.layer is None else find_layer(config.layer)
+    machine = None if config.hardware is None else find_hardware(config.hardware)
+    file = config.file
     path = Path(file)
     found = _read_directory(path) if path.is_dir() else _read_file(path)
     if (entries := len(found.mapping.directives)) > _MAX_ENTRIES:

@@ -31,7 +31,7 @@ _OTHER_FIGURES = {
 
 def execute(config: EvaluateConfig) -> int:
     """Read, evaluate, print, and return the exit status."""
-    mapping, space = read_mapped(config.file, config.layer, config.hardware)
+    mapping, space = read_mapped(config)
     _write(config, mapping, Problem(space))
     problems = list(_problems(space))
     print(f"{mapping}\n")

@@ -18,7 +18,7 @@ from maestro_env.rendering import picture
 def execute(config: ExplainConfig) -> int:
     """Read, explain, print, draw, and return the exit status."""
     objective = find_objective(config.objective)
-    mapping, space = read_mapped(config.file, config.layer, config.hardware)
+    mapping, space = read_mapped(config)
     explanation = explain_mapping(Problem(space), mapping, objective)
     if config.out is not None:
         _draw(explanation, Path(config.out))
