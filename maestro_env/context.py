@@ -22,27 +22,24 @@ _FACTORS = ("latency_cycles", "energy_nj", "power_mw", "area_um2")
 # No extent or figure is larger than 2^31 - 1, no number of words or MACs than 2^62.
 _BITS = 31
 
-OCTAVES: tuple[str, ...] = (
+CONTEXT: tuple[str, ...] = (
     *(f"extent_{loop}" for loop in LOOPS),
     *_STRIDES,
     *("macs_per_lane", *(f"{tensor}_words" for tensor in _TENSORS)),
     *(*_HARDWARE, *(f"{buffer}_words" for buffer in _BUFFERS), *_ENERGIES),
     *(f"{tensor}_per_l2" for tensor in _TENSORS),
+    *(f"objective_{name}" for name in (*_FACTORS, "other")),
 )
-SHARES: tuple[str, ...] = tuple(f"objective_{name}" for name in (*_FACTORS, "other"))
-CONTEXT: tuple[str, ...] = (*OCTAVES, *SHARES)
-"""What the entries of a context are; all are from -2 to 2.
+"""What the entries of a context are; all are from 0 to 1.
 
-Those of ``OCTAVES`` are log2(1 + x) / 31 of a number x, ``..._per_l2`` log2(x) / 31:
-
-- ``extent_*``: of the loops of the canonical nest (``maestro_env.nest``); ``stride_*``.
-- ``macs_per_lane``: MACs over all SIMD lanes of all PEs; ``..._words``: of each tensor.
-- the figures of the hardware, in the units of ``Hardware``; ``l1_words``, ``l2_words``: of a buffer;
-  ``*_macs``: energy of an access or word, in MACs.
-- ``*_per_l2``: words of a tensor over those of L2.
-
-Those of ``SHARES`` say which share of the factors of the objective a figure has, ``other`` all
-other figures.
+- ``extent_*``: of the loops of the canonical nest (``maestro_env.nest``), and ``stride_*``:
+  log2(1 + x) / 31.
+- ``macs_per_lane``, MACs over all SIMD lanes of all PEs, and ``*_words`` of each tensor:
+  log2(1 + x) / 62.
+- ``num_pes`` to ``offchip_bw``, in the units of ``Hardware``; ``l1_words``, ``l2_words``; ``*_macs``,
+  the energy of an access or word in MACs: log2(1 + x) / 31.
+- ``*_per_l2``, words of a tensor over those of L2: 1/2 + log2(x) / 124.
+- ``objective_*``: share of this figure among the factors of the objective, ``other`` of all others.
 """
 
 
@@ -57,14 +54,14 @@ def _of_layer(layer: Layer) -> Iterator[float]:
 
 
 def _of_both(layer: Layer, hardware: Hardware) -> Iterator[float]:
-    yield _octaves(layer.macs / (hardware.num_pes * hardware.simd_lanes))
+    yield _octaves(layer.macs / (hardware.num_pes * hardware.simd_lanes)) / 2
     words = [getattr(layer, f"{tensor}_words") for tensor in _TENSORS]
-    yield from map(_octaves, words)
+    yield from (_octaves(each) / 2 for each in words)
     buffers = [getattr(hardware, f"{name}_bytes") // hardware.word_bytes for name in _BUFFERS]
     yield from (_octaves(getattr(hardware, name)) for name in _HARDWARE)
     yield from map(_octaves, buffers)
     yield from (_octaves(getattr(hardware.energies, name)) for name in _ENERGIES)
-    yield from (math.log2(each / max(buffers[-1], 1)) / _BITS for each in words)
+    yield from (0.5 + math.log2(each / max(buffers[-1], 1)) / (4 * _BITS) for each in words)
 
 
 def _of_objective(objective: Objective) -> Iterator[float]:
