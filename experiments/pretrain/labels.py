@@ -173,10 +173,10 @@ def _label(entry: dict[str, Any]) -> Label:
     named = {each.factors: each for each in OBJECTIVES.values()}
     objective = named.get(factors) or find_objective("*".join(factors))
     points = problem.space.as_points(entry["points"], len(entry["points"]))
-    values = np.array(entry["values"], dtype=np.float64)
-    if not len(points) or problem.score(points, objective)[0].tolist() != entry["values"]:
+    values, _ = problem.score(points, objective)
+    if values.tolist() != entry["values"] or values.tolist() != sorted(values):
         raise ValueError("its mappings have other values")
-    bound = float(entry["bound"])
-    if not 0 <= bound <= values.min() or not math.isfinite(bound):
-        raise ValueError(f"its bound is {bound}, the best value {values.min()}")
+    bound = entry["bound"]
+    if not 0 <= bound <= values[0] < math.inf:
+        raise ValueError(f"its bound is {bound!r}, its best value {values[0]}")
     return Label(Task(problem, objective), bound, points, values)
