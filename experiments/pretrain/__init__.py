@@ -1,0 +1,1 @@
+"""``maestro-env pretrain``: score mappers that have seen other layers, by the benchmark protocol."""
