@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -43,9 +43,7 @@ _DRAWN = 4
 class LibraryConfig:
     """Parameters of the search among similar layers."""
 
-    keep: str = setting(
-        "sizes", "what a tile keeps: its size or the number of tiles", allowed=KEEPS
-    )
+    keep: str = setting("sizes", "what tiles keep: their size or number", allowed=KEEPS)
     near: int = setting(30, "mappings of the nearest problems tried first", most=10**6)
     elites: int = setting(8, "best mappings that moves start from", least=1, most=10**6)
     batch: int = setting(8, "moves between looks at what is best", least=1, most=10**6)
@@ -183,7 +181,7 @@ class _Search:
         return np.array(list(found.values()), dtype=np.int32).reshape(shape)
 
     def _fitted(self, point: Points) -> Points:
-        """Return a vector with the nearest choices that leave a valid mapping, where there is one."""
+        """Return a vector with the nearest choices that leave a valid mapping, if one does."""
         fitted = point.copy()
         for column, choice in enumerate(point):
             allowed = np.flatnonzero(self._masks.allowed(fitted[:column]))

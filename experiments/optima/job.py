@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
 from experiments import cli, files, flags
 from experiments.claims import remove_abandoned
 from experiments.machine import processor, versions
-from experiments.optima.cells import OptimumCell, cells_of
+from experiments.optima.cells import cells_of
 from experiments.optima.config import OptimaConfig
-from experiments.optima.sweep import Records, sweep
 from experiments.optima.table import write_table
+from experiments.optimum_sweep import OptimumCell, Records, sweep
 from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord
 from experiments.proofs import Limits

@@ -1,1 +1,1 @@
-"""``maestro-env pretrain``: score mappers that have seen other layers, by the benchmark protocol."""
+"""``maestro-env pretrain``: score mappers on problems that training has not seen."""

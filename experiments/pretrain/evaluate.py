@@ -86,11 +86,13 @@ def read_evaluation(path: Path, problems: Sequence[Held]) -> Evaluation:
     entry = files.read_record(path, _WAY_OUT)
     try:
         facts = entry["evaluation"]
-        names = ("method", "network", "seed", "samples")
+        method, network, seed, samples = (
+            facts[name] for name in ("method", "network", "seed", "samples")
+        )
         found = {held.key: Found(**entry["problems"][held.key]) for held in problems}
         for held in problems:
-            found[held.key].check(held, checkpoints(facts["samples"]))
-        return Evaluation(path, *(facts[name] for name in names), found)
+            found[held.key].check(held, checkpoints(samples))
+        return Evaluation(path, method, network, seed, samples, found)
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise RecordError(f"{path} is no evaluation: {reason}; {_WAY_OUT}") from None

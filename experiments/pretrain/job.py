@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from experiments.pretrain.config import PretrainConfig
 from experiments.pretrain.evaluate import Evaluation, Scored, read_evaluations
 from experiments.pretrain.methods import Method
 from experiments.pretrain.protocol import (
+    FRESH_NODES,
+    NODES,
     Held,
     Optimum,
     default_proofs,
@@ -28,6 +30,7 @@ from experiments.pretrain.protocol import (
 from experiments.pretrain.scores import Scores, scores_of
 from experiments.pretrain.tables import pair_sheet, score_sheets, write_problems
 from experiments.progress import Bar
+from experiments.sheets import Sheet
 
 Problems = Mapping[str, Sequence[Held]]
 
@@ -52,7 +55,8 @@ def execute(config: PretrainConfig) -> int:
     remove_abandoned(directory)
     every = [held for each in problems.values() for held in each]
     with Bar("optima", len({held.key for held in every})) as bar:
-        optima = known_optima(every, default_proofs(), bar.show)
+        nodes = NODES if config.fresh is None else FRESH_NODES
+        optima = known_optima(every, default_proofs(), bar.show, nodes)
     # What has no valid mapping has no optimum.
     problems = {
         network: tuple(held for held in each if held.key in optima)
@@ -76,7 +80,7 @@ def execute(config: PretrainConfig) -> int:
 
 def _problems(config: PretrainConfig) -> Problems:
     if config.fresh is not None:
-        held = fresh_problems(config.fresh, _draws())
+        held = fresh_problems(config.fresh)
         return {held[0].network: held}
     names = zoo_networks() if config.networks == "all" else unique(config.networks.split(","))
     return {name: held_problems(name) for name in names}
@@ -104,7 +108,7 @@ def _report(
     print(f"tables: {directory / 'table.md'}, a row for every problem: problems.csv")
 
 
-def _pairs(every: Sequence[Scores], methods: Sequence[Method]):
+def _pairs(every: Sequence[Scores], methods: Sequence[Method]) -> Iterator[Sheet]:
     """Yield the comparison of each method asked for with all others."""
     asked = {method.text for method in methods}
     for scores in every:

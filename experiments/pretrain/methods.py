@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.files import file_digest
-from experiments.pretrain.protocol import shapes
+from experiments.pretrain.labels import read_labels
+from experiments.pretrain.protocol import shapes_of
 from maestro_env.optima import layer_text
+from maestro_env.transfer import Mapped
 from mappers import make_mapper, mapper_names, may_end_early
 from mappers.base import Mapper
 from mappers.library import Library, LibraryMapper, known_entries
@@ -82,9 +84,16 @@ def training_library(network: str, labels: str | None) -> Library:
 
     They are those of a directory of labels, or else of the table of known optima.
     """
-    held = shapes(network)
-    entries = known_entries() if labels is None else []
-    return Library(e for e in entries if layer_text(e[0].problem.layer) not in held)
+    if labels is None:
+        entries = known_entries()
+    else:
+        found = read_labels(Path(labels))
+        entries = [
+            (Mapped(each.task.problem, each.points[0]), each.task.objective.factors)
+            for each in found
+        ]
+    held = shapes_of(network)
+    return Library(entry for entry in entries if layer_text(entry[0].problem.layer) not in held)
 
 
 @cache

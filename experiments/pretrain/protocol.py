@@ -7,40 +7,35 @@ nor a layer of the held network, whichever network it is in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-
-import numpy as np
+from random import Random
 
 from experiments import files
 from experiments.datasets import user_cache
 from experiments.goals import Goal, ProblemConfig, make_goal
 from experiments.machine import processor, versions
-from experiments.optima.cells import OptimumCell
-from experiments.optima.sweep import Show, sweep
+from experiments.optimum_sweep import OptimumCell, Show, sweep
+from experiments.pretrain import drawn
+from experiments.pretrain.problems import HELD_MACHINE, has_mapping, random_machine
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits
 from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.optima import known_optimum, layer_text
+from maestro_env.optimum import OptimumError, require_bounded
 from maestro_env.workloads import models
 from maestro_env.workloads.networks import find_network
 
-HELD = Hardware(512, 1024, 2**18, noc_bw=128, offchip_bw=32, name="held")
-"""The accelerator that no training sees."""
-
-MACHINES = (PRESETS["unlimited"], PRESETS["edge"], HELD)
+MACHINES = (PRESETS["unlimited"], PRESETS["edge"], HELD_MACHINE)
 OBJECTIVES = ("latency", "edp")
-NODES = 10**9
+NODES, FRESH_NODES = 10**9, 2 * 10**7
 """Boxes of mappings after which a search for an optimum ends without its proof."""
 
 FRESH = "fresh"
 FRESH_LAYERS, FRESH_MACHINES = 30, 3
-
-Draws = tuple[Callable[[np.random.Generator], Layer], Callable[[np.random.Generator], Hardware]]
-"""Draw a layer and an accelerator as training does."""
 
 
 @dataclass(frozen=True)
@@ -93,23 +88,13 @@ def zoo_networks() -> tuple[str, ...]:
     return tuple(models())
 
 
-def shapes(network: str) -> frozenset[str]:
+def shapes_of(network: str) -> frozenset[str]:
     """Return the shapes of a network's layers, which a training without it must not have.
 
     Raises:
         NetworkError: no such network.
     """
     return frozenset(layer_text(layer) for layer in find_network(network).layers)
-
-
-def shared_shapes(network: str) -> dict[str, frozenset[str]]:
-    """Return the shapes that other networks of the zoo share with a network, by their names."""
-    own = shapes(network)
-    return {
-        other: both
-        for other in zoo_networks()
-        if other != network and (both := own & shapes(other))
-    }
 
 
 def held_problems(network: str) -> list[Held]:
@@ -121,22 +106,30 @@ def held_problems(network: str) -> list[Held]:
     return _problems(network, find_network(network).layers, MACHINES)
 
 
-def fresh_problems(seed: int, draws: Draws) -> list[Held]:
+def fresh_problems(seed: int) -> list[Held]:
     """Draw 30 layers and 3 accelerators from the distribution of training, by a seed of their own.
 
-    Their proofs may not end within ``NODES``.
+    What has no valid mapping, or no bound, is left out.
     """
-    draw_layer, draw_machine = draws
-    # The word keeps the stream apart from any that training draws from the same seed.
-    rng = np.random.default_rng([seed, *FRESH.encode()])
+    # The word keeps the stream apart from those that training draws from the same seed.
+    rng = Random(f"{seed} {FRESH}")
     layers: dict[str, Layer] = {}
     while len(layers) < FRESH_LAYERS:
-        layer = draw_layer(rng)
+        layer = drawn.layer(rng)
         layers.setdefault(layer_text(layer), layer)
     # Their names say the seed: a directory of proofs may have those of several.
-    names = [f"{FRESH}{seed}.{n}" for n in range(FRESH_MACHINES)]
-    machines = [replace(draw_machine(rng), name=name) for name in names]
-    return _problems(f"{FRESH} {seed}", layers.values(), machines)
+    names = [f"{FRESH}{seed}.{number}" for number in range(FRESH_MACHINES)]
+    machines = [replace(random_machine(rng), name=name) for name in names]
+    held = _problems(f"{FRESH} {seed}", layers.values(), machines)
+    return [each for each in held if _is_bounded(each.goal) and has_mapping(each.goal.problem)]
+
+
+def _is_bounded(goal: Goal) -> bool:
+    try:
+        require_bounded(goal.problem, goal.objective)
+    except OptimumError:
+        return False
+    return True
 
 
 def _problems(network: str, layers: Iterable[Layer], machines: Sequence[Hardware]) -> list[Held]:
@@ -153,7 +146,9 @@ def default_proofs() -> Path:
     return user_cache() / "proofs"
 
 
-def known_optima(problems: Sequence[Held], directory: Path, show: Show) -> dict[str, Optimum]:
+def known_optima(
+    problems: Sequence[Held], directory: Path, show: Show, nodes: int = NODES
+) -> dict[str, Optimum]:
     """Return the optimum of every problem by its key; those that no table has are searched.
 
     A search goes on where another has ended, and processes share the work.
@@ -162,6 +157,7 @@ def known_optima(problems: Sequence[Held], directory: Path, show: Show) -> dict[
         problems: of one network or several.
         directory: keeps the searches.
         show: is called with the number of finished searches and the next one.
+        nodes: boxes of mappings after which a search ends without its proof.
     """
     found = {}
     missing: dict[str, Held] = {}
@@ -181,7 +177,7 @@ def known_optima(problems: Sequence[Held], directory: Path, show: Show) -> dict[
         if record.path.exists():
             record.read("delete it to search again")
         records.append((held.cell, record))
-    sweep(records, Limits(nodes=NODES), show, certified=False)
+    sweep(records, Limits(nodes=nodes), show, certified=False)
     for held, (_, record) in zip(missing.values(), records, strict=True):
         optimum = record.found.optimum
         if optimum is not None:

@@ -4,14 +4,41 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from experiments.claims import Claim
-from experiments.optima.cells import OptimumCell
+from experiments.files import distinct_name
+from experiments.goals import Goal
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits, prove, write_certificate
+from maestro_env.optima import layer_text
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _CERTIFICATE = ".certificate.gz"
+
+
+@dataclass(frozen=True)
+class OptimumCell:
+    """The optimum to find of one goal.
+
+    Args:
+        goal: of a layer without a name.
+        layer: the first name of a layer of this shape, for people.
+    """
+
+    goal: Goal
+    layer: str
+
+    def __str__(self) -> str:
+        return f"{self.layer} on {self.goal.problem.hardware.name}, {self.goal.objective.name}"
+
+    def path(self, directory: Path) -> Path:
+        """Return where a directory keeps its record."""
+        problem = self.goal.problem
+        name = f"{problem.hardware.name}-{problem.space.schema}-{self.goal.objective.name}.json"
+        return directory / "cells" / distinct_name(layer_text(problem.layer)) / name
+
 
 Records = Sequence[tuple[OptimumCell, ProofRecord]]
 Show = Callable[[float, str], None]
