@@ -149,7 +149,7 @@ class Scored:
         files.ensure_directory(self.path.parent)
         found = {}
         try:
-            mapper = self.method.mapper(self.network, self.labels)
+            mapper = self.method.mapper(self.problems, self.labels)
             for index, held in enumerate(self.problems):
                 show(index / len(self.problems), f"{self}: {held.cell}")
                 evaluator = Evaluator(held.goal.problem, held.goal.objective, self.samples)

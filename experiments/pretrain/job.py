@@ -43,7 +43,7 @@ def execute(config: PretrainConfig) -> int:
     problems = _problems(config)
     for method, network in product(methods, problems):
         with cli.importing():
-            mapper = method.mapper(network, config.labels)
+            mapper = method.mapper(problems[network], config.labels)
         for held in problems[network]:
             mapper.require_fit(held.goal.problem, held.goal.objective)
     here = versions()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -12,12 +13,12 @@ from typing import Any
 
 from experiments.files import file_digest
 from experiments.pretrain.labels import read_labels
-from experiments.pretrain.protocol import shapes_of
+from experiments.pretrain.protocol import Held, shapes_of
 from maestro_env.optima import layer_text
 from maestro_env.transfer import Mapped
 from mappers import make_mapper, mapper_names, may_end_early
 from mappers.base import Mapper
-from mappers.library import Library, LibraryMapper, known_entries
+from mappers.library import Entry, Library, LibraryMapper, known_entries
 from mappers.outside import MapperError, make, require_mapper
 from mappers.settings import changed
 
@@ -53,19 +54,19 @@ class Method:
         """Whether it need not spend its budget."""
         return may_end_early(self.text)
 
-    def mapper(self, network: str, labels: str | None = None) -> Mapper[Any]:
-        """Make the mapper for a held network.
+    def mapper(self, problems: Sequence[Held], labels: str | None = None) -> Mapper[Any]:
+        """Make the mapper for held problems of one network.
 
         Args:
-            network: that is held out.
+            problems: whose layers it may not know.
             labels: directory of solved training problems, for the mapper ``library``.
 
         Raises:
             MaestroEnvError: nothing of this name, or a setting it does not have.
         """
-        made = _make(self._made(network))
+        made = _make(self._made(problems[0].network))
         if isinstance(made, LibraryMapper):
-            return LibraryMapper(made.config, training_library(network, labels))
+            return LibraryMapper(made.config, training_library(shapes_of(problems), labels))
         return made
 
     def files(self, network: str) -> dict[str, str]:
@@ -79,21 +80,21 @@ class Method:
 
 
 @cache
-def training_library(network: str, labels: str | None) -> Library:
-    """Return the solved problems that training without a network may see.
+def training_library(held: frozenset[str], labels: str | None) -> Library:
+    """Return the solved training problems whose layers have none of the held shapes.
 
     They are those of a directory of labels, or else of the table of known optima.
     """
-    if labels is None:
-        entries = known_entries()
-    else:
-        found = read_labels(Path(labels))
-        entries = [
-            (Mapped(each.task.problem, each.points[0]), each.task.objective.factors)
-            for each in found
-        ]
-    held = shapes_of(network)
+    entries = known_entries() if labels is None else _labelled(labels)
     return Library(entry for entry in entries if layer_text(entry[0].problem.layer) not in held)
+
+
+@cache
+def _labelled(labels: str) -> list[Entry]:
+    return [
+        (Mapped(each.task.problem, each.points[0]), each.task.objective.factors)
+        for each in read_labels(Path(labels))
+    ]
 
 
 @cache

@@ -88,13 +88,9 @@ def zoo_networks() -> tuple[str, ...]:
     return tuple(models())
 
 
-def shapes_of(network: str) -> frozenset[str]:
-    """Return the shapes of a network's layers, which a training without it must not have.
-
-    Raises:
-        NetworkError: no such network.
-    """
-    return frozenset(layer_text(layer) for layer in find_network(network).layers)
+def shapes_of(problems: Iterable[Held]) -> frozenset[str]:
+    """Return the shapes of held layers, which no training may have."""
+    return frozenset(layer_text(held.goal.problem.layer) for held in problems)
 
 
 def held_problems(network: str) -> list[Held]:
