@@ -1,1 +1,1 @@
-"""What the mapper ``prior`` is trained on: problems, and labels that say what is best for them."""
+"""``maestro-env pretrain``: score mappers on problems that training has not seen."""
