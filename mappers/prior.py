@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,14 @@ import numpy as np
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.masks import Masks
+from maestro_env.objectives import Objective
+from maestro_env.problem import Problem
 from mappers.agents.elites import Elites
 from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import log_uniform
 from mappers.proposals import Proposals, load_prior
+from mappers.ranges import far_warning
 from mappers.settings import setting
 from mappers.variants import Variants
 
@@ -21,7 +25,7 @@ from mappers.variants import Variants
 _BATCH = 32
 # Of the samples after ``refine_after``, the share that the policy proposes.
 _PROPOSED = 0.25
-_MEMORY = 16
+_MEMORY = 8
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ class PriorMapper(AskTellMapper[PriorConfig]):
     """Tries what a trained policy proposes, the likeliest first, then variants of the best too."""
 
     DEFAULT = PriorConfig()
+
+    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+        return far_warning(load_prior(self.config.file).file, goals)
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         problem = evaluator.problem
@@ -64,10 +71,10 @@ class PriorMapper(AskTellMapper[PriorConfig]):
         """Return at most ``n`` new variants of the best that fit the buffers."""
         best = self._best.actions
         if not n or not len(best):
-            return best[:0].astype(np.int32)
+            return np.empty((0, len(self._space.sizes)), dtype=np.int32)
         drawn = self._variants.draw(best, 2 * n, self._rng)
         return self._proposals.new(drawn[self._masks.allow(drawn)])[:n]
 
     def tell(self, points: Points, values: Floats) -> None:
         self._proposals.new(points)
-        self._best.add(points, values)
+        self._best.add(points.astype(np.int64), values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +31,8 @@ class Prior:
     networks: Networks
 
 
-def load_prior(path: Path | str | None = None) -> Prior:
-    """Read a prior; None for the one of the package.
+def load_prior(path: Path | str = "") -> Prior:
+    """Read a prior; no path for the one of the package.
 
     Raises:
         PriorFileError: a file that cannot be used.
@@ -61,10 +62,8 @@ class Proposals:
         self._proposer: Proposer | None = None
         self.known: set[int] = set()
         self._begun = False
-        try:
+        with suppress(MapSpaceError):  # No mapping fits.
             self._proposer = Proposer(problem, objective)
-        except MapSpaceError:
-            pass  # No mapping fits.
 
     def draw(self, n: int, rng: np.random.Generator, temperature: float = 1.0) -> Points:
         """Return ``n`` new mappings, int32[n, D]; fewer if most of those drawn are known.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.parameter import Parameter
@@ -37,24 +38,19 @@ class Variants:
             for column in columns
         }
         self._sizes = [i for i, each in enumerate(space.parameters) if each.is_size]
-        orders = [column for column in self._genes.orders if column != FIXED]
-        self._orders = orders if len(space.extents) > 1 else []
-        self._parallels = [
-            column for column in self._genes.parallels if space.parameters[column].choices > 1
-        ]
-        self._moves = [self._scale, self._trade, self._trade, self._recut, self._recut]
-        self._moves += [self._reorder] if self._orders else []
-        self._moves += [self._turn] if self._parallels else []
+        # What pays more often is there more often.
+        often = [*[self._trade] * 3, *[self._recut] * 3]
+        self._changes = [*often, self._scale, self._reorder, self._turn]
 
-    def draw(self, best: Points, n: int, rng: np.random.Generator) -> Points:
-        """Return ``n`` variants of int32[E, D] vectors, the best first, int32[n, D].
+    def draw(self, best: NDArray[np.integer], n: int, rng: np.random.Generator) -> Points:
+        """Return ``n`` variants of int[E, D] vectors, the best first, int32[n, D].
 
         The better a vector the more variants it has.
         """
         ranks = rng.integers(len(best), size=(2, n)).min(axis=0)
         variants = [best[rank].tolist() for rank in ranks]
-        for variant, move in zip(variants, rng.integers(len(self._moves), size=n), strict=True):
-            self._moves[move](variant, rng)
+        for variant, change in zip(variants, rng.integers(len(self._changes), size=n), strict=True):
+            self._changes[change](variant, rng)
         return np.array(variants, dtype=np.int32).reshape(n, len(self._space.sizes))
 
     def _scale(self, vector: list[int], rng: np.random.Generator) -> None:
@@ -94,13 +90,13 @@ class Variants:
         return self._extents[column]
 
     def _reorder(self, vector: list[int], rng: np.random.Generator) -> None:
-        column, n = int(rng.choice(self._orders)), len(self._space.extents)
+        column, n = int(rng.choice(self._genes.orders)), len(self._space.extents)
         order = orders_of(np.array([vector[column]]), n)[0].tolist()
         order.insert(int(rng.integers(n)), order.pop(int(rng.integers(n))))
         vector[column] = int(ranks_of(np.array([order]))[0])
 
     def _turn(self, vector: list[int], rng: np.random.Generator) -> None:
-        column = int(rng.choice(self._parallels))
+        column = int(rng.choice(self._genes.parallels))
         others = self._space.parameters[column].choices
         vector[column] = (vector[column] + int(rng.integers(1, others))) % others
 
