@@ -31,7 +31,7 @@ SCHEMA = "maestro-env/prior/1"
 MOST_BYTES = 5_000_000
 
 _LENGTH = 8
-_WAY_OUT = "give the file that maestro-env pretrain wrote, or none for the one of the package"
+_WAY_OUT = "give the file that maestro-env pretrain wrote, or none for the shipped one"
 
 
 class PriorFileError(MaestroEnvError, ValueError):
@@ -121,7 +121,9 @@ def from_bytes(data: bytes, what: str) -> PriorFile:
             raise ValueError(f"it has {len(data):,} bytes; allowed: {MOST_BYTES:,}")
         return _parsed(data)
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        problem = f"{error} is missing" if isinstance(error, KeyError) else error
+        problem: object = f"{error} is missing" if isinstance(error, KeyError) else error
+        if isinstance(error, AttributeError | TypeError):
+            problem = f"its header is damaged: {error}"
         raise PriorFileError(f"{what} cannot be used: {problem}; {_WAY_OUT}") from None
 
 
@@ -146,7 +148,7 @@ def _parsed(data: bytes) -> PriorFile:
 def _json(text: str) -> dict[str, Any]:
     value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     if not isinstance(value, dict):
-        raise TypeError(f"{quoted(value)} is no JSON object")
+        raise ValueError(f"{quoted(value)} is no JSON object")
     return value
 
 

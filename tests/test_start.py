@@ -96,7 +96,7 @@ def test_a_second_search_does_not_repeat_the_start(mapper: str) -> None:
 @pytest.mark.parametrize("start_samples", [0, 10])
 def test_the_proof_starts_from_it_too(start_samples: int) -> None:
     given = start(2000)
-    recorder = warm(f"optimum:start={start_samples}:nodes=1000", 30, given)
+    recorder = warm(f"optimum:samples={start_samples}:nodes=1000", 30, given)
     np.testing.assert_array_equal(np.concatenate(recorder.points)[:6], given)
 
 
