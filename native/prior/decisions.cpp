@@ -170,17 +170,19 @@ void Decisions::list_sizes(const Step& step, const Partial& partial, std::int64_
     const std::int64_t units = partial.units[step.level];
     for (std::int64_t rounds = 1; rounds <= 8; ++rounds) {
       sizes.add(ceil_div(extent, units * rounds));
+      // With a short round at the end.
+      sizes.add(extent / (units * rounds));
     }
   }
   if (step.level == 0 && id == partial.parallel[1]) {
     // What gives all PEs of a cluster equal work.
     const std::int64_t pes = partial.units[1];
-    for (std::int64_t each = 1; each <= 4; ++each) sizes.add(pes * each);
-    for (std::int64_t chunks = 1; chunks <= 4; ++chunks) {
+    for (std::int64_t each = 1; each <= 12; ++each) sizes.add(pes * each);
+    for (std::int64_t chunks = 1; chunks <= 8; ++chunks) {
       sizes.add(ceil_div(ceil_div(extent, chunks), pes) * pes);
     }
   }
-  for (std::int64_t size = 1; size <= 8; ++size) sizes.add(size);
+  for (std::int64_t size = 1; size <= 16; ++size) sizes.add(size);
   sizes.add_even(extent);
   sizes.add_powers();
 }
@@ -203,9 +205,9 @@ void Decisions::list_clusters(const Partial& partial, std::int64_t least, Option
     sizes.add(ceil_div(inner, rounds));
   }
   for (std::int64_t clusters = 1; clusters <= 16; ++clusters) sizes.add(pes / clusters);
-  for (std::int64_t size = 1; size <= 8; ++size) sizes.add(size);
-  sizes.add_powers();
+  for (std::int64_t size = 1; size <= 16; ++size) sizes.add(size);
   sizes.add_even(pes);
+  sizes.add_powers();
 }
 
 void Decisions::take(const Step& step, std::int64_t value, Partial& partial) const {

@@ -14,7 +14,8 @@ namespace {
 #define GYM_FOR_EACH_PROCESSOR
 #endif
 
-constexpr std::size_t kBlock = 16;
+// Enough sums side by side that none waits for the one before it.
+constexpr std::size_t kBlock = 64;
 
 // Adds the product of a vector and a matrix, a row of `outs` numbers for each entry of the vector.
 GYM_FOR_EACH_PROCESSOR
@@ -53,7 +54,7 @@ float positive_product(const float* a, const float* b, std::size_t count) {
 Networks::Networks(Widths widths, Weights weights) : widths_(widths), weights_(std::move(weights)) {
   const auto [context, hidden, mixed] = widths_;
   if (hidden == 0 || mixed == 0 || hidden % kBlock != 0 || mixed % kBlock != 0) {
-    throw std::invalid_argument("layers are not multiples of 16 wide");
+    throw std::invalid_argument("layers are not multiples of 64 wide");
   }
   const auto require = [](const std::vector<float>& array, std::size_t each) {
     if (array.size() != each * kDecisions) {

@@ -14,7 +14,7 @@ namespace gym::prior {
 class Networks {
  public:
   // One after the other for each decision, in rows of `hidden` or `mixed` numbers, which are
-  // multiples of 16.
+  // multiples of 64.
   struct Weights {
     std::vector<float> context, state, bias, hidden, mixed_bias, option, score;
   };

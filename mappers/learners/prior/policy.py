@@ -97,12 +97,14 @@ class Policy(nn.Module):
             for i in range(len(arrays["bias"]))
         )
 
-    def log_probabilities(self, batch: Batch) -> Tensor:
-        """Return the log-probability of every mapping, float32[N]."""
-        total = torch.zeros(batch.size)
+    def log_probabilities(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return of every mapping its log-probability and its decisions' entropy, float32[N]."""
+        chosen, entropy = torch.zeros(batch.size), torch.zeros(batch.size)
         for each, rows in batch.decisions.items():
-            total = total.index_add(0, rows.mapping, _chosen(self.weights[each], rows))
-        return total
+            own, spread = _chosen(self.weights[each], rows)
+            chosen = chosen.index_add(0, rows.mapping, own)
+            entropy = entropy.index_add(0, rows.mapping, spread)
+        return chosen, entropy
 
     def arrays(self) -> Arrays:
         """Return the weights by name."""
@@ -112,8 +114,8 @@ class Policy(nn.Module):
         }
 
 
-def _chosen(net: nn.ParameterDict, rows: _Decision) -> Tensor:
-    """Return the log-probability of what each row chose, float32[R]."""
+def _chosen(net: nn.ParameterDict, rows: _Decision) -> tuple[Tensor, Tensor]:
+    """Return the log-probability of what each row chose and its entropy, float32[R]."""
     first = torch.relu(torch.addmm(net["bias"], rows.state, net["state"]) + rows.context @ net["context"])
     second = torch.addmm(net["mixed_bias"], first, net["hidden"])
     mixed = torch.relu(torch.addmm(second[rows.row], rows.features, net["option"]))
@@ -121,9 +123,13 @@ def _chosen(net: nn.ParameterDict, rows: _Decision) -> Tensor:
     most = torch.full((len(second),), -torch.inf).scatter_reduce(
         0, rows.row, scores.detach(), "amax", include_self=False
     )
-    shares = torch.exp(scores - most[rows.row])
-    totals = torch.zeros(len(second)).index_add(0, rows.row, shares)
-    return scores[rows.chosen] - most - torch.log(totals)
+    scores = scores - most[rows.row]
+    shares = torch.exp(scores)
+    sums = torch.zeros(len(second), 2).index_add(
+        0, rows.row, torch.stack([shares, shares * scores], dim=1)
+    )
+    logarithm = torch.log(sums[:, 0])
+    return scores[rows.chosen] - logarithm, logarithm - sums[:, 1] / sums[:, 0]
 
 
 def _first_weights(seed: int, widths: Widths) -> Arrays:

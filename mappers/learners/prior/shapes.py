@@ -16,7 +16,7 @@ Arrays = dict[str, NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Widths:
-    """Numbers that the two layers of a network pass on, multiples of 16."""
+    """Numbers that the two layers of a network pass on, multiples of 64."""
 
     hidden: int = 128
     mixed: int = 64
