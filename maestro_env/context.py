@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,19 @@ CONTEXT: tuple[str, ...] = (
 - ``*_per_l2``, words of a tensor over those of L2: 1/2 + log2(x) / 124.
 - ``objective_*``: share of this figure among the factors of the objective, ``other`` of all others.
 """
+
+
+def _span(name: str) -> int:
+    if name.startswith("objective_"):
+        return 1
+    if name.endswith("_per_l2"):
+        return 4 * _BITS
+    counts = ("macs_per_lane", *(f"{tensor}_words" for tensor in _TENSORS))
+    return 2 * _BITS if name in counts else _BITS
+
+
+SPANS: Mapping[str, int] = {name: _span(name) for name in CONTEXT}
+"""How many octaves each entry spans from 0 to 1; 1 for the shares of ``objective_*``."""
 
 
 def context(layer: Layer, hardware: Hardware, objective: Objective) -> NDArray[np.float32]:
