@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from maestro_env.errors import MapSpaceError
 from maestro_env.map_space import Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
+
+Trace = tuple[NDArray[Any], ...]
+"""Decisions that lead to vectors (``Proposer.trace``)."""
 
 
 class Networks:
@@ -62,3 +66,16 @@ class Proposer:
         """Draw ``n`` mappings, int32[n, D]; the higher the temperature, the more they differ."""
         uniforms = rng.random((n, self._native.steps))
         return self._native.propose(networks.native, uniforms, temperature)
+
+    def nearest(self, points: Points) -> Points:
+        """Return, of int32[N, D] vectors, the nearest ones that a policy can propose."""
+        return self._native.trace(np.ascontiguousarray(points))[0]
+
+    def trace(self, points: Points) -> Trace:
+        """Return the decisions that lead to int32[N, D] vectors, or near them, row by row.
+
+        Rows are those that leave a choice: which vector each is of, int32[R], the decision, what
+        is chosen, the number of options, the state before it, float32[R, S], and the features of
+        all options of all rows, float32[T, F].
+        """
+        return self._native.trace(np.ascontiguousarray(points))[1:]

@@ -6,6 +6,7 @@ A file of labels has a line of JSON for each, compressed by gzip. Files joined e
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import math
 import zlib
@@ -119,6 +120,12 @@ def read_labels(path: Path) -> list[Label]:
     if not paths:
         raise RecordError(f"cannot read {path}: no file *{SUFFIX} there")
     return [label for each in paths for label in _read(each)]
+
+
+def labels_digest(labels: Iterable[Label]) -> str:
+    """Return the digest of labels, in hexadecimal digits."""
+    lines = (json.dumps(_entry(label), allow_nan=False) for label in labels)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def without(labels: Iterable[Label], network: str) -> list[Label]:
