@@ -52,22 +52,11 @@ float positive_product(const float* a, const float* b, std::size_t count) {
 }  // namespace
 
 Networks::Networks(Widths widths, Weights weights) : widths_(widths), weights_(std::move(weights)) {
-  const auto [context, hidden, mixed] = widths_;
+  const std::size_t hidden = widths_.hidden;
+  const std::size_t mixed = widths_.mixed;
   if (hidden == 0 || mixed == 0 || hidden % kBlock != 0 || mixed % kBlock != 0) {
     throw std::invalid_argument("layers are not multiples of 64 wide");
   }
-  const auto require = [](const std::vector<float>& array, std::size_t each) {
-    if (array.size() != each * kDecisions) {
-      throw std::invalid_argument("arrays do not fit together");
-    }
-  };
-  require(weights_.context, context * hidden);
-  require(weights_.state, kStateSize * hidden);
-  require(weights_.bias, hidden);
-  require(weights_.hidden, hidden * mixed);
-  require(weights_.mixed_bias, mixed);
-  require(weights_.option, kFeatures * mixed);
-  require(weights_.score, mixed);
 }
 
 std::vector<float> Networks::read(std::span<const float> context) const {

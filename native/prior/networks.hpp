@@ -13,8 +13,7 @@ namespace gym::prior {
 // Sums are taken in the same order on every processor.
 class Networks {
  public:
-  // One after the other for each decision, in rows of `hidden` or `mixed` numbers, which are
-  // multiples of 64.
+  // One after the other for each decision, in rows of `hidden` or `mixed` numbers.
   struct Weights {
     std::vector<float> context, state, bias, hidden, mixed_bias, option, score;
   };
@@ -22,6 +21,7 @@ class Networks {
     std::size_t context, hidden, mixed;
   };
 
+  // Throws std::invalid_argument unless `hidden` and `mixed` are multiples of 64.
   Networks(Widths widths, Weights weights);
 
   const Widths& widths() const { return widths_; }

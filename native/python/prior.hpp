@@ -25,18 +25,31 @@ inline Networks make_networks(const std::map<std::string, FloatArray>& arrays) {
     if (found == arrays.end()) throw std::invalid_argument("there is no " + std::string(name));
     return found->second;
   };
-  const auto numbers = [&](const char* name) {
-    const FloatArray& from = array(name);
-    return std::vector<float>(from.data(), from.data() + from.size());
-  };
   const auto width = [&](const char* name, py::ssize_t axis) {
     const FloatArray& from = array(name);
     if (from.ndim() <= axis) throw std::invalid_argument(std::string(name) + " lacks an axis");
-    return static_cast<std::size_t>(from.shape(axis));
+    return from.shape(axis);
   };
-  return {{width("context", 1), width("hidden", 1), width("hidden", 2)},
-          {numbers("context"), numbers("state"), numbers("bias"), numbers("hidden"),
-           numbers("mixed_bias"), numbers("option"), numbers("score")}};
+  const py::ssize_t context = width("context", 1);
+  const py::ssize_t hidden = width("hidden", 1);
+  const py::ssize_t mixed = width("hidden", 2);
+  // Each has an entry for every decision, of this shape.
+  const auto numbers = [&](const char* name, std::vector<py::ssize_t> shape) {
+    const FloatArray& from = array(name);
+    shape.insert(shape.begin(), prior::kDecisions);
+    if (!std::equal(shape.begin(), shape.end(), from.shape(), from.shape() + from.ndim())) {
+      throw std::invalid_argument(std::string(name) +
+                                  " does not fit the others: " + described(from));
+    }
+    return std::vector<float>(from.data(), from.data() + from.size());
+  };
+  if (arrays.size() > 7) throw std::invalid_argument("there are other arrays");
+  const auto size = [](py::ssize_t number) { return static_cast<std::size_t>(number); };
+  return {{size(context), size(hidden), size(mixed)},
+          {numbers("context", {context, hidden}), numbers("state", {prior::kStateSize, hidden}),
+           numbers("bias", {hidden}), numbers("hidden", {hidden, mixed}),
+           numbers("mixed_bias", {mixed}), numbers("option", {prior::kFeatures, mixed}),
+           numbers("score", {mixed})}};
 }
 
 template <typename T>
