@@ -14,13 +14,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import exp, log
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from experiments.pretrain.drawn import between
 from experiments.verify.check import verify
 from maestro_env.certificate import certify
 from maestro_env.evaluator import Evaluator
@@ -59,11 +59,6 @@ def random_cells(seed: int, layers: int = 30, machines: int = 10) -> Iterator[Ce
 
 def problem(layer: Layer, machine: Hardware) -> Problem:
     return Problem(MapSpace(layer, machine))
-
-
-def between(rng: Random, least: int, most: int) -> int:
-    """Draw an integer, as often from one octave as from another."""
-    return round(exp(rng.uniform(log(least), log(most))))
 
 
 def like_a_layer(rng: Random) -> Layer:

@@ -140,7 +140,10 @@ def without(labels: Iterable[Label], network: str) -> list[Label]:
 
 def _read(path: Path) -> Iterator[Label]:
     try:
-        lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+        content = path.read_bytes()
+        if not content:
+            raise EOFError("it is empty")
+        lines = gzip.decompress(content).decode().splitlines()
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise cannot_read(path, error) from None
     for number, line in enumerate(lines, 1):

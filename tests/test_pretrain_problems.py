@@ -1,0 +1,119 @@
+"""Training problems: what they depend on, what they span, and what is held out."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from itertools import product
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.pretrain import drawn
+from experiments.pretrain.problems import (
+    HELD_MACHINE,
+    distinct_layers,
+    has_mapping,
+    random_machine,
+    random_problem,
+    shapes_of,
+    training_problem,
+    zoo_problems,
+)
+from maestro_env.errors import UnknownNameError
+from maestro_env.hardware import PRESETS, Hardware, known_hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.optima import layer_text
+from maestro_env.problem import Problem
+from maestro_env.task import Task
+from maestro_env.workloads import all_layers, models
+
+
+def facts(task: Task) -> tuple[Layer, Hardware, str, str]:
+    problem = task.problem
+    return problem.layer, problem.hardware, problem.space.schema, task.objective.name
+
+
+def test_a_problem_follows_from_the_seed_and_its_number() -> None:
+    numbers = (0, 1, 2, 99, 5000)
+    forwards = [facts(training_problem(7, number)) for number in numbers]
+    zoo_problems.cache_clear()
+    backwards = [facts(training_problem(7, number)) for number in reversed(numbers)]
+    assert forwards == backwards[::-1]
+    assert len({str(each) for each in forwards}) == len(numbers)
+    assert [facts(training_problem(8, number)) for number in numbers] != forwards
+
+
+def test_every_layer_of_the_zoo_is_there_on_every_preset() -> None:
+    tasks = zoo_problems(3)
+    there = {
+        (layer_text(task.problem.layer), task.problem.hardware.name, task.objective.name)
+        for task in tasks
+    }
+    shapes = {layer_text(layer) for layer in all_layers()}
+    assert {*product(shapes, PRESETS, ("latency", "edp"))} <= there
+    assert len({task.problem.hardware for task in tasks}) == len(PRESETS) + 4
+    every_other = [training_problem(3, number) for number in range(0, 2 * len(tasks), 2)]
+    assert every_other == list(tasks)
+
+
+@given(st.integers(0, 2**32))
+def test_some_mapping_of_a_random_problem_fits(seed: int) -> None:
+    problem = random_problem(Random(seed)).problem
+    assert has_mapping(problem)
+    assert drawn.LEAST_MACS <= problem.layer.macs <= drawn.MOST_MACS
+    assert replace(problem.hardware, name="held") != HELD_MACHINE
+
+
+@pytest.mark.parametrize("l1_bytes", range(30, 46))
+def test_a_machine_has_a_mapping_if_one_of_all_its_vectors_is_valid(l1_bytes: int) -> None:
+    layer = Layer("CONV", {"K": 2, "C": 2, "Y": 4, "X": 3, "R": 3, "S": 3})
+    problem = Problem(MapSpace(layer, Hardware(2, l1_bytes, 60)))
+    # Orders and parallel loops do not change what a mapping needs of the buffers.
+    sizes = [each.choices if each.is_size else 1 for each in problem.space.parameters]
+    points = np.stack(np.unravel_index(np.arange(np.prod(sizes)), sizes), axis=1)
+    valid = problem.evaluate(points.astype(np.int32)).status == 0
+    assert has_mapping(problem) == valid.any()
+
+
+def test_the_held_machine_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Hardware(512)
+    machines = iter([replace(HELD_MACHINE, name=""), other])
+    monkeypatch.setattr(drawn, "machine", lambda rng: next(machines))
+    assert random_machine(Random(0)) is other
+
+
+def test_presets_chips_and_the_held_machine_are_within_what_is_drawn() -> None:
+    rng = Random(1)
+    machines = [drawn.machine(rng) for _ in range(3000)]
+    named = ("name", "technology", "clock_mhz")
+    for field in (each.name for each in fields(Hardware) if each.name not in named):
+        values = [getattr(machine, field) for machine in machines]
+        for known in (*known_hardware().values(), HELD_MACHINE):
+            # One in a thousand draws of a range misses its last percent.
+            assert 0.98 * min(values) <= getattr(known, field) <= 1.02 * max(values), field
+    assert {machine.technology.name for machine in machines} >= {
+        chip.technology.name for chip in known_hardware().values()
+    }
+
+
+def test_layers_of_the_zoo_are_within_what_is_drawn() -> None:
+    rng = Random(1)
+    layers = [drawn.layer(rng) for _ in range(1500)]
+    for layer in all_layers():
+        alike = [each for each in layers if each.operator == layer.operator]
+        for dim, extent in layer.extents.items():
+            values = [each.extents[dim] for each in alike]
+            assert min(values) <= extent <= 1.1 * max(values), (layer, dim)
+        assert min(each.macs for each in alike) <= layer.macs <= max(each.macs for each in alike)
+
+
+def test_shapes_are_those_of_a_network_by_any_name() -> None:
+    assert shapes_of("resnet18") & shapes_of("resnet50")
+    assert len(shapes_of("vgg16")) <= len(models()["vgg16"])
+    assert frozenset().union(*map(shapes_of, models())) == distinct_layers().keys()
+    with pytest.raises(UnknownNameError, match="unknown network 'vgg'"):
+        shapes_of("vgg")
