@@ -45,7 +45,7 @@ _DRAWN = 4
 class LibraryConfig:
     """Parameters of the search among similar layers."""
 
-    keep: str = setting("sizes", "what tiles keep: their size or number", allowed=KEEPS)
+    keep: str = setting("tiles", "what tiles keep: their size or number", allowed=KEEPS)
     near: int = setting(40, "mappings of the nearest problems tried first", most=10**6)
     elites: int = setting(4, "best mappings that moves start from", least=1, most=10**6)
     batch: int = setting(8, "moves between looks at what is best", least=1, most=10**6)
@@ -200,7 +200,10 @@ class _Search:
         return fitted
 
     def moves(self, n: int) -> Points:
-        """Return n mappings, one or two parameters away from the best; random ones before any."""
+        """Return at most n mappings, one or two parameters from the best; before any, random ones.
+
+        Where all such moves that fit are known, they are random too.
+        """
         fresh = log_uniform(self._space, _DRAWN * n, self._rng)
         drawn = self._heads.actions(fresh)
         best = self._elites.actions
@@ -211,7 +214,9 @@ class _Search:
         new = [identity not in self._known for identity in identities.tolist()]
         fitting = filter(self._fits, points[np.sort(first[new])])
         chosen = list(islice(fitting, n))
-        return np.array(chosen) if chosen else points[:n]
+        if chosen:
+            return np.array(chosen)
+        return self._masks.sample(n, self._rng) if len(best) else points[:n]
 
     def _fits(self, point: Points) -> bool:
         """Say whether a vector is certain to fit; if masks are not complete, whether it may."""
