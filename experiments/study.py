@@ -47,6 +47,7 @@ from experiments.study_config import StudyConfig
 from maestro_env.hardware import find_hardware
 from maestro_env.optima import KnownOptimum
 from maestro_env.workloads import find_layer
+from mappers import make_mapper
 
 CONFIG = "config.json"
 _OPTIMUM = "optimum.json"
@@ -215,7 +216,10 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     _tell_versions(finished.values(), here)
     if study.note:
         print(f"note: {study.note}", file=sys.stderr)
-    for warning in dict.fromkeys(goal.problem.stride_warning() for goal in study.goals.values()):
+    goals = [(goal.problem, goal.objective) for goal in study.goals.values()]
+    strides = (problem.stride_warning() for problem, _ in goals)
+    of_mappers = (make_mapper(name).warning(goals) for name in study.mappers)
+    for warning in dict.fromkeys([*strides, *of_mappers]):
         if warning:
             print(f"warning: {warning}", file=sys.stderr)
     rest = [work for work in works if work.cell not in finished]

@@ -108,6 +108,29 @@ class Masks:
     def allowed(self, point: _Points, column: int) -> NDArray[np.bool_]: ...
     def draw(self, uniforms: NDArray[np.float64]) -> _Points: ...
 
+PRIOR_DECISIONS: int
+PRIOR_STATE: int
+PRIOR_FEATURES: int
+
+class PriorNetworks:
+    def __init__(self, arrays: dict[str, NDArray[np.float32]]) -> None: ...
+
+class PriorProposer:
+    def __init__(
+        self,
+        model: str,
+        layer: Layer,
+        hardware: Hardware,
+        space: MapSpace,
+        context: NDArray[np.float32],
+    ) -> None: ...
+    @property
+    def steps(self) -> int: ...
+    def propose(
+        self, networks: PriorNetworks, uniforms: NDArray[np.float64], temperature: float
+    ) -> _Points: ...
+    def trace(self, points: _Points) -> tuple[_Points, *tuple[NDArray[np.generic], ...]]: ...
+
 def observations(metrics: NDArray[np.float64]) -> NDArray[np.float32]: ...
 def run_network(
     layers: list[Layer],

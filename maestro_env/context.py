@@ -1,63 +1,86 @@
-"""Layer, hardware and objective as numbers: what a policy over many layers needs to see."""
+"""Layer, hardware and objective as numbers: what a policy over many problems needs to see."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.hardware import Hardware
-from maestro_env.layer import DIMENSIONS, Layer
+from maestro_env.layer import Layer
+from maestro_env.nest import LOOPS, nest
 from maestro_env.objectives import Objective
 
-_EXTENTS = ("G", "N", "K", "C", "Y", "X", "R", "S", "M")
-_HARDWARE = (
-    *("num_pes", "l1_bytes", "l2_bytes", "noc_bw", "offchip_bw", "noc_latency"),
-    *("simd_lanes", "offchip_cost_macs"),
-)
+_STRIDES = ("stride_Y", "stride_X")
+_TENSORS = ("input", "filter", "output")
+_HARDWARE = ("num_pes", "simd_lanes", "noc_bw", "noc_latency", "offchip_bw")
+_BUFFERS = ("l1", "l2")
+_ENERGIES = ("l1_macs", "l2_macs", "noc_macs", "offchip_macs")
 _FACTORS = ("latency_cycles", "energy_nj", "power_mw", "area_um2")
-# No extent or figure is larger than 2^31 - 1.
+# No extent or figure is larger than 2^31 - 1, no number of words or MACs than 2^62.
 _BITS = 31
 
-
 CONTEXT: tuple[str, ...] = (
-    *(f"operator_{name}" for name in DIMENSIONS),
-    *(f"extent_{name}" for name in _EXTENTS),
-    *("stride_Y", "stride_X"),
-    *_HARDWARE,
+    *(f"extent_{loop}" for loop in LOOPS),
+    *_STRIDES,
+    *("macs_per_lane", *(f"{tensor}_words" for tensor in _TENSORS)),
+    *(*_HARDWARE, *(f"{buffer}_words" for buffer in _BUFFERS), *_ENERGIES),
+    *(f"{tensor}_per_l2" for tensor in _TENSORS),
     *(f"objective_{name}" for name in (*_FACTORS, "other")),
 )
 """What the entries of a context are; all are from 0 to 1.
 
-``operator_*``: 1 for the operator of the layer, else 0. ``extent_*``: log2(1 + extent) / 31, 0
-where the operator has no such dimension; Y and X are input rows and columns. ``stride_*`` and the
-figures of the hardware, in the units of ``Hardware``: log2(1 + figure) / 31. ``objective_*``: share
-of this figure among the factors of the objective, ``other`` for all other figures.
+- ``extent_*``: of the loops of the canonical nest (``maestro_env.nest``), and ``stride_*``:
+  log2(1 + x) / 31.
+- ``macs_per_lane``, MACs over all SIMD lanes of all PEs, and ``*_words`` of each tensor:
+  log2(1 + x) / 62.
+- ``num_pes`` to ``offchip_bw``, in the units of ``Hardware``; ``l1_words``; ``l2_words``; ``*_macs``,
+  the energy of an access or word in MACs: log2(1 + x) / 31.
+- ``*_per_l2``, words of a tensor over those of L2: 1/2 + log2(x) / 124.
+- ``objective_*``: share of this figure among the factors of the objective, ``other`` of all others.
 """
+
+
+def _span(name: str) -> int:
+    if name.startswith("objective_"):
+        return 1
+    if name.endswith("_per_l2"):
+        return 4 * _BITS
+    counts = ("macs_per_lane", *(f"{tensor}_words" for tensor in _TENSORS))
+    return 2 * _BITS if name in counts else _BITS
+
+
+SPANS: Mapping[str, int] = {name: _span(name) for name in CONTEXT}
+"""How many octaves each entry spans from 0 to 1; 1 for the shares of ``objective_*``."""
 
 
 def context(layer: Layer, hardware: Hardware, objective: Objective) -> NDArray[np.float32]:
     """Return the context of a problem, float32[C]: one number for each name of ``CONTEXT``."""
-    return np.array([*_of_layer(layer), *_of_hardware(hardware), *_of(objective)], np.float32)
+    numbers = (*_of_layer(layer), *_of_both(layer, hardware), *_of_objective(objective))
+    return np.array(numbers, np.float32)
 
 
 def _of_layer(layer: Layer) -> Iterator[float]:
-    yield from (float(name == layer.operator) for name in DIMENSIONS)
-    yield from (_logarithm(layer.extents.get(name, 0)) for name in _EXTENTS)
-    yield from map(_logarithm, layer.stride)
+    yield from map(_octaves, (*nest(layer).values(), *layer.stride))
 
 
-def _of_hardware(hardware: Hardware) -> Iterator[float]:
-    figures = {"offchip_cost_macs": hardware.energies.offchip_macs}
-    yield from (_logarithm(figures.get(name, getattr(hardware, name))) for name in _HARDWARE)
+def _of_both(layer: Layer, hardware: Hardware) -> Iterator[float]:
+    yield _octaves(layer.macs / (hardware.num_pes * hardware.simd_lanes)) / 2
+    words = [getattr(layer, f"{tensor}_words") for tensor in _TENSORS]
+    yield from (_octaves(each) / 2 for each in words)
+    buffers = [getattr(hardware, f"{name}_bytes") // hardware.word_bytes for name in _BUFFERS]
+    yield from (_octaves(getattr(hardware, name)) for name in _HARDWARE)
+    yield from map(_octaves, buffers)
+    yield from (_octaves(getattr(hardware.energies, name)) for name in _ENERGIES)
+    yield from (0.5 + math.log2(each / max(buffers[-1], 1)) / (4 * _BITS) for each in words)
 
 
-def _of(objective: Objective) -> Iterator[float]:
+def _of_objective(objective: Objective) -> Iterator[float]:
     shares = [objective.factors.count(name) / len(objective.factors) for name in _FACTORS]
     yield from (*shares, 1 - math.fsum(shares))
 
 
-def _logarithm(figure: float) -> float:
-    return math.log2(1 + figure) / _BITS
+def _octaves(number: float) -> float:
+    return math.log2(1 + number) / _BITS

@@ -71,6 +71,14 @@ class Masks:
         point = self._open_point()
         return np.concatenate([self._native.allowed(point, j) for j in range(len(point))])
 
+    def allow(self, points: Points) -> Mask:
+        """Say of each of int32[N, D] vectors whether masks allow all its choices: bool[N]."""
+        # A mask is as long as the choices of its parameter.
+        column = int(self.problem.space.sizes.argmin())
+        rows = points.astype(np.int32, copy=False)
+        allowed = [self._native.allowed(row, column)[row[column]] for row in rows]
+        return np.array(allowed, dtype=np.bool_)
+
     def sample(self, n: int, rng: np.random.Generator) -> Points:
         """Draw ``n`` vectors, int32[n, D]: parameter by parameter, uniformly from those allowed.
 

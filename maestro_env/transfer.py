@@ -1,7 +1,6 @@
 """Mappings of one layer as a start for another: which layers are near, and what fits of them.
 
-Layers are compared by the loops that their dimensions stand for: the rows, outputs and inputs of a
-matrix product are those of a convolution with a window of one element.
+Layers are compared by the loops that their dimensions stand for (``maestro_env.nest``).
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from maestro_env.checks import require_type
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points, lehmer_rank
+from maestro_env.nest import loop_of, nest
 from maestro_env.parameter import Parameter
 from maestro_env.problem import Problem
 from maestro_env.registry import look_up
@@ -28,13 +28,7 @@ from maestro_env.unit_cube import count_up_to
 NEAREST = 4
 """How many near layers a search starts from."""
 
-# The loop that a dimension stands for, where it has another name.
-_ROLES: Mapping[str, Mapping[str, str]] = {
-    "GEMM": {"M": "Y'", "N": "K", "K": "C"},
-    "DSCONV": {"C": "G"},
-}
 _WINDOWS = ("R", "S")
-_LOOPS = ("G", "N", "K", "C", "Y'", "X'", *_WINDOWS)
 OTHER_OPERATOR = 2.0
 """Octaves that another operator counts as."""
 
@@ -159,10 +153,10 @@ def transfer(
     space = target.space
     values: dict[str, int | str] = {}
     # What a level cuts: the extents, then the tiles of the level around it.
-    whole = {_role(source.layer, dim): size for dim, size in source.space.extents.items()}
-    parts = {_role(space.layer, dim): size for dim, size in space.extents.items()}
+    whole = {loop_of(source.layer, dim): size for dim, size in source.space.extents.items()}
+    parts = {loop_of(space.layer, dim): size for dim, size in space.extents.items()}
     for name, level in zip(("l2", "l1"), levels, strict=True):
-        loops = {_role(source.layer, loop.dim): loop for loop in level.loops}
+        loops = {loop_of(source.layer, loop.dim): loop for loop in level.loops}
         tiles = {role: loop.size for role, loop in loops.items()}
         parts = {
             role: resize(tiles[role], whole[role], extent)
@@ -196,7 +190,7 @@ def _order(loops: Iterable[str], roles: Sequence[str]) -> int:
 def _parallel(loops: Mapping[str, nouns.Loop], space: MapSpace) -> str:
     """Return the dimension that is parallel, or the longest that may be where it is missing."""
     (wanted,) = (role for role, loop in loops.items() if loop.spatial)
-    same = [dim for dim in space.parallel_dims if _role(space.layer, dim) == wanted]
+    same = [dim for dim in space.parallel_dims if loop_of(space.layer, dim) == wanted]
     return same[0] if same else max(space.parallel_dims, key=lambda dim: space.extents[dim])
 
 
@@ -207,11 +201,6 @@ def _choice(parameter: Parameter, value: int | str) -> int:
     return max(int(count_up_to(parameter, np.array(value))) - 1, 0)
 
 
-def _role(layer: Layer, dim: str) -> str:
-    return _ROLES.get(layer.operator, {}).get(dim, dim)
-
-
 def layer_octaves(layer: Layer) -> list[float]:
-    """Return the logarithms of a layer's loops and strides, in the order of ``_LOOPS``."""
-    extents = {_role(layer, dim): extent for dim, extent in layer.loop_extents.items()}
-    return [math.log2(size) for size in (*(extents.get(each, 1) for each in _LOOPS), *layer.stride)]
+    """Return the logarithms of a layer's loops and strides."""
+    return [math.log2(size) for size in (*nest(layer).values(), *layer.stride)]

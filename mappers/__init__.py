@@ -44,6 +44,7 @@ MAPPERS: Mapping[str, str] = {
     "marl_paper": "mappers.marl:PaperMarlMapper",
     "optimum": "mappers.optimum:OptimumMapper",
     "optuna": "mappers.optuna:OptunaMapper",
+    "prior": "mappers.prior:PriorMapper",
     "ppo": "mappers.ppo:PpoMapper",
     "ppo_box": "mappers.ppo:BoxPpoMapper",
     "ppo_tuned": "mappers.ppo:TunedPpoMapper",

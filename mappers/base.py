@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -13,14 +14,27 @@ from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 from mappers.arrays import Floats
-from mappers.settings import check
+from mappers.proposals import load_prior, propose
+from mappers.ranges import far_warning
+from mappers.settings import check, setting
 
 Config = TypeVar("Config")
+
+STARTS = ("none", "prior")
 
 
 @dataclass(frozen=True)
 class NoConfig:
     """The config of a mapper without parameters."""
+
+
+@dataclass(frozen=True)
+class StartConfig:
+    """The setting of mappers that learn from samples which they did not draw."""
+
+    start: str = setting(
+        "none", "what they begin with: proposals of the prior, or nothing", allowed=STARTS
+    )
 
 
 class Mapper(ABC, Generic[Config]):
@@ -49,6 +63,10 @@ class Mapper(ABC, Generic[Config]):
             MaestroEnvError: it names the setting, model or objective and what is allowed.
         """
 
+    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+        """Return, in one line, what to know before searches for these goals; None for nothing."""
+        return far_warning(load_prior().file, goals) if self._begins_with_prior else None
+
     @abstractmethod
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Spend exactly ``budget`` evaluations, the first ones on the start (``begin``).
@@ -64,13 +82,22 @@ class Mapper(ABC, Generic[Config]):
 
         It is charged as any other points, so N is at most ``budget``.
         """
-        points = _start(evaluator, budget)
+        points = self.first_points(evaluator, budget)
         return points, evaluator.evaluate(points).values if len(points) else np.empty(0)
 
+    def first_points(self, evaluator: Evaluator, budget: int) -> Points:
+        """Return the start of a search, int32[N, D]; nothing once one has begun.
 
-def _start(evaluator: Evaluator, budget: int) -> Points:
-    """Return what the evaluator was given to start from; nothing once a search has begun."""
-    return evaluator.start[: 0 if evaluator.used else budget]
+        It is what the evaluator was given, then proposals of the prior if the settings say so.
+        """
+        points = evaluator.start
+        if self._begins_with_prior and not evaluator.used:
+            points = np.concatenate([points, *propose([evaluator.problem], [evaluator.objective])])
+        return points[: 0 if evaluator.used else budget]
+
+    @property
+    def _begins_with_prior(self) -> bool:
+        return isinstance(self.config, StartConfig) and self.config.start == "prior"
 
 
 class AskMapper(Mapper[Config]):
@@ -92,7 +119,7 @@ class AskMapper(Mapper[Config]):
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Learn the start, then propose and learn until the budget is spent."""
         self.start(evaluator.space, rng)
-        points = _start(evaluator, budget)
+        points = self.first_points(evaluator, budget)
         spent = 0
         while spent < budget:
             if spent or not len(points):

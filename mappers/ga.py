@@ -8,14 +8,14 @@ import numpy as np
 
 from maestro_env.map_space import MapSpace, Points
 from mappers.arrays import Floats
-from mappers.base import AskTellMapper
+from mappers.base import AskTellMapper, StartConfig
 from mappers.draws import DRAWS
 from mappers.operators import mutate, tournament, uniform_crossover
 from mappers.settings import setting
 
 
 @dataclass(frozen=True)
-class GeneticConfig:
+class GeneticConfig(StartConfig):
     """Parameters of the plain GA."""
 
     population: int = setting(100, "individuals of a generation", least=2, most=100_000)

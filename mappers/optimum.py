@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from maestro_env.optimum import OptimumSearch, require_bounded
 from maestro_env.problem import Problem
 from mappers.base import Mapper
 from mappers.marl import MarlMapper
+from mappers.prior import PriorMapper
 from mappers.settings import setting
 
 _NODES = 100_000
@@ -22,7 +25,10 @@ _NODES = 100_000
 class OptimumConfig:
     """Parameters of the search for the optimum."""
 
-    start: int = setting(1000, "samples of marl before it, which give a cost to improve on")
+    start: str = setting(
+        "marl", "mapper whose samples give a cost to improve on", allowed=("marl", "prior")
+    )
+    samples: int = setting(1000, "samples of this mapper")
     nodes: int = setting(10**9, "boxes of mappings to look into at most", least=1, most=10**15)
 
 
@@ -34,12 +40,19 @@ class OptimumMapper(Mapper[OptimumConfig]):
     def require_fit(self, problem: Problem, objective: Objective) -> None:
         require_bounded(problem, objective)
 
+    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+        return self._starter.warning(goals) if self.config.samples else None
+
+    @property
+    def _starter(self) -> Mapper[Any]:
+        return PriorMapper() if self.config.start == "prior" else MarlMapper()
+
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Spend ``budget`` evaluations, or fewer if the optimum is proven or nodes run out."""
         search = OptimumSearch(evaluator.problem, evaluator.objective)
-        spent = min(self.config.start, budget)
+        spent = min(self.config.samples, budget)
         if spent:
-            MarlMapper().search(evaluator, spent, rng)
+            self._starter.search(evaluator, spent, rng)
         else:
             spent = len(self.begin(evaluator, budget)[0])
         search.begin_with(evaluator.best)

@@ -27,9 +27,13 @@ Masks::Masks(std::unique_ptr<Model> model, MapSpace space)
   }
   set(space_.cluster, Needs::fall);
   set(space_.levels[0].parallel, Needs::any);
-  std::vector<std::int32_t> open(needs_.size(), kOpen);
-  complete(open.data());
-  none_ = !fits(open.data());
+  none_ = !fits(least().data());
+}
+
+std::vector<std::int32_t> Masks::least() const {
+  std::vector<std::int32_t> point(needs_.size(), kOpen);
+  complete(point.data());
+  return point;
 }
 
 std::vector<bool> Masks::allowed(std::vector<std::int32_t> point, std::size_t column) {

@@ -28,6 +28,15 @@ class Masks {
   // by a number in [0, 1) a parameter. Some mapping must fit.
   void draw(const double* uniform, std::int32_t* point);
 
+  // The choices that need least of the buffers, but for the outer parallel dimension, which is
+  // open.
+  std::vector<std::int32_t> least() const;
+  // Of points so completed: how many choices of a parameter fit, tiles from the least on, clusters
+  // from the largest on, ...
+  std::int32_t count(std::int32_t* point, std::size_t column);
+  // ... and whether each choice of the outer parallel dimension does.
+  std::vector<bool> try_all(std::int32_t* point, std::size_t column);
+
  private:
   // How the choices of a parameter are ordered by what they need of the buffers.
   enum class Needs { nothing, rise, fall, any };
@@ -41,9 +50,6 @@ class Masks {
   void complete(std::int32_t* point) const;
   // Of a point so completed.
   bool fits(std::int32_t* point);
-  // How many choices fit, by rank; those of a parameter whose needs may be any are not ranked.
-  std::int32_t count(std::int32_t* point, std::size_t column);
-  std::vector<bool> try_all(std::int32_t* point, std::size_t column);
 
   std::unique_ptr<Model> model_;
   MapSpace space_;

@@ -277,7 +277,7 @@ def test_the_mapper_ends_with_the_proof_or_the_budget() -> None:
     make_mapper("optimum").search(evaluator, 20_000, np.random.default_rng(0))
     assert evaluator.best.value == solve(task, EDP).best
     assert 1000 < evaluator.used < 20_000
-    for budget, changed in ((1, ""), (1010, ""), (20_000, ":start=0:nodes=1000")):
+    for budget, changed in ((1, ""), (1010, ""), (20_000, ":samples=0:nodes=1000")):
         evaluator = Evaluator(task, EDP, budget)
         make_mapper(f"optimum{changed}").search(evaluator, budget, np.random.default_rng(0))
         assert evaluator.used == budget if not changed else evaluator.used < budget

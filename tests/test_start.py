@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mapper_helpers import SPENDERS, Recorder, every_mapper, problem, search
+from mapper_helpers import QUICK, SPENDERS, Recorder, every_mapper, problem, search
 
 from maestro_env.errors import MapSpaceError
 from maestro_env.evaluator import Evaluator
@@ -36,7 +36,7 @@ LIBRARIES = {
 BUDGET = 120
 
 
-@every_mapper
+@pytest.mark.parametrize("mapper", [each for each in QUICK if each in TRACES["digests"]])
 def test_without_a_start_nothing_has_changed(mapper: str) -> None:
     for library in LIBRARIES.get(mapper.split(":")[0], ()):
         if version(library) != TRACES["versions"][library]:
@@ -96,7 +96,7 @@ def test_a_second_search_does_not_repeat_the_start(mapper: str) -> None:
 @pytest.mark.parametrize("start_samples", [0, 10])
 def test_the_proof_starts_from_it_too(start_samples: int) -> None:
     given = start(2000)
-    recorder = warm(f"optimum:start={start_samples}:nodes=1000", 30, given)
+    recorder = warm(f"optimum:samples={start_samples}:nodes=1000", 30, given)
     np.testing.assert_array_equal(np.concatenate(recorder.points)[:6], given)
 
 

@@ -27,6 +27,7 @@ class _Network:
     front: int = option(
         500, "evaluations for latency and for energy, each, that a choice for the network needs"
     )
+    prior: bool = option(True, "start no search from what the prior proposes")
     warm: bool = option(True, "start no search from the mappings of similar layers")
     library: str | None = option(
         None, "file of mapped layers to start from and to add to; cache: the user's own"

@@ -35,6 +35,8 @@ from experiments.sheets import Sheet, significant
 from maestro_env.hardware import find_hardware
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network, parse_dims
+from mappers.proposals import load_prior
+from mappers.ranges import far_warning
 
 _HEADER = (
     *("layer", "operator", "dimensions", "count", "macs", "latency_cycles", "energy_nj"),
@@ -61,6 +63,7 @@ def execute(config: MapConfig) -> int:
             config.objective,
             settings,
             config.warm,
+            config.prior,
             library,
             config.threads,
             config.jobs,
@@ -86,7 +89,11 @@ def _resolve(config: MapConfig) -> tuple[Network, Path | None]:
     if config.energy != "total":
         raise UsageError(f"--energy {config.energy}: allowed for a network: total")
     goals = [make_goal(config, layer, hardware, config.objective) for layer in network.layers]
-    for warning in dict.fromkeys(goal.problem.stride_warning() for goal in goals):
+    warnings = [goal.problem.stride_warning() for goal in goals]
+    if config.prior and config.mapper is None:
+        given = [(goal.problem, goal.objective) for goal in goals]
+        warnings.append(far_warning(load_prior().file, given))
+    for warning in dict.fromkeys(warnings):
         if warning:
             print(f"warning: {warning}", file=sys.stderr)
     if config.mapper is not None:

@@ -1,4 +1,4 @@
-"""Scores methods by the benchmark protocol."""
+"""Makes labels, trains a prior, or scores methods by the benchmark protocol."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from experiments.pretrain.protocol import (
     zoo_networks,
 )
 from experiments.pretrain.scores import Scores, scores_of
+from experiments.pretrain.shards import make_labels
 from experiments.pretrain.tables import pair_sheet, score_sheets, write_problems
 from experiments.progress import Bar
 from experiments.sheets import Sheet
@@ -37,8 +38,26 @@ Problems = Mapping[str, Sequence[Held]]
 
 def execute(config: PretrainConfig) -> int:
     """Do what a config asks and return the exit status."""
-    if config.evaluate is None:
-        raise UsageError("nothing to do: give --evaluate METHODS")
+    if config.make_labels is not None:
+        return _label(config)
+    return _train(config) if config.evaluate is None else _evaluate(config)
+
+
+def _label(config: PretrainConfig) -> int:
+    assert config.make_labels is not None
+    if config.labels is None:
+        raise UsageError("--make-labels needs --labels DIRECTORY to write them to")
+    return make_labels(Path(config.labels), config.seed, config.make_labels, config.jobs)
+
+
+def _train(config: PretrainConfig) -> int:
+    with cli.importing():
+        from experiments.pretrain.shipping import train
+    return train(config)
+
+
+def _evaluate(config: PretrainConfig) -> int:
+    assert config.evaluate is not None
     methods = [Method(text) for text in unique(config.evaluate.split(","))]
     problems = _problems(config)
     for method, network in product(methods, problems):

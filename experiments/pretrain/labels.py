@@ -6,6 +6,7 @@ A file of labels has a line of JSON for each, compressed by gzip. Files joined e
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import math
 import zlib
@@ -121,6 +122,12 @@ def read_labels(path: Path) -> list[Label]:
     return [label for each in paths for label in _read(each)]
 
 
+def labels_digest(labels: Iterable[Label]) -> str:
+    """Return the digest of labels, in hexadecimal digits."""
+    lines = (json.dumps(_entry(label), allow_nan=False) for label in labels)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
 def without(labels: Iterable[Label], network: str) -> list[Label]:
     """Return the labels of layers of which none has a shape that a network of the zoo has.
 
@@ -173,10 +180,10 @@ def _label(entry: dict[str, Any]) -> Label:
     named = {each.factors: each for each in OBJECTIVES.values()}
     objective = named.get(factors) or find_objective("*".join(factors))
     points = problem.space.as_points(entry["points"], len(entry["points"]))
-    values = np.array(entry["values"], dtype=np.float64)
-    if not len(points) or problem.score(points, objective)[0].tolist() != entry["values"]:
+    values, _ = problem.score(points, objective)
+    if values.tolist() != entry["values"] or values.tolist() != sorted(values):
         raise ValueError("its mappings have other values")
-    bound = float(entry["bound"])
-    if not 0 <= bound <= values.min() or not math.isfinite(bound):
-        raise ValueError(f"its bound is {bound}, the best value {values.min()}")
+    bound = entry["bound"]
+    if not 0 <= bound <= values[0] < math.inf:
+        raise ValueError(f"its bound is {bound!r}, its best value {values[0]}")
     return Label(Task(problem, objective), bound, points, values)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from clustering import LINKAGES, MEASURES
 from maestro_env.episode import REWARDS
+from mappers.base import StartConfig
 from mappers.draws import DRAWS
 from mappers.settings import setting
 
@@ -14,7 +15,7 @@ GROUPINGS = ("clustered", "reversed", "random")
 
 
 @dataclass(frozen=True)
-class MarlConfig:
+class MarlConfig(StartConfig):
     """Parameters of the agents and of their grouping."""
 
     agents: int = setting(0, "number of agents; 0 is one per parameter", most=1000)

@@ -11,6 +11,7 @@
 #include "network.hpp"
 #include "observation.hpp"
 #include "optimum.hpp"
+#include "prior.hpp"
 #include "pybind.hpp"
 #include "report.hpp"
 #include "space.hpp"
@@ -35,4 +36,5 @@ PYBIND11_MODULE(_native, m) {
   bind_report(m);
   bind_optimum(m);
   bind_masks(m);
+  bind_prior(m);
 }

@@ -1,0 +1,81 @@
+"""Mappings that a policy proposes; the core computes its networks, so that no PyTorch is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
+from maestro_env.context import context
+from maestro_env.errors import MapSpaceError
+from maestro_env.map_space import Points
+from maestro_env.objectives import Objective
+from maestro_env.problem import Problem
+
+Trace = tuple[NDArray[Any], ...]
+"""Decisions that lead to vectors (``Proposer.trace``)."""
+
+
+class Networks:
+    """The networks of a policy.
+
+    Args:
+        arrays: their weights by name, float32.
+
+    Raises:
+        ValueError: arrays that are missing, of another shape, or too many.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[np.float32]]) -> None:
+        self.native = _native.PriorNetworks(dict(arrays))
+
+
+class Proposer:
+    """Draws mappings of a problem from a policy that sees layer, hardware and objective.
+
+    What is proposed is valid where masks are complete (``maestro_env.Masks``).
+
+    Args:
+        problem: to be mapped.
+        objective: to be minimised.
+
+    Raises:
+        MapSpaceError: no mapping of the space fits the buffers.
+    """
+
+    def __init__(self, problem: Problem, objective: Objective) -> None:
+        space = problem.space
+        seen = context(space.layer, space.hardware, objective)
+        try:
+            self._native = _native.PriorProposer(
+                problem.model, space.layer.native, space.hardware.native, space.native, seen
+            )
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
+    def likeliest(self, networks: Networks) -> Points:
+        """Return the mapping whose decisions are each the likeliest, int32[1, D]."""
+        return self._native.propose(networks.native, np.zeros((1, self._native.steps)), 0.0)
+
+    def draw(
+        self, networks: Networks, n: int, rng: np.random.Generator, temperature: float = 1.0
+    ) -> Points:
+        """Draw ``n`` mappings, int32[n, D]; the higher the temperature, the more they differ."""
+        uniforms = rng.random((n, self._native.steps))
+        return self._native.propose(networks.native, uniforms, temperature)
+
+    def nearest(self, points: Points) -> Points:
+        """Return, of int32[N, D] vectors, the nearest ones that a policy can propose."""
+        return self._native.trace(np.ascontiguousarray(points))[0]
+
+    def trace(self, points: Points) -> Trace:
+        """Return the decisions that lead to int32[N, D] vectors, or near them, row by row.
+
+        Rows are those that leave a choice: which vector each is of, int32[R], the decision, what
+        is chosen, the number of options, the state before it, float32[R, S], and the features of
+        all options of all rows, float32[T, F].
+        """
+        return self._native.trace(np.ascontiguousarray(points))[1:]

@@ -1,0 +1,1 @@
+"""What learned mappers are made of: arrays and networks, no map spaces, no files."""

@@ -1,0 +1,80 @@
+"""Proposals of a policy that learnt from other problems, then variants of the best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from maestro_env.evaluator import Evaluator
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.masks import Masks
+from maestro_env.objectives import Objective
+from maestro_env.problem import Problem
+from mappers.agents.elites import Elites
+from mappers.arrays import Floats
+from mappers.base import AskTellMapper
+from mappers.draws import log_uniform
+from mappers.proposals import Proposals, load_prior
+from mappers.ranges import far_warning
+from mappers.settings import setting
+from mappers.variants import Variants
+
+# Samples between two looks at what is best.
+_BATCH = 32
+# Of the samples after ``refine_after``, the share that the policy proposes.
+_PROPOSED = 0.25
+_MEMORY = 8
+
+
+@dataclass(frozen=True)
+class PriorConfig:
+    """Parameters of the search from a prior."""
+
+    file: str = setting("", "file of the prior; none for the one of the package")
+    temperature: float = setting(1.0, "how much proposals differ", least=0.01, most=10)
+    refine_after: int = setting(100, "proposals before variants of the best are tried too", least=1)
+
+
+class PriorMapper(AskTellMapper[PriorConfig]):
+    """Tries what a trained policy proposes, the likeliest first, then variants of the best too."""
+
+    DEFAULT = PriorConfig()
+
+    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+        return far_warning(load_prior(self.config.file).file, goals)
+
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
+        problem = evaluator.problem
+        prior = load_prior(self.config.file)
+        self._proposals = Proposals(prior, problem, evaluator.objective)
+        self._masks, self._variants = Masks(problem), Variants(problem.space)
+        super().search(evaluator, budget, rng)
+
+    def start(self, space: MapSpace, rng: np.random.Generator) -> None:
+        super().start(space, rng)
+        self._best = Elites(_MEMORY, len(space.sizes))
+        self._proposed = 0
+
+    def ask(self, n: int) -> Points:
+        config, left = self.config, self.config.refine_after - self._proposed
+        n = min(n, left if left > 0 else _BATCH)
+        wanted = n if left > 0 else max(1, int(n * _PROPOSED))
+        proposed = self._proposals.draw(wanted, self._rng, config.temperature)
+        self._proposed += wanted
+        points = np.concatenate([proposed, self._refined(n - len(proposed))])
+        # Where all that is near is known, anything is as good.
+        return points if len(points) else log_uniform(self._space, n, self._rng)
+
+    def _refined(self, n: int) -> Points:
+        """Return at most ``n`` new variants of the best that fit the buffers."""
+        best = self._best.actions
+        if not n or not len(best):
+            return np.empty((0, len(self._space.sizes)), dtype=np.int32)
+        drawn = self._variants.draw(best, 2 * n, self._rng)
+        return self._proposals.new(drawn[self._masks.allow(drawn)])[:n]
+
+    def tell(self, points: Points, values: Floats) -> None:
+        self._proposals.new(points)
+        self._best.add(points.astype(np.int64), values)

@@ -1,0 +1,120 @@
+"""Proposals of a prior: mappings that a policy, trained on other problems, expects to be good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from maestro_env.errors import MapSpaceError
+from maestro_env.map_space import Points
+from maestro_env.objectives import Objective
+from maestro_env.problem import Problem
+from maestro_env.proposer import Networks, Proposer
+from mappers.prior_file import SHIPPED, PriorFile, PriorFileError, read_prior
+
+SAMPLES = 10
+"""How many proposals a search starts from."""
+
+# How often what repeats is drawn again.
+_ATTEMPTS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A trained policy: its file and its networks."""
+
+    file: PriorFile
+    networks: Networks
+
+
+def load_prior(path: Path | str = "") -> Prior:
+    """Read a prior; no path for the one of the package.
+
+    Raises:
+        PriorFileError: a file that cannot be used.
+    """
+    path = path or SHIPPED
+    file = read_prior(path)
+    try:
+        return Prior(file, Networks(file.arrays))
+    except ValueError as error:
+        raise PriorFileError(f"the prior {path} cannot be used: {error}") from None
+
+
+class Proposals:
+    """The proposals of a prior for one problem, none twice.
+
+    Args:
+        prior: whose policy proposes.
+        problem: to be mapped.
+        objective: to be minimised.
+
+    Attributes:
+        known: numbers of the mappings that are proposed no more (``MapSpace.identities``).
+    """
+
+    def __init__(self, prior: Prior, problem: Problem, objective: Objective) -> None:
+        self._networks, self._space = prior.networks, problem.space
+        self._proposer: Proposer | None = None
+        self.known: set[int] = set()
+        self._begun = False
+        with suppress(MapSpaceError):  # No mapping fits.
+            self._proposer = Proposer(problem, objective)
+
+    def draw(self, n: int, rng: np.random.Generator, temperature: float = 1.0) -> Points:
+        """Return ``n`` new mappings, int32[n, D]; fewer if most of those drawn are known.
+
+        The first of all is the one whose decisions are each the likeliest.
+        """
+        found = np.empty((0, len(self._space.sizes)), dtype=np.int32)
+        if self._proposer is None:
+            return found
+        if not self._begun:
+            self._begun = True
+            found = self.new(self._proposer.likeliest(self._networks)[:n])
+        for _ in range(_ATTEMPTS):
+            if len(found) == n:
+                break
+            drawn = self._proposer.draw(self._networks, n - len(found), rng, temperature)
+            found = np.concatenate([found, self.new(drawn)])
+        return found
+
+    def new(self, points: Points) -> Points:
+        """Return those of int32[N, D] vectors whose mappings are not known, and know them."""
+        identities, first = np.unique(self._space.identities(points), return_index=True)
+        fresh = [identity not in self.known for identity in identities.tolist()]
+        self.known.update(identities.tolist())
+        return points[np.sort(first[fresh])]
+
+
+def propose(
+    problems: Sequence[Problem],
+    objectives: Iterable[Objective],
+    samples: int = SAMPLES,
+    prior: Prior | None = None,
+) -> list[Points]:
+    """Propose mappings of many problems, such as all layers of a network.
+
+    Args:
+        problems: to be mapped.
+        objectives: to be minimised, one a problem.
+        samples: how many mappings of each.
+        prior: whose policy proposes; None for the package's.
+
+    Returns:
+        Vectors of each problem, int32[N, D], the likeliest mapping first, none twice: fewer than
+        asked for where the policy has no more, none where no mapping fits. They depend on the
+        problem alone.
+
+    Raises:
+        PriorFileError: the package's file cannot be used.
+    """
+    prior = prior or load_prior()
+    return [
+        Proposals(prior, problem, objective).draw(samples, np.random.default_rng(0))
+        for problem, objective in zip(problems, objectives, strict=True)
+    ]

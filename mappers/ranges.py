@@ -1,0 +1,61 @@
+"""How far problems are from those that a prior was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env.context import CONTEXT, SPANS, context
+from maestro_env.objectives import Objective
+from maestro_env.problem import Problem
+from mappers.prior_file import PriorFile
+
+# Contexts are of single precision.
+_ROUNDING = 1e-6
+# The farthest entries of a context are named, so many.
+_NAMED = 3
+
+
+def outside(
+    seen: NDArray[np.float32], ranges: Mapping[str, tuple[float, float]]
+) -> dict[str, float]:
+    """Return which entries of a context are outside of their ranges, and by how much.
+
+    Args:
+        seen: float32[C], by the names of ``CONTEXT``.
+        ranges: least and largest of each entry.
+
+    Returns:
+        Octaves by name; of an ``objective_*`` the difference of shares.
+    """
+    beyond = {}
+    for name, entry in zip(CONTEXT, seen.tolist(), strict=True):
+        least, largest = ranges[name]
+        distance = max(least - entry, entry - largest)
+        if distance > _ROUNDING:
+            beyond[name] = distance * SPANS[name]
+    return beyond
+
+
+def far_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:
+    """Warn in one line of problems outside of what a prior was trained on; None if none is."""
+    farthest: dict[str, float] = {}
+    for problem, objective in problems:
+        seen = context(problem.layer, problem.hardware, objective)
+        for name, distance in outside(seen, prior.ranges).items():
+            farthest[name] = max(distance, farthest.get(name, 0.0))
+    if not farthest:
+        return None
+    ordered = sorted(farthest, key=lambda name: -farthest[name])
+    named = [_described(name, farthest[name]) for name in ordered[:_NAMED]]
+    more = [f"{len(ordered) - _NAMED} more"] if len(ordered) > _NAMED else []
+    return (
+        f"the prior was not trained for this: outside of its ranges are "
+        f"{', '.join([*named, *more])}; its proposals may be poor"
+    )
+
+
+def _described(name: str, distance: float) -> str:
+    return name if name.startswith("objective_") else f"{name} by {distance:.1f} octaves"

@@ -1,0 +1,36 @@
+// Logarithms and powers of plain arithmetic alone: the same bits on every processor.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace gym::prior {
+
+// The binary logarithm of a normal number above 0, within 1e-9.
+inline float log2_of(double number) {
+  const auto bits = std::bit_cast<std::uint64_t>(number);
+  const auto exponent = static_cast<int>(bits >> 52) - 1023;
+  const auto mantissa = std::bit_cast<double>((bits & 0xFFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL);
+  // ln m = 2 atanh((m-1) / (m+1)), where m is a mantissa or its half: 1/sqrt 2 <= m < sqrt 2.
+  const bool high = mantissa > 1.4142135623730951;
+  const double m = high ? mantissa / 2 : mantissa;
+  const double z = (m - 1) / (m + 1);
+  const double zz = z * z;
+  const double series =
+      1 + zz * (1.0 / 3 + zz * (1.0 / 5 + zz * (1.0 / 7 + zz * (1.0 / 9 + zz * (1.0 / 11)))));
+  return static_cast<float>(exponent + (high ? 1 : 0) + 2 * 1.4426950408889634 * z * series);
+}
+
+// e to the power of a number that is 0 or less, within 1e-7 of its value; 0 below -87.
+inline float exp_of(float power) {
+  if (power < -87.0F) return 0.0F;
+  const float octaves = power * 1.44269504F;
+  const int whole = static_cast<int>(octaves) - 1;
+  // 2^f = e^x with 0 < x <= ln 2.
+  const float x = (octaves - static_cast<float>(whole)) * 0.69314718F;
+  float series = 1.0F;
+  for (int n = 9; n > 0; --n) series = 1.0F + x * series / static_cast<float>(n);
+  return series * std::bit_cast<float>(static_cast<std::uint32_t>(whole + 127) << 23);
+}
+
+}  // namespace gym::prior

@@ -1,0 +1,49 @@
+// Mappings of one problem, proposed by networks, decision by decision.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "../layer.hpp"
+#include "../model.hpp"
+#include "networks.hpp"
+
+namespace gym::prior {
+
+// What the decisions of mappings look like, for training: a row for each that had a choice.
+struct Rows {
+  std::vector<std::int32_t> mapping, decision, chosen, options;
+  std::vector<float> states;    // kStateSize a row
+  std::vector<float> features;  // kFeatures an option, of all rows one after the other
+};
+
+class Proposer {
+ public:
+  // Throws std::invalid_argument if no mapping fits the buffers.
+  Proposer(std::unique_ptr<Model> model, MapSpace space, const Layer& layer,
+           const Hardware& hardware, std::vector<float> context);
+
+  const MapSpace& space() const { return masks_.space(); }
+  std::size_t context_size() const { return context_.size(); }
+  // Numbers that a mapping is drawn by.
+  std::size_t steps() const { return decisions_.steps().size(); }
+
+  // Writes points, each drawn by a row of numbers in [0, 1). Scores are divided by the temperature;
+  // at 0 the option of the highest score is taken.
+  void propose(const Networks& networks, const double* uniforms, std::int64_t count,
+               float temperature, std::int32_t* points);
+  // Reads the decisions of points in range, and writes the nearest points that options lead to.
+  Rows trace(std::int32_t* points, std::int64_t count);
+
+ private:
+  struct Draws;
+  void descend(const Draws& draws, std::size_t at, const Partial& partial,
+               const std::vector<std::int64_t>& members);
+
+  Masks masks_;
+  Decisions decisions_;
+  std::vector<float> context_;
+};
+
+}  // namespace gym::prior

@@ -1,0 +1,98 @@
+// Proposals of a learned policy, on behalf of Python.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../prior/proposer.hpp"
+#include "hardware.hpp"
+#include "points.hpp"
+#include "pybind.hpp"
+#include "space.hpp"
+
+namespace gym::python {
+
+using prior::Networks;
+using prior::Proposer;
+
+using FloatArray = py::array_t<float, py::array::c_style>;
+
+inline Networks make_networks(const std::map<std::string, FloatArray>& arrays) {
+  const auto array = [&](const char* name) -> const FloatArray& {
+    const auto found = arrays.find(name);
+    if (found == arrays.end()) throw std::invalid_argument("there is no " + std::string(name));
+    return found->second;
+  };
+  const auto numbers = [&](const char* name) {
+    const FloatArray& from = array(name);
+    return std::vector<float>(from.data(), from.data() + from.size());
+  };
+  const auto width = [&](const char* name, py::ssize_t axis) {
+    const FloatArray& from = array(name);
+    if (from.ndim() <= axis) throw std::invalid_argument(std::string(name) + " lacks an axis");
+    return static_cast<std::size_t>(from.shape(axis));
+  };
+  return {{width("context", 1), width("hidden", 1), width("hidden", 2)},
+          {numbers("context"), numbers("state"), numbers("bias"), numbers("hidden"),
+           numbers("mixed_bias"), numbers("option"), numbers("score")}};
+}
+
+template <typename T>
+py::array_t<T> as_array(const std::vector<T>& numbers, std::vector<py::ssize_t> shape) {
+  return py::array_t<T>(std::move(shape), numbers.data());
+}
+
+inline PointArray propose(Proposer& proposer, const Networks& networks,
+                          const py::array_t<double, py::array::c_style>& uniforms,
+                          float temperature) {
+  const auto steps = static_cast<py::ssize_t>(proposer.steps());
+  if (uniforms.ndim() != 2 || uniforms.shape(1) != steps) {
+    throw std::invalid_argument("a point is drawn by " + std::to_string(steps) + " numbers, got " +
+                                described(uniforms));
+  }
+  if (networks.widths().context != proposer.context_size()) {
+    throw std::invalid_argument("the networks read another context");
+  }
+  const auto width = static_cast<py::ssize_t>(proposer.space().parameters.size());
+  PointArray points = new_array<std::int32_t>(Shape<2>{uniforms.shape(0), width});
+  proposer.propose(networks, uniforms.data(), uniforms.shape(0), temperature,
+                   points.mutable_data());
+  return points;
+}
+
+inline py::tuple trace(Proposer& proposer, const PointArray& given) {
+  const Points checked = points_of(proposer.space(), given);
+  require_in_range(checked);
+  PointArray points = new_array<std::int32_t>(Shape<2>{given.shape(0), given.shape(1)});
+  std::copy(given.data(), given.data() + given.size(), points.mutable_data());
+  const prior::Rows rows = proposer.trace(points.mutable_data(), points.shape(0));
+  const auto count = std::ssize(rows.chosen);
+  const auto options = std::ssize(rows.features) / prior::kFeatures;
+  return py::make_tuple(points, as_array(rows.mapping, {count}), as_array(rows.decision, {count}),
+                        as_array(rows.chosen, {count}), as_array(rows.options, {count}),
+                        as_array(rows.states, {count, prior::kStateSize}),
+                        as_array(rows.features, {options, prior::kFeatures}));
+}
+
+inline void bind_prior(py::module_& module) {
+  module.attr("PRIOR_DECISIONS") = int{prior::kDecisions};
+  module.attr("PRIOR_STATE") = prior::kStateSize;
+  module.attr("PRIOR_FEATURES") = prior::kFeatures;
+  py::class_<Networks>(module, "PriorNetworks").def(py::init(&make_networks), py::arg("arrays"));
+  py::class_<Proposer>(module, "PriorProposer")
+      .def(py::init([](const std::string& model, const NamedLayer& layer, const Hardware& hardware,
+                       const NamedSpace& space, const FloatArray& context) {
+             return std::make_unique<Proposer>(
+                 make_model(model, layer.layer, hardware), space.space, layer.layer, hardware,
+                 std::vector<float>(context.data(), context.data() + context.size()));
+           }),
+           py::arg("model"), py::arg("layer"), py::arg("hardware"), py::arg("space"),
+           py::arg("context"))
+      .def_property_readonly("steps", &Proposer::steps)
+      .def("propose", &propose, py::arg("networks"), py::arg("uniforms"), py::arg("temperature"))
+      .def("trace", &trace, py::arg("points"));
+}
+
+}  // namespace gym::python
