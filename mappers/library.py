@@ -33,6 +33,8 @@ from mappers.base import Mapper
 from mappers.draws import log_uniform
 from mappers.settings import setting
 
+# Of the distance between accelerators beside that between layers: once all of it, once little.
+_WEIGHTS = (1.0, 0.1)
 # Chance that a move changes two sizes at once.
 _PAIRS = 0.5
 # Moves that are drawn for each that is wanted: some are known already, some do not fit.
@@ -43,9 +45,9 @@ _DRAWN = 4
 class LibraryConfig:
     """Parameters of the search among similar layers."""
 
-    keep: str = setting("sizes", "what tiles keep: their size or number", allowed=KEEPS)
-    near: int = setting(30, "mappings of the nearest problems tried first", most=10**6)
-    elites: int = setting(8, "best mappings that moves start from", least=1, most=10**6)
+    keep: str = setting("tiles", "what tiles keep: their size or number", allowed=KEEPS)
+    near: int = setting(40, "mappings of the nearest problems tried first", most=10**6)
+    elites: int = setting(4, "best mappings that moves start from", least=1, most=10**6)
     batch: int = setting(8, "moves between looks at what is best", least=1, most=10**6)
 
 
@@ -70,26 +72,34 @@ class Library:
         self._machines = np.array([hardware_octaves(each.hardware) for each in problems])
 
     def near(self, problem: Problem, factors: tuple[str, ...]) -> Iterator[Mapped]:
-        """Yield mapped problems, the nearest first, of equals the first; not the problem itself.
+        """Yield mapped problems, near ones first; not the problem itself.
 
-        Only those of the same objective, if there are any.
+        In turns they are the next nearest one and the next with a near layer, on an accelerator
+        that need not be near. Only those of the same objective are taken, if there are any.
         """
         if not self._mapped:
             return
-        apart = self.distances(problem)
         same = self._factors == _key(factors)
-        wanted = (same | ~same.any()) & (apart > 0)
-        for index in np.argsort(apart, kind="stable"):
-            if wanted[index]:
-                yield self._mapped[index]
+        layers, machines = self.distances(problem)
+        wanted = np.flatnonzero((same | ~same.any()) & (layers + machines > 0))
+        layers, machines = layers[wanted], machines[wanted]
+        orders = [
+            wanted[np.argsort(layers + weight * machines, kind="stable")] for weight in _WEIGHTS
+        ]
+        turns = np.stack(orders, axis=1).ravel()
+        _, first = np.unique(turns, return_index=True)
+        for index in turns[np.sort(first)]:
+            yield self._mapped[index]
 
-    def distances(self, problem: Problem) -> Floats:
-        """Return how far all are from a problem (``maestro_env.transfer.distance``), float64[M]."""
-        layers = np.linalg.norm(self._layers - layer_octaves(problem.layer), axis=1)
-        machines = np.linalg.norm(self._machines - hardware_octaves(problem.hardware), axis=1)
+    def distances(self, problem: Problem) -> tuple[Floats, Floats]:
+        """Return how far the layers and accelerators of all are from a problem's, float64[M] each.
+
+        They are those of ``maestro_env.transfer``.
+        """
+        layers = np.linalg.norm(self._layers - layer_octaves(problem.layer), axis=-1)
+        machines = np.linalg.norm(self._machines - hardware_octaves(problem.hardware), axis=-1)
         others = self._operators != problem.layer.operator
-        apart: Floats = layers + machines + OTHER_OPERATOR * others
-        return apart
+        return layers + OTHER_OPERATOR * others, machines
 
 
 @cache
@@ -190,7 +200,10 @@ class _Search:
         return fitted
 
     def moves(self, n: int) -> Points:
-        """Return n mappings, one or two parameters away from the best; random ones before any."""
+        """Return at most n mappings, one or two parameters from the best; before any, random ones.
+
+        Where all such moves that fit are known, they are random too.
+        """
         fresh = log_uniform(self._space, _DRAWN * n, self._rng)
         drawn = self._heads.actions(fresh)
         best = self._elites.actions
@@ -201,7 +214,9 @@ class _Search:
         new = [identity not in self._known for identity in identities.tolist()]
         fitting = filter(self._fits, points[np.sort(first[new])])
         chosen = list(islice(fitting, n))
-        return np.array(chosen) if chosen else points[:n]
+        if chosen:
+            return np.array(chosen)
+        return self._masks.sample(n, self._rng) if len(best) else points[:n]
 
     def _fits(self, point: Points) -> bool:
         """Say whether a vector is certain to fit; if masks are not complete, whether it may."""

@@ -17,7 +17,14 @@ from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.optima import known_optimum
 from maestro_env.problem import OK, Problem
-from maestro_env.transfer import KEEPS, Mapped, distance, transfer
+from maestro_env.transfer import (
+    KEEPS,
+    Mapped,
+    distance,
+    hardware_distance,
+    layer_distance,
+    transfer,
+)
 from maestro_env.workloads import find_layer
 from mappers.library import Library, LibraryConfig, LibraryMapper, known_library
 
@@ -43,10 +50,26 @@ def found(library: Library, target: Problem, budget: int, **settings: object) ->
 def test_distances_are_those_of_single_problems(problems: list[Problem], target: Problem) -> None:
     vectors = [np.zeros(len(each.space.sizes), dtype=np.int32) for each in problems]
     library = Library((Mapped(*each), EDP) for each in zip(problems, vectors, strict=True))
-    expected = [distance(target, each) for each in problems]
-    np.testing.assert_allclose(library.distances(target), expected, rtol=1e-12, atol=1e-12)
-    near = [distance(target, each.problem) for each in library.near(target, EDP)]
-    assert near == pytest.approx(sorted(each for each in expected if each > 0))
+    layers, machines = library.distances(target)
+    expected = [layer_distance(target.layer, each.layer) for each in problems]
+    np.testing.assert_allclose(layers, expected, rtol=1e-12, atol=1e-12)
+    expected = [hardware_distance(target.hardware, each.hardware) for each in problems]
+    np.testing.assert_allclose(machines, expected, rtol=1e-12, atol=1e-12)
+
+
+@given(st.lists(spaces().map(Problem), min_size=1, max_size=5), spaces().map(Problem))
+def test_all_problems_are_near_once_and_the_nearest_is_first(
+    problems: list[Problem], target: Problem
+) -> None:
+    vectors = [np.zeros(len(each.space.sizes), dtype=np.int32) for each in problems]
+    mapped = [Mapped(*each) for each in zip(problems, vectors, strict=True)]
+    near = list(Library((each, EDP) for each in mapped).near(target, EDP))
+    apart = [distance(target, each.problem) for each in near]
+    assert {id(each) for each in near} == {
+        id(each) for each in mapped if distance(target, each.problem) > 0
+    }
+    assert len(near) == len({id(each) for each in near})
+    assert not apart or apart[0] == pytest.approx(min(apart))
 
 
 def test_only_mappings_for_the_same_objective_are_near_if_there_are_any() -> None:

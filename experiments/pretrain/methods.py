@@ -83,9 +83,9 @@ class Method:
 def training_library(held: frozenset[str], labels: str | None) -> Library:
     """Return the solved training problems whose layers have none of the held shapes.
 
-    They are those of a directory of labels, or else of the table of known optima.
+    They are those of the table of known optima, and of a directory of labels if there is one.
     """
-    entries = known_entries() if labels is None else _labelled(labels)
+    entries = [*known_entries(), *(_labelled(labels) if labels else ())]
     return Library(entry for entry in entries if layer_text(entry[0].problem.layer) not in held)
 
 
