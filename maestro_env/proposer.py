@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,15 @@ from maestro_env.errors import MapSpaceError
 from maestro_env.map_space import Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
+
+DECISIONS: int = _native.PRIOR_DECISIONS
+"""Kinds of decisions, each with a network of its own."""
+
+STATE: int = _native.PRIOR_STATE
+"""Numbers that describe what is decided so far."""
+
+FEATURES: int = _native.PRIOR_FEATURES
+"""Numbers that describe an option."""
 
 
 class Networks:
@@ -49,6 +59,22 @@ class Proposer:
             self._native = _native.PriorProposer(
                 problem.model, space.layer.native, space.hardware.native, space.native, seen
             )
+        except ValueError as error:
+            raise MapSpaceError(str(error)) from None
+
+    def trace(self, points: Points) -> tuple[NDArray[Any], ...]:
+        """Return the decisions that lead to int32[N, D] vectors, for training.
+
+        They are the nearest vectors that options lead to, int32[N, D], then of each decision that
+        had a choice, R in all: its vector, its kind, what it chose and how many options it had,
+        int32[R] each; the state, float32[R, ``STATE``]; and the features of its options, of all
+        decisions one after the other, float32[T, ``FEATURES``].
+
+        Raises:
+            MapSpaceError: what is no vector of the space.
+        """
+        try:
+            return self._native.trace(points)
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 

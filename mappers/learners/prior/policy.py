@@ -116,7 +116,9 @@ class Policy(nn.Module):
 
 def _chosen(net: nn.ParameterDict, rows: _Decision) -> tuple[Tensor, Tensor]:
     """Return the log-probability of what each row chose and its entropy, float32[R]."""
-    first = torch.relu(torch.addmm(net["bias"], rows.state, net["state"]) + rows.context @ net["context"])
+    first = torch.relu(
+        torch.addmm(net["bias"], rows.state, net["state"]) + rows.context @ net["context"]
+    )
     second = torch.addmm(net["mixed_bias"], first, net["hidden"])
     mixed = torch.relu(torch.addmm(second[rows.row], rows.features, net["option"]))
     scores = mixed @ net["score"]
