@@ -37,6 +37,7 @@ COMMANDS = {
     "dataset": "DatasetConfig",
     "bench": "BenchConfig",
     "warm": "WarmConfig",
+    "pretrain": "PretrainConfig",
     "completion": "CompletionConfig",
 }
 """The commands, packages of ``experiments``, and the dataclass of their flags in ``config``."""

@@ -53,8 +53,8 @@ def run_search(evaluator: Evaluator, mapper: str, seed: int, made: str | None = 
     """
     began = time.perf_counter()
     assert evaluator.budget is not None
-    stream = _stream(evaluator, mapper, seed)
-    make_mapper(made or mapper).search(evaluator, evaluator.budget, stream)
+    rng = stream(evaluator, mapper, seed)
+    make_mapper(made or mapper).search(evaluator, evaluator.budget, rng)
     if evaluator.remaining and not may_end_early(mapper):
         raise UnspentError(
             f"{mapper} ended its search after {evaluator.used} of {evaluator.budget} evaluations"
@@ -62,7 +62,7 @@ def run_search(evaluator: Evaluator, mapper: str, seed: int, made: str | None = 
     return time.perf_counter() - began
 
 
-def _stream(evaluator: Evaluator, mapper: str, seed: int) -> np.random.Generator:
+def stream(evaluator: Evaluator, mapper: str, seed: int) -> np.random.Generator:
     """Return the stream of a search, another one for every problem and objective too.
 
     Searches of one seed that shared it would have their luck in common, and figures over problems

@@ -24,6 +24,9 @@ STATE: int = _native.PRIOR_STATE
 FEATURES: int = _native.PRIOR_FEATURES
 """Numbers that describe an option."""
 
+Trace = tuple[NDArray[Any], ...]
+"""Decisions that lead to vectors (``Proposer.trace``)."""
+
 
 class Networks:
     """The networks of a policy.
@@ -62,22 +65,6 @@ class Proposer:
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
-    def trace(self, points: Points) -> tuple[NDArray[Any], ...]:
-        """Return the decisions that lead to int32[N, D] vectors, for training.
-
-        They are the nearest vectors that options lead to, int32[N, D], then of each decision that
-        had a choice, R in all: its vector, its kind, what it chose and how many options it had,
-        int32[R] each; the state, float32[R, ``STATE``]; and the features of its options, of all
-        decisions one after the other, float32[T, ``FEATURES``].
-
-        Raises:
-            MapSpaceError: what is no vector of the space.
-        """
-        try:
-            return self._native.trace(points)
-        except ValueError as error:
-            raise MapSpaceError(str(error)) from None
-
     def likeliest(self, networks: Networks) -> Points:
         """Return the mapping whose decisions are each the likeliest, int32[1, D]."""
         return self._native.propose(networks.native, np.zeros((1, self._native.steps)), 0.0)
@@ -88,3 +75,16 @@ class Proposer:
         """Draw ``n`` mappings, int32[n, D]; the higher the temperature, the more they differ."""
         uniforms = rng.random((n, self._native.steps))
         return self._native.propose(networks.native, uniforms, temperature)
+
+    def nearest(self, points: Points) -> Points:
+        """Return, of int32[N, D] vectors, the nearest ones that a policy can propose."""
+        return self._native.trace(np.ascontiguousarray(points))[0]
+
+    def trace(self, points: Points) -> Trace:
+        """Return the decisions that lead to int32[N, D] vectors, or near them, row by row.
+
+        Rows are those that leave a choice: which vector each is of, int32[R], the decision, what
+        is chosen, the number of options, the state before it, float32[R, S], and the features of
+        all options of all rows, float32[T, F].
+        """
+        return self._native.trace(np.ascontiguousarray(points))[1:]

@@ -6,7 +6,7 @@ Layers are compared by the loops that their dimensions stand for (``maestro_env.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import Any
@@ -29,8 +29,11 @@ NEAREST = 4
 """How many near layers a search starts from."""
 
 _WINDOWS = ("R", "S")
-# Octaves that another operator counts as.
-_OTHER_OPERATOR = 2.0
+OTHER_OPERATOR = 2.0
+"""Octaves that another operator counts as."""
+
+# What decides no cost, or only through the energies.
+_NO_FIGURES = ("name", "clock_mhz", "technology", "offchip_cost_macs")
 
 KEEPS: Mapping[str, Callable[[int, int, int], int]] = {
     "sizes": lambda size, whole, extent: min(size, extent),
@@ -58,24 +61,21 @@ def layer_distance(one: Layer, other: Layer) -> float:
     It is the Euclidean distance of the logarithms of their loops and strides, and 2 more if the
     operators differ.
     """
-    return math.dist(_octaves(one), _octaves(other)) + _OTHER_OPERATOR * (
+    return math.dist(layer_octaves(one), layer_octaves(other)) + OTHER_OPERATOR * (
         one.operator != other.operator
     )
 
 
 def hardware_distance(one: Hardware, other: Hardware) -> float:
     """Return how far two accelerators are apart: the Euclidean distance of log2(1 + figure)."""
-    pairs = zip(_figures(one), _figures(other), strict=True)
-    octaves = (math.log2(1 + figure) - math.log2(1 + another) for figure, another in pairs)
-    return math.hypot(*octaves)
+    return math.dist(hardware_octaves(one), hardware_octaves(other))
 
 
-def _figures(hardware: Hardware) -> Iterator[float]:
-    """Yield all that decides what a mapping costs."""
-    for field in fields(Hardware):
-        if field.name not in ("name", "clock_mhz", "technology", "offchip_cost_macs"):
-            yield getattr(hardware, field.name)
-    yield from asdict(hardware.energies).values()
+def hardware_octaves(hardware: Hardware) -> list[float]:
+    """Return log2(1 + figure) of all figures that decide what a mapping costs."""
+    names = (field.name for field in fields(Hardware) if field.name not in _NO_FIGURES)
+    figures = [*(getattr(hardware, name) for name in names), *asdict(hardware.energies).values()]
+    return [math.log2(1 + figure) for figure in figures]
 
 
 def distance(one: Problem, other: Problem) -> float:
@@ -96,14 +96,14 @@ def spread(layers: Sequence[Layer]) -> list[list[int]]:
     the first. A wave is as large as all waves before it, so that its layers can be searched at the
     same time.
     """
-    places = np.array([_octaves(each) for each in layers])
+    places = np.array([layer_octaves(each) for each in layers])
     operators = np.array([each.operator for each in layers])
     order = [max(range(len(layers)), key=lambda each: layers[each].macs)]
     nearest_before = np.full(len(layers), np.inf)
     while len(order) < len(layers):
         last = order[-1]
         apart = np.linalg.norm(places - places[last], axis=1)
-        apart += _OTHER_OPERATOR * (operators != operators[last])
+        apart += OTHER_OPERATOR * (operators != operators[last])
         nearest_before = np.minimum(nearest_before, apart)
         nearest_before[last] = -1.0
         order.append(int(nearest_before.argmax()))
@@ -201,6 +201,6 @@ def _choice(parameter: Parameter, value: int | str) -> int:
     return max(int(count_up_to(parameter, np.array(value))) - 1, 0)
 
 
-def _octaves(layer: Layer) -> list[float]:
+def layer_octaves(layer: Layer) -> list[float]:
     """Return the logarithms of a layer's loops and strides."""
     return [math.log2(size) for size in (*nest(layer).values(), *layer.stride)]

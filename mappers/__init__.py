@@ -37,6 +37,7 @@ MAPPERS: Mapping[str, str] = {
     "ga_log": "mappers.ga:LogGeneticMapper",
     "gamma": "mappers.gamma:GammaMapper",
     "pbil": "mappers.pbil:PbilMapper",
+    "library": "mappers.library:LibraryMapper",
     "marl": "mappers.marl:MarlMapper",
     "marl_clustered": "mappers.marl:ClusteredMarlMapper",
     "marl_mlp": "mappers.marl:NetworkMarlMapper",

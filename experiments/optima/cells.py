@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
-from experiments.files import distinct_name
-from experiments.goals import Goal, ProblemConfig, make_goal, unique
+from experiments.goals import ProblemConfig, make_goal, unique
 from experiments.optima.config import OptimaConfig
+from experiments.optimum_sweep import OptimumCell
 from maestro_env.hardware import PRESETS
 from maestro_env.layer import Layer
 from maestro_env.optima import layer_text
 from maestro_env.optimum import require_bounded
 from maestro_env.registry import look_up
 from maestro_env.workloads import all_layers, find_layer
-
-
-@dataclass(frozen=True)
-class OptimumCell:
-    """The optimum to find of one goal.
-
-    Args:
-        goal: of a layer without a name.
-        layer: the first name of a layer of this shape, for people.
-    """
-
-    goal: Goal
-    layer: str
-
-    def __str__(self) -> str:
-        return f"{self.layer} on {self.goal.problem.hardware.name}, {self.goal.objective.name}"
-
-    def path(self, directory: Path) -> Path:
-        """Return where a directory keeps its record."""
-        problem = self.goal.problem
-        name = f"{problem.hardware.name}-{problem.space.schema}-{self.goal.objective.name}.json"
-        return directory / "cells" / distinct_name(layer_text(problem.layer)) / name
 
 
 def cells_of(config: OptimaConfig) -> list[OptimumCell]:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 from experiments import cli, files, flags
-from experiments.claims import Claim, remove_abandoned
+from experiments.claims import remove_abandoned
 from experiments.machine import processor, versions
-from experiments.optima.cells import OptimumCell, cells_of
+from experiments.optima.cells import cells_of
 from experiments.optima.config import OptimaConfig
 from experiments.optima.table import write_table
+from experiments.optimum_sweep import OptimumCell, Records, sweep
 from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord
-from experiments.proofs import Limits, prove, write_certificate
+from experiments.proofs import Limits
 from experiments.sheets import Sheet, significant
 from maestro_env.optima import TABLE
-
-_SECONDS_BETWEEN_LOOKS = 0.5
-_CERTIFICATE = ".certificate.gz"
-
-Records = Sequence[tuple[OptimumCell, ProofRecord]]
-Show = Callable[[float, str], None]
 
 
 def execute(config: OptimaConfig) -> int:
@@ -39,7 +33,8 @@ def execute(config: OptimaConfig) -> int:
     status = 0
     try:
         with Bar("cells", len(records)) as bar:
-            _sweep(config, records, bar.show)
+            limits = Limits(nodes=config.nodes, seconds=config.seconds)
+            sweep(records, limits, bar.show, config.threads)
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     with cli.undisturbed():
@@ -50,40 +45,6 @@ def execute(config: OptimaConfig) -> int:
         elif config.write:
             _write(records)
     return status
-
-
-def _sweep(config: OptimaConfig, records: Records, show: Show) -> None:
-    """Search every cell until its proof or a limit, each once among all processes."""
-    limits = Limits(nodes=config.nodes, seconds=config.seconds)
-    waiting = [
-        (cell, record, Claim(record.path))
-        for cell, record in records
-        if record.left is None or not limits.reached(record.found) or _lacks_certificate(record)
-    ]
-    while waiting:
-        busy = []
-        for done, (cell, record, claim) in enumerate(waiting, len(records) - len(waiting)):
-            show(done, str(cell))
-            if not claim.take():
-                busy.append((cell, record, claim))
-                continue
-            try:
-                # Another process may have searched it before it gave the claim back.
-                if record.path.exists():
-                    record.read()
-                prove(cell.goal, record, limits, threads=config.threads)
-                path = record.path.with_suffix(_CERTIFICATE)
-                write_certificate(cell.goal, record, path, config.threads)
-            finally:
-                claim.give_back()
-        if len(busy) == len(waiting):
-            show(len(records) - len(busy), f"waiting for {len(busy)} cells of other processes")
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
-        waiting = busy
-
-
-def _lacks_certificate(record: ProofRecord) -> bool:
-    return record.found.proven and not record.found.certificate
 
 
 def _write(records: Records) -> None:

@@ -14,10 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from maestro_env.proposer import Trace
 from mappers.learners.prior.shapes import WIDTHS, Arrays, Widths, shapes
-
-Trace = tuple[NDArray[np.int32], ...]
-"""What ``PriorProposer.trace`` returns after the points: rows of decisions."""
 
 # Entries of a context differ less than the others.
 _CONTEXT_SCALE = 4.0
@@ -90,18 +88,20 @@ class Policy(nn.Module):
     ) -> None:
         super().__init__()
         arrays = _first_weights(seed, widths) if arrays is None else arrays
-        self.weights = nn.ModuleList(
+        self.networks = [
             nn.ParameterDict(
                 {name: nn.Parameter(torch.tensor(array[i])) for name, array in arrays.items()}
             )
             for i in range(len(arrays["bias"]))
-        )
+        ]
+        # It makes their weights those of this module.
+        self._modules_of_torch = nn.ModuleList(self.networks)
 
     def log_probabilities(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return of every mapping its log-probability and its decisions' entropy, float32[N]."""
         chosen, entropy = torch.zeros(batch.size), torch.zeros(batch.size)
         for each, rows in batch.decisions.items():
-            own, spread = _chosen(self.weights[each], rows)
+            own, spread = _chosen(self.networks[each], rows)
             chosen = chosen.index_add(0, rows.mapping, own)
             entropy = entropy.index_add(0, rows.mapping, spread)
         return chosen, entropy
@@ -109,8 +109,8 @@ class Policy(nn.Module):
     def arrays(self) -> Arrays:
         """Return the weights by name."""
         return {
-            name: np.stack([net[name].detach().numpy() for net in self.weights])
-            for name in self.weights[0]
+            name: np.stack([net[name].detach().numpy() for net in self.networks])
+            for name in self.networks[0]
         }
 
 

@@ -1,0 +1,1 @@
+"""``maestro-env pretrain``: score mappers on problems that training has not seen."""

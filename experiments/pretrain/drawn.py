@@ -1,0 +1,143 @@
+"""Layers, machines and objectives drawn at random, as networks, chips and their users have them.
+
+Ranges hold the layers of the zoo, the presets and the published chips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import exp, log
+from random import Random
+from typing import TypeVar
+
+from maestro_env.hardware import UNLIMITED, Hardware
+from maestro_env.layer import Layer
+from maestro_env.objectives import Objective, find_objective
+from maestro_env.technology import DEFAULT, TECHNOLOGIES, Technology
+
+T = TypeVar("T")
+
+LEAST_MACS, MOST_MACS = 10**4, 10**11
+MOST_PES = 2**16
+
+_OBJECTIVES = {"latency": 30, "edp": 40, "energy": 12, "area": 5}
+# Those with a factor twice have no proofs.
+_PRODUCTS = {
+    "latency_cycles*latency_cycles*energy_nj": 5,
+    "latency_cycles*energy_nj*energy_nj": 2,
+    "latency_cycles*area_um2": 2,
+    "energy_nj*area_um2": 2,
+    "latency_cycles*energy_nj*area_um2": 2,
+}
+_SCHEMAS = {"legal13": 90, "full17": 10}
+_OPERATORS = {"CONV": 45, "DSCONV": 15, "GEMM": 30, "NGCONV": 10}
+_WINDOWS = {1: 30, 3: 45, 5: 12, 7: 8, 11: 5}
+_STRIDES = {1: 72, 2: 22, 3: 2, 4: 4}
+_LANES = {1: 86, 2: 4, 4: 4, 8: 2, 16: 2, 64: 2}
+_HOP_LATENCIES = {1: 88, 0: 4, 2: 4, 5: 2, 10: 2}
+
+
+def weighted(rng: Random, weights: Mapping[T, int]) -> T:
+    """Draw one of the keys, as often as its weight says."""
+    return rng.choices(list(weights), list(weights.values()))[0]
+
+
+def between(rng: Random, least: int, most: int) -> int:
+    """Draw an integer, as often from one octave as from another."""
+    return round(exp(rng.uniform(log(least), log(most))))
+
+
+def schema(rng: Random) -> str:
+    """Draw the name of a schema."""
+    return weighted(rng, _SCHEMAS)
+
+
+def objective(rng: Random) -> Objective:
+    """Draw what is minimised; not all of it can be proven (``OptimumSearch``)."""
+    return find_objective(weighted(rng, {**_OBJECTIVES, **_PRODUCTS}))
+
+
+def layer(rng: Random) -> Layer:
+    """Draw a layer without a name."""
+    while True:
+        operator = weighted(rng, _OPERATORS)
+        drawn = _matrix_product(rng) if operator == "GEMM" else _convolution(rng, operator)
+        if LEAST_MACS <= drawn.macs <= MOST_MACS:
+            return drawn
+
+
+def _matrix_product(rng: Random) -> Layer:
+    rows = 1 if rng.random() < 0.2 else _extent(rng, 1, 2**13)
+    return Layer("GEMM", {"M": rows, "N": _extent(rng, 16, 2**15), "K": _extent(rng, 16, 2**15)})
+
+
+def _convolution(rng: Random, operator: str) -> Layer:
+    if operator == "NGCONV":
+        extents = {"G": between(rng, 2, 64), "K": _extent(rng, 1, 512), "C": _extent(rng, 1, 512)}
+    elif operator == "DSCONV":
+        extents = {"C": _extent(rng, 8, 2**11)}
+    else:
+        inputs = rng.choice((1, 3, 4)) if rng.random() < 0.1 else _extent(rng, 8, 2**12)
+        extents = {"K": _extent(rng, 8, 2**12), "C": inputs}
+    window, stride = weighted(rng, _WINDOWS), weighted(rng, _STRIDES)
+    windows, strides = (window, window), (stride, stride)
+    outputs = between(rng, 3, 256)
+    shape = (outputs, outputs)
+    if rng.random() < 0.2:
+        windows = (window, weighted(rng, _WINDOWS))
+        strides = (stride, weighted(rng, _STRIDES))
+        shape = (outputs, between(rng, 1, 256))
+    for axes, count, size, step in zip(("YR", "XS"), shape, windows, strides, strict=True):
+        # Rows behind the last window are there in networks too.
+        extents[axes[0]] = (count - 1) * step + size + rng.randrange(step)
+        extents[axes[1]] = size
+    if rng.random() < 0.12:
+        extents["N"] = between(rng, 2, 32)
+    return Layer(operator, extents, strides)
+
+
+def _extent(rng: Random, least: int, most: int) -> int:
+    """Draw an extent, often a multiple of 8 or 16."""
+    drawn = between(rng, least, most)
+    return drawn - drawn % rng.choice((1, 8, 16)) or drawn
+
+
+def machine(rng: Random) -> Hardware:
+    """Draw a machine without a name."""
+    technology = DEFAULT if rng.random() < 0.9 else rng.choice(list(TECHNOLOGIES.values()))
+    word_bytes = technology.word_bytes or (2 if rng.random() < 0.05 else 1)
+    # Energies by size need a size.
+    unlimited = 0.0 if technology.by_size else 0.12
+    return Hardware(
+        num_pes=_pes(rng),
+        l1_bytes=_figure(rng, 12, 48 * 2**10, unlimited),
+        l2_bytes=_figure(rng, 2**13, 2**26, unlimited),
+        noc_bw=_figure(rng, 1, 2**10, 0.15),
+        offchip_bw=_figure(rng, 1, 2**10, 0.15),
+        noc_hop_latency=weighted(rng, _HOP_LATENCIES),
+        simd_lanes=weighted(rng, _LANES),
+        offchip_cost_macs=_offchip_cost(rng, technology),
+        technology=technology,
+        word_bytes=word_bytes,
+    )
+
+
+def _pes(rng: Random) -> int:
+    least, most = (2**14, MOST_PES) if rng.random() < 0.12 else (8, 2**12)
+    drawn = _figure(rng, least, most)
+    return drawn - drawn % rng.choice((1, 8)) or drawn
+
+
+def _figure(rng: Random, least: int, most: int, unlimited: float = 0.0) -> int:
+    """Draw a figure, half of them powers of two; ``unlimited`` is the chance of that."""
+    if rng.random() < unlimited:
+        return UNLIMITED
+    drawn = between(rng, least, most)
+    power = 1 << round(log(drawn, 2))
+    return power if rng.random() < 0.5 and least <= power <= most else drawn
+
+
+def _offchip_cost(rng: Random, technology: Technology) -> float:
+    if technology.offchip_macs or rng.random() < 0.85:
+        return 0.0
+    return rng.choice((200, between(rng, 10, 500)))

@@ -1,0 +1,84 @@
+"""Trains a prior and writes its file, with what it was trained on."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from experiments import cli, files
+from experiments.claims import only_process
+from experiments.flags import UsageError
+from experiments.pretrain.config import PretrainConfig
+from experiments.pretrain.labels import Label, labels_digest, read_labels
+from experiments.pretrain.lessons import lessons_of
+from experiments.pretrain.problems import HELD_MACHINE, shapes_of
+from experiments.pretrain.training import Settings, Training
+from experiments.progress import Bar
+from maestro_env.context import CONTEXT
+from maestro_env.optima import layer_text
+from mappers.prior_file import PriorFile
+
+_NAME = "prior.safetensors"
+_IMITATION = 500
+
+
+def train(config: PretrainConfig) -> int:
+    """Train in --out, or go on there, and write the file; return the exit status."""
+    held = shapes_of(config.hold) if config.hold else frozenset()
+    labels = read_labels(Path(config.labels)) if config.labels else []
+    settings = _settings(config, labels)
+    directory = files.run_directory(None, "pretrain") if config.out is None else Path(config.out)
+    files.ensure_directory(directory)
+    with only_process(directory / _NAME):
+        known = [each for each in labels if layer_text(each.task.problem.layer) not in held]
+        lessons = lessons_of(known)
+        training = Training(settings, held, lessons, directory)
+        try:
+            with Bar("training", training.total, training.done) as bar:
+                training.run(bar.show)
+        except KeyboardInterrupt:
+            print(f"interrupted: --out {directory} and the same flags go on", file=sys.stderr)
+            return cli.INTERRUPTED
+        path = directory / _NAME
+        with files.replacing(path) as temporary:
+            temporary.write_bytes(_file(config, settings, training, len(lessons)).to_bytes())
+    print(f"prior: {path}, curve: {directory / 'curve.csv'}")
+    return 0
+
+
+def _settings(config: PretrainConfig, labels: list[Label]) -> Settings:
+    imitation = config.imitation
+    if imitation is None:
+        imitation = _IMITATION if labels else 0
+    if imitation < 0 or (imitation and not labels):
+        raise UsageError(
+            f"--imitation is {imitation}; allowed: numbers from 0 on, and 0 without --labels"
+        )
+    digest = labels_digest(labels) if labels else ""
+    return Settings(config.seed, config.hold or "", imitation, config.steps, digest)
+
+
+def _file(
+    config: PretrainConfig, settings: Settings, training: Training, lessons: int
+) -> PriorFile:
+    card: dict[str, Any] = {
+        **asdict(settings),
+        "labelled_problems": lessons,
+        "layers": "the zoo's but for those of the held network, and random ones",
+        "machines": "edge, unlimited, cloud and random ones, but for the held machine",
+        "held_machine": HELD_MACHINE.record(),
+        "model": "exact",
+    }
+    flags = {
+        "hold": config.hold,
+        "labels": config.labels and "LABELS",
+        "seed": config.seed,
+        "imitation": settings.imitation,
+        "steps": settings.steps,
+    }
+    given = " ".join(f"--{name} {value}" for name, value in flags.items() if value is not None)
+    least, most = training.least.tolist(), training.most.tolist()
+    ranges = dict(zip(CONTEXT, zip(least, most, strict=True), strict=True))
+    return PriorFile(training.policy.arrays(), card, f"maestro-env pretrain {given}", ranges)

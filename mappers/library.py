@@ -1,0 +1,208 @@
+"""Mappings of similar layers on similar accelerators, then moves from the best: no learning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+
+import numpy as np
+
+from maestro_env.evaluator import Evaluator
+from maestro_env.hardware import PRESETS
+from maestro_env.map_space import MapSpace, Points
+from maestro_env.masks import Masks
+from maestro_env.objectives import OBJECTIVES
+from maestro_env.optima import layer_text, read_table
+from maestro_env.problem import Problem
+from maestro_env.transfer import (
+    KEEPS,
+    OTHER_OPERATOR,
+    Mapped,
+    hardware_octaves,
+    layer_octaves,
+    transfer,
+)
+from maestro_env.workloads import all_layers
+from mappers.agents.elites import Elites
+from mappers.agents.heads import Heads
+from mappers.agents.moves import refine
+from mappers.arrays import Floats
+from mappers.base import Mapper
+from mappers.draws import log_uniform
+from mappers.settings import setting
+
+# Chance that a move changes two sizes at once.
+_PAIRS = 0.5
+# Moves that are drawn for each that is wanted: some are known already, some do not fit.
+_DRAWN = 4
+
+
+@dataclass(frozen=True)
+class LibraryConfig:
+    """Parameters of the search among similar layers."""
+
+    keep: str = setting("sizes", "what tiles keep: their size or number", allowed=KEEPS)
+    near: int = setting(30, "mappings of the nearest problems tried first", most=10**6)
+    elites: int = setting(8, "best mappings that moves start from", least=1, most=10**6)
+    batch: int = setting(8, "moves between looks at what is best", least=1, most=10**6)
+
+
+Entry = tuple[Mapped, tuple[str, ...]]
+"""A mapped problem, and the factors of the objective that its mapping is good for."""
+
+
+class Library:
+    """Mapped problems, of which the nearest are found fast.
+
+    Args:
+        entries: of all mapped problems.
+    """
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        entries = list(entries)
+        self._mapped = [mapped for mapped, _ in entries]
+        self._factors = np.array([_key(factors) for _, factors in entries], dtype=object)
+        problems = [mapped.problem for mapped in self._mapped]
+        self._operators = np.array([each.layer.operator for each in problems], dtype=object)
+        self._layers = np.array([layer_octaves(each.layer) for each in problems])
+        self._machines = np.array([hardware_octaves(each.hardware) for each in problems])
+
+    def near(self, problem: Problem, factors: tuple[str, ...]) -> Iterator[Mapped]:
+        """Yield mapped problems, the nearest first, of equals the first; not the problem itself.
+
+        Only those of the same objective, if there are any.
+        """
+        if not self._mapped:
+            return
+        apart = self.distances(problem)
+        same = self._factors == _key(factors)
+        wanted = (same | ~same.any()) & (apart > 0)
+        for index in np.argsort(apart, kind="stable"):
+            if wanted[index]:
+                yield self._mapped[index]
+
+    def distances(self, problem: Problem) -> Floats:
+        """Return how far all are from a problem (``maestro_env.transfer.distance``), float64[M]."""
+        layers = np.linalg.norm(self._layers - layer_octaves(problem.layer), axis=1)
+        machines = np.linalg.norm(self._machines - hardware_octaves(problem.hardware), axis=1)
+        others = self._operators != problem.layer.operator
+        apart: Floats = layers + machines + OTHER_OPERATOR * others
+        return apart
+
+
+@cache
+def known_library() -> Library:
+    """Return the library of all optima that the table has."""
+    return Library(known_entries())
+
+
+def known_entries() -> list[Entry]:
+    """Return all optima that the table has."""
+    layers = {layer_text(layer): layer for layer in all_layers()}
+    entries = []
+    for row in read_table():
+        hardware = PRESETS[row["hardware"]]
+        space = MapSpace(layers[row["layer"]], hardware, row["schema"], row["tiles"])
+        vector = np.array(row["point"].split(), dtype=np.int32)
+        entries.append((Mapped(Problem(space), vector), OBJECTIVES[row["objective"]].factors))
+    return entries
+
+
+def _key(factors: tuple[str, ...]) -> str:
+    """Return what objectives of the same factors share."""
+    return "*".join(sorted(factors))
+
+
+class LibraryMapper(Mapper[LibraryConfig]):
+    """Tries what the nearest mapped problems transfer, then moves from the best.
+
+    A transferred mapping that does not fit the buffers takes the nearest choices that do.
+
+    Args:
+        config: the settings.
+        library: mapped problems; None for the table of known optima. The problem that is searched
+            is never taken from it.
+    """
+
+    DEFAULT = LibraryConfig()
+
+    def __init__(self, config: LibraryConfig | None = None, library: Library | None = None) -> None:
+        super().__init__(config)
+        self._library = library
+
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
+        """Spend ``budget`` evaluations: the start, near mappings, moves."""
+        points, values = self.begin(evaluator, budget)
+        search = _Search(self.config, evaluator, rng)
+        search.learn(points, values)
+        library = self._library or known_library()
+        near = library.near(evaluator.problem, evaluator.objective.factors)
+        search.evaluate(search.transferred(near, min(self.config.near, budget - search.spent)))
+        while search.spent < budget:
+            search.evaluate(search.moves(min(self.config.batch, budget - search.spent)))
+
+
+class _Search:
+    """The state of one search."""
+
+    def __init__(
+        self, config: LibraryConfig, evaluator: Evaluator, rng: np.random.Generator
+    ) -> None:
+        self._config, self._evaluator, self._rng = config, evaluator, rng
+        self._space = evaluator.space
+        self._masks = Masks(evaluator.problem)
+        self._heads = Heads(evaluator.space)
+        self._elites = Elites(config.elites, len(evaluator.space.parameters))
+        self._known: set[int] = set()
+        self.spent = 0
+
+    def evaluate(self, points: Points) -> None:
+        if len(points):
+            self.learn(points, self._evaluator.evaluate(points).values)
+
+    def learn(self, points: Points, values: Floats) -> None:
+        self.spent += len(points)
+        self._known.update(self._space.identities(points).tolist())
+        self._elites.add(self._heads.actions(points), values)
+
+    def transferred(self, near: Iterator[Mapped], n: int) -> Points:
+        """Return at most n different mappings that near ones transfer, int32[m, D]."""
+        problem, found = self._evaluator.problem, dict[int, Points]()
+        for each in near:
+            if len(found) >= n:
+                break
+            point = self._fitted(transfer(each.vector, each.problem, problem, self._config.keep))
+            (identity,) = self._space.identities(point[np.newaxis]).tolist()
+            if identity not in self._known:
+                found.setdefault(identity, point)
+        shape = (len(found), len(self._space.parameters))
+        return np.array(list(found.values()), dtype=np.int32).reshape(shape)
+
+    def _fitted(self, point: Points) -> Points:
+        """Return a vector with the nearest choices that leave a valid mapping, if one does."""
+        fitted = point.copy()
+        for column, choice in enumerate(point):
+            allowed = np.flatnonzero(self._masks.allowed(fitted[:column]))
+            if len(allowed):
+                fitted[column] = allowed[np.abs(allowed - choice).argmin()]
+        return fitted
+
+    def moves(self, n: int) -> Points:
+        """Return n mappings, one or two parameters away from the best; random ones before any."""
+        fresh = log_uniform(self._space, _DRAWN * n, self._rng)
+        drawn = self._heads.actions(fresh)
+        best = self._elites.actions
+        if len(best):
+            drawn = refine(best, drawn, self._heads, _PAIRS, self._rng)
+        points = self._heads.points(drawn)
+        identities, first = np.unique(self._space.identities(points), return_index=True)
+        new = [identity not in self._known for identity in identities.tolist()]
+        fitting = filter(self._fits, points[np.sort(first[new])])
+        chosen = list(islice(fitting, n))
+        return np.array(chosen) if chosen else points[:n]
+
+    def _fits(self, point: Points) -> bool:
+        """Say whether a vector is certain to fit; if masks are not complete, whether it may."""
+        return bool(self._masks.allowed(point[:-1])[point[-1]])
