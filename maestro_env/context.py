@@ -36,8 +36,8 @@ CONTEXT: tuple[str, ...] = (
   log2(1 + x) / 31.
 - ``macs_per_lane``, MACs over all SIMD lanes of all PEs, and ``*_words`` of each tensor:
   log2(1 + x) / 62.
-- ``num_pes`` to ``offchip_bw``, in the units of ``Hardware``; ``l1_words``; ``l2_words``; ``*_macs``,
-  the energy of an access or word in MACs: log2(1 + x) / 31.
+- ``num_pes`` to ``offchip_bw``, in the units of ``Hardware``; ``l1_words``; ``l2_words``;
+  ``*_macs``, the energy of an access or word in MACs: log2(1 + x) / 31.
 - ``*_per_l2``, words of a tensor over those of L2: 1/2 + log2(x) / 124.
 - ``objective_*``: share of this figure among the factors of the objective, ``other`` of all others.
 """

@@ -15,6 +15,15 @@ from maestro_env.map_space import Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 
+DECISIONS: int = _native.PRIOR_DECISIONS
+"""Kinds of decisions, each with a network of its own."""
+
+STATE: int = _native.PRIOR_STATE
+"""Numbers that describe what is decided so far."""
+
+FEATURES: int = _native.PRIOR_FEATURES
+"""Numbers that describe an option."""
+
 Trace = tuple[NDArray[Any], ...]
 """Decisions that lead to vectors (``Proposer.trace``)."""
 

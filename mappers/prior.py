@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maestro_env.errors import MapSpaceError
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.masks import Masks
@@ -26,6 +27,8 @@ _BATCH = 32
 # Of the samples after ``refine_after``, the share that the policy proposes.
 _PROPOSED = 0.25
 _MEMORY = 8
+# Of a batch, the share without which it is filled with random samples.
+_ENOUGH = 0.25
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,9 @@ class PriorMapper(AskTellMapper[PriorConfig]):
         proposed = self._proposals.draw(wanted, self._rng, config.temperature)
         self._proposed += wanted
         points = np.concatenate([proposed, self._refined(n - len(proposed))])
-        # Where all that is near is known, anything is as good.
-        return points if len(points) else log_uniform(self._space, n, self._rng)
+        if len(points) >= n * _ENOUGH:
+            return points
+        return np.concatenate([points, self._random(n - len(points))])
 
     def _refined(self, n: int) -> Points:
         """Return at most ``n`` new variants of the best that fit the buffers."""
@@ -73,7 +77,14 @@ class PriorMapper(AskTellMapper[PriorConfig]):
         if not n or not len(best):
             return np.empty((0, len(self._space.sizes)), dtype=np.int32)
         drawn = self._variants.draw(best, 2 * n, self._rng)
-        return self._proposals.new(drawn[self._masks.allow(drawn)])[:n]
+        return self._proposals.new(drawn[self._masks.allow(drawn)], n)
+
+    def _random(self, n: int) -> Points:
+        """Draw ``n`` vectors, known or not, where hardly anything near is new."""
+        try:
+            return self._masks.sample(n, self._rng)
+        except MapSpaceError:  # No mapping fits.
+            return log_uniform(self._space, n, self._rng)
 
     def tell(self, points: Points, values: Floats) -> None:
         self._proposals.new(points)

@@ -31,7 +31,7 @@ SCHEMA = "maestro-env/prior/1"
 MOST_BYTES = 5_000_000
 
 _LENGTH = 8
-_WAY_OUT = "give the file that maestro-env pretrain wrote, or none for the shipped one"
+WAY_OUT = "give the file that maestro-env pretrain wrote, or none for the shipped one"
 
 
 class PriorFileError(MaestroEnvError, ValueError):
@@ -106,7 +106,7 @@ def read_prior(path: Path | str) -> PriorFile:
         data = read_bytes(path, MOST_BYTES)
     except (OSError, TooLongError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise PriorFileError(f"cannot read the prior {path}: {reason}; {_WAY_OUT}") from None
+        raise PriorFileError(f"cannot read the prior {path}: {reason}; {WAY_OUT}") from None
     return from_bytes(data, f"the prior {path}")
 
 
@@ -124,7 +124,7 @@ def from_bytes(data: bytes, what: str) -> PriorFile:
         problem: object = f"{error} is missing" if isinstance(error, KeyError) else error
         if isinstance(error, AttributeError | TypeError):
             problem = f"its header is damaged: {error}"
-        raise PriorFileError(f"{what} cannot be used: {problem}; {_WAY_OUT}") from None
+        raise PriorFileError(f"{what} cannot be used: {problem}; {WAY_OUT}") from None
 
 
 def _parsed(data: bytes) -> PriorFile:

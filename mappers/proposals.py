@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from maestro_env.errors import MapSpaceError
+from maestro_env.errors import MapSpaceError, quoted
 from maestro_env.map_space import Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 from maestro_env.proposer import Networks, Proposer
-from mappers.prior_file import SHIPPED, PriorFile, PriorFileError, read_prior
+from mappers.learners.prior.shapes import Widths, shapes
+from mappers.prior_file import SHIPPED, WAY_OUT, Arrays, PriorFile, PriorFileError, read_prior
 
 SAMPLES = 10
 """How many proposals a search starts from."""
@@ -39,10 +40,26 @@ def load_prior(path: Path | str = "") -> Prior:
     """
     path = path or SHIPPED
     file = read_prior(path)
+    if problem := _misfit(file.arrays):
+        raise PriorFileError(f"the prior {path} cannot be used: {problem}; {WAY_OUT}")
     try:
         return Prior(file, Networks(file.arrays))
     except ValueError as error:
-        raise PriorFileError(f"the prior {path} cannot be used: {error}") from None
+        raise PriorFileError(f"the prior {path} cannot be used: {error}; {WAY_OUT}") from None
+
+
+def _misfit(arrays: Arrays) -> str | None:
+    """Say why arrays are no networks of this version; None if they are."""
+    given = {name: array.shape for name, array in arrays.items()}
+    widths = Widths(*(given.get(name, (0,))[-1] for name in ("bias", "mixed_bias")))
+    expected = shapes(widths)
+    for name in sorted({*given, *expected}):
+        if given.get(name) != expected.get(name):
+            return (
+                f"its array {quoted(name)} has the shape {given.get(name)}; "
+                f"allowed in this version: {expected.get(name)}"
+            )
+    return None
 
 
 class Proposals:
@@ -52,15 +69,13 @@ class Proposals:
         prior: whose policy proposes.
         problem: to be mapped.
         objective: to be minimised.
-
-    Attributes:
-        known: numbers of the mappings that are proposed no more (``MapSpace.identities``).
     """
 
     def __init__(self, prior: Prior, problem: Problem, objective: Objective) -> None:
         self._networks, self._space = prior.networks, problem.space
         self._proposer: Proposer | None = None
-        self.known: set[int] = set()
+        # By their identities.
+        self._known: set[int] = set()
         self._begun = False
         with suppress(MapSpaceError):  # No mapping fits.
             self._proposer = Proposer(problem, objective)
@@ -83,12 +98,13 @@ class Proposals:
             found = np.concatenate([found, self.new(drawn)])
         return found
 
-    def new(self, points: Points) -> Points:
-        """Return those of int32[N, D] vectors whose mappings are not known, and know them."""
-        identities, first = np.unique(self._space.identities(points), return_index=True)
-        fresh = [identity not in self.known for identity in identities.tolist()]
-        self.known.update(identities.tolist())
-        return points[np.sort(first[fresh])]
+    def new(self, points: Points, most: int | None = None) -> Points:
+        """Return the first of int32[N, D] vectors whose mappings are not known, and know them."""
+        identities = self._space.identities(points)
+        _, first = np.unique(identities, return_index=True)
+        rows = [row for row in np.sort(first) if int(identities[row]) not in self._known][:most]
+        self._known.update(identities[rows].tolist())
+        return points[rows]
 
 
 def propose(

@@ -8,7 +8,7 @@ from maestro_env.context import CONTEXT
 from mappers.learners.prior.shapes import Widths, shapes
 from mappers.prior_file import PriorFile
 
-WIDTHS = Widths(hidden=16, mixed=16)
+WIDTHS = Widths(hidden=64, mixed=64)
 
 
 def random_file(seed: int = 0, scale: float = 1.0, **changes: object) -> PriorFile:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env import _native
 from maestro_env.context import CONTEXT
+from maestro_env.proposer import DECISIONS, FEATURES, STATE
 
 Arrays = dict[str, NDArray[np.float32]]
 
@@ -27,14 +27,13 @@ WIDTHS = Widths()
 
 def shapes(widths: Widths = WIDTHS) -> Mapping[str, tuple[int, ...]]:
     """Return the shape of every array: the first axis is the decision."""
-    networks = _native.PRIOR_DECISIONS
     hidden, mixed = widths.hidden, widths.mixed
     return {
-        "context": (networks, len(CONTEXT), hidden),
-        "state": (networks, _native.PRIOR_STATE, hidden),
-        "bias": (networks, hidden),
-        "hidden": (networks, hidden, mixed),
-        "mixed_bias": (networks, mixed),
-        "option": (networks, _native.PRIOR_FEATURES, mixed),
-        "score": (networks, mixed),
+        "context": (DECISIONS, len(CONTEXT), hidden),
+        "state": (DECISIONS, STATE, hidden),
+        "bias": (DECISIONS, hidden),
+        "hidden": (DECISIONS, hidden, mixed),
+        "mixed_bias": (DECISIONS, mixed),
+        "option": (DECISIONS, FEATURES, mixed),
+        "score": (DECISIONS, mixed),
     }

@@ -1,0 +1,367 @@
+"""Proposals of a prior, and the mapper that starts from them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from map_space_helpers import spaces
+from mapper_helpers import Recorder
+from mapper_helpers import problem as roomy_problem
+from prior_helpers import random_file
+
+from maestro_env.context import CONTEXT, SPANS, context
+from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.masks import Masks
+from maestro_env.objectives import OBJECTIVES
+from maestro_env.problem import Problem
+from maestro_env.proposer import Networks, Proposer
+from maestro_env.workloads import find_layer
+from maestro_env.workloads.networks import find_network
+from mappers import make_mapper
+from mappers.prior_file import PriorFile, PriorFileError
+from mappers.proposals import SAMPLES, Prior, Proposals, load_prior, propose
+from mappers.ranges import far_warning, outside
+
+ROOT = Path(__file__).parents[1]
+EDP = OBJECTIVES["edp"]
+MOST = 2**31 - 1
+
+
+def prior(**changes: object) -> Prior:
+    file = random_file(**changes)
+    return Prior(file, Networks(file.arrays))
+
+
+PRIOR = prior()
+
+
+def edge_problem(layer: str = "resnet18_l2", **changes: int) -> Problem:
+    return Problem(MapSpace(find_layer(layer), replace(PRESETS["edge"], **changes)))
+
+
+# --- Proposals ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(spaces())
+def test_proposals_are_different_valid_mappings(space: MapSpace) -> None:
+    hardware = replace(space.hardware, l1_bytes=60, l2_bytes=500)
+    problem = Problem(MapSpace(space.layer, hardware, space.schema, space.tiles))
+    (points,) = propose([problem], [EDP], 20, PRIOR)
+    mappings = [problem.space.decode(point) for point in points]
+    assert len(set(mappings)) == len(mappings) <= 20
+    assert not problem.score(points, EDP)[1].any()
+    if not len(points):
+        # None fits: the least of all tiles needs too much, one PE a cluster or all of them.
+        assert not Masks(problem).independent().any()
+
+
+def test_the_first_proposal_is_the_likeliest() -> None:
+    problem = edge_problem()
+    (points,) = propose([problem], [EDP], SAMPLES, PRIOR)
+    assert len(points) == SAMPLES
+    likeliest = Proposer(problem, EDP).likeliest(PRIOR.networks)
+    np.testing.assert_array_equal(points[:1], likeliest)
+    cold = Proposals(PRIOR, problem, EDP).draw(1, np.random.default_rng(3), temperature=5)
+    np.testing.assert_array_equal(cold, likeliest)
+
+
+def test_proposals_depend_on_the_problem_alone() -> None:
+    problems = [edge_problem(), edge_problem("gpt2_l4"), edge_problem("mobilenetv2_l4")]
+    objectives = [EDP, OBJECTIVES["latency"], EDP]
+    together = propose(problems, objectives, 7, PRIOR)
+    alone = [
+        propose([each], [one], 7, PRIOR)[0] for each, one in zip(problems, objectives, strict=True)
+    ]
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_array_equal(one, other)
+    more = propose(problems, objectives, 9, PRIOR)
+    for fewer, each in zip(together, more, strict=True):
+        np.testing.assert_array_equal(fewer, each[:7])
+
+
+def test_a_policy_that_is_certain_proposes_once() -> None:
+    certain = prior(scale=30.0)
+    drawn = Proposals(certain, edge_problem(), EDP)
+    rng = np.random.default_rng(0)
+    first = drawn.draw(50, rng, temperature=0.01)
+    assert 1 <= len(first) < 50
+    again = drawn.draw(50, rng, temperature=0.01)
+    found = edge_problem().space.identities(np.concatenate([first, again]))
+    assert len(set(found.tolist())) == len(found)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e10, 5e37])
+def test_any_weights_propose_valid_mappings(scale: float) -> None:
+    problem = edge_problem()
+    (points,) = propose([problem], [EDP], 20, prior(scale=scale))
+    assert len(points) >= 1
+    assert not problem.score(points, EDP)[1].any()
+
+
+def test_masks_allow_what_is_valid() -> None:
+    for problem in (edge_problem(), edge_problem("gpt2_l4", l1_bytes=40)):
+        rng = np.random.default_rng(0)
+        points = np.concatenate([problem.space.sample(300, rng), Masks(problem).sample(300, rng)])
+        allowed = Masks(problem).allow(points)
+        np.testing.assert_array_equal(allowed, problem.score(points, EDP)[1] == 0)
+        assert 0 < allowed.sum() < 600
+        assert Masks(problem).allow(points[:0]).shape == (0,)
+
+
+def test_a_network_takes_well_under_a_second() -> None:
+    layers = find_network("resnet50").layers
+    problems = [Problem(MapSpace(layer, PRESETS["edge"])) for layer in layers]
+    began = time.process_time()
+    found = propose(problems, [EDP] * len(problems), 10)
+    assert time.process_time() - began < 1
+    assert [len(points) for points in found] == [10] * len(layers)
+
+
+def test_no_proposal_and_no_search_needs_torch() -> None:
+    script = """
+import sys
+import numpy as np
+from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer
+from maestro_env.objectives import OBJECTIVES
+from mappers import make_mapper
+from mappers.proposals import propose
+problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))
+edp = OBJECTIVES["edp"]
+assert len(propose([problem], [edp])[0]) == 10
+for mapper in ("prior", "ga_log:start=prior", "optimum:start=prior:samples=20:nodes=1000"):
+    make_mapper(mapper).search(Evaluator(problem, edp, 120), 120, np.random.default_rng(0))
+import experiments.map.job
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
+
+
+# --- Files --------------------------------------------------------------------------------------
+
+
+def test_a_file_is_used_in_place_of_the_shipped_one(tmp_path: Path) -> None:
+    path = tmp_path / "own.safetensors"
+    path.write_bytes(random_file(3).to_bytes())
+    problem = edge_problem()
+    recorder = Recorder(problem, "edp", 10)
+    make_mapper(f"prior:file={path}").search(recorder, 10, np.random.default_rng(0))
+    expected = Proposer(problem, EDP).likeliest(Networks(random_file(3).arrays))
+    np.testing.assert_array_equal(recorder.points[0][:1], expected)
+
+
+def arrays_but(**changes: object) -> dict[str, object]:
+    arrays = random_file().arrays | changes
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (arrays_but(score=None), "array 'score' has the shape None; allowed .*: \\(21, 64\\)"),
+        (arrays_but(more=np.ones(3, np.float32)), "array 'more' has the shape \\(3,\\)"),
+        (arrays_but(bias=np.ones((21, 48), np.float32)), "array 'context' has the shape"),
+        (arrays_but(bias=np.ones((20, 64), np.float32)), "array 'bias' has the shape \\(20, 64\\)"),
+        (arrays_but(bias=None, mixed_bias=None), "array 'bias' has the shape None"),
+        ({}, "has the shape None"),
+        (
+            {name: array[..., :1] for name, array in random_file().arrays.items()},
+            "has the shape",
+        ),
+    ],
+)
+def test_arrays_of_other_networks_are_refused(
+    arrays: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "odd.safetensors"
+    path.write_bytes(random_file(arrays=arrays).to_bytes())
+    with pytest.raises(PriorFileError, match=message) as refused:
+        load_prior(path)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_missing_file_is_refused_before_a_sample() -> None:
+    recorder = Recorder(edge_problem(), "edp", 10)
+    with pytest.raises(PriorFileError, match="cannot read the prior nowhere: No such file"):
+        make_mapper("prior:file=nowhere").search(recorder, 10, np.random.default_rng(0))
+    assert recorder.used == 0
+
+
+# --- The mapper ---------------------------------------------------------------------------------
+
+
+def test_no_mapping_is_tried_twice_and_none_is_invalid() -> None:
+    recorder = Recorder(edge_problem(), "edp", 600)
+    make_mapper("prior").search(recorder, 600, np.random.default_rng(0))
+    assert recorder.unique == recorder.valid == 600
+    assert len(recorder.points) < 40
+
+
+def test_the_likeliest_mapping_comes_after_a_start() -> None:
+    problem = edge_problem()
+    start = Masks(problem).sample(3, np.random.default_rng(1))
+    recorder = Recorder(problem, "edp", 5, start)
+    make_mapper("prior").search(recorder, 5, np.random.default_rng(0))
+    points = np.concatenate(recorder.points)
+    np.testing.assert_array_equal(points[:3], start)
+    (likeliest,) = propose([problem], [EDP], 1)
+    np.testing.assert_array_equal(points[3:4], likeliest)
+
+
+@pytest.mark.parametrize("objective", ["latency", "edp", "area"])
+def test_it_finds_the_best_of_a_small_space(objective: str) -> None:
+    """The truth: all vectors, evaluated."""
+    layer, hardware = Layer("GEMM", {"M": 3, "N": 2, "K": 4}), Hardware(4, 20, 64)
+    problem = Problem(MapSpace(layer, hardware, tiles="divisors"))
+    space = problem.space
+    every = np.stack(np.unravel_index(np.arange(space.size()), space.sizes), axis=1)
+    values, _ = problem.score(every.astype(np.int32), OBJECTIVES[objective])
+    recorder = Recorder(problem, objective, 3000)
+    make_mapper("prior").search(recorder, 3000, np.random.default_rng(0))
+    assert recorder.best.value == values.min()
+
+
+def test_variants_improve_on_proposals() -> None:
+    def best(refine_after: int) -> float:
+        recorder = Recorder(edge_problem(), "edp", 500)
+        make_mapper(f"prior:refine_after={refine_after}").search(
+            recorder, 500, np.random.default_rng(0)
+        )
+        return recorder.best.value
+
+    assert best(100) < best(500)
+
+
+ODD_LAYERS = [
+    Layer("GEMM", {"M": MOST, "N": MOST, "K": 1}),
+    Layer("GEMM", dict.fromkeys("MNK", 1)),
+    Layer("CONV", {"K": 3, "C": MOST, "Y": 9, "X": 9, "R": 9, "S": 9}),
+    Layer("CONV", {"K": 4, "C": 3, "Y": MOST, "X": 9, "R": 3, "S": 3}, (3, 2)),
+    Layer("DSCONV", {"C": MOST, "Y": 9, "X": 9, "R": 3, "S": 3}),
+]
+ODD_MACHINES = [
+    Hardware(1),
+    Hardware(1, 1, 1),
+    Hardware(1024, 1),
+    Hardware(MOST, 6, 40),
+    Hardware(*[MOST] * 5),
+]
+
+
+@pytest.mark.parametrize("model", ["exact", "maestro"])
+def test_odd_layers_and_machines_are_survived(model: str) -> None:
+    for layer, hardware in product(ODD_LAYERS, ODD_MACHINES):
+        problem = Problem(MapSpace(layer, hardware), model)
+        recorder = Recorder(problem, "edp", 60)
+        make_mapper("prior:refine_after=20").search(recorder, 60, np.random.default_rng(0))
+        assert recorder.used == 60
+        if model == "exact":
+            # All are valid, or nothing fits: where a random vector does, all.
+            drawn = problem.space.sample(200, np.random.default_rng(1))
+            fits = not problem.score(drawn, EDP)[1].all()
+            assert recorder.valid == 60 if fits else recorder.valid in (0, 60)
+
+
+# --- Proposals as a start -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mapper", ["marl", "marl:agents=1", "ga", "ga_log"])
+def test_other_mappers_begin_with_proposals(mapper: str) -> None:
+    problem = edge_problem()
+    start = Masks(problem).sample(2, np.random.default_rng(1))
+    recorder = Recorder(problem, "edp", 40, start)
+    made = make_mapper(f"{mapper}:start=prior")
+    made.search(recorder, 40, np.random.default_rng(0))
+    points = np.concatenate(recorder.points)
+    (proposed,) = propose([problem], [EDP])
+    np.testing.assert_array_equal(points[:12], np.concatenate([start, proposed]))
+    assert recorder.used == 40
+
+
+@pytest.mark.parametrize("budget", [1, 5, 10])
+def test_a_small_budget_has_the_first_proposals(budget: int) -> None:
+    recorder = Recorder(edge_problem(), "edp", budget)
+    make_mapper("ga_log:start=prior").search(recorder, budget, np.random.default_rng(0))
+    (proposed,) = propose([edge_problem()], [EDP])
+    np.testing.assert_array_equal(np.concatenate(recorder.points), proposed[:budget])
+
+
+def test_a_proof_begins_with_the_prior() -> None:
+    problem = edge_problem("mobilenetv2_l4")
+    recorders = [Recorder(problem, "edp", 20) for _ in range(2)]
+    for recorder, mapper in zip(
+        recorders, ("optimum:start=prior:samples=20", "prior"), strict=True
+    ):
+        make_mapper(mapper).search(recorder, 20, np.random.default_rng(0))
+    assert recorders[0].digest() == recorders[1].digest()
+
+
+# --- Ranges -------------------------------------------------------------------------------------
+
+
+def seen(**changes: int) -> np.ndarray:
+    return context(find_layer("resnet18_l2"), replace(PRESETS["edge"], **changes), EDP)
+
+
+def only(hardware: Hardware) -> dict[str, tuple[float, float]]:
+    """Return ranges that hold one context alone."""
+    entries = context(find_layer("resnet18_l2"), hardware, EDP).tolist()
+    return {name: (entry, entry) for name, entry in zip(CONTEXT, entries, strict=True)}
+
+
+def test_distances_are_octaves() -> None:
+    ranges = only(PRESETS["edge"])
+    assert outside(seen(), ranges) == {}
+    # (1 + 4 * 65536 - 1) / 65536 is two octaves to the last digits.
+    large = only(replace(PRESETS["edge"], noc_bw=2**16 - 1))
+    assert outside(seen(noc_bw=2**18 - 1), large) == {"noc_bw": pytest.approx(2, abs=1e-4)}
+    assert outside(seen(noc_bw=2**15 - 1), large) == {"noc_bw": pytest.approx(1, abs=1e-4)}
+    l2 = outside(seen(l2_bytes=PRESETS["edge"].l2_bytes * 8), ranges)
+    expected = {"l2_words", "input_per_l2", "filter_per_l2", "output_per_l2"}
+    assert l2 == {name: pytest.approx(3, abs=1e-3) for name in expected}
+    lanes = outside(seen(simd_lanes=4), ranges)
+    assert lanes["macs_per_lane"] == pytest.approx(2, abs=1e-3)
+    other = context(find_layer("resnet18_l2"), PRESETS["edge"], OBJECTIVES["latency"])
+    assert outside(other, ranges) == {
+        "objective_latency_cycles": pytest.approx(0.5),
+        "objective_energy_nj": pytest.approx(0.5),
+    }
+    assert SPANS.keys() == set(CONTEXT)
+
+
+def test_a_warning_names_the_farthest_in_one_line() -> None:
+    file = random_file(ranges=only(PRESETS["edge"]))
+    near, far = edge_problem(), edge_problem(l2_bytes=PRESETS["edge"].l2_bytes * 8)
+    assert far_warning(file, [(near, EDP)]) is None
+    text = far_warning(file, [(near, EDP), (far, EDP)])
+    assert "\n" not in text
+    assert "input_per_l2 by 3.0 octaves" in text
+    assert "1 more" in text
+    assert "objective_area_um2" in far_warning(file, [(near, OBJECTIVES["area"])])
+
+
+def test_mappers_warn_of_the_prior_they_use(tmp_path: Path) -> None:
+    path = tmp_path / "narrow.safetensors"
+    path.write_bytes(random_file(ranges=only(PRESETS["edge"])).to_bytes())
+    goals = [(roomy_problem(), EDP)]
+    assert "octaves" in make_mapper(f"prior:file={path}").warning(goals)
+    for name in ("marl", "ga", "random", "optimum"):
+        assert make_mapper(name).warning(goals) is None
+
+
+def test_a_prior_knows_what_it_was_made_of() -> None:
+    shipped: PriorFile = load_prior().file
+    assert shipped.ranges.keys() == set(CONTEXT)
+    assert shipped.command
+    assert len(shipped.digest) == 64
