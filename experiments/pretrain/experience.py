@@ -22,7 +22,7 @@ _LEAST_SPREAD = 0.02
 _NO_SPREAD = 1e-6
 # A mapping to imitate is better than all that were drawn by a thousandth at least.
 _BETTER = 0.999
-_ROUNDS = 4
+_ROUNDS = 3
 
 
 @dataclass(frozen=True, eq=False)

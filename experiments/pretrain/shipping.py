@@ -21,7 +21,7 @@ from maestro_env.optima import layer_text
 from mappers.prior_file import PriorFile
 
 _NAME = "prior.safetensors"
-_IMITATION = 500
+_IMITATION = 300
 
 
 def train(config: PretrainConfig) -> int:

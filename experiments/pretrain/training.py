@@ -34,8 +34,8 @@ _RATE = 1e-3
 _LABELS, _MAPPINGS = 96, 4
 # Policy gradient: problems of a step, and which share of them have labels.
 _PROBLEMS, _LABELLED = 24, 0.25
-# How much finding better mappings than the policy's counts in the first step; nothing in the last.
-_TARGETS = 1.0
+# How much better mappings than the policy's count, in the first step and in the last.
+_TARGETS = (1.0, 0.3)
 _IMITATED, _IMITATION = 24, 0.05
 # The networks of the first decisions, which loops are parallel.
 _PARALLEL = slice(0, 2)
@@ -142,8 +142,9 @@ class Training:
         learnt = [each for each in seen if len(each.points)]
         targets = {}
         if found := [each for each in seen if len(each.target)]:
-            left = 1 - (self.done - self._settings.imitation) / self._settings.steps
-            weight = _TARGETS * left * len(found) / len(seen)
+            first, last = _TARGETS
+            gone = (self.done - self._settings.imitation) / self._settings.steps
+            weight = (first + (last - first) * gone) * len(found) / len(seen)
             targets[weight] = _batch((each.lesson, each.target) for each in found)
         if self._labelled:
             targets[_IMITATION] = self._labelled_batch(rng, _IMITATED)

@@ -18,7 +18,7 @@ Arrays = dict[str, NDArray[np.float32]]
 class Widths:
     """Numbers that the two layers of a network pass on, multiples of 64."""
 
-    hidden: int = 128
+    hidden: int = 256
     mixed: int = 64
 
 
