@@ -24,6 +24,9 @@ STATE: int = _native.PRIOR_STATE
 FEATURES: int = _native.PRIOR_FEATURES
 """Numbers that describe an option."""
 
+Drawn = tuple[Points, NDArray[np.float64]]
+"""Vectors, int32[N, D], and logarithms of their probabilities, float64[N]."""
+
 Trace = tuple[NDArray[Any], ...]
 """Decisions that lead to vectors (``Proposer.trace``)."""
 
@@ -65,14 +68,17 @@ class Proposer:
         except ValueError as error:
             raise MapSpaceError(str(error)) from None
 
-    def likeliest(self, networks: Networks) -> Points:
-        """Return the mapping whose decisions are each the likeliest, int32[1, D]."""
+    def greedy(self, networks: Networks) -> Drawn:
+        """Return the mapping whose decisions are each the likeliest, as ``draw`` does."""
         return self._native.propose(networks.native, np.zeros((1, self._native.steps)), 0.0)
 
     def draw(
         self, networks: Networks, n: int, rng: np.random.Generator, temperature: float = 1.0
-    ) -> Points:
-        """Draw ``n`` mappings, int32[n, D]; the higher the temperature, the more they differ."""
+    ) -> Drawn:
+        """Draw ``n`` mappings, some more than once; the higher the temperature, the more differ.
+
+        Returns vectors, int32[n, D], and logarithms of their probabilities, float64[n].
+        """
         uniforms = rng.random((n, self._native.steps))
         return self._native.propose(networks.native, uniforms, temperature)
 

@@ -57,7 +57,7 @@ def test_proposals_are_valid_and_what_their_decisions_make(
         return
     proposer = Proposer(problem, EDP)
     rng = np.random.default_rng(seed)
-    points = proposer.draw(Networks(arrays(seed % 3)), 20, rng, temperature)
+    points, _ = proposer.draw(Networks(arrays(seed % 3)), 20, rng, temperature)
     rows = problem.evaluate(points)
     assert (rows.status == OK).all()
     again = problem.evaluate(proposer.nearest(points))
@@ -81,8 +81,8 @@ def test_a_batch_is_what_its_rows_are_alone() -> None:
     native = Proposer(problem, EDP)._native
     networks = Networks(arrays(0)).native
     uniforms = np.random.default_rng(0).random((50, native.steps))
-    together = native.propose(networks, uniforms, 1.0)
-    alone = [native.propose(networks, row[np.newaxis], 1.0)[0] for row in uniforms]
+    together = native.propose(networks, uniforms, 1.0)[0]
+    alone = [native.propose(networks, row[np.newaxis], 1.0)[0][0] for row in uniforms]
     np.testing.assert_array_equal(together, alone)
     assert len(np.unique(together, axis=0)) > 40
 
@@ -90,9 +90,9 @@ def test_a_batch_is_what_its_rows_are_alone() -> None:
 def test_the_likeliest_is_what_is_drawn_without_heat() -> None:
     problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))
     proposer, networks = Proposer(problem, EDP), Networks(arrays(1, 3.0))
-    drawn = proposer.draw(networks, 100, np.random.default_rng(0), 1e-4)
+    drawn, _ = proposer.draw(networks, 100, np.random.default_rng(0), 1e-4)
     counts = Counter(map(tuple, drawn.tolist()))
-    assert counts.most_common(1)[0][0] == tuple(proposer.likeliest(networks)[0].tolist())
+    assert counts.most_common(1)[0][0] == tuple(proposer.greedy(networks)[0][0].tolist())
 
 
 def test_the_policy_in_pytorch_has_the_same_probabilities() -> None:
@@ -103,12 +103,13 @@ def test_the_policy_in_pytorch_has_the_same_probabilities() -> None:
     problem = Problem(MapSpace(layer, Hardware(num_pes=3)))
     proposer = Proposer(problem, EDP)
     weights = arrays(2, 2.0)
-    drawn = proposer.draw(Networks(weights), 40_000, np.random.default_rng(0))
-    points, counts = np.unique(drawn, axis=0, return_counts=True)
+    drawn, logarithms = proposer.draw(Networks(weights), 40_000, np.random.default_rng(0))
+    points, first, counts = np.unique(drawn, axis=0, return_index=True, return_counts=True)
     seen = context(layer, problem.hardware, EDP)
     batch = Batch.of([(len(points), proposer.trace(points), seen)])
     with torch.no_grad():
         expected = torch.exp(Policy(weights).log_probabilities(batch)[0]).numpy()
+    np.testing.assert_allclose(np.exp(logarithms[first]), expected, rtol=2e-4)
     frequencies = counts / counts.sum()
     # The mappings that were drawn are nearly all there are.
     assert 0.98 < expected.sum() < 1 + 1e-4
@@ -134,7 +135,7 @@ def test_extreme_problems_have_proposals(layer: Layer, pes: int) -> None:
         except MapSpaceError:
             assert not Masks(problem).allowed([]).any()
             continue
-        points = proposer.draw(Networks(arrays(0)), 30, np.random.default_rng(0))
+        points, _ = proposer.draw(Networks(arrays(0)), 30, np.random.default_rng(0))
         assert (problem.evaluate(points).status == OK).all()
 
 

@@ -55,7 +55,7 @@ def experience(
         explorer: the policy, but with any parallel loops.
         rng: of all draws.
     """
-    points = lesson.proposer.draw(networks, _DRAWN, rng)
+    points, _ = lesson.proposer.draw(networks, _DRAWN, rng)
     values = lesson.values(points)
     found = _explore(lesson, explorer, rng, points[values.argmin()])
     found_value = lesson.values(found)[0]
@@ -85,7 +85,8 @@ def _explore(lesson: Lesson, explorer: Networks, rng: np.random.Generator, best:
     A policy that prefers some parallel loops draws hardly any others, and would not find out that
     these are better. The best mapping is then improved parameter by parameter.
     """
-    others = np.concatenate([best[np.newaxis], lesson.proposer.draw(explorer, _DRAWN, rng)])
+    drawn, _ = lesson.proposer.draw(explorer, _DRAWN, rng)
+    others = np.concatenate([best[np.newaxis], drawn])
     values = lesson.values(others)
     point, value = others[values.argmin()], values.min()
     for _ in range(_ROUNDS):

@@ -14,6 +14,7 @@ struct Proposer::Draws {
   const double* uniforms;
   float temperature;
   std::int32_t* points;
+  double* logarithms;
 };
 
 namespace {
@@ -24,15 +25,14 @@ LoopNest nest_of(const Layer& layer) {
   return *nest;
 }
 
-// Where the shares of options, which need not add up to 1, reach a number in [0, 1).
-int draw(const std::vector<float>& shares, double uniform) {
-  float total = 0;
-  for (const float share : shares) total += share;
-  const float wanted = static_cast<float>(uniform) * total;
+constexpr double kLn2 = 0.6931471805599453;
+
+// The option where the sum of shares exceeds a number.
+int where(const std::vector<float>& shares, float number) {
   float sum = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     sum += shares[i];
-    if (wanted < sum) return static_cast<int>(i);
+    if (number < sum) return static_cast<int>(i);
   }
   return static_cast<int>(shares.size()) - 1;
 }
@@ -48,16 +48,16 @@ Proposer::Proposer(std::unique_ptr<Model> model, MapSpace space, const Layer& la
 }
 
 void Proposer::propose(const Networks& networks, const double* uniforms, std::int64_t count,
-                       float temperature, std::int32_t* points) {
+                       float temperature, std::int32_t* points, double* logarithms) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) all[static_cast<std::size_t>(i)] = i;
   if (count == 0) return;
-  descend({networks, networks.read(context_), uniforms, temperature, points}, 0, decisions_.begin(),
-          all);
+  descend({networks, networks.read(context_), uniforms, temperature, points, logarithms}, 0,
+          decisions_.begin(), 0, all);
 }
 
 // Mappings that have made the same decisions are taken on together.
-void Proposer::descend(const Draws& draws, std::size_t at, const Partial& partial,
+void Proposer::descend(const Draws& draws, std::size_t at, const Partial& partial, double logarithm,
                        const std::vector<std::int64_t>& members) {
   Options options;
   Partial current = partial;
@@ -71,6 +71,7 @@ void Proposer::descend(const Draws& draws, std::size_t at, const Partial& partia
     for (const std::int64_t member : members) {
       std::copy(current.point.begin(), current.point.end(),
                 draws.points + member * std::ssize(current.point));
+      draws.logarithms[member] = logarithm;
     }
     return;
   }
@@ -79,23 +80,30 @@ void Proposer::descend(const Draws& draws, std::size_t at, const Partial& partia
   std::vector<float> shares(static_cast<std::size_t>(options.count));
   decisions_.describe(step, current, options, state.data());
   draws.networks.score(step.decision, draws.context, state.data(), options, shares.data());
+  const bool greedy = draws.temperature == 0;
   const auto best = std::max_element(shares.begin(), shares.end());
+  const float most = *best;
+  float total = 0;
+  for (float& share : shares) {
+    share = exp_of((share - most) / (greedy ? 1 : draws.temperature));
+    total += share;
+  }
   std::vector<std::vector<std::int64_t>> taken(shares.size());
-  if (draws.temperature == 0) {
+  if (greedy) {
     taken[static_cast<std::size_t>(best - shares.begin())] = members;
   } else {
-    const float most = *best;
-    for (float& share : shares) share = exp_of((share - most) / draws.temperature);
     for (const std::int64_t member : members) {
       const double uniform = draws.uniforms[static_cast<std::size_t>(member) * steps() + at];
-      taken[static_cast<std::size_t>(draw(shares, uniform))].push_back(member);
+      const float wanted = static_cast<float>(uniform) * total;
+      taken[static_cast<std::size_t>(where(shares, wanted))].push_back(member);
     }
   }
   for (std::size_t i = 0; i < taken.size(); ++i) {
     if (taken[i].empty()) continue;
     Partial next = current;
     decisions_.take(step, options.value[i], next);
-    descend(draws, at + 1, next, taken[i]);
+    const double chance = static_cast<double>(shares[i]) / static_cast<double>(total);
+    descend(draws, at + 1, next, logarithm + kLn2 * static_cast<double>(log2_of(chance)), taken[i]);
   }
 }
 

@@ -29,16 +29,16 @@ class Proposer {
   // Numbers that a mapping is drawn by.
   std::size_t steps() const { return decisions_.steps().size(); }
 
-  // Writes points, each drawn by a row of numbers in [0, 1). Scores are divided by the temperature;
-  // at 0 the option of the highest score is taken.
+  // Writes points, each drawn by a row of numbers in [0, 1), and the logarithm of its probability.
+  // Scores are divided by the temperature; at 0 the option of the highest score is taken.
   void propose(const Networks& networks, const double* uniforms, std::int64_t count,
-               float temperature, std::int32_t* points);
+               float temperature, std::int32_t* points, double* logarithms);
   // Reads the decisions of points in range, and writes the nearest points that options lead to.
   Rows trace(std::int32_t* points, std::int64_t count);
 
  private:
   struct Draws;
-  void descend(const Draws& draws, std::size_t at, const Partial& partial,
+  void descend(const Draws& draws, std::size_t at, const Partial& partial, double logarithm,
                const std::vector<std::int64_t>& members);
 
   Masks masks_;

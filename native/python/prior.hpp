@@ -57,9 +57,9 @@ py::array_t<T> as_array(const std::vector<T>& numbers, std::vector<py::ssize_t> 
   return py::array_t<T>(std::move(shape), numbers.data());
 }
 
-inline PointArray propose(Proposer& proposer, const Networks& networks,
-                          const py::array_t<double, py::array::c_style>& uniforms,
-                          float temperature) {
+inline py::tuple propose(Proposer& proposer, const Networks& networks,
+                         const py::array_t<double, py::array::c_style>& uniforms,
+                         float temperature) {
   const auto steps = static_cast<py::ssize_t>(proposer.steps());
   if (uniforms.ndim() != 2 || uniforms.shape(1) != steps) {
     throw std::invalid_argument("a point is drawn by " + std::to_string(steps) + " numbers, got " +
@@ -70,9 +70,10 @@ inline PointArray propose(Proposer& proposer, const Networks& networks,
   }
   const auto width = static_cast<py::ssize_t>(proposer.space().parameters.size());
   PointArray points = new_array<std::int32_t>(Shape<2>{uniforms.shape(0), width});
-  proposer.propose(networks, uniforms.data(), uniforms.shape(0), temperature,
-                   points.mutable_data());
-  return points;
+  auto logarithms = new_array<double>(Shape<1>{uniforms.shape(0)});
+  proposer.propose(networks, uniforms.data(), uniforms.shape(0), temperature, points.mutable_data(),
+                   logarithms.mutable_data());
+  return py::make_tuple(points, logarithms);
 }
 
 inline py::tuple trace(Proposer& proposer, const PointArray& given) {
