@@ -20,6 +20,8 @@ from mappers.prior_file import SHIPPED, WAY_OUT, Arrays, PriorFile, PriorFileErr
 SAMPLES = 10
 """How many proposals a search starts from."""
 
+# So many are drawn at once.
+_POOL = 256
 # How often what repeats is drawn again.
 _ATTEMPTS = 4
 
@@ -63,7 +65,7 @@ def _misfit(arrays: Arrays) -> str | None:
 
 
 class Proposals:
-    """The proposals of a prior for one problem, none twice.
+    """The proposals of a prior for one problem, none twice, the likeliest first.
 
     Args:
         prior: whose policy proposes.
@@ -76,27 +78,28 @@ class Proposals:
         self._proposer: Proposer | None = None
         # By their identities.
         self._known: set[int] = set()
-        self._begun = False
+        self._waiting = np.empty((0, len(self._space.sizes)), dtype=np.int32)
         with suppress(MapSpaceError):  # No mapping fits.
             self._proposer = Proposer(problem, objective)
 
     def draw(self, n: int, rng: np.random.Generator, temperature: float = 1.0) -> Points:
-        """Return ``n`` new mappings, int32[n, D]; fewer if most of those drawn are known.
-
-        The first of all is the one whose decisions are each the likeliest.
-        """
-        found = np.empty((0, len(self._space.sizes)), dtype=np.int32)
-        if self._proposer is None:
-            return found
-        if not self._begun:
-            self._begun = True
-            found = self.new(self._proposer.likeliest(self._networks)[:n])
+        """Return ``n`` new mappings, int32[n, D]; fewer if most of those drawn are known."""
+        found = self.new(self._waiting, n)
         for _ in range(_ATTEMPTS):
-            if len(found) == n:
+            if len(found) == n or self._proposer is None:
                 break
-            drawn = self._proposer.draw(self._networks, n - len(found), rng, temperature)
-            found = np.concatenate([found, self.new(drawn)])
+            self._waiting = self._likeliest(self._proposer, rng, temperature)
+            found = np.concatenate([found, self.new(self._waiting, n - len(found))])
         return found
+
+    def _likeliest(
+        self, proposer: Proposer, rng: np.random.Generator, temperature: float
+    ) -> Points:
+        """Draw many and sort them: the likelier ones are better on average."""
+        greedy = proposer.greedy(self._networks)
+        drawn = proposer.draw(self._networks, _POOL, rng, temperature)
+        points, logarithms = map(np.concatenate, zip(greedy, drawn, strict=True))
+        return points[np.argsort(-logarithms, kind="stable")]
 
     def new(self, points: Points, most: int | None = None) -> Points:
         """Return the first of int32[N, D] vectors whose mappings are not known, and know them."""

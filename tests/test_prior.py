@@ -66,14 +66,17 @@ def test_proposals_are_different_valid_mappings(space: MapSpace) -> None:
         assert not Masks(problem).independent().any()
 
 
-def test_the_first_proposal_is_the_likeliest() -> None:
+def test_likelier_proposals_come_first() -> None:
     problem = edge_problem()
     (points,) = propose([problem], [EDP], SAMPLES, PRIOR)
     assert len(points) == SAMPLES
-    likeliest = Proposer(problem, EDP).likeliest(PRIOR.networks)
-    np.testing.assert_array_equal(points[:1], likeliest)
-    cold = Proposals(PRIOR, problem, EDP).draw(1, np.random.default_rng(3), temperature=5)
-    np.testing.assert_array_equal(cold, likeliest)
+    proposer = Proposer(problem, EDP)
+    (greedy,), (least,) = proposer.greedy(PRIOR.networks)
+    drawn, logarithms = proposer.draw(PRIOR.networks, 20_000, np.random.default_rng(1))
+    known = {tuple(greedy): least, **dict(zip(map(tuple, drawn), logarithms, strict=True))}
+    found = [known.get(tuple(point), -np.inf) for point in points]
+    assert found == sorted(found, reverse=True)
+    assert found[0] >= least
 
 
 def test_proposals_depend_on_the_problem_alone() -> None:
@@ -156,8 +159,10 @@ def test_a_file_is_used_in_place_of_the_shipped_one(tmp_path: Path) -> None:
     problem = edge_problem()
     recorder = Recorder(problem, "edp", 10)
     make_mapper(f"prior:file={path}").search(recorder, 10, np.random.default_rng(0))
-    expected = Proposer(problem, EDP).likeliest(Networks(random_file(3).arrays))
-    np.testing.assert_array_equal(recorder.points[0][:1], expected)
+    (expected,) = propose([problem], [EDP], 10, load_prior(path))
+    np.testing.assert_array_equal(recorder.points[0], expected)
+    (shipped,) = propose([problem], [EDP], 10)
+    assert (expected != shipped).any()
 
 
 def arrays_but(**changes: object) -> dict[str, object]:
