@@ -43,7 +43,8 @@ def gap(policy: Policy, lesson: Lesson, best: float) -> float:
 
 def test_imitation_makes_a_label_likely() -> None:
     label = make_label(task(), np.random.default_rng(0))
-    assert label is not None and label.proven
+    assert label is not None
+    assert label.proven
     (lesson,) = lessons_of([label])
     assert lesson.values(lesson.good).min() <= 1.1 * label.value
     policy = Policy(seed=0)
@@ -51,7 +52,8 @@ def test_imitation_makes_a_label_likely() -> None:
     batch = Batch.of([(len(lesson.good), lesson.proposer.trace(lesson.good), lesson.context)])
     before = gap(policy, lesson, label.value)
     told = [learner.imitate(batch).log_probability for _ in range(150)]
-    assert told[0] < -15 and told[-1] > -10
+    assert told[0] < -15
+    assert told[-1] > -10
     assert gap(policy, lesson, label.value) < before / 4
 
 

@@ -1,4 +1,4 @@
-"""Proposals of the core: valid, distributed as PyTorch computes, the same however they are drawn."""
+"""Proposals of the core: valid, likely as PyTorch computes, the same however they are drawn."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_extreme_problems_have_proposals(layer: Layer, pes: int) -> None:
 def test_arrays_that_do_not_fit_are_refused(name: str) -> None:
     good = arrays(0)
     for bad in (good[name][:-1], good[name][..., :-1], good[name].ravel()):
-        with pytest.raises(ValueError):  # noqa: PT011 (each has its own words)
+        with pytest.raises(ValueError):
             Networks(good | {name: bad})
     with pytest.raises(ValueError, match=name):
         Networks({key: array for key, array in good.items() if key != name})
