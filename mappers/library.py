@@ -37,7 +37,7 @@ from mappers.settings import setting
 _WEIGHTS = (1.0, 0.1)
 # Chance that a move changes two sizes at once.
 _PAIRS = 0.5
-# Near mappings looked at, and moves drawn, for each that is wanted: some are known already, and some
+# Near mappings looked at, and moves drawn, for each that is wanted: some are known already, some
 # moves do not fit.
 _LOOKED_AT = _DRAWN = 4
 
