@@ -37,8 +37,9 @@ from mappers.settings import setting
 _WEIGHTS = (1.0, 0.1)
 # Chance that a move changes two sizes at once.
 _PAIRS = 0.5
-# Moves that are drawn for each that is wanted: some are known already, some do not fit.
-_DRAWN = 4
+# Near mappings looked at, and moves drawn, for each that is wanted: some are known already, some
+# moves do not fit.
+_LOOKED_AT = _DRAWN = 4
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,8 @@ class _Search:
     def transferred(self, near: Iterator[Mapped], n: int) -> Points:
         """Return at most n different mappings that near ones transfer, int32[m, D]."""
         problem, found = self._evaluator.problem, dict[int, Points]()
-        for each in near:
+        # In a small space few differ.
+        for each in islice(near, _LOOKED_AT * n):
             if len(found) >= n:
                 break
             point = self._fitted(transfer(each.vector, each.problem, problem, self._config.keep))

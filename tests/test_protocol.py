@@ -292,7 +292,6 @@ def test_a_value_below_the_optimum_is_refused(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ([], "nothing to do: give --evaluate METHODS"),
         (["--evaluate=gaa"], "unknown mapper 'gaa'"),
         (["--evaluate=no_module:Mapper"], "mapper no_module:Mapper cannot be loaded"),
         (["--evaluate=json:JSONDecoder"], "a subclass of mappers.base.Mapper"),
