@@ -25,8 +25,8 @@ from mappers.variants import Variants
 # Samples between two looks at what is best.
 _BATCH = 32
 # Of the samples after ``refine_after``, the share that the policy proposes.
-_PROPOSED = 0.25
-_MEMORY = 8
+_PROPOSED = 0.5
+_MEMORY = 4
 # Of a batch, the share without which it is filled with random samples.
 _ENOUGH = 0.25
 

@@ -18,15 +18,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import map_network as main
+from prior_helpers import random_file
 
 from experiments.layer_search import LayerWork
 from experiments.library import add_to_library, default_library, read_library
+from maestro_env.context import CONTEXT
 from maestro_env.explanation import RESOURCES
 from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.problem import Problem
+from mappers.proposals import load_prior
 
 HARDWARE = "num_pes=16,l1_bytes=256,l2_bytes=8192,noc_bw=8,offchip_bw=4,name=small"
 NETWORK = """K,C,Y,X,R,S,T
@@ -369,3 +372,25 @@ def test_a_run_without_a_library_does_not_go_on_with_one(
     assert run(network, out) == 0
     assert run(network, out, "--resume", f"--library={tmp_path / 'library.json'}") == 2
     assert "library" in capsys.readouterr().err
+
+
+def test_searches_begin_with_the_prior_unless_told(network: str, tmp_path: Path) -> None:
+    starts = {}
+    for name, flags in {"with": (), "without": ("--no-prior",), "alone": ("--mapper=ga",)}.items():
+        out = tmp_path / name
+        assert run(network, out, "--no-warm", *flags) == 0
+        starts[name] = json.loads((out / "config.json").read_text())["config"]["prior"]
+    assert starts == {"with": load_prior().file.digest, "without": None, "alone": None}
+
+
+def test_a_machine_unlike_those_of_training_is_told(
+    network: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    narrow = random_file(ranges=dict.fromkeys(CONTEXT, (0.0, 0.01)))
+    monkeypatch.setattr("mappers.proposals.read_prior", lambda _: narrow)
+    assert run(network, tmp_path / "out") == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: the prior was not trained for this: outside of its ranges are")
