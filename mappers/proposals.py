@@ -96,10 +96,10 @@ class Proposals:
         self, proposer: Proposer, rng: np.random.Generator, temperature: float
     ) -> Points:
         """Draw many and sort them: the likelier ones are better on average."""
-        greedy = proposer.greedy(self._networks)
-        drawn = proposer.draw(self._networks, _POOL, rng, temperature)
-        points, logarithms = map(np.concatenate, zip(greedy, drawn, strict=True))
-        return points[np.argsort(-logarithms, kind="stable")]
+        greedy, its_logarithm = proposer.greedy(self._networks)
+        drawn, logarithms = proposer.draw(self._networks, _POOL, rng, temperature)
+        ranked = np.argsort(-np.concatenate([its_logarithm, logarithms]), kind="stable")
+        return np.concatenate([greedy, drawn])[ranked]
 
     def new(self, points: Points, most: int | None = None) -> Points:
         """Return the first of int32[N, D] vectors whose mappings are not known, and know them."""

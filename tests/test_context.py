@@ -12,6 +12,7 @@ from maestro_env.context import context
 from maestro_env.errors import EnvError, MaestroEnvError, UnknownNameError
 from maestro_env.hardware import PRESETS, UNLIMITED
 from maestro_env.make_vector import make_vector_env
+from maestro_env.nest import nest
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.workloads import all_layers
 
@@ -28,22 +29,32 @@ def test_every_number_is_what_its_name_says() -> None:
         168, 512, 108_000, 64, 16, noc_hops=3, noc_hop_latency=5, simd_lanes=4, offchip_cost_macs=9
     )
     given = dict(zip(CONTEXT, context(layer, hardware, OBJECTIVES["edp"]), strict=True))
-    ones = {"operator_CONV": 1.0, "objective_latency_cycles": 0.5, "objective_energy_nj": 0.5}
-    extents = {"K": 64, "C": 3, "Y": 58, "X": 59, "R": 3, "S": 2}
+    words = {"input": 57 * 59 * 3, "filter": 64 * 3 * 3 * 2, "output": 64 * 28 * 58}
+    loops = {"N": 1, "G": 1, "K": 64, "C": 3, "Y'": 28, "X'": 58, "R": 3, "S": 2}
     figures = {
-        **{f"extent_{name}": extent for name, extent in extents.items()},
+        **{f"extent_{name}": extent for name, extent in loops.items()},
         "stride_Y": 2,
         "stride_X": 1,
         "num_pes": 168,
-        "l1_bytes": 512,
-        "l2_bytes": 108_000,
+        "simd_lanes": 4,
+        "l1_words": 512,
+        "l2_words": 108_000,
         "noc_bw": 64,
         "offchip_bw": 16,
         "noc_latency": 15,
-        "simd_lanes": 4,
-        "offchip_cost_macs": 9,
+        "l1_macs": 1.68,
+        "l2_macs": 18.61,
+        "offchip_macs": 9,
     }
-    expected = ones | {name: bits(figure) for name, figure in figures.items()}
+    expected = {
+        **{name: bits(figure) for name, figure in figures.items()},
+        "macs_per_lane": bits(math.prod(loops.values()) / (168 * 4)) / 2,
+        **{f"{tensor}_words": bits(number) / 2 for tensor, number in words.items()},
+        **{f"{tensor}_per_l2": 0.5 + math.log2(n / 108_000) / 124 for tensor, n in words.items()},
+        "objective_latency_cycles": 0.5,
+        "objective_energy_nj": 0.5,
+    }
+    assert set(expected) <= set(CONTEXT)
     assert given == {name: pytest.approx(expected.get(name, 0.0)) for name in CONTEXT}
 
 
@@ -58,7 +69,8 @@ def test_contexts_are_in_range_and_tell_problems_apart() -> None:
                 assert numbers.dtype == np.float32
                 assert ((numbers >= 0) & (numbers <= 1)).all()
                 seen.add(numbers.tobytes())
-    shapes = {(layer.operator, layer.dimensions) for layer in all_layers()}
+    # Operators that compute the same are the same to it.
+    shapes = {(*nest(layer).values(), *layer.stride) for layer in all_layers()}
     assert len(seen) == len(shapes) * (len(PRESETS) + 1) * len(objectives)
     assert bits(UNLIMITED) < 1
 

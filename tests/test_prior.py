@@ -237,12 +237,15 @@ def test_it_finds_the_best_of_a_small_space(objective: str) -> None:
     assert recorder.best.value == values.min()
 
 
-def test_variants_improve_on_proposals() -> None:
+def test_variants_improve_on_proposals(tmp_path: Path) -> None:
+    """On those of a policy that has learnt nothing."""
+    path = tmp_path / "untrained.safetensors"
+    path.write_bytes(random_file(0).to_bytes())
+
     def best(refine_after: int) -> float:
         recorder = Recorder(edge_problem(), "edp", 500)
-        make_mapper(f"prior:refine_after={refine_after}").search(
-            recorder, 500, np.random.default_rng(0)
-        )
+        mapper = make_mapper(f"prior:file={path}:refine_after={refine_after}")
+        mapper.search(recorder, 500, np.random.default_rng(0))
         return recorder.best.value
 
     assert best(100) < best(500)

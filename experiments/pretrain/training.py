@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -189,7 +190,7 @@ class Training:
         if not self._state.exists():
             return
         try:
-            with np.load(self._state, allow_pickle=False) as kept:
+            with self._state.open("rb") as file, np.load(file, allow_pickle=False) as kept:
                 arrays: dict[str, Any] = dict(kept)
             done = int(arrays["done"])
             phase_done = (
@@ -200,7 +201,7 @@ class Training:
             self._learner.load(arrays, phase_done)
             self.least, self.most = arrays["least"], arrays["most"]
             self._rows = arrays["curve"].tolist()
-        except (OSError, ValueError, LookupError, RuntimeError) as error:
+        except (OSError, ValueError, LookupError, RuntimeError, BadZipFile) as error:
             raise RecordError(f"{self._state} is damaged: {error}; {way_out}") from None
         self.done = done
 
