@@ -79,6 +79,8 @@ def _file(
         "steps": settings.steps,
     }
     given = " ".join(f"--{name} {value}" for name, value in flags.items() if value is not None)
-    least, most = training.least.tolist(), training.most.tolist()
-    ranges = dict(zip(CONTEXT, zip(least, most, strict=True), strict=True))
+    ranges = dict.fromkeys(CONTEXT, (0.0, 1.0))
+    if training.done:
+        seen = zip(training.least.tolist(), training.most.tolist(), strict=True)
+        ranges = dict(zip(CONTEXT, seen, strict=True))
     return PriorFile(training.policy.arrays(), card, f"maestro-env pretrain {given}", ranges)
