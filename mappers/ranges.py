@@ -14,6 +14,8 @@ from mappers.prior_file import PriorFile
 
 # Contexts are of single precision.
 _ROUNDING = 1e-6
+# So many octaves outside of a range are near enough.
+_NEAR = 1.0
 # The farthest entries of a context are named, so many.
 _NAMED = 3
 
@@ -40,12 +42,13 @@ def outside(
 
 
 def far_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:
-    """Warn in one line of problems outside of what a prior was trained on; None if none is."""
+    """Warn in one line of problems far outside of what a prior was trained on; None if none is."""
     farthest: dict[str, float] = {}
     for problem, objective in problems:
         seen = context(problem.layer, problem.hardware, objective)
         for name, distance in outside(seen, prior.ranges).items():
-            farthest[name] = max(distance, farthest.get(name, 0.0))
+            if distance > _NEAR or _is_share(name):
+                farthest[name] = max(distance, farthest.get(name, 0.0))
     if not farthest:
         return None
     ordered = sorted(farthest, key=lambda name: -farthest[name])
@@ -58,4 +61,8 @@ def far_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]])
 
 
 def _described(name: str, distance: float) -> str:
-    return name if name.startswith("objective_") else f"{name} by {distance:.1f} octaves"
+    return name if _is_share(name) else f"{name} by {distance:.1f} octaves"
+
+
+def _is_share(name: str) -> bool:
+    return name.startswith("objective_")
