@@ -23,6 +23,10 @@ _NO_SPREAD = 1e-6
 # A mapping to imitate is better than all that were drawn by a thousandth at least.
 _BETTER = 0.999
 _ROUNDS = 3
+# In place of the infinite value of an invalid mapping.
+_NO_VALUE = 1e300
+# No mapping counts more in the gap that is told.
+_LARGEST_GAP = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +54,7 @@ def experience(
     """Draw mappings and compare them.
 
     Args:
-        lesson: whose problem is mapped; its best value is updated.
+        lesson: whose problem is mapped.
         networks: the policy.
         explorer: the policy, but with any parallel loops.
         rng: of all draws.
@@ -60,8 +64,8 @@ def experience(
     found = _explore(lesson, explorer, rng, points[values.argmin()])
     found_value = lesson.values(found)[0]
     better = found_value < _BETTER * values.min()
-    lesson.best = min(lesson.best, found_value, values.min())
-    worse = np.log(np.minimum(values, 1e300) / lesson.best)
+    best = min(lesson.best, found_value, values.min())
+    worse = np.log(np.minimum(values, _NO_VALUE) / best)
     rewards = -np.minimum(worse, _WORST)
     spread = rewards.std()
     advantages = (rewards - rewards.mean()) / (spread + _LEAST_SPREAD)
@@ -75,7 +79,7 @@ def experience(
         points[learnt],
         advantages[learnt].astype(np.float32),
         found[: int(better)],
-        float(np.minimum(worse, 5.0).mean()),
+        float(np.minimum(worse, _LARGEST_GAP).mean()),
     )
 
 

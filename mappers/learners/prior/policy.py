@@ -94,8 +94,8 @@ class Policy(nn.Module):
             )
             for i in range(len(arrays["bias"]))
         ]
-        # It makes their weights those of this module.
-        self._modules_of_torch = nn.ModuleList(self.networks)
+        # The list alone would not make their weights those of this module.
+        self._registered = nn.ModuleList(self.networks)
 
     def log_probabilities(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return of every mapping its log-probability and its decisions' entropy, float32[N]."""
