@@ -26,7 +26,7 @@ from maestro_env.objectives import OBJECTIVES, Objective
 from maestro_env.optima import known_optimum
 from maestro_env.optimum import OptimumError, OptimumSearch
 
-_BEST_MAPPER = "marl"
+_BEST_MAPPER = "prior"
 _NODES_BETWEEN_LOOKS = 100_000
 
 Show = Callable[[float, str], None]
@@ -45,7 +45,7 @@ class SearchSettings:
     """
 
     mapper: str | None = None
-    samples: int = 2000
+    samples: int = 500
     nodes: int = 1_000_000
     front: int = 500
     seed: int = 0

@@ -36,7 +36,7 @@ from maestro_env.layer import Layer
 from maestro_env.transfer import spread
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network
-from mappers.proposals import load_prior, propose
+from mappers.proposals import load_prior
 
 if TYPE_CHECKING:
     from torch import nn
@@ -103,7 +103,6 @@ def map_layers(
     objective: str = "edp",
     settings: SearchSettings | None = None,
     warm: bool = True,
-    prior: bool = True,
     library: Path | None = None,
     threads: int = 1,
     jobs: int = 1,
@@ -120,7 +119,6 @@ def map_layers(
         objective: what is minimised for every layer: latency, energy or edp.
         settings: of the searches; None for the defaults.
         warm: whether searches start from the mappings of similar layers.
-        prior: whether searches start from what the prior proposes, unless a mapper is named.
         library: a file of mapped layers to start from and to add to; None for none.
         threads: of the batch evaluation.
         jobs: layers at a time, each in a process of its own.
@@ -132,10 +130,7 @@ def map_layers(
     settings = settings or SearchSettings()
     hardware = find_hardware(problem.hardware)
     goals = [make_goal(problem, layer, hardware, objective) for layer in network.layers]
-    proposed: Sequence[Start] = [()] * len(goals)
-    digest = None
-    if prior and settings.mapper is None:
-        proposed, digest = _proposals(goals)
+    digest = load_prior().file.digest if settings.mapper is None else None
     start = {"warm": warm, "library": library is not None, "prior": digest}
     facts = _facts(network, goals[0], problem, settings, start)
     entries = _open(directory, facts, made_by or {}, library)
@@ -148,7 +143,7 @@ def map_layers(
                 settings,
                 directory,
                 made_by or {},
-                (*proposed[index], *_start(goals[index], [*found.values()], entries, warm)),
+                _start(goals[index], [*found.values()], entries, warm),
                 threads,
             )
             for index in wave
@@ -165,14 +160,6 @@ def map_layers(
     if library is not None:
         add_to_library(library, [entry for each in layers if (entry := _entry(each))])
     return MappedNetwork(network, hardware, layers, facts["config"]), 0
-
-
-def _proposals(goals: Sequence[Goal]) -> tuple[list[Start], str]:
-    """Return what the prior proposes for each goal, and the prior's digest."""
-    prior = load_prior()
-    problems, objectives = [each.problem for each in goals], [each.objective for each in goals]
-    found = propose(problems, objectives, prior=prior)
-    return [tuple(map(tuple, points.tolist())) for points in found], prior.file.digest
 
 
 def _start(goal: Goal, found: Sequence[MappedLayer], entries: Sequence[Entry], warm: bool) -> Start:

@@ -374,13 +374,13 @@ def test_a_run_without_a_library_does_not_go_on_with_one(
     assert "library" in capsys.readouterr().err
 
 
-def test_searches_begin_with_the_prior_unless_told(network: str, tmp_path: Path) -> None:
+def test_a_run_names_the_prior_that_it_begins_with(network: str, tmp_path: Path) -> None:
     starts = {}
-    for name, flags in {"with": (), "without": ("--no-prior",), "alone": ("--mapper=ga",)}.items():
+    for name, flags in {"prior": (), "another": ("--mapper=ga",)}.items():
         out = tmp_path / name
-        assert run(network, out, "--no-warm", *flags) == 0
+        assert run(network, out, *flags) == 0
         starts[name] = json.loads((out / "config.json").read_text())["config"]["prior"]
-    assert starts == {"with": load_prior().file.digest, "without": None, "alone": None}
+    assert starts == {"prior": load_prior().file.digest, "another": None}
 
 
 def test_a_machine_unlike_those_of_training_is_told(

@@ -22,12 +22,11 @@ class _Network:
     mapper: str | None = option(
         None, "mapper of every layer (default: marl, then the proof of the optimum within --nodes)"
     )
-    samples: int = option(2000, "evaluations of one layer's search", least=1)
+    samples: int = option(500, "evaluations of one layer's search", least=1)
     nodes: int = option(1_000_000, "boxes of mappings that a proof may take; 0: prove nothing")
     front: int = option(
         500, "evaluations for latency and for energy, each, that a choice for the network needs"
     )
-    prior: bool = option(True, "start no search from what the prior proposes")
     warm: bool = option(True, "start no search from the mappings of similar layers")
     library: str | None = option(
         None, "file of mapped layers to start from and to add to; cache: the user's own"

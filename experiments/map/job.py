@@ -63,7 +63,6 @@ def execute(config: MapConfig) -> int:
             config.objective,
             settings,
             config.warm,
-            config.prior,
             library,
             config.threads,
             config.jobs,
@@ -90,7 +89,7 @@ def _resolve(config: MapConfig) -> tuple[Network, Path | None]:
         raise UsageError(f"--energy {config.energy}: allowed for a network: total")
     goals = [make_goal(config, layer, hardware, config.objective) for layer in network.layers]
     warnings = [goal.problem.stride_warning() for goal in goals]
-    if config.prior and config.mapper is None:
+    if config.mapper is None:
         given = [(goal.problem, goal.objective) for goal in goals]
         warnings.append(far_warning(load_prior().file, given))
     for warning in dict.fromkeys(warnings):
