@@ -117,3 +117,10 @@ def test_shapes_are_those_of_a_network_by_any_name() -> None:
     assert frozenset().union(*map(shapes_of, models())) == distinct_layers().keys()
     with pytest.raises(UnknownNameError, match="unknown network 'vgg'"):
         shapes_of("vgg")
+
+
+@given(st.integers(0, 2**32))
+def test_buffers_and_networks_of_random_machines_suit_their_pes(seed: int) -> None:
+    machine = random_machine(Random(seed))
+    assert machine.l2_bytes >= 4 * machine.num_pes * machine.word_bytes
+    assert machine.noc_bw >= machine.num_pes / 256

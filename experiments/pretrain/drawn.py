@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 LEAST_MACS, MOST_MACS = 10**4, 10**11
 MOST_PES = 2**16
+# Words of L2 for each PE, and cycles until the network has sent a word to each.
+LEAST_L2_WORDS, MOST_WAIT = 4, 256
 
 _OBJECTIVES = {"latency": 30, "edp": 40, "energy": 12, "area": 5}
 # Those with a factor twice have no proofs.
@@ -103,13 +105,22 @@ def _extent(rng: Random, least: int, most: int) -> int:
 
 
 def machine(rng: Random) -> Hardware:
-    """Draw a machine without a name."""
+    """Draw a machine without a name, whose L2 and network are not too small for its PEs."""
+    pes = _pes(rng)
+    while True:
+        drawn = _machine(rng, pes)
+        l2_words = drawn.l2_bytes // drawn.word_bytes
+        if l2_words >= LEAST_L2_WORDS * drawn.num_pes and drawn.noc_bw * MOST_WAIT >= drawn.num_pes:
+            return drawn
+
+
+def _machine(rng: Random, pes: int) -> Hardware:
     technology = DEFAULT if rng.random() < 0.9 else rng.choice(list(TECHNOLOGIES.values()))
     word_bytes = technology.word_bytes or (2 if rng.random() < 0.05 else 1)
     # Energies by size need a size.
     unlimited = 0.0 if technology.by_size else 0.12
     return Hardware(
-        num_pes=_pes(rng),
+        num_pes=pes,
         l1_bytes=_figure(rng, 12, 48 * 2**10, unlimited),
         l2_bytes=_figure(rng, 2**13, 2**26, unlimited),
         noc_bw=_figure(rng, 1, 2**10, 0.15),
