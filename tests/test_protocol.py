@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from commands import pretrain as main
 from conftest import Main
+from prior_helpers import random_file
 from run_helpers import edit, load
 from scipy.stats import gmean
 
@@ -232,6 +233,16 @@ def test_the_name_of_the_held_network_and_files_are_part_of_a_method(place: Path
     assert Method("a.b:Toy:x=1").key == "a.b:Toy"
 
 
+def test_a_prior_that_has_seen_the_held_layers_is_told(place: Path) -> None:
+    path = place / "mine.safetensors"
+    path.write_bytes(random_file(data_card={"hold": "gpt2"}).to_bytes())
+    assert Method(str(path)).leak("gpt2") is None
+    assert Method(str(path)).leak("net.csv") is None
+    for method, network in [(str(path), "vgg16"), ("prior", "gpt2"), ("marl:start=prior", "gpt2")]:
+        assert f"was trained with layers of {network}" in (Method(method).leak(network) or "")
+    assert Method("marl").leak("gpt2") is None
+
+
 @pytest.mark.parametrize(
     ("change", "sealed", "message"),
     [
@@ -298,6 +309,7 @@ def test_a_value_below_the_optimum_is_refused(capsys: pytest.CaptureFixture[str]
         (["--evaluate=library:keep=all"], "unknown keep 'all'"),
         (["--evaluate=random", "--networks=resnet51"], "unknown network 'resnet51'"),
         (["--evaluate=library", "--networks=gpt2", "--labels=none"], "cannot read none"),
+        (["--evaluate=none.safetensors", "--networks=gpt2"], "cannot read the prior none"),
     ],
 )
 def test_what_cannot_be_scored_is_refused_in_one_line(

@@ -60,11 +60,18 @@ def _evaluate(config: PretrainConfig) -> int:
     assert config.evaluate is not None
     methods = [Method(text) for text in unique(config.evaluate.split(","))]
     problems = _problems(config)
+    warnings: dict[str, None] = {}
     for method, network in product(methods, problems):
         with cli.importing():
             mapper = method.mapper(problems[network], config.labels)
-        for held in problems[network]:
-            mapper.require_fit(held.goal.problem, held.goal.objective)
+        goals = [(held.goal.problem, held.goal.objective) for held in problems[network]]
+        for goal in goals:
+            mapper.require_fit(*goal)
+        # The first one reads the file of a prior: a damaged one is refused before any search.
+        told = (mapper.warning(goals), method.leak(network))
+        warnings |= dict.fromkeys(filter(None, told))
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     here = versions()
     if config.out is None:
         directory = files.run_directory(None, "pretrain")
