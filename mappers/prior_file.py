@@ -31,6 +31,7 @@ SCHEMA = "maestro-env/prior/1"
 MOST_BYTES = 5_000_000
 
 _LENGTH = 8
+_LARGEST = 1e4
 WAY_OUT = "give the file that maestro-env pretrain wrote, or none for the shipped one"
 
 
@@ -185,8 +186,11 @@ def _arrays(header: Mapping[str, Any], data: memoryview) -> Arrays:
         if entry["data_offsets"] != [begin, end] or end > len(data):
             raise ValueError(f"array {quoted(name)} is not where it should be")
         array = np.frombuffer(data[begin:end], dtype="<f4").reshape(shape)
-        if not np.isfinite(array).all():
-            raise ValueError(f"array {quoted(name)} has entries that are no numbers")
+        # Larger ones, or none at all, would add up to scores that are no numbers.
+        if not (np.abs(array) <= _LARGEST).all():
+            raise ValueError(
+                f"array {quoted(name)} has entries beyond {_LARGEST:g}, or that are no numbers"
+            )
         arrays[name] = array
     if end != len(data):
         raise ValueError(f"{len(data) - end} bytes are of no array")

@@ -56,10 +56,14 @@ def _misfit(arrays: Arrays) -> str | None:
     widths = Widths(*(given.get(name, (0,))[-1] for name in ("bias", "mixed_bias")))
     expected = shapes(widths)
     for name in sorted({*given, *expected}):
-        if given.get(name) != expected.get(name):
+        if name not in given:
+            return f"its array {quoted(name)} is missing"
+        if name not in expected:
+            return f"its array {quoted(name)} is none of this version"
+        if given[name] != expected[name]:
             return (
-                f"its array {quoted(name)} has the shape {given.get(name)}; "
-                f"allowed in this version: {expected.get(name)}"
+                f"its array {quoted(name)} has the shape {given[name]}; "
+                f"allowed in this version: {expected[name]}"
             )
     return None
 

@@ -44,20 +44,30 @@ def outside(
 def far_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:
     """Warn in one line of problems far outside of what a prior was trained on; None if none is."""
     farthest: dict[str, float] = {}
+    other: dict[str, None] = {}
     for problem, objective in problems:
         seen = context(problem.layer, problem.hardware, objective)
         for name, distance in outside(seen, prior.ranges).items():
             if distance > _NEAR or _is_share(name):
                 farthest[name] = max(distance, farthest.get(name, 0.0))
-    if not farthest:
+        for name, of_it in _kinds(problem).items():
+            if of_it not in prior.data_card.get(name, [of_it]):
+                other[f"{name} {of_it}"] = None
+    if not farthest and not other:
         return None
     ordered = sorted(farthest, key=lambda name: -farthest[name])
     named = [_described(name, farthest[name]) for name in ordered[:_NAMED]]
     more = [f"{len(ordered) - _NAMED} more"] if len(ordered) > _NAMED else []
     return (
         f"the prior was not trained for this: outside of its ranges are "
-        f"{', '.join([*named, *more])}; its proposals may be poor"
+        f"{', '.join([*other, *named, *more])}; its proposals may be poor"
     )
+
+
+def _kinds(problem: Problem) -> dict[str, str]:
+    """Return what a data card lists that no context tells."""
+    space = problem.space
+    return {"model": problem.model, "schema": space.schema, "tiles": space.tiles}
 
 
 def _described(name: str, distance: float) -> str:

@@ -173,12 +173,12 @@ def arrays_but(**changes: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        (arrays_but(score=None), "array 'score' has the shape None; allowed .*: \\(21, 64\\)"),
-        (arrays_but(more=np.ones(3, np.float32)), "array 'more' has the shape \\(3,\\)"),
+        (arrays_but(score=None), "array 'score' is missing"),
+        (arrays_but(more=np.ones(3, np.float32)), "array 'more' is none of this version"),
         (arrays_but(bias=np.ones((21, 48), np.float32)), "array 'context' has the shape"),
         (arrays_but(bias=np.ones((20, 64), np.float32)), "array 'bias' has the shape \\(20, 64\\)"),
-        (arrays_but(bias=None, mixed_bias=None), "array 'bias' has the shape None"),
-        ({}, "has the shape None"),
+        (arrays_but(bias=None, mixed_bias=None), "array 'bias' is missing"),
+        ({}, "is missing"),
         (
             {name: array[..., :1] for name, array in random_file().arrays.items()},
             "has the shape",

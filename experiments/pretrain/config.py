@@ -39,7 +39,7 @@ class PretrainConfig:
         value="methods",
     )
     networks: str = option(
-        "all", f"networks to hold out, with commas between; all: {', '.join(models())}"
+        "all", f"networks or their files, with commas between; all: {', '.join(models())}"
     )
     fresh: int | None = option(
         None,

@@ -31,7 +31,9 @@ _PRODUCTS = {
     "energy_nj*area_um2": 2,
     "latency_cycles*energy_nj*area_um2": 2,
 }
-_SCHEMAS = {"legal13": 90, "full17": 10}
+SCHEMAS = {"legal13": 90, "full17": 10}
+"""How often a schema is drawn, in per cent."""
+
 _OPERATORS = {"CONV": 45, "DSCONV": 15, "GEMM": 30, "NGCONV": 10}
 _WINDOWS = {1: 30, 3: 45, 5: 12, 7: 8, 11: 5}
 _STRIDES = {1: 72, 2: 22, 3: 2, 4: 4}
@@ -51,7 +53,7 @@ def between(rng: Random, least: int, most: int) -> int:
 
 def schema(rng: Random) -> str:
     """Draw the name of a schema."""
-    return weighted(rng, _SCHEMAS)
+    return weighted(rng, SCHEMAS)
 
 
 def objective(rng: Random) -> Objective:

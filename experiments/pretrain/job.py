@@ -38,6 +38,11 @@ Problems = Mapping[str, Sequence[Held]]
 
 def execute(config: PretrainConfig) -> int:
     """Do what a config asks and return the exit status."""
+    asked = [config.evaluate, config.make_labels, config.hold]
+    if sum(each is not None for each in asked) > 1:
+        raise UsageError(
+            "--evaluate, --make-labels and --hold are given together; allowed: one of them"
+        )
     if config.make_labels is not None:
         return _label(config)
     return _train(config) if config.evaluate is None else _evaluate(config)

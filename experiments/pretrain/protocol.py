@@ -94,7 +94,7 @@ def shapes_of(problems: Iterable[Held]) -> frozenset[str]:
 
 
 def held_problems(network: str) -> list[Held]:
-    """Return the problems of a held network.
+    """Return the problems of a held network, by its name in the zoo or its file.
 
     Raises:
         NetworkError: no such network.

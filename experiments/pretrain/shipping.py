@@ -10,6 +10,7 @@ from typing import Any
 from experiments import cli, files
 from experiments.claims import only_process
 from experiments.flags import UsageError
+from experiments.pretrain import drawn
 from experiments.pretrain.config import PretrainConfig
 from experiments.pretrain.labels import Label, labels_digest, read_labels
 from experiments.pretrain.lessons import lessons_of
@@ -17,6 +18,7 @@ from experiments.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.pretrain.training import Settings, Training
 from experiments.progress import Bar
 from maestro_env.context import CONTEXT
+from maestro_env.models import DEFAULT_MODEL
 from maestro_env.optima import layer_text
 from mappers.prior_file import PriorFile
 
@@ -44,7 +46,7 @@ def train(config: PretrainConfig) -> int:
         path = directory / _NAME
         with files.replacing(path) as temporary:
             temporary.write_bytes(_file(config, settings, training, len(lessons)).to_bytes())
-    print(f"prior: {path}, curve: {directory / 'curve.csv'}")
+    print(f"prior: {path}, curve: {training.curve}" if training.done else f"prior: {path}")
     return 0
 
 
@@ -69,7 +71,9 @@ def _file(
         "layers": "the zoo's but for those of the held network, and random ones",
         "machines": "edge, unlimited, cloud and random ones, but for the held machine",
         "held_machine": HELD_MACHINE.record(),
-        "model": "exact",
+        "model": [DEFAULT_MODEL],
+        "schema": list(drawn.SCHEMAS),
+        "tiles": ["integers"],
     }
     flags = {
         "hold": config.hold,

@@ -7,6 +7,7 @@ between steps is weights, their moments and the ranges of what was seen.
 from __future__ import annotations
 
 import csv
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -88,7 +89,7 @@ class Training:
         torch.set_num_threads(1)
         self._settings, self._held, self._labelled = settings, held, labelled
         self._zoo = training_layers(held)
-        self._state, self._curve = directory / "training.npz", directory / "curve.csv"
+        self._state, self.curve = directory / "training.npz", directory / "curve.csv"
         self.policy = Policy(seed=settings.seed)
         self.least = np.full(len(CONTEXT), np.inf, np.float32)
         self.most = np.full(len(CONTEXT), -np.inf, np.float32)
@@ -109,10 +110,10 @@ class Training:
             began = time.process_time()
             told = [self._step() for _ in range(min(_STEPS_KEPT, self.total - self.done))]
             spent = time.process_time() - began
-            means = np.nanmean(np.array(told), axis=0)
-            self._rows.append([str(self.done), f"{spent:.1f}", *(f"{each:.4f}" for each in means)])
+            means = [_mean(each) for each in zip(*told, strict=True)]
+            self._rows.append([str(self.done), f"{spent:.1f}", *means])
             self._write()
-            show(self.done, f"gap {means[0]:.3f}" if self.done > self._settings.imitation else "")
+            show(self.done, f"gap {means[0] or '-'}")
 
     def _begin(self, phase: str) -> Learner:
         steps = self._settings.imitation if phase == _BEFORE else self._settings.steps
@@ -159,9 +160,10 @@ class Training:
         labelled = round(_PROBLEMS * _LABELLED) if self._labelled else 0
         drawn = draw_lessons(draws, self._zoo, self._held)
         lessons = list(islice(drawn, _PROBLEMS - labelled))
+        lessons += [self._labelled[i] for i in self._choose(rng, labelled)]
         for each in lessons:
             self._see(each)
-        return lessons + [self._labelled[i] for i in self._choose(rng, labelled)]
+        return lessons
 
     def _labelled_batch(self, rng: np.random.Generator, number: int) -> Batch:
         chosen = []
@@ -214,10 +216,16 @@ class Training:
         }
         with replacing(self._state) as temporary, temporary.open("wb") as file:
             np.savez(file, **kept)  # type: ignore[arg-type]
-        with replacing(self._curve) as temporary, temporary.open("w", newline="") as file:
+        with replacing(self.curve) as temporary, temporary.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(("step", "cpu_seconds", "gap", "entropy", "targets"))
             writer.writerows(self._rows)
+
+
+def _mean(numbers: Iterable[float]) -> str:
+    """Return the mean of what was told; imitation knows no gaps."""
+    told = [each for each in numbers if not math.isnan(each)]
+    return f"{sum(told) / len(told):.4f}" if told else ""
 
 
 def _batch(chosen: Iterable[tuple[Lesson, Points]]) -> Batch:
