@@ -1,3 +1,5 @@
+"""The prior for costs that it was not trained for: its policy goes on learning from paid samples."""
+
 from __future__ import annotations
 
 from contextlib import suppress
@@ -23,36 +25,41 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.prior_adapted", str(error.name), "rl") from error
 
+# Logarithms of values closer than this differ by chance.
 _LEAST_SPREAD = 0.02
+# Steps of learning: so many that the rate does not fall, whatever the budget.
+_ENDLESS = 10**9
+# From so far above the best on, in logarithms, all are as bad as invalid ones.
+_WORST = 1.5
 
 
 @dataclass(frozen=True)
-class AdaptedConfig(PriorConfig):
-    batch: int = setting(16, "samples between two updates", least=2, most=100_000)
-    rate: float = setting(1e-3, "learning rate of Adam", most=1)
-    worst: float = setting(1.5, "log", most=100)
-    steps: int = setting(2, "", least=1)
-    imitate: float = setting(0.5, "", most=100)
-    elites: int = setting(8, "", least=1)
-    pg: float = setting(1.0, "", most=10)
-    share: float = setting(0.5, "", most=1)
+class AdaptedPriorConfig(PriorConfig):
+    """Parameters of the search that adapts a prior."""
+
+    batch: int = setting(32, "samples between two steps of learning", least=2, most=100_000)
+    rate: float = setting(3e-3, "learning rate of Adam", most=1)
+    imitation: float = setting(0.5, "weight of imitating the best so far", most=100)
 
 
 class AdaptedPriorMapper(PriorMapper):
-    DEFAULT = AdaptedConfig()
-    config: AdaptedConfig
+    """Mapper ``prior`` whose policy learns what its samples cost, whatever computes the costs.
 
-    def search(self, evaluator, budget, rng):
+    After every batch it takes a step of policy gradient, and imitates the best samples so far.
+    """
+
+    DEFAULT = AdaptedPriorConfig()
+    config: AdaptedPriorConfig
+
+    def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         problem, objective = evaluator.problem, evaluator.objective
         policy = Policy(dict(load_prior(self.config.file).file.arrays))
-        steps = max(1, self.config.steps * budget // self.config.batch)
-        self._learner = Learner(policy, self.config.rate, steps)
+        self._learner = Learner(policy, self.config.rate, _ENDLESS)
         self._context = context(problem.layer, problem.hardware, objective)
-        self._tracer = None
-        with suppress(MapSpaceError):
-            self._tracer = Proposer(problem, objective)
-        self._all = np.empty((0, len(problem.space.sizes)), np.int32)
-        self._values = np.empty(0)
+        self._proposer: Proposer | None = None
+        with suppress(MapSpaceError):  # No mapping fits, and there is nothing to learn.
+            self._proposer = Proposer(problem, objective)
+        self._least = np.inf
         with one_thread():
             super().search(evaluator, budget, rng)
 
@@ -61,21 +68,23 @@ class AdaptedPriorMapper(PriorMapper):
 
     def tell(self, points: Points, values: Floats) -> None:
         super().tell(points, values)
-        c = self.config
-        self._all = np.concatenate([self._all, points])
-        self._values = np.concatenate([self._values, values])
-        best = self._values.min()
-        if self._tracer is None or not np.isfinite(best):
+        best = self._best.actions.astype(np.int32)
+        self._least = min(self._least, float(values.min()))
+        if self._proposer is None or not len(best):
             return
-        top = np.argsort(self._values, kind="stable")[: c.elites]
-        top = top[np.isfinite(self._values[top])]
-        rewards = -np.minimum(np.log(values / best), c.worst)
-        adv = c.pg * ((rewards - rewards.mean()) / (rewards.std() + _LEAST_SPREAD)).astype(np.float32)
-        drawn = self._batch(points)
-        targets = {c.imitate: self._batch(self._all[top])} if c.imitate else {}
-        for _ in range(c.steps):
-            self._learner.improve(drawn, adv, targets)
+        advantages = _advantages(values, self._least)
+        drawn, good = (self._traced(self._proposer, each) for each in (points, best))
+        self._learner.improve(drawn, advantages, {self.config.imitation: good})
         self._proposals.use(Networks(self._learner.policy.arrays()))
 
-    def _batch(self, points):
-        return Batch.of([(len(points), self._tracer.trace(points), self._context)])
+    def _traced(self, proposer: Proposer, points: Points) -> Batch:
+        return Batch.of([(len(points), proposer.trace(points), self._context)])
+
+
+def _advantages(values: Floats, best: float) -> NDArray[np.float32]:
+    """Return how good values are beside each other and the best so far, float32[N]."""
+    # A cost of another's simulator may be zero.
+    logarithms = np.log(np.maximum(np.append(values, best), np.finfo(float).tiny))
+    rewards = -np.minimum(logarithms - logarithms[-1], _WORST)
+    standard = (rewards - rewards.mean()) / (rewards.std() + _LEAST_SPREAD)
+    return standard[:-1].astype(np.float32)
