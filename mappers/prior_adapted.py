@@ -1,4 +1,4 @@
-"""The prior for costs that it was not trained for: its policy goes on learning from paid samples."""
+"""A prior that goes on learning from paid samples, for costs that it was not trained for."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ experiments.__main__.main()
 
 
 EXTRAS = "optuna torch stable_baselines3"
-LEFT_OUT = ["marl_mlp", "marl_paper", "optuna", "ppo", "ppo_box", "ppo_tuned", "prior_adapted"]
+LEFT_OUT = ["marl_mlp", "marl_paper", "optuna", "prior_adapted", "ppo", "ppo_box", "ppo_tuned"]
 
 
 def test_all_leaves_out_what_an_extra_is_missing_for(tmp_path: Path) -> None:

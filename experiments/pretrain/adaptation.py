@@ -16,7 +16,7 @@ from maestro_env.workloads import find_layer
 from mappers import make_mapper
 
 MAPPERS = ("prior", "prior_adapted", "marl")
-BUDGETS = (100, 500, 2000)
+BUDGETS = (100, 500)
 SEEDS = 5
 # Cycles.
 _SETUP = 1000
