@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,7 +18,6 @@ from mappers import make_mapper
 
 MAPPERS = ("prior", "prior_adapted", "marl")
 BUDGETS = (100, 500)
-SEEDS = 5
 # Cycles.
 _SETUP = 1000
 
@@ -74,14 +74,18 @@ def bests(problem: Problem, objective: str, mapper: str, seed: int) -> NDArray[n
     return np.minimum.accumulate(evaluator.trace[0])[np.array(BUDGETS) - 1]
 
 
-def main() -> None:
-    """Print the table: values divided by those of ``prior``, geometric means."""
+def main(seeds: int) -> None:
+    """Print the table: values divided by those of ``prior``, geometric means.
+
+    Args:
+        seeds: searches of each problem by each mapper.
+    """
     print(f"| problems | mapper | {' | '.join(map(str, BUDGETS))} |")
     print(f"| --- | --- |{' ---: |' * len(BUDGETS)}")
     for kind, problems in PROBLEMS.items():
         found = {
             mapper: np.array(
-                [[bests(*each, mapper, seed) for seed in range(SEEDS)] for each in problems]
+                [[bests(*each, mapper, seed) for seed in range(seeds)] for each in problems]
             )
             for mapper in MAPPERS
         }
@@ -91,4 +95,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]))
