@@ -105,8 +105,8 @@ def test_the_best_so_far_never_worsens_and_is_the_least_of_the_trace(mapper: str
 
 
 LEARN_SLOWLY = ("random", "random_log", "marl_paper", "ppo", "ppo_box", "ppo_tuned")
-# Its first samples are near the best there is, and none is repeated.
-BEGINS_WELL = ("prior_adapted",)
+# Their first samples are near the best there is, and none is repeated.
+BEGINS_WELL = ("prior", "prior_adapted")
 
 
 @every_model
