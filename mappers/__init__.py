@@ -45,6 +45,7 @@ MAPPERS: Mapping[str, str] = {
     "optimum": "mappers.optimum:OptimumMapper",
     "optuna": "mappers.optuna:OptunaMapper",
     "prior": "mappers.prior:PriorMapper",
+    "prior_adapted": "mappers.prior_adapted:AdaptedPriorMapper",
     "ppo": "mappers.ppo:PpoMapper",
     "ppo_box": "mappers.ppo:BoxPpoMapper",
     "ppo_tuned": "mappers.ppo:TunedPpoMapper",

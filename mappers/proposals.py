@@ -105,6 +105,11 @@ class Proposals:
         ranked = np.argsort(-np.concatenate([its_logarithm, logarithms]), kind="stable")
         return np.concatenate([greedy, drawn])[ranked]
 
+    def use(self, networks: Networks) -> None:
+        """Draw from other networks from now on."""
+        self._networks = networks
+        self._waiting = self._waiting[:0]
+
     def new(self, points: Points, most: int | None = None) -> Points:
         """Return the first of int32[N, D] vectors whose mappings are not known, and know them."""
         identities = self._space.identities(points)

@@ -224,7 +224,7 @@ experiments.__main__.main()
 
 
 EXTRAS = "optuna torch stable_baselines3"
-LEFT_OUT = ["marl_mlp", "marl_paper", "optuna", "ppo", "ppo_box", "ppo_tuned"]
+LEFT_OUT = ["marl_mlp", "marl_paper", "optuna", "prior_adapted", "ppo", "ppo_box", "ppo_tuned"]
 
 
 def test_all_leaves_out_what_an_extra_is_missing_for(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_what_is_left_out_is_not_told_beside_an_error(tmp_path: Path) -> None:
     assert ended.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("mapper", ["ppo", "marl_mlp", "marl:policy=mlp"])
+@pytest.mark.parametrize("mapper", ["ppo", "prior_adapted", "marl_mlp", "marl:policy=mlp"])
 def test_naming_it_is_refused(mapper: str, tmp_path: Path) -> None:
     ended = without(EXTRAS, "run", f"--mapper=random,{mapper}", cwd=tmp_path)
     assert ended.returncode == 2

@@ -1,0 +1,101 @@
+"""The prior that goes on learning: better where its costs are others, and as robust."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from mapper_helpers import Recorder
+from prior_helpers import random_file
+
+from experiments.pretrain.adaptation import PROBLEMS, SetupProblem
+from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.layer import Layer
+from maestro_env.map_space import MapSpace
+from maestro_env.objectives import OBJECTIVES
+from maestro_env.problem import Problem
+from maestro_env.workloads import find_layer
+from mappers import make_mapper
+from mappers.prior_file import PriorFileError
+
+SMALL = Problem(MapSpace(Layer("GEMM", {"M": 30, "N": 20, "K": 40}), PRESETS["edge"]))
+
+
+def search(mapper: str, problem: Problem, objective: str, budget: int, seed: int = 0) -> Recorder:
+    recorder = Recorder(problem, objective, budget)
+    make_mapper(mapper).search(recorder, budget, np.random.default_rng(seed))
+    return recorder
+
+
+def test_a_simulator_counts_its_tiles() -> None:
+    """The truth: the mapping's own directives."""
+    layer = find_layer("conv:K=6,C=5,Y=9,X=8,R=3,S=2")
+    space = MapSpace(layer, PRESETS["unlimited"])
+    points = space.sample(50, np.random.default_rng(0))
+    latency = OBJECTIVES["latency"]
+    values, status = Problem(space).score(points, latency)
+    with_setup, same = SetupProblem(space).score(points, latency)
+    np.testing.assert_array_equal(status, same)
+    for point, value, more in zip(points, values, with_setup, strict=True):
+        loops = space.decode(point).levels[0].loops
+        tiles = np.prod([-(-space.extents[loop.dim] // loop.offset) for loop in loops])
+        assert more == value + 1000 * tiles
+
+
+def test_it_ends_below_a_prior_that_knows_other_costs() -> None:
+    ratios = []
+    for problem, objective in PROBLEMS["a simulator"]:
+        for seed in range(2):
+            adapted, fixed = (
+                search(mapper, problem, objective, 500, seed).best.value
+                for mapper in ("prior_adapted", "prior")
+            )
+            ratios.append(adapted / fixed)
+    assert np.exp(np.log(ratios).mean()) < 0.97
+
+
+def test_it_begins_as_the_prior_does_whatever_the_budget() -> None:
+    whole = search("prior_adapted", SMALL, "edp", 96)
+    some = search("prior_adapted", SMALL, "edp", 64)
+    np.testing.assert_array_equal(np.concatenate(whole.points)[:64], np.concatenate(some.points))
+    fixed = search("prior", SMALL, "edp", 32)
+    np.testing.assert_array_equal(whole.points[0], fixed.points[0])
+
+
+def test_costs_of_zero_are_learnt_from() -> None:
+    class Free(Problem):
+        def score(self, points, objective, threads=1):  # type: ignore[no-untyped-def]
+            values, status = super().score(points, objective, threads)
+            return np.where(np.arange(len(values)) % 2, values, 0.0), status
+
+    with np.errstate(all="raise"):
+        recorder = search("prior_adapted", Free(SMALL.space), "latency", 96)
+    assert recorder.best.value == 0
+    assert recorder.unique == 96
+
+
+@pytest.mark.parametrize("model", ["exact", "maestro"])
+@pytest.mark.parametrize(
+    "hardware", [Hardware(1, 1, 1), Hardware(1), Hardware(*[2**31 - 1] * 5)], ids=str
+)
+def test_odd_machines_are_survived(hardware: Hardware, model: str) -> None:
+    problem = Problem(MapSpace(SMALL.layer, hardware), model)
+    assert search("prior_adapted:batch=20", problem, "edp", 50).used == 50
+
+
+def test_a_file_is_used_in_place_of_the_shipped_one(tmp_path: Path) -> None:
+    path = tmp_path / "own.safetensors"
+    path.write_bytes(random_file(3).to_bytes())
+    own = search(f"prior_adapted:file={path}", SMALL, "edp", 40)
+    assert own.digest() != search("prior_adapted", SMALL, "edp", 40).digest()
+    with pytest.raises(PriorFileError, match="cannot read the prior nowhere"):
+        search("prior_adapted:file=nowhere", SMALL, "edp", 40)
+
+
+def test_random_streams_and_threads_of_torch_are_left_alone() -> None:
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
+    search("prior_adapted", SMALL, "edp", 64)
+    assert torch.get_num_threads() == threads
+    assert torch.equal(torch.get_rng_state(), state)
