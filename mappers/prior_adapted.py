@@ -87,4 +87,5 @@ def _advantages(values: Floats, best: float) -> NDArray[np.float32]:
     logarithms = np.log(np.maximum(np.append(values, best), np.finfo(float).tiny))
     rewards = -np.minimum(logarithms - logarithms[-1], _WORST)
     standard = (rewards - rewards.mean()) / (rewards.std() + _LEAST_SPREAD)
-    return standard[:-1].astype(np.float32)
+    advantages: NDArray[np.float32] = standard[:-1].astype(np.float32)
+    return advantages

@@ -16,7 +16,7 @@ _DRAWN = 24
 # Of these the best and the worst are learnt.
 _LEARNT = 12
 # Logarithms of values over the least one: none counts as worse than this.
-_WORST = 1.5
+_WORST = 3.0
 # Where mappings differ less than this, differences are noise.
 _LEAST_SPREAD = 0.02
 _NO_SPREAD = 1e-6

@@ -25,7 +25,7 @@ from maestro_env.task import Task
 
 # Which share of lessons are of the zoo's layers, and which on each preset.
 _ZOO = 0.35
-_PRESETS = {"edge": 0.24, "unlimited": 0.10, "cloud": 0.06}
+_PRESETS = {"edge": 0.30, "unlimited": 0.08, "cloud": 0.04}
 # What the options of decisions lead to may be so much worse than the best mapping.
 _NEAR = 1.1
 
