@@ -71,8 +71,8 @@ def bests(problem: Problem, objective: str, mapper: str, seed: int) -> NDArray[n
     """Return the best values of one search after each of ``BUDGETS`` samples."""
     evaluator = Evaluator(problem, find_objective(objective), BUDGETS[-1])
     make_mapper(mapper).search(evaluator, BUDGETS[-1], np.random.default_rng(seed))
-    best: NDArray[np.float64] = np.minimum.accumulate(evaluator.trace[0])
-    return best[np.array(BUDGETS) - 1]
+    found: NDArray[np.float64] = np.minimum.accumulate(evaluator.trace[0])[np.array(BUDGETS) - 1]
+    return found
 
 
 def main(seeds: int) -> None:
