@@ -23,6 +23,9 @@ class Proposer {
   // Throws std::invalid_argument if no mapping fits the buffers.
   Proposer(std::unique_ptr<Model> model, MapSpace space, const Layer& layer,
            const Hardware& hardware, std::vector<float> context);
+  // The parts of one refer to each other.
+  Proposer(const Proposer&) = delete;
+  Proposer& operator=(const Proposer&) = delete;
 
   const MapSpace& space() const { return masks_.space(); }
   std::size_t context_size() const { return context_.size(); }
