@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from maestro_env.errors import MaestroEnvError
+from maestro_env.reading import open_bytes, open_text
 
 _DIGEST = "digest"
 _TEMPORARY = re.compile(r"\..*\.(\d+)(?:@(.+))?\.tmp")
@@ -77,7 +78,8 @@ def write_json(path: Path, value: object) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        with open_text(path) as file:
+            value = json.load(file)
     except (OSError, ValueError, RecursionError) as error:
         raise cannot_read(path, error) from None
     if not isinstance(value, dict):
@@ -95,7 +97,7 @@ def write_csv(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]
 def read_csv(path: Path) -> list[dict[str, str]]:
     """Read a CSV file: its rows by the names of its header."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with open_text(path, newline="") as file:
             return list(csv.DictReader(file, strict=True))
     except (OSError, ValueError, csv.Error) as error:
         raise cannot_read(path, error) from None
@@ -138,7 +140,7 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
 def file_digest(path: Path) -> str:
     """Return the digest of a file's bytes."""
     try:
-        with path.open("rb") as file:
+        with open_bytes(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise cannot_read(path, error) from None

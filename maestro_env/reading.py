@@ -5,11 +5,45 @@ This module imports the standard library alone, so that the drop-in starts quick
 
 from __future__ import annotations
 
+import errno
+import io
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 from maestro_env.errors import TooLongError
+
+
+def open_bytes(path: str | Path) -> io.BufferedReader:
+    """Open a file to read its bytes.
+
+    A pipe that nothing writes to would be waited for without end; it raises an ``OSError``, as any
+    file may.
+    """
+    file: io.BufferedReader = io.BufferedReader(io.FileIO(path, opener=_open_at_once))
+    try:
+        if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode) and not file.peek(1):
+            raise OSError(errno.ENODATA, "it is a pipe that nothing is written to", str(path))
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def open_text(
+    path: str | Path, encoding: str = "utf-8", newline: str | None = None
+) -> io.TextIOWrapper:
+    """Open a file to read its text, as ``open_bytes`` does."""
+    return io.TextIOWrapper(open_bytes(path), encoding, newline=newline)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file, even a pipe before somebody opens it for writing."""
+    opened = os.open(path, flags | os.O_NONBLOCK)
+    # Who has opened a pipe for writing is waited for.
+    os.set_blocking(opened, True)
+    return opened
 
 
 def read_text(
@@ -19,14 +53,14 @@ def read_text(
 
     As of any file, ``OSError`` and, for a text of another encoding, ``ValueError`` may be raised.
     """
-    with open(path, encoding=encoding, newline=newline) as file:
+    with open_text(path, encoding, newline) as file:
         text = file.read(most + 1)
     if len(text) > most:
         raise TooLongError(f"it has more than {most:,} characters, which is the limit")
     return text
 
 
-def read_lines(file: IO[bytes], most: int) -> Iterator[bytes]:
+def read_lines(file: io.BufferedIOBase, most: int) -> Iterator[bytes]:
     """Yield a file's lines, or raise a ``TooLongError`` at one of more than ``most`` bytes."""
     for number, line in enumerate(iter(lambda: file.readline(most + 1), b""), start=1):
         if len(line) > most:
@@ -39,7 +73,7 @@ def read_bytes(path: str | Path, most: int) -> bytes:
 
     As of any file, ``OSError`` may be raised.
     """
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise TooLongError(f"it has more than {most:,} bytes, which is the limit")

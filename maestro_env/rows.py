@@ -17,7 +17,7 @@ from typing import IO, Any
 from maestro_env import exact_rows, maestro_rows
 from maestro_env.errors import ModelError, TooLongError, complain, quoted
 from maestro_env.models import find_model
-from maestro_env.reading import read_lines
+from maestro_env.reading import open_bytes, read_lines
 
 _USAGE_STATUS = 2
 _Evaluate = Callable[[dict[str, Any]], dict[str, Any]]
@@ -71,7 +71,8 @@ def run_jsonl(source: Path, target: Path, model: str) -> None:
         raise RowError(f"cannot write {target}: give the name of a file in a folder that exists")
     partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with _open(source, "rb") as lines, _open(partial, "wb", target) as results:
+        with open_bytes(source) as file, _open(partial, target) as results:
+            lines = gzip.GzipFile(fileobj=file) if _is_gzip(source) else file
             for number, line in enumerate(read_lines(lines, _MAX_LINE), start=1):
                 if not line.strip():
                     continue
@@ -90,10 +91,15 @@ def run_jsonl(source: Path, target: Path, model: str) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _open(path: Path, mode: str, named: Path | None = None) -> IO[bytes]:
-    opener: Any = gzip.open if (named or path).suffix == ".gz" else open
-    opened: IO[bytes] = opener(path, mode)
+def _open(partial: Path, target: Path) -> IO[bytes]:
+    """Open a file to write what becomes the target."""
+    opener: Any = gzip.open if _is_gzip(target) else open
+    opened: IO[bytes] = opener(partial, "wb")
     return opened
+
+
+def _is_gzip(path: Path) -> bool:
+    return path.suffix == ".gz"
 
 
 def _evaluated(line: bytes, evaluate: _Evaluate) -> dict[str, Any]:

@@ -1,0 +1,115 @@
+"""Reading files that users name: a pipe is read, but not waited for if nothing is written to it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from experiments.files import RecordError, file_digest, read_csv, read_json
+from experiments.pretrain.labels import read_labels
+from maestro_env.errors import HardwareError, NetworkError, TooLongError
+from maestro_env.hardware import find_hardware
+from maestro_env.reading import open_bytes, open_text, read_bytes, read_text
+from maestro_env.rows import RowError, run_jsonl
+from maestro_env.workloads.networks import find_network
+from mappers import make_mapper
+from mappers.prior_file import PriorFileError, read_prior
+
+ROOT = Path(__file__).parents[1]
+# Longer than a pipe holds.
+TEXT = "some text\n" * 20_000
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "read",
+    [open_bytes, open_text, lambda path: read_bytes(path, 9), lambda path: read_text(path, 9)],
+)
+def test_a_pipe_without_a_writer_is_refused(read: Callable[[Path], object], pipe: Path) -> None:
+    with pytest.raises(OSError, match="a pipe that nothing is written to"):
+        read(pipe)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "read", "error"),
+    [
+        (".safetensors", read_prior, PriorFileError),
+        (".jsonl.gz", read_labels, RecordError),
+        (".json", read_json, RecordError),
+        (".csv", read_csv, RecordError),
+        ("", file_digest, RecordError),
+        (".csv", lambda path: find_network(str(path)), NetworkError),
+        (".yaml", lambda path: find_network(str(path)), NetworkError),
+        (".m", lambda path: find_network(str(path)), NetworkError),
+        (".yaml", lambda path: find_hardware(str(path)), HardwareError),
+        (".jsonl", lambda path: run_jsonl(path, path.with_name("out"), "exact"), RowError),
+        (".jsonl.gz", lambda path: run_jsonl(path, path.with_name("out"), "exact"), RowError),
+    ],
+)
+def test_readers_name_such_a_pipe_in_one_line(
+    suffix: str, read: Callable[[Path], object], error: type[Exception], pipe: Path
+) -> None:
+    path = pipe.rename(pipe.with_name(f"pipe{suffix}"))
+    with pytest.raises(error, match="pipe that nothing is written to") as refused:
+        read(path)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_mapper_refuses_such_a_pipe(pipe: Path) -> None:
+    with pytest.raises(PriorFileError, match="pipe that nothing is written to"):
+        make_mapper(f"prior:file={pipe}").warning([])
+
+
+def write(sink: int, delay: float) -> None:
+    time.sleep(delay)
+    with open(sink, "w") as file:
+        file.write(TEXT)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.3])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_pipe_with_a_writer_is_read_to_its_end(named: bool, delay: float, pipe: Path) -> None:
+    # What <(...) of a shell gives is a pipe without a name.
+    source, sink = os.pipe()
+    if named:
+        os.close(source), os.close(sink)
+        source = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        sink = os.open(pipe, os.O_WRONLY)
+    writer = Thread(target=write, args=(sink, delay))
+    writer.start()
+    assert read_text(pipe if named else f"/dev/fd/{source}", len(TEXT)) == TEXT
+    writer.join()
+    os.close(source)
+
+
+def test_a_pipe_has_a_limit_too() -> None:
+    source, sink = os.pipe()
+    os.write(sink, b"0123456789")
+    with pytest.raises(TooLongError):
+        read_bytes(f"/dev/fd/{source}", 9)
+    os.close(source)
+    os.close(sink)
+
+
+@pytest.mark.parametrize(("given", "status"), [("some", 0), ("", 1)])
+def test_standard_input_is_read(given: str, status: int) -> None:
+    program = "from maestro_env.reading import read_text; print(read_text('/dev/stdin', 9))"
+    told = subprocess.run(
+        [sys.executable, "-c", program], input=given, capture_output=True, text=True, cwd=ROOT
+    )
+    assert (told.returncode, told.stdout.strip()) == (status, given)
