@@ -28,6 +28,7 @@ from experiments.pretrain.labels import (
     write_labels,
 )
 from experiments.pretrain.near_optima import NEAR, NearEvaluator, essentials, neighbours
+from experiments.pretrain.problems import shapes_of
 from experiments.pretrain.shards import make_labels
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
@@ -264,8 +265,8 @@ def test_without_drops_every_shape_of_a_network(some: list[Label]) -> None:
     problem = Problem(MapSpace(Layer(shared.operator, shared.extents, shared.stride), Hardware(64)))
     point = np.zeros((1, len(problem.space.parameters)), dtype=np.int32)
     held = Label(Task(problem, find_objective("edp")), 0.0, point, np.ones(1))
-    assert without([*some, held], "resnet18") == some
-    assert without([*some, held], "vgg16") == [*some, held]
+    assert without([*some, held], shapes_of("resnet18")) == some
+    assert without([*some, held], shapes_of("vgg16")) == [*some, held]
 
 
 # --- Processes ----------------------------------------------------------------------------------

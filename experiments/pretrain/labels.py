@@ -19,7 +19,7 @@ import numpy as np
 
 from experiments.files import RecordError, cannot_read, replacing
 from experiments.pretrain.near_optima import NearEvaluator
-from experiments.pretrain.problems import shapes_of
+from maestro_env.errors import TooLongError
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
@@ -27,6 +27,7 @@ from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.optima import known_optimum, layer_text
 from maestro_env.optimum import OptimumError, OptimumSearch, require_bounded
 from maestro_env.problem import Problem
+from maestro_env.reading import open_bytes, read_lines
 from maestro_env.task import Task
 from mappers import make_mapper
 from mappers.arrays import Floats
@@ -43,6 +44,7 @@ _MOST_BOXES = 3_000_000
 _BOXES_OF_A_SAMPLE = 5
 _BOXES_BETWEEN_LOOKS = 100_000
 _ROUNDS = 2
+_MAX_LINE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,31 +130,28 @@ def labels_digest(labels: Iterable[Label]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def without(labels: Iterable[Label], network: str) -> list[Label]:
-    """Return the labels of layers of which none has a shape that a network of the zoo has.
-
-    Raises:
-        UnknownNameError: no such network.
-    """
-    held = shapes_of(network)
+def without(labels: Iterable[Label], held: frozenset[str]) -> list[Label]:
+    """Return the labels of layers of which none has a held shape (``layer_text``)."""
     return [each for each in labels if layer_text(each.task.problem.layer) not in held]
 
 
 def _read(path: Path) -> Iterator[Label]:
     try:
-        content = path.read_bytes()
-        if not content:
-            raise EOFError("it is empty")
-        lines = gzip.decompress(content).decode().splitlines()
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        with open_bytes(path) as file:
+            if not file.peek(1):
+                raise EOFError("it is empty")
+            lines = read_lines(gzip.GzipFile(fileobj=file), _MAX_LINE)
+            for number, line in enumerate(lines, 1):
+                yield _read_line(line, f"{path}, line {number}")
+    except (OSError, EOFError, TooLongError, zlib.error) as error:
         raise cannot_read(path, error) from None
-    for number, line in enumerate(lines, 1):
-        try:
-            yield _label(json.loads(line))
-        except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise RecordError(
-                f"{path}, line {number} is no label: {error}; delete it and make it again"
-            ) from None
+
+
+def _read_line(line: bytes, where: str) -> Label:
+    try:
+        return _label(json.loads(line))
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise RecordError(f"{where} is no label: {error}; delete it and make it again") from None
 
 
 def _entry(label: Label) -> dict[str, Any]:

@@ -12,14 +12,13 @@ from experiments.claims import only_process
 from experiments.flags import UsageError
 from experiments.pretrain import drawn
 from experiments.pretrain.config import PretrainConfig
-from experiments.pretrain.labels import Label, labels_digest, read_labels
+from experiments.pretrain.labels import Label, labels_digest, read_labels, without
 from experiments.pretrain.lessons import lessons_of
 from experiments.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.pretrain.training import Settings, Training
 from experiments.progress import Bar
 from maestro_env.context import CONTEXT
 from maestro_env.models import DEFAULT_MODEL
-from maestro_env.optima import layer_text
 from mappers.prior_file import PriorFile
 
 _NAME = "prior.safetensors"
@@ -34,8 +33,7 @@ def train(config: PretrainConfig) -> int:
     directory = files.run_directory(None, "pretrain") if config.out is None else Path(config.out)
     files.ensure_directory(directory)
     with only_process(directory / _NAME):
-        known = [each for each in labels if layer_text(each.task.problem.layer) not in held]
-        lessons = lessons_of(known)
+        lessons = lessons_of(without(labels, held))
         training = Training(settings, held, lessons, directory)
         try:
             with Bar("training", training.total, training.done) as bar:
