@@ -39,20 +39,29 @@ class Found:
         values: the least value after so many samples (``checkpoints``); None if none was valid.
         valid: valid ones among so many samples.
         point: the vector of the last value.
+        ended: samples after which the search ended early; None if it spent all.
     """
 
     values: list[float | None]
     valid: list[int]
     point: list[int] | None
+    ended: int | None = None
+
+    def shares(self, counts: Sequence[int]) -> Floats:
+        """Return the share of valid ones among what was spent of so many samples, float64[C]."""
+        shares: Floats = np.array(self.valid) / np.minimum(counts, self.ended or counts[-1])
+        return shares
 
     def check(self, held: Held, counts: Sequence[int]) -> None:
-        """Check that there is a value for every count, and that the vector has the last one.
+        """Check that it is of searches of so many samples, and that the vector has the last value.
 
         Raises:
             ValueError, TypeError: it does not fit.
         """
         if len(self.values) != len(counts) or len(self.valid) != len(counts):
             raise ValueError(f"{len(self.values)} values for {len(counts)} numbers of samples")
+        if self.ended is not None and not 0 < self.ended < counts[-1]:
+            raise ValueError(f"it ended after {self.ended} of {counts[-1]} samples")
         held.goal.check_best(self.point, self.values[-1])
 
 
@@ -194,4 +203,5 @@ class Scored:
         valid = np.cumsum(status == 0)[last].tolist()
         best = evaluator.best
         point = best.point.tolist() if best else None
-        return Found([value if np.isfinite(value) else None for value in bests], valid, point)
+        found = [value if np.isfinite(value) else None for value in bests]
+        return Found(found, valid, point, used if used < self.samples else None)

@@ -64,7 +64,7 @@ class Scores:
         counts: numbers of samples, C.
         problems: the problems, P.
         ratios: float64[P, C], value / optimum after so many samples.
-        valid: float64[P, C], share of valid ones among the samples.
+        valid: float64[P, C], share of valid ones among the samples spent.
     """
 
     method: str
@@ -114,7 +114,7 @@ def scores_of(
     for network, held in problems.items():
         of_it = [each for each in evaluations if each.network == network]
         logs = [[np.log(_ratios(each, one, optima[one.key])) for one in held] for each in of_it]
-        shares = [[np.array(each.found[one.key].valid) / counts for one in held] for each in of_it]
+        shares = [[each.found[one.key].shares(counts) for one in held] for each in of_it]
         every += held
         ratios.append(np.exp(np.mean(logs, axis=0)))
         valid.append(np.mean(shares, axis=0))
