@@ -14,8 +14,8 @@ from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 from mappers.arrays import Floats
+from mappers.prior_warning import prior_warning
 from mappers.proposals import load_prior, propose
-from mappers.ranges import far_warning
 from mappers.settings import check, setting
 
 Config = TypeVar("Config")
@@ -65,7 +65,7 @@ class Mapper(ABC, Generic[Config]):
 
     def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
         """Return, in one line, what to know before searches for these goals; None for nothing."""
-        return far_warning(load_prior().file, goals) if self._begins_with_prior else None
+        return prior_warning(load_prior().file, goals) if self._begins_with_prior else None
 
     @abstractmethod
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:

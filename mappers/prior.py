@@ -17,8 +17,8 @@ from mappers.agents.elites import Elites
 from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import log_uniform
+from mappers.prior_warning import prior_warning
 from mappers.proposals import Proposals, load_prior
-from mappers.ranges import far_warning
 from mappers.settings import setting
 from mappers.variants import Variants
 
@@ -46,7 +46,7 @@ class PriorMapper(AskTellMapper[PriorConfig]):
     DEFAULT = PriorConfig()
 
     def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
-        return far_warning(load_prior(self.config.file).file, goals)
+        return prior_warning(load_prior(self.config.file).file, goals)
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         problem = evaluator.problem

@@ -164,6 +164,14 @@ def test_a_search_without_a_valid_mapping_counts_as_the_worst() -> None:
     np.testing.assert_allclose(scored([1e9, 2.0]).ratios, [[WORST, 1.0]])
 
 
+def test_valid_ones_are_counted_among_what_was_spent() -> None:
+    (held, *_) = held_problems("gpt2")
+    found = Found([4.0, 4.0, 4.0], [1, 2, 2], None, ended=4)
+    evaluation = Evaluation(Path("x"), "m", "gpt2", 0, 100, {held.key: found})
+    scores = scores_of([evaluation], {"gpt2": [held]}, {held.key: Optimum(4.0, 4.0)})
+    np.testing.assert_allclose(scores.valid, [[1.0, 0.5, 0.5]])
+
+
 def test_checkpoints() -> None:
     assert checkpoints(500) == (1, 10, 100, 500)
     assert checkpoints(30) == (1, 10, 30)
@@ -233,14 +241,21 @@ def test_the_name_of_the_held_network_and_files_are_part_of_a_method(place: Path
     assert Method("a.b:Toy:x=1").key == "a.b:Toy"
 
 
-def test_a_prior_that_has_seen_the_held_layers_is_told(place: Path) -> None:
+def test_a_prior_that_has_seen_the_held_layers_is_told(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = place / "mine.safetensors"
     path.write_bytes(random_file(data_card={"hold": "gpt2"}).to_bytes())
-    assert Method(str(path)).leak("gpt2") is None
-    assert Method(str(path)).leak("net.csv") is None
-    for method, network in [(str(path), "vgg16"), ("prior", "gpt2"), ("marl:start=prior", "gpt2")]:
-        assert f"was trained with layers of {network}" in (Method(method).leak(network) or "")
-    assert Method("marl").leak("gpt2") is None
+    goals = [(held.goal.problem, held.goal.objective) for held in held_problems("gpt2")]
+    for method, told in [(str(path), False), ("prior", True), ("marl:start=prior", True)]:
+        warning = Method(method).mapper(held_problems("gpt2")).warning(goals)
+        assert ("trained with" in (warning or "")) is told
+    # The last layer of ResNet-18.
+    Path("net.csv").write_text("K,C,Y,X,R,S,T\n1000,512,1,1,1,1,0\n")
+    assert run("--seeds=1", methods="prior,random") == 0
+    error = capsys.readouterr().err
+    assert error.count("warning") == 1
+    assert "warning: prior on net.csv: the prior was trained with this layer" in error
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def _evaluate(config: PretrainConfig) -> int:
     assert config.evaluate is not None
     methods = [Method(text) for text in unique(config.evaluate.split(","))]
     problems = _problems(config)
-    warnings: dict[str, None] = {}
+    warnings = []
     for method, network in product(methods, problems):
         with cli.importing():
             mapper = method.mapper(problems[network], config.labels)
@@ -73,8 +73,8 @@ def _evaluate(config: PretrainConfig) -> int:
         for goal in goals:
             mapper.require_fit(*goal)
         # The first one reads the file of a prior: a damaged one is refused before any search.
-        told = (mapper.warning(goals), method.leak(network))
-        warnings |= dict.fromkeys(filter(None, told))
+        if told := mapper.warning(goals):
+            warnings.append(f"{method} on {network}: {told}")
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     here = versions()

@@ -16,13 +16,10 @@ from experiments.pretrain.labels import read_labels
 from experiments.pretrain.protocol import Held, shapes_of
 from maestro_env.optima import layer_text
 from maestro_env.transfer import Mapped
-from maestro_env.workloads import models
 from mappers import make_mapper, mapper_names, may_end_early
 from mappers.base import Mapper
 from mappers.library import Entry, Library, LibraryMapper, known_entries
 from mappers.outside import MapperError, make, require_mapper
-from mappers.prior import PriorConfig
-from mappers.proposals import load_prior
 from mappers.settings import changed
 
 NETWORK = "{network}"
@@ -71,25 +68,6 @@ class Method:
         if isinstance(made, LibraryMapper):
             return LibraryMapper(made.config, training_library(shapes_of(problems), labels))
         return made
-
-    def leak(self, network: str) -> str | None:
-        """Warn in one line if its prior was trained with the layers of a network; None if not.
-
-        Raises:
-            PriorFileError: a file that cannot be used.
-        """
-        config = _make(self._made(network)).config
-        file = config.file if isinstance(config, PriorConfig) else ""
-        begins = isinstance(config, PriorConfig) or getattr(config, "start", "") == "prior"
-        if not begins or network not in models():
-            return None
-        held = load_prior(file).file.data_card.get("hold")
-        if held == network:
-            return None
-        return (
-            f"{self} was trained with layers of {network}: its scores are of layers that it has "
-            f"seen; train a prior with --hold {network}"
-        )
 
     def files(self, network: str) -> dict[str, str]:
         """Return the digests of the files that its settings name, by setting."""

@@ -1,0 +1,38 @@
+"""What to know of a prior before it is compared: problems far from its training, or in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from maestro_env.objectives import Objective
+from maestro_env.optima import layer_text
+from maestro_env.problem import Problem
+from maestro_env.workloads import models
+from mappers.prior_file import PriorFile
+from mappers.ranges import far_warning
+
+
+def prior_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:
+    """Warn in one line of problems far outside of a prior's training, or seen in it."""
+    problems = list(problems)
+    told = (far_warning(prior, problems), _seen_warning(prior, problems))
+    return "; ".join(filter(None, told)) or None
+
+
+def _seen_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:
+    shapes = {layer_text(problem.layer) for problem, _ in problems}
+    seen = shapes & _trained_shapes(prior)
+    if not seen:
+        return None
+    layers = f"{len(seen)} of these {len(shapes)} layers" if len(shapes) > 1 else "this layer"
+    return (
+        f"the prior was trained with {layers}, so it is no fair comparison with other mappers; "
+        "maestro-env pretrain --hold NETWORK trains one without the layers of a network"
+    )
+
+
+def _trained_shapes(prior: PriorFile) -> set[str]:
+    """Return the shapes of the zoo's layers but for those of the network that was held out."""
+    networks = {name: {layer_text(layer) for layer in layers} for name, layers in models().items()}
+    held = [shapes for name, shapes in networks.items() if name == prior.data_card.get("hold")]
+    return set().union(*networks.values()).difference(*held)
