@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.context import CONTEXT, SPANS, context
+from maestro_env.hardware import UNLIMITED, Hardware
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 from mappers.prior_file import PriorFile
@@ -16,6 +18,14 @@ from mappers.prior_file import PriorFile
 _ROUNDING = 1e-6
 # So many octaves outside of a range are near enough.
 _NEAR = 1.0
+# Fields of ``Hardware`` that have no limit from ``UNLIMITED`` on, by their entries.
+_LIMITED = {
+    "noc_bw": "noc_bw",
+    "offchip_bw": "offchip_bw",
+    "l1_words": "l1_bytes",
+    "l2_words": "l2_bytes",
+}
+_UNLIMITED = math.log2(1 + UNLIMITED) / SPANS["noc_bw"] - _ROUNDING
 # The farthest entries of a context are named, so many.
 _NAMED = 3
 
@@ -47,11 +57,14 @@ def far_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]])
     other: dict[str, None] = {}
     for problem, objective in problems:
         seen = context(problem.layer, problem.hardware, objective)
+        limits = _limits(problem.hardware, prior.ranges)
+        other |= dict.fromkeys(filter(None, limits.values()))
         for name, distance in outside(seen, prior.ranges).items():
-            if distance > _NEAR or _is_share(name):
+            if name not in limits and (distance > _NEAR or _is_share(name)):
                 farthest[name] = max(distance, farthest.get(name, 0.0))
         for name, of_it in _kinds(problem).items():
-            if of_it not in prior.data_card.get(name, [of_it]):
+            listed = prior.data_card.get(name)
+            if isinstance(listed, list) and of_it not in listed:
                 other[f"{name} {of_it}"] = None
     if not farthest and not other:
         return None
@@ -62,6 +75,23 @@ def far_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]])
         f"the prior was not trained for this: outside of its ranges are "
         f"{', '.join([*other, *named, *more])}; its proposals may be poor"
     )
+
+
+def _limits(hardware: Hardware, ranges: Mapping[str, tuple[float, float]]) -> dict[str, str]:
+    """Return the entries of which octaves say nothing, as here or in all of training is no limit.
+
+    Each has what training has not seen of it; nothing if it has.
+    """
+    found = {}
+    for name, field in _LIMITED.items():
+        all_unlimited, some_unlimited = (end >= _UNLIMITED for end in ranges[name])
+        if getattr(hardware, field) >= UNLIMITED:
+            found[name] = "" if some_unlimited else f"unlimited {name}"
+        elif all_unlimited:
+            found[name] = f"limited {name}"
+    if "l2_words" in found:
+        found |= {name: "" for name in CONTEXT if name.endswith("_per_l2")}
+    return found
 
 
 def _kinds(problem: Problem) -> dict[str, str]:

@@ -18,7 +18,7 @@ from mapper_helpers import problem as roomy_problem
 from prior_helpers import random_file
 
 from maestro_env.context import CONTEXT, SPANS, context
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.hardware import PRESETS, UNLIMITED, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.masks import Masks
@@ -29,6 +29,7 @@ from maestro_env.workloads import find_layer
 from maestro_env.workloads.networks import find_network
 from mappers import make_mapper
 from mappers.prior_file import PriorFile, PriorFileError
+from mappers.prior_warning import prior_warning
 from mappers.proposals import SAMPLES, Prior, Proposals, load_prior, propose
 from mappers.ranges import far_warning, outside
 
@@ -357,6 +358,67 @@ def test_a_warning_names_the_farthest_in_one_line() -> None:
     assert "input_per_l2 by 3.0 octaves" in text
     assert "1 more" in text
     assert "objective_area_um2" in far_warning(file, [(near, OBJECTIVES["area"])])
+
+
+LIMITS = {
+    "noc_bw": "noc_bw",
+    "offchip_bw": "offchip_bw",
+    "l1_bytes": "l1_words",
+    "l2_bytes": "l2_words",
+}
+
+
+@pytest.mark.parametrize("field", LIMITS)
+def test_no_limit_is_no_number_of_octaves(field: str) -> None:
+    entry = LIMITS[field]
+    limited = replace(PRESETS["edge"], **{field: 4096})
+
+    def told(seen: Hardware, **changes: int) -> str | None:
+        problem = Problem(MapSpace(find_layer("resnet18_l2"), replace(limited, **changes)))
+        return far_warning(random_file(ranges=only(seen)), [(problem, EDP)])
+
+    unlimited = replace(limited, **{field: UNLIMITED})
+    assert f"ranges are unlimited {entry};" in told(limited, **{field: UNLIMITED})
+    assert f"ranges are limited {entry};" in told(unlimited)
+    # All that is at least UNLIMITED is.
+    assert told(unlimited, **{field: MOST}) is None
+    assert "limited" not in (told(unlimited, **{field: UNLIMITED}, word_bytes=2) or "")
+
+
+@pytest.mark.parametrize("card", [{"model": 3}, {"model": {}}, {"hold": []}, {"hold": {}}])
+def test_any_data_card_can_be_compared_with(card: dict[str, object]) -> None:
+    assert "trained with this layer" in prior_warning(
+        random_file(data_card=card), [(edge_problem(), EDP)]
+    )
+
+
+def test_a_prior_that_was_trained_with_the_layers_is_told() -> None:
+    def told(hold: str, *layers: str) -> str | None:
+        goals = [(edge_problem(each), EDP) for each in layers]
+        return prior_warning(random_file(data_card={"hold": hold}), goals)
+
+    text = told("", "resnet18_l2")
+    assert "trained with this layer" in text
+    assert "\n" not in text
+    assert told("resnet18", "resnet18_l2") is None
+    assert told("", "conv:K=7,C=5,Y=9,X=9,R=3,S=3") is None
+    # The first layers of both have one shape, however it is written.
+    assert told("resnet18", "resnet50_l0") is None
+    assert "trained with this layer" in told("resnet18", "gemm:M=1,N=1000,K=2048")
+    assert "2 of these 3 layers" in told("resnet18", "resnet18_l2", "vgg16_l1", "gpt2_l1")
+
+
+def test_what_is_far_and_what_was_seen_stand_in_one_line() -> None:
+    file = random_file(ranges=only(PRESETS["edge"]))
+    text = prior_warning(file, [(edge_problem(l2_bytes=PRESETS["edge"].l2_bytes * 8), EDP)])
+    assert "octaves" in text
+    assert "trained with this layer" in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("mapper", ["prior", "marl:start=prior", "optimum:start=prior"])
+def test_mappers_tell_that_the_prior_has_seen_a_layer(mapper: str) -> None:
+    assert "trained with this layer" in make_mapper(mapper).warning([(edge_problem(), EDP)])
 
 
 def test_mappers_warn_of_the_prior_they_use(tmp_path: Path) -> None:
