@@ -125,8 +125,8 @@ class Training:
             self._learner = self._begin(_AFTER)
         rng = np.random.default_rng((self._settings.seed, number))
         if number < before:
-            told = self._learner.imitate(self._labelled_batch(rng, _LABELS))
-            found = (np.nan, told.entropy, np.nan)
+            entropy = self._learner.imitate(self._labelled_batch(rng, _LABELS))
+            found = (np.nan, entropy, np.nan)
         else:
             found = self._improve(rng, Random(f"{self._settings.seed} step {number}"))
         self.done += 1
@@ -149,12 +149,12 @@ class Training:
             targets[weight] = _batch((each.lesson, each.target) for each in found)
         if self._labelled:
             targets[_IMITATION] = self._labelled_batch(rng, _IMITATED)
-        told = self._learner.improve(
+        entropy = self._learner.improve(
             _batch((each.lesson, each.points) for each in learnt),
             np.concatenate([each.advantages for each in learnt]),
             targets,
         )
-        return float(np.mean([each.gap for each in seen])), told.entropy, len(found) / len(seen)
+        return float(np.mean([each.gap for each in seen])), entropy, len(found) / len(seen)
 
     def _lessons(self, rng: np.random.Generator, draws: Random) -> list[Lesson]:
         labelled = round(_PROBLEMS * _LABELLED) if self._labelled else 0

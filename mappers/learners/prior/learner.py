@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,14 +18,6 @@ _MOST_CHANGE = 1.0
 # Steps until the learning rate is reached, and what is left of it in the end.
 _WARM_UP = 20
 _LAST_RATE = 0.02
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a step of policy gradient has seen: mean log-probability and entropy of a mapping."""
-
-    log_probability: float
-    entropy: float
 
 
 class Learner:
@@ -46,31 +37,34 @@ class Learner:
         for weight in policy.parameters():
             weight.grad = torch.zeros_like(weight)
 
-    def imitate(self, good: Batch) -> Progress:
-        """Make good mappings likelier."""
+    def imitate(self, good: Batch) -> float:
+        """Make good mappings likelier; return the mean entropy of the policy for them."""
         chosen, entropy = self.policy.log_probabilities(good)
         self._step(-chosen.mean())
-        return Progress(float(chosen.detach().mean()), float(entropy.detach().mean()))
+        return float(entropy.detach().mean())
 
     def improve(
         self,
         drawn: Batch,
         advantages: NDArray[np.float32],
         targets: Mapping[float, Batch],
-    ) -> Progress:
+    ) -> float:
         """Make mappings likelier that are better than others of their problem.
 
         Args:
             drawn: N mappings that the policy has drawn.
             advantages: float32[N], positive for better ones.
             targets: by its weight, a batch of mappings to imitate.
+
+        Returns:
+            The mean entropy of the policy for what it has drawn.
         """
         chosen, entropy = self.policy.log_probabilities(drawn)
         loss = -(torch.from_numpy(advantages) * chosen).mean()
         for weight, batch in targets.items():
             loss = loss - weight * self.policy.log_probabilities(batch)[0].mean()
         self._step(loss)
-        return Progress(float(chosen.detach().mean()), float(entropy.detach().mean()))
+        return float(entropy.detach().mean())
 
     def _step(self, loss: torch.Tensor) -> None:
         risen = min(1.0, (self._done + 1) / _WARM_UP)
