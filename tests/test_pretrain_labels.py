@@ -239,7 +239,7 @@ def test_changed_labels_are_refused(name: str, some: list[Label], tmp_path: Path
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("content", [b"1", b"[]", b"\xff", b"[" * 10**5])
+@pytest.mark.parametrize("content", [b"1", b"[]", b"\xff", b"[" * 10**5, b" " * 2**21])
 def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "labels.jsonl.gz"
     path.write_bytes(content)
