@@ -20,7 +20,7 @@ from mappers.prior_file import SHIPPED, WAY_OUT, Arrays, PriorFile, PriorFileErr
 SAMPLES = 10
 """How many proposals a search starts from."""
 
-# So many are drawn at once.
+# So many at least are drawn at once.
 _POOL = 256
 # How often what repeats is drawn again.
 _ATTEMPTS = 4
@@ -92,16 +92,16 @@ class Proposals:
         for _ in range(_ATTEMPTS):
             if len(found) == n or self._proposer is None:
                 break
-            self._waiting = self._likeliest(self._proposer, rng, temperature)
+            self._waiting = self._likeliest(self._proposer, max(n, _POOL), rng, temperature)
             found = np.concatenate([found, self.new(self._waiting, n - len(found))])
         return found
 
     def _likeliest(
-        self, proposer: Proposer, rng: np.random.Generator, temperature: float
+        self, proposer: Proposer, pool: int, rng: np.random.Generator, temperature: float
     ) -> Points:
         """Draw many and sort them: the likelier ones are better on average."""
         greedy, its_logarithm = proposer.greedy(self._networks)
-        drawn, logarithms = proposer.draw(self._networks, _POOL, rng, temperature)
+        drawn, logarithms = proposer.draw(self._networks, pool, rng, temperature)
         ranked = np.argsort(-np.concatenate([its_logarithm, logarithms]), kind="stable")
         return np.concatenate([greedy, drawn])[ranked]
 

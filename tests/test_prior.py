@@ -94,6 +94,11 @@ def test_proposals_depend_on_the_problem_alone() -> None:
         np.testing.assert_array_equal(fewer, each[:7])
 
 
+def test_thousands_are_proposed_where_the_space_has_them() -> None:
+    (points,) = propose([edge_problem()], [EDP], 3000)
+    assert len(np.unique(points, axis=0)) == 3000
+
+
 def test_a_policy_that_is_certain_proposes_once() -> None:
     certain = prior(scale=30.0)
     drawn = Proposals(certain, edge_problem(), EDP)
