@@ -32,7 +32,8 @@ def _seen_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]
 
 
 def _trained_shapes(prior: PriorFile) -> set[str]:
-    """Return the shapes of the zoo's layers but for those of the network that was held out."""
+    """Return the shapes of the zoo's layers but for those of the networks that were held out."""
     networks = {name: {layer_text(layer) for layer in layers} for name, layers in models().items()}
-    held = [shapes for name, shapes in networks.items() if name == prior.data_card.get("hold")]
+    left_out = str(prior.data_card.get("hold")).split(",")
+    held = [shapes for name, shapes in networks.items() if name in left_out]
     return set().union(*networks.values()).difference(*held)

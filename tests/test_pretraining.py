@@ -126,7 +126,8 @@ def test_the_directory_of_another_training_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_held_is_not_drawn() -> None:
-    held = shapes_of("resnet18") | shapes_of("bert_base")
+    held = shapes_of("resnet18", "bert_base")
+    assert held == shapes_of("resnet18") | shapes_of("bert_base")
     layers = training_layers(held)
     assert not {layer_text(each) for each in layers} & held
     lessons = draw_lessons(Random("0"), layers, held)

@@ -406,6 +406,7 @@ def test_a_prior_that_was_trained_with_the_layers_is_told() -> None:
     assert "trained with this layer" in text
     assert "\n" not in text
     assert told("resnet18", "resnet18_l2") is None
+    assert told("resnet18,vgg16", "resnet18_l2", "vgg16_l1") is None
     assert told("", "conv:K=7,C=5,Y=9,X=9,R=3,S=3") is None
     # The first layers of both have one shape, however it is written.
     assert told("resnet18", "resnet50_l0") is None

@@ -19,7 +19,9 @@ class PretrainConfig:
     """
 
     hold: str | None = option(
-        None, f"train without the layers of a network: {', '.join(models())}", value="network"
+        None,
+        f"train without the layers of networks, with commas between: {', '.join(models())}",
+        value="networks",
     )
     imitation: int | None = option(
         None,

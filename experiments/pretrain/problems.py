@@ -86,10 +86,11 @@ def distinct_layers() -> dict[str, Layer]:
     }
 
 
-def shapes_of(network: str) -> frozenset[str]:
-    """Return the shapes of a network's layers, some of which other networks have too.
+def shapes_of(*networks: str) -> frozenset[str]:
+    """Return the shapes of the layers of networks, some of which other networks have too.
 
     Raises:
         UnknownNameError: no such network in the zoo.
     """
-    return frozenset(map(layer_text, look_up("network", network, models())))
+    layers = (look_up("network", each, models()) for each in networks)
+    return frozenset(layer_text(layer) for each in layers for layer in each)

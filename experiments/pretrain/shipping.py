@@ -10,6 +10,7 @@ from typing import Any
 from experiments import cli, files
 from experiments.claims import only_process
 from experiments.flags import UsageError
+from experiments.goals import unique
 from experiments.pretrain import drawn
 from experiments.pretrain.config import PretrainConfig
 from experiments.pretrain.labels import Label, labels_digest, read_labels, without
@@ -27,9 +28,10 @@ _IMITATION = 300
 
 def train(config: PretrainConfig) -> int:
     """Train in --out, or go on there, and write the file; return the exit status."""
-    held = shapes_of(config.hold) if config.hold else frozenset()
+    networks = unique(config.hold.split(",")) if config.hold else ()
+    held = shapes_of(*networks)
     labels = read_labels(Path(config.labels)) if config.labels else []
-    settings = _settings(config, labels)
+    settings = _settings(config, networks, labels)
     directory = files.run_directory(None, "pretrain") if config.out is None else Path(config.out)
     files.ensure_directory(directory)
     with only_process(directory / _NAME):
@@ -48,7 +50,7 @@ def train(config: PretrainConfig) -> int:
     return 0
 
 
-def _settings(config: PretrainConfig, labels: list[Label]) -> Settings:
+def _settings(config: PretrainConfig, networks: tuple[str, ...], labels: list[Label]) -> Settings:
     imitation = config.imitation
     if imitation is None:
         imitation = _IMITATION if labels else 0
@@ -57,7 +59,7 @@ def _settings(config: PretrainConfig, labels: list[Label]) -> Settings:
             f"--imitation is {imitation}; allowed: numbers from 0 on, and 0 without --labels"
         )
     digest = labels_digest(labels) if labels else ""
-    return Settings(config.seed, config.hold or "", imitation, config.steps, digest)
+    return Settings(config.seed, ",".join(networks), imitation, config.steps, digest)
 
 
 def _file(
@@ -74,7 +76,7 @@ def _file(
         "tiles": ["integers"],
     }
     flags = {
-        "hold": config.hold,
+        "hold": settings.hold or None,
         "labels": config.labels and "LABELS",
         "seed": config.seed,
         "imitation": settings.imitation,

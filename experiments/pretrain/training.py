@@ -52,7 +52,7 @@ class Settings:
 
     Args:
         seed: of all draws.
-        hold: network whose layers it does not see; empty for none.
+        hold: networks whose layers it does not see, with commas between; empty for none.
         imitation: steps on labels.
         steps: of policy gradient.
         labels: digest of the labels; empty without.
