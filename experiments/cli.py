@@ -18,6 +18,7 @@ COMMANDS = {
     "run": "RunConfig",
     "compare": "CompareConfig",
     "map": "MapConfig",
+    "sweep": "SweepConfig",
     "report": "ReportConfig",
     "optimum": "OptimumConfig",
     "evaluate": "EvaluateConfig",
