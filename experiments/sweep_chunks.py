@@ -33,8 +33,10 @@ Columns = dict[str, list[Any]]
 """``FIGURES``, and vectors as texts, of consecutive cells."""
 
 CONFIG = "config.json"
-_MOST_CHUNKS = 20_000
 _SECONDS = 3.0
+_MOST_CHUNKS = 20_000
+# Of a mapper, so that there is something for every process of a small sweep.
+_LEAST_CHUNKS = 32
 _CHUNKS_OF_A_SHARD = 64
 
 
@@ -146,12 +148,13 @@ def figures_of(best: Best | None) -> dict[str, Any]:
 def chunk_sizes(sweep: Sweep, seconds: Mapping[str, float]) -> dict[str, int]:
     """Return the cells of a chunk by mapper, from the seconds that a cell takes.
 
-    A chunk takes about 3 s, so that claim and record take little of it, and more where there would
-    be more than 20,000 chunks.
+    A chunk takes about 3 s, so that claim and record take little of it: more where there would be
+    more than 20,000 chunks, less where a mapper would have fewer than 32.
     """
     least = math.ceil(sweep.cells / _MOST_CHUNKS)
+    most = math.ceil(sweep.cells_of_mapper / _LEAST_CHUNKS)
     return {
-        mapper: min(max(least, int(_SECONDS / seconds[mapper]), 1), sweep.cells_of_mapper)
+        mapper: max(least, min(int(_SECONDS / seconds[mapper]), most), 1)
         for mapper in sweep.mappers
     }
 
@@ -178,7 +181,7 @@ def open_sweep(
     sweep: Sweep,
     directory: Path,
     versions: Versions,
-    sizes: Callable[[], Mapping[str, int]] | None = None,
+    sizes: Callable[[], Mapping[str, int]],
 ) -> list[Chunk]:
     """Write what a directory is for, or check that the one to resume is for the same.
 
@@ -186,7 +189,7 @@ def open_sweep(
         sweep: to keep there.
         directory: that exists.
         versions: of what computes it.
-        sizes: makes the cells of a chunk by mapper, for a new directory; None for one cell each.
+        sizes: makes the cells of a chunk by mapper; called for a new directory alone.
 
     Returns:
         All chunks, searched or not.
@@ -200,10 +203,17 @@ def open_sweep(
             entry = files.read_record(path, ANEW)
             check_same(path, entry, asked)
         elif is_empty(directory):
-            chunks = sizes() if sizes else dict.fromkeys(sweep.mappers, 1)
-            entry = asked | {"chunks": dict(chunks)}
+            entry = asked | {"chunks": dict(sizes())}
             files.write_record(path, entry)
         else:
             raise RecordError(f"{directory} has files but no {CONFIG}: it is no sweep's; {ANEW}")
     remove_abandoned(directory)
-    return make_chunks(sweep, entry["chunks"], directory, versions)
+    chunks = make_chunks(sweep, entry["chunks"], directory, versions)
+    known = {chunk.path for chunk in chunks}
+    others = [path for path in directory.glob("chunks/*/*.json") if path not in known]
+    if others:
+        raise RecordError(
+            f"{directory} has {len(others)} records that are no chunks of it, such as "
+            f"{min(others)}: move them away; directories whose {CONFIG} is the same fit together"
+        )
+    return chunks

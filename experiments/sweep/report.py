@@ -11,12 +11,15 @@ from experiments.sheets import Sheet, significant
 from experiments.sweep_chunks import Chunk
 from experiments.sweep_results import SUMMARY, Results, collect, summarize
 
+TABLE = "results.csv"
+"""The table of all cells."""
+
 _MOST_ROWS = 100
 
 
 def report(chunks: Sequence[Chunk], directory: Path) -> None:
     """Write the table of cells and the summary, and print the summary."""
-    results = collect(chunks, directory / "results.csv")
+    results = collect(chunks, directory / TABLE)
     rows = list(summarize(results))
     write_csv(directory / "summary.csv", SUMMARY, rows)
     sheet = _sheet(results, rows)
