@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "CompareConfig",
     "map": "MapConfig",
     "sweep": "SweepConfig",
+    "codesign": "CodesignConfig",
     "report": "ReportConfig",
     "optimum": "OptimumConfig",
     "evaluate": "EvaluateConfig",
