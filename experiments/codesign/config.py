@@ -14,7 +14,7 @@ class _Designs:
 
     networks: str = option(MISSING, "networks as map takes them, with commas between")
     num_pes: str = option("42,84,126,168,252,336,504,672", "numbers of PEs, with commas between")
-    l1_bytes: str = option("64,128,256,512,1024,2048", "capacities of a PE's L1")
+    l1_bytes: str = option("128,192,256,384,512,768,1024,2048", "capacities of a PE's L1")
     l2_bytes: str = option("27000,54000,108000,216000,432000", "capacities of L2")
     noc_bw: str | None = option(
         None, "words per cycle of the networks-on-chip (default: those of --hardware)", value="list"
@@ -49,7 +49,7 @@ class CodesignConfig(ProblemConfig, _Designs):
     The front is of latency, energy and area.
     """
 
-    hardware: str = option("edge", "accelerator that has what the grid leaves open, as run takes it")
+    hardware: str = option("edge", "accelerator with what the grid leaves open, as run takes it")
     jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
     out: str | None = option(
         None, "where to write (default: a new directory below runs/)", value="directory"

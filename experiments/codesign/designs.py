@@ -54,7 +54,8 @@ def workloads(sweep: Sweep) -> tuple[LayerSet, ...]:
     sets = sweep.sets
     if len(sets) == 1:
         return sets
-    layers, counts = (tuple(chain.from_iterable(each)) for each in zip(*(s[1:] for s in sets)))
+    layers = tuple(chain.from_iterable(each.layers for each in sets))
+    counts = tuple(chain.from_iterable(each.counts for each in sets))
     return (*sets, LayerSet(ALL, layers, counts))
 
 

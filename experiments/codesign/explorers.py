@@ -40,4 +40,8 @@ def explorer_of(config: CodesignConfig, grid: Grid) -> Explorer:
     Raises:
         MissingExtraError: a search needs the extra ``optuna``.
     """
-    return Everything(grid)
+    if config.search is None:
+        return Everything(grid)
+    from experiments.codesign.nsga2 import Search
+
+    return Search(grid, config.search, config.seed)

@@ -46,14 +46,24 @@ class Grid:
     def fitting(self) -> dict[Values, Hardware]:
         """The accelerators in the budget, by their values; those of the first axis change last."""
         made = {values: self._make(values) for values in product(*self.axes)}
-        return {
-            values: each for values, each in made.items() if area_of(each) <= self.budget_um2
-        }
+        return {values: each for values, each in made.items() if area_of(each) <= self.budget_um2}
+
+    @property
+    def least_um2(self) -> float:
+        """Area of the smallest accelerator."""
+        return area_of(self._make(tuple(map(min, self.axes))))
 
     def _make(self, values: Values) -> Hardware:
         pes, l1, l2, noc, offchip = values
-        name = f"pe{pes}-l1_{l1}-l2_{l2}-noc{noc}-off{offchip}"
-        return replace(self.base, **dict(zip(AXES, values, strict=True)), name=name)
+        return replace(
+            self.base,
+            num_pes=pes,
+            l1_bytes=l1,
+            l2_bytes=l2,
+            noc_bw=noc,
+            offchip_bw=offchip,
+            name=f"pe{pes}-l1_{l1}-l2_{l2}-noc{noc}-off{offchip}",
+        )
 
 
 def area_of(hardware: Hardware) -> float:
@@ -76,10 +86,9 @@ def make_grid(config: CodesignConfig) -> Grid:
             f"the grid has {grid.size:,} accelerators; allowed: {_MOST:,}; give fewer values"
         )
     if not grid.fitting:
-        smallest = area_of(replace(base, **{name: min(each) for name, each in _pairs(grid)}))
         raise UsageError(
             f"no accelerator of the grid fits --area {budget / UM2_A_MM2:.4g} mm^2: "
-            f"the smallest has {smallest / UM2_A_MM2:.4g}; give more area or smaller values"
+            f"the smallest has {grid.least_um2 / UM2_A_MM2:.4g}; give more area or smaller values"
         )
     return grid
 
@@ -98,7 +107,3 @@ def _value(flag: str, text: str) -> int:
     if number is None or not 0 < number <= MAX_INT:
         raise UsageError(f"{flag}: {quoted(text)}; allowed: integers from 1 to {MAX_INT}")
     return number
-
-
-def _pairs(grid: Grid) -> zip[tuple[str, Values]]:
-    return zip(AXES, grid.axes, strict=True)

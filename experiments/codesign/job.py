@@ -13,8 +13,8 @@ from experiments.cell_pool import run_cells
 from experiments.cells import Versions
 from experiments.codesign.config import CodesignConfig
 from experiments.codesign.designs import Design, designs_of
-from experiments.codesign.grid import Grid, make_grid
 from experiments.codesign.explorers import explorer_of
+from experiments.codesign.grid import Grid, make_grid
 from experiments.codesign.report import SWEEPS, Outcome, report
 from experiments.files import RecordError, ensure_directory, is_empty, run_directory, safe_name
 from experiments.flags import UsageError
@@ -26,6 +26,7 @@ from experiments.sweep_axes import Sweep, make_sweep
 from experiments.sweep_chunks import chunk_sizes, open_sweep
 from experiments.sweep_results import Results, collect
 from maestro_env.workloads.networks import find_network
+
 
 def execute(config: CodesignConfig) -> int:
     """Do what a config asks and return the exit status."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatterSciNotation, NullFormatter
+from matplotlib.ticker import StrMethodFormatter
 
 from experiments.codesign.designs import Design
 from experiments.codesign.grid import UM2_A_MM2
-from experiments.plots import GREY, in_picture, save, tidy
+from experiments.plots import GREY, STYLES, in_picture, save, tidy
+from experiments.stats import Floats
 
 _SIZE = (11, 4.8)
-_OTHERS = {"s": 14, "color": "#BBBBBB", "linewidths": 0, "zorder": 2}
+_OTHERS: dict[str, Any] = {"s": 22, "color": "#BBBBBB", "linewidths": 0, "zorder": 2}
+_BEST = STYLES[1][0]
 _LABELS = {
     "latency": "latency (cycles)",
     "energy": "energy (nJ)",
@@ -48,18 +50,23 @@ def draw_front(
         best = int(np.argmin(found["edp"]))
         axes.scatter(
             *(found[x][best], found[y][best]),
-            **{"s": 130, "facecolors": "none", "edgecolors": "#D55E00", "linewidths": 1.8},
+            s=130,
+            facecolors="none",
+            edgecolors=_BEST,
+            linewidths=1.8,
             zorder=4,
             label="least EDP",
         )
         axes.set(xscale="log", yscale="log", xlabel=_LABELS[x], ylabel=_LABELS[y])
         tidy(axes)
+    for formatting in (right.xaxis.set_major_formatter, right.xaxis.set_minor_formatter):
+        formatting(StrMethodFormatter("{x:g}"))
     figure.colorbar(points, ax=[left, right], label=_LABELS["area"], pad=0.01)
     left.legend(frameon=False, labelcolor=GREY)
     save(figure, directory / "front.png")
 
 
-def _figures(designs: Sequence[Design]) -> dict[str, np.ndarray]:
+def _figures(designs: Sequence[Design]) -> dict[str, Floats]:
     return {
         "latency": np.array([each.latency_cycles for each in designs]),
         "energy": np.array([each.energy_nj for each in designs]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -145,19 +146,19 @@ def _described(outcome: Outcome) -> dict[str, Any]:
 
 
 def _tell_unmapped(outcome: Outcome) -> None:
-    left = [each for each in outcome.by_workload[outcome.workload] if each.unmapped]
-    for each in left[:_MOST_LINES]:
+    """Say which layers have no valid mapping on how many accelerators."""
+    looked = outcome.by_workload[outcome.workload]
+    counts = Counter(each.unmapped for each in looked if each.unmapped)
+    for names, times in counts.most_common(_MOST_LINES):
         print(
-            f"no valid mapping on {each.hardware.name}: {shown(', '.join(each.unmapped))}",
+            f"no valid mapping of {shown(', '.join(names))} was found on {times:,} of "
+            f"{len(looked):,} accelerators; accelerators.csv names them",
             file=sys.stderr,
         )
-    if len(left) > _MOST_LINES:
-        more = len(left) - _MOST_LINES
-        print(f"no valid mapping on {more:,} more: see accelerators.csv", file=sys.stderr)
 
 
 def _sheet(outcome: Outcome) -> Sheet:
-    front, grid = outcome.front, outcome.grid
+    front = outcome.front
     rows = [
         (
             each.hardware.name,
