@@ -30,7 +30,7 @@ class Search:
 
     What is over the area or was looked at before is no one of them: another is asked for. Where the
     sampler has nothing new, accelerators are drawn at random. The same seed and figures make the
-    same choices, and a search for more begins with those for fewer.
+    same choices, and a search for more begins with the whole rounds of one for fewer.
 
     Args:
         grid: whose accelerators they are.
