@@ -9,6 +9,7 @@ from experiments import cli
 audit = partial(cli.main, "experiments.audit")
 bench = partial(cli.main, "experiments.bench")
 cluster = partial(cli.main, "experiments.cluster")
+codesign = partial(cli.main, "experiments.codesign")
 compare = partial(cli.main, "experiments.compare")
 completion = partial(cli.main, "experiments.completion")
 dataset = partial(cli.main, "experiments.dataset")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.audit.scores import NONE, UNKNOWN, Auditor, Score, headers_of
-from experiments.codesign.report import RECORD, SWEEPS
+from experiments.codesign.designs import RECORD, SWEEPS
 from experiments.files import RecordError, read_record
 from experiments.goals import ANEW
 from experiments.sheets import Sheet

@@ -12,10 +12,10 @@ from experiments import cli, flags
 from experiments.cell_pool import run_cells
 from experiments.cells import Versions
 from experiments.codesign.config import CodesignConfig
-from experiments.codesign.designs import Design, designs_of
+from experiments.codesign.designs import SWEEPS, Design, designs_of
 from experiments.codesign.explorers import explorer_of
 from experiments.codesign.grid import Grid, make_grid
-from experiments.codesign.report import SWEEPS, Outcome, report
+from experiments.codesign.report import Outcome, report
 from experiments.files import RecordError, ensure_directory, is_empty, run_directory, safe_name
 from experiments.flags import UsageError
 from experiments.goals import ANEW, find_mappers, unique

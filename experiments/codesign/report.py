@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.codesign.config import CodesignConfig
-from experiments.codesign.designs import Design, front_of, workloads
+from experiments.codesign.designs import RECORD, Design, front_of, workloads
 from experiments.codesign.grid import AXES, UM2_A_MM2, Grid
 from experiments.codesign.plots import draw_front
 from experiments.files import ensure_directory, write_csv, write_record, write_text
@@ -21,12 +21,6 @@ from experiments.sweep_axes import Sweep
 from maestro_env.hardware import Hardware
 from maestro_env.hardware_files import written_entries
 from maestro_env.texts import text_of
-
-RECORD = "codesign.json"
-"""The file of a directory that has the front."""
-
-SWEEPS = "sweeps"
-"""The folder of a directory that has a sweep for every round."""
 
 HEADER = (
     *("workload", "hardware", *AXES, "area_um2", "latency_cycles", "energy_nj", "edp", "front"),
