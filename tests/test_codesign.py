@@ -19,11 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_helpers import contents, edit, load
 
-from experiments.codesign.designs import Design, front_of
+from experiments.codesign.designs import RECORD, Design, front_of
+from experiments.codesign.grid import Grid, hardware_yaml
 from experiments.stats import Floats
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.problem import Problem
+from maestro_env.technology import find_technology
 from maestro_env.workloads.networks import find_network
 
 NETWORK = """K,C,Y,X,R,S,T
@@ -36,8 +38,8 @@ OTHER = """K,C,Y,X,R,S,T
 16,8,8,8,1,1,1
 24,16,4,4,1,1,1
 """
-BASE = "--hardware=num_pes=4,noc_hops=2,offchip_bw=4,technology=eyeriss,name=small"
-PES, L1, L2, NOC = (2, 4, 16), (128, 256), (2048, 16384), (4, 64)
+BASE = "--hardware=num_pes=4,noc_hops=2,offchip_bw=4,name=small"
+PES, L1, L2, NOC = (2, 3, 4, 16), (128, 256), (2048, 16384), (4, 64)
 AREA = 0.2
 FIGURES = ("latency_cycles", "energy_nj", "area_um2")
 
@@ -54,6 +56,12 @@ def run(out: Path, *flags: str, networks: str = "net", mapper: str = "random_log
     grid = [f"--num-pes={axis(PES)}", f"--l1-bytes={axis(L1)}", f"--l2-bytes={axis(L2)}"]
     search = [f"--noc-bw={axis(NOC)}", f"--area={AREA}", f"--mapper={mapper}", "--samples=40"]
     return main([asked, BASE, *grid, *search, f"--out={out}", *flags])
+
+
+@pytest.fixture(autouse=True)
+def _undrawn(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Save the time that pictures take, once one is drawn."""
+    monkeypatch.setattr("experiments.codesign.report.draw_front", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +125,7 @@ def test_the_grid_within_the_area_is_looked_at(done: Path) -> None:
     names = ("num_pes", "l1_bytes", "l2_bytes", "noc_bw", "offchip_bw", "area_um2")
     assert [[row[name] for name in names] for row in table(done / "accelerators.csv")] == expected
     record = load(done / "codesign.json")
-    assert record["looked_at"] + record["over_budget"] == 24
+    assert record["looked_at"] + record["over_budget"] == 32
 
 
 def test_totals_are_those_of_the_mappings(done: Path) -> None:
@@ -133,7 +141,6 @@ def test_totals_are_those_of_the_mappings(done: Path) -> None:
             *(int(row[name]) for name in ("num_pes", "l1_bytes", "l2_bytes", "noc_bw")),
             offchip_bw=base.offchip_bw,
             noc_hops=2,
-            technology=base.technology,
         )
         layer = layers[cell["layer"]]
         space = MapSpace(layer, hardware)
@@ -174,6 +181,17 @@ def test_fronts_are_those_of_all_pairs(drawn: list[tuple[int, int, int]]) -> Non
     assert sorted(map(id, front_of(designs))) == sorted(map(id, expected))
 
 
+@pytest.mark.parametrize(
+    "technology", ["maestro", "eyeriss", "mac_nj=0.002;l1_macs=512:1.5+8192:6"]
+)
+def test_an_accelerator_is_written_as_it_is_read(technology: str, tmp_path: Path) -> None:
+    base = Hardware(168, 512, 108_000, technology=find_technology(technology), clock_mhz=200)
+    (hardware,) = Grid(base, ((42,), (128,), (27_000,), (64,), (16,)), 1e9).fitting.values()
+    path = tmp_path / "any.yaml"
+    path.write_text(hardware_yaml(hardware))
+    assert find_hardware(str(path)) == hardware
+
+
 def test_the_files_of_the_front_make_its_accelerators(done: Path) -> None:
     base = find_hardware(BASE.partition("=")[2])
     front = table(done / "front.csv")
@@ -183,7 +201,7 @@ def test_the_files_of_the_front_make_its_accelerators(done: Path) -> None:
     for row in front:
         hardware = find_hardware(str(done / "hardware" / f"{row['hardware']}.yaml"))
         assert (hardware.name, hardware.num_pes) == (row["hardware"], int(row["num_pes"]))
-        assert (hardware.technology, hardware.noc_hops) == (base.technology, base.noc_hops)
+        assert hardware.noc_hops == base.noc_hops
         assert float(row["area_um2"]) == hardware.area_um2(hardware.l1_bytes, hardware.l2_bytes)
 
 
@@ -219,10 +237,11 @@ def test_what_is_left_is_done_when_resumed(
     assert re.search(r"time: .* s; searches: .* core-hours", capsys.readouterr().out)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     one, two = contents(done), contents(copied)
-    written = [name for name in one if "chunks" not in name and not name.endswith("config.json")]
+    written = [name for name in one if "chunks" not in name and not name.startswith("front.")]
+    written.append("front.csv")
     assert {name: one[name] for name in written} == {name: two[name] for name in written}
     # Another grid is another co-design.
-    assert run(copied, "--resume", "--area=0.1") == 2
+    assert run(copied, "--resume", "--area=0.05") == 2
 
 
 def test_accelerators_that_cannot_map_a_layer_are_told(
@@ -230,12 +249,21 @@ def test_accelerators_that_cannot_map_a_layer_are_told(
 ) -> None:
     out, none = tmp_path / "out", tmp_path / "none"
     assert run(out, "--l1-bytes=8,256") == 0
-    told = capsys.readouterr().err
+    told = capsys.readouterr().err.splitlines()
     rows = table(out / "accelerators.csv")
-    small = [row for row in rows if row["l1_bytes"] == "8"]
-    assert f"no valid mapping of net_l0 was found on {len(small)} of {len(rows)}" in told
-    assert all(row["unmapped"] == "net_l0" and row["latency_cycles"] == "" for row in small)
-    assert {row["l1_bytes"] for row in table(out / "front.csv")} == {"256"}
+    lost: dict[str, set[str]] = {}
+    for cell in table(out / "sweeps" / "1" / "results.csv"):
+        if not cell["vector"]:
+            lost.setdefault(cell["hardware"], set()).add(cell["layer"])
+    small = {row["hardware"] for row in rows if row["l1_bytes"] == "8"}
+    assert small <= lost.keys()
+    for row in rows:
+        missing = lost.get(row["hardware"], set())
+        assert set(filter(None, row["unmapped"].split(";"))) == missing
+        assert (row["latency_cycles"] == "") == bool(missing)
+    counts = [int(re.findall(r"was found on (\d+) of", line)[0]) for line in told]
+    assert sum(counts) == len(lost)
+    assert lost.keys().isdisjoint(row["hardware"] for row in table(out / "front.csv"))
     assert run(none, "--l1-bytes=8") == 0
     assert table(none / "front.csv") == []
     assert not (none / "front.png").exists()
@@ -307,7 +335,7 @@ def test_a_search_of_a_quarter_comes_near_the_front(tmp_path: Path) -> None:
     corner = figures.max(axis=0) * 1.01
     full = hypervolume(figures, corner)
     assert hypervolume(figures[brute_force(figures)], corner) == pytest.approx(full)
-    assert hypervolume(figures_of(part), corner) > 0.9 * full
+    assert hypervolume(figures_of(part), corner) > 0.8 * full
 
 
 def test_a_search_for_all_finds_the_front_and_resumes(done: Path, tmp_path: Path) -> None:
@@ -319,7 +347,7 @@ def test_a_search_for_all_finds_the_front_and_resumes(done: Path, tmp_path: Path
     shutil.rmtree(out / "sweeps" / "2")
     assert run(out, "--search=1000", "--resume") == 0
     after = contents(out)
-    tables = [name for name in before if name.endswith((".csv", "codesign.json", ".yaml"))]
+    tables = [name for name in before if name.endswith((".csv", RECORD, ".yaml"))]
     assert {name: after[name] for name in tables} == {name: before[name] for name in tables}
 
 

@@ -12,6 +12,8 @@ from experiments.flags import UsageError
 from maestro_env.checks import MAX_INT, plain_integer
 from maestro_env.errors import quoted
 from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.hardware_files import written_entries
+from maestro_env.texts import text_of
 
 AXES = ("num_pes", "l1_bytes", "l2_bytes", "noc_bw", "offchip_bw")
 """The fields of ``Hardware`` that a grid changes."""
@@ -69,6 +71,12 @@ class Grid:
 def area_of(hardware: Hardware) -> float:
     """Return the area in um^2 of the PEs and buffers that an accelerator has."""
     return hardware.area_um2(hardware.l1_bytes, hardware.l2_bytes)
+
+
+def hardware_yaml(hardware: Hardware) -> str:
+    """Return an accelerator as a file that ``--hardware`` takes."""
+    entries = written_entries(text_of(hardware))
+    return "".join(f"{key}: {value}\n" for _, key, value in entries)
 
 
 def make_grid(config: CodesignConfig) -> Grid:

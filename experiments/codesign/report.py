@@ -13,14 +13,11 @@ from typing import Any
 
 from experiments.codesign.config import CodesignConfig
 from experiments.codesign.designs import RECORD, Design, front_of, workloads
-from experiments.codesign.grid import AXES, UM2_A_MM2, Grid
+from experiments.codesign.grid import AXES, UM2_A_MM2, Grid, hardware_yaml
 from experiments.codesign.plots import draw_front
 from experiments.files import ensure_directory, write_csv, write_record, write_text
 from experiments.sheets import Sheet, shown, significant
 from experiments.sweep_axes import Sweep
-from maestro_env.hardware import Hardware
-from maestro_env.hardware_files import written_entries
-from maestro_env.texts import text_of
 
 HEADER = (
     *("workload", "hardware", *AXES, "area_um2", "latency_cycles", "energy_nj", "edp", "front"),
@@ -87,7 +84,7 @@ def report(outcome: Outcome, directory: Path) -> None:
     folder = directory / "hardware"
     ensure_directory(folder)
     for design in outcome.front:
-        write_text(folder / f"{design.hardware.name}.yaml", _yaml(design.hardware))
+        write_text(folder / f"{design.hardware.name}.yaml", hardware_yaml(design.hardware))
     write_record(directory / RECORD, _described(outcome))
     _tell_unmapped(outcome)
     sheet = _sheet(outcome)
@@ -115,12 +112,6 @@ def _row(design: Design, outcome: Outcome) -> list[Any]:
         int(design in outcome.fronts[design.workload]),
         ";".join(design.unmapped),
     ]
-
-
-def _yaml(hardware: Hardware) -> str:
-    """Return an accelerator as a file that ``--hardware`` takes."""
-    entries = written_entries(text_of(hardware))
-    return "".join(f"{key}: {value}\n" for _, key, value in entries)
 
 
 def _described(outcome: Outcome) -> dict[str, Any]:
