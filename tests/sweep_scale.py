@@ -26,7 +26,7 @@ from experiments.sheets import Sheet
 from experiments.sweep.plan import check
 from experiments.sweep.report import report
 from experiments.sweep_axes import Sweep, make_sweep
-from experiments.sweep_chunks import FIGURES, Chunk, chunk_sizes, open_sweep
+from experiments.sweep_chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
 from maestro_env.hardware import Hardware
 from maestro_env.workloads.networks import find_network
 
@@ -43,9 +43,9 @@ class Simulated(Chunk):
     def run(self, show: Callable[[float, str], None]) -> None:
         rng, cells = np.random.default_rng(self.start), self.stop - self.start
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        columns = {name: (1e6 * rng.random(cells)).tolist() for name in (*FIGURES, "seconds")}
+        columns = {name: (1e6 * rng.random(cells)).tolist() for name in NUMBERS}
         vectors = rng.integers(1, 200, size=(cells, 13)).tolist()
-        self.write({**columns, "vector": [" ".join(map(str, vector)) for vector in vectors]})
+        self.write({**columns, VECTOR: [" ".join(map(str, vector)) for vector in vectors]})
 
 
 def sweep_of(cells: int) -> Sweep:

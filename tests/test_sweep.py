@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+from collections.abc import Callable
 from contextlib import redirect_stderr
 from io import StringIO
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -282,7 +285,7 @@ def test_a_damaged_record_is_refused_with_the_way_out(
     tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = tmp_path / "out"
-    assert sweep(copy) == 0
+    shutil.copytree(out, copy)
     path = chunks(copy)[0]
     whole = path.read_bytes()
     edit(path, lambda entry: entry["cells"]["value"].__setitem__(0, 1.0), sealed=False)
@@ -298,10 +301,10 @@ def test_a_damaged_record_is_refused_with_the_way_out(
 
 
 def test_a_record_of_other_chunks_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "out"
-    assert sweep(path) == 0
+    shutil.copytree(out, path)
     other = chunks(path)[0].with_name("0-77.json")
     other.write_bytes(chunks(path)[0].read_bytes())
     assert sweep(path, "--resume") == 2
@@ -329,3 +332,40 @@ def test_a_copy_that_fails_keeps_the_results(
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path / "none.yaml")]) == 2
     assert "cannot be read: No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda entry: entry.pop("cells"),
+        lambda entry: entry["cells"].pop("energy_nj"),
+        lambda entry: entry["cells"]["value"].append(1.0),
+        lambda entry: entry["cells"]["value"].__setitem__(0, "high"),
+        lambda entry: entry["cells"].update(vector=None),
+    ],
+)
+def test_a_sealed_record_of_something_else_is_refused(
+    tmp_path: Path,
+    out: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: Callable[[dict[str, Any]], object],
+) -> None:
+    copy = tmp_path / "out"
+    shutil.copytree(out, copy)
+    path = chunks(copy)[0]
+    edit(path, change, sealed=True)
+    assert sweep(copy, "--resume") == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith(f"error: {path} has no ")
+    assert line.endswith("delete it, and --resume runs it again")
+
+
+@pytest.mark.parametrize("sizes", [None, {}, {"random_log": 0, "ga_log": 1}, {"random_log": "1"}])
+def test_a_config_without_numbers_of_cells_is_refused(
+    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str], sizes: object
+) -> None:
+    copy = tmp_path / "out"
+    shutil.copytree(out, copy)
+    edit(copy / "config.json", lambda entry: entry.update(chunks=sizes), sealed=True)
+    assert sweep(copy, "--resume") == 2
+    assert "has no numbers of cells by mapper; give another --out" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from sweep_helpers import CONFIG, chunks, sweep, tables
 PATIENCE = 300
 SHORT = CONFIG.replace("num_pes: [32, 64]", "num_pes: [32]").replace("seeds: 3", "seeds: 2")
 # Enough work that a process can be killed in the middle of it.
-LONG = SHORT.replace("samples: 60", "samples: 1500")
+LONG = SHORT.replace("samples: 60", "samples: 600")
 
 # A stand-in for Slurm: every task of the array, two at a time.
 SBATCH = """#!/bin/bash
