@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments import files
 from experiments.cells import Versions, tell_failure
 from experiments.claims import claimed, remove_abandoned
@@ -15,6 +17,7 @@ from experiments.files import RecordError, check_same, distinct_name, is_empty
 from experiments.goals import ANEW, Goal
 from experiments.mapped_network import buffer_bytes
 from experiments.searches import run_search
+from experiments.stats import Floats
 from experiments.sweep_axes import Sweep
 from maestro_env.evaluator import Best, Evaluator
 
@@ -29,8 +32,14 @@ The best value, samples spent, valid ones among them, the sample that found the 
 L2. All but the samples are None where no mapping was valid.
 """
 
+NUMBERS = (*FIGURES, "seconds")
+"""The columns of a record that hold numbers; seconds are those of the search."""
+
+VECTOR = "vector"
+"""The column of the best mappings, as texts; None where no mapping was valid."""
+
 Columns = dict[str, list[Any]]
-"""``FIGURES``, and vectors as texts, of consecutive cells."""
+"""``NUMBERS`` and ``VECTOR`` of consecutive cells."""
 
 CONFIG = "config.json"
 _SECONDS = 3.0
@@ -79,7 +88,7 @@ class Chunk:
     def run(self, show: Callable[[float, str], None]) -> str | None:
         """Search the cells and write the record; return the line that tells of a failure."""
         files.ensure_directory(self.path.parent)
-        columns: Columns = {name: [] for name in (*FIGURES, "vector", "seconds")}
+        columns: Columns = {name: [] for name in (*NUMBERS, VECTOR)}
         cell, goal = self.start, None
         try:
             for cell in range(self.start, self.stop):
@@ -96,22 +105,28 @@ class Chunk:
         return None
 
     def write(self, columns: Columns) -> None:
-        """Write the record: ``FIGURES``, vectors and seconds of every cell."""
+        """Write the record."""
         files.write_record(self.path, self._facts() | {"cells": columns, "versions": self.versions})
 
-    def read(self) -> Columns | None:
-        """Return what the record tells; None if the chunk has not been searched."""
+    def read(self) -> tuple[Columns, Floats] | None:
+        """Return what the record tells; None if the chunk has not been searched.
+
+        Beside the columns it is their ``NUMBERS``, float64[len(NUMBERS), N], NaN for None.
+        """
         if not self.path.exists():
             return None
         way_out = f"delete it, and {self.again} runs it again"
         entry = files.read_record(self.path, way_out)
         check_same(self.path, entry, self._facts())
-        columns: Columns = entry["cells"]
-        if any(len(column) != self.stop - self.start for column in columns.values()):
-            raise RecordError(
-                f"{self.path} is no chunk of {self.stop - self.start} cells; {way_out}"
-            )
-        return columns
+        cells = self.stop - self.start
+        try:
+            columns: Columns = {name: entry["cells"][name] for name in (*NUMBERS, VECTOR)}
+            numbers = np.array([columns[name] for name in NUMBERS], dtype=np.float64)
+            if numbers.shape[1:] != (cells,) or len(columns[VECTOR]) != cells:
+                raise ValueError("the columns have other lengths")
+        except (LookupError, TypeError, ValueError) as error:
+            raise RecordError(f"{self.path} has no {cells} cells: {error}; {way_out}") from None
+        return columns, numbers
 
     @property
     def _name(self) -> str:
@@ -138,11 +153,11 @@ def figures_of(best: Best | None) -> dict[str, Any]:
     """Return the figures of a best mapping and its vector; None for each without one."""
     names = ("value", "found_at", "latency_cycles", "energy_nj", "area_um2", "l1_bytes", "l2_bytes")
     if best is None:
-        return dict.fromkeys((*names, "vector"))
+        return dict.fromkeys((*names, VECTOR))
     cost = best.cost
     figures = (cost.latency_cycles, cost.energy_nj, cost.area_um2, *buffer_bytes(cost))
     vector = " ".join(map(str, best.point.tolist()))
-    return dict(zip(names, (best.value, best.evaluation, *figures), strict=True), vector=vector)
+    return dict(zip(names, (best.value, best.evaluation, *figures), strict=True)) | {VECTOR: vector}
 
 
 def chunk_sizes(sweep: Sweep, seconds: Mapping[str, float]) -> dict[str, int]:
@@ -208,7 +223,12 @@ def open_sweep(
         else:
             raise RecordError(f"{directory} has files but no {CONFIG}: it is no sweep's; {ANEW}")
     remove_abandoned(directory)
-    chunks = make_chunks(sweep, entry["chunks"], directory, versions)
+    kept = entry.get("chunks")
+    if not isinstance(kept, dict) or any(
+        not isinstance(size := kept.get(mapper), int) or size < 1 for mapper in sweep.mappers
+    ):
+        raise RecordError(f"{path} has no numbers of cells by mapper; {ANEW}")
+    chunks = make_chunks(sweep, kept, directory, versions)
     known = {chunk.path for chunk in chunks}
     others = [path for path in directory.glob("chunks/*/*.json") if path not in known]
     if others:

@@ -15,9 +15,9 @@ import numpy as np
 from experiments.files import replacing
 from experiments.stats import Floats, iqm
 from experiments.sweep_axes import LayerSet, Sweep
-from experiments.sweep_chunks import FIGURES, Chunk, Columns
+from experiments.sweep_chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
 
-HEADER = ("layer", "hardware", "objective", "mapper", "seed", *FIGURES, "vector")
+HEADER = ("layer", "hardware", "objective", "mapper", "seed", *FIGURES, VECTOR)
 """The columns of the table of cells."""
 
 TOTALS = ("latency_cycles", "energy_nj", "edp", "l1_bytes", "l2_bytes", "area_um2", "ratio")
@@ -39,7 +39,7 @@ class Results:
 
     Args:
         sweep: whose cells they are.
-        figures: by name of ``FIGURES`` or ``seconds``, float64[M, L, H, O, S]: mappers, layers,
+        figures: by name of ``NUMBERS``, float64[M, L, H, O, S]: mappers, layers,
             accelerators, objectives, seeds. NaN where a cell has none or was not searched.
     """
 
@@ -99,17 +99,14 @@ def collect(chunks: Sequence[Chunk], table: Path | None = None) -> Results:
         RecordError: a damaged record, or a table that cannot be written; the message names it.
     """
     sweep = chunks[0].sweep
-    shape = (len(sweep.mappers), sweep.cells_of_mapper)
-    figures = {name: np.full(shape, np.nan) for name in (*FIGURES, "seconds")}
+    figures = np.full((len(NUMBERS), len(sweep.mappers), sweep.cells_of_mapper), np.nan)
 
     def read() -> Iterator[Sequence[object]]:
         for chunk in chunks:
-            if (columns := chunk.read()) is None:
-                continue
-            for name, column in figures.items():
-                found = np.array(columns[name], dtype=np.float64)
-                column[chunk.mapper, chunk.start : chunk.stop] = found
-            yield from _rows(chunk, columns)
+            if (found := chunk.read()) is not None:
+                columns, numbers = found
+                figures[:, chunk.mapper, chunk.start : chunk.stop] = numbers
+                yield from _rows(chunk, columns)
 
     if table is None:
         for _ in read():
@@ -119,12 +116,13 @@ def collect(chunks: Sequence[Chunk], table: Path | None = None) -> Results:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(HEADER)
             writer.writerows(read())
-    return Results(sweep, {name: each.reshape(sweep.shape) for name, each in figures.items()})
+    named = zip(NUMBERS, figures, strict=True)
+    return Results(sweep, {name: each.reshape(sweep.shape) for name, each in named})
 
 
 def _rows(chunk: Chunk, columns: Columns) -> Iterator[Sequence[object]]:
     sweep, mapper = chunk.sweep, chunk.sweep.mappers[chunk.mapper]
-    figures = zip(*(columns[name] for name in (*FIGURES, "vector")), strict=True)
+    figures = zip(*(columns[name] for name in (*FIGURES, VECTOR)), strict=True)
     for cell, found in enumerate(figures, chunk.start):
         problem, seed = divmod(cell, sweep.seeds)
         yield (*sweep.names(problem), mapper, sweep.seed + seed, *found)

@@ -75,7 +75,7 @@ def _conclude(chunks: Sequence[Chunk], directory: Path, remote: Remote | None) -
     if ended < len(chunks):
         print(
             f"chunks: {ended:,} of {len(chunks):,} are in {directory}; "
-            "who searches the last one writes the tables"
+            "the tables are written once all are there"
         )
         return
     claim = Claim(directory / TABLE)

@@ -47,6 +47,8 @@ class Remote:
         ]
         targets = [f"{self._root}/{path.relative_to(directory).as_posix()}" for path in paths]
         try:
+            for parent in {target.rpartition("/")[0] for target in targets}:
+                self._files.makedirs(parent, exist_ok=True)
             self._files.put([str(path) for path in paths], targets)
         except Exception as error:  # noqa: BLE001 (each protocol has errors of its own)
             reason = " ".join(f"{type(error).__name__}: {error}".split())

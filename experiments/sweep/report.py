@@ -32,9 +32,8 @@ def report(chunks: Sequence[Chunk], directory: Path) -> None:
 
 def _sheet(results: Results, rows: Sequence[tuple[Any, ...]]) -> Sheet:
     sweep = results.sweep
-    title = (
-        f"{results.searched:,} of {sweep.cells:,} cells, {results.seconds / 3600:,.2f} core-hours"
-    )
+    hours = significant(results.seconds / 3600, 3)
+    title = f"{results.searched:,} of {sweep.cells:,} cells, {hours} hours of searches"
     columns = (
         *("latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ", "area\num^2", "times\nbest"),
         *("mapped\ncells", "valid\nsamples"),
