@@ -18,6 +18,8 @@ COMMANDS = {
     "run": "RunConfig",
     "compare": "CompareConfig",
     "map": "MapConfig",
+    "sweep": "SweepConfig",
+    "codesign": "CodesignConfig",
     "report": "ReportConfig",
     "optimum": "OptimumConfig",
     "evaluate": "EvaluateConfig",

@@ -11,4 +11,4 @@ from experiments.flags import option
 class AuditConfig:
     """Score a run's best mappings under both models: are their figures possible?"""
 
-    rundir: str = option(MISSING, "a directory of run or compare")
+    rundir: str = option(MISSING, "a directory of run, compare, sweep or codesign")

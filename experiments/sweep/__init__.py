@@ -1,0 +1,1 @@
+"""``maestro-env sweep``: search layers x hardware x objectives x mappers x seeds of a file."""

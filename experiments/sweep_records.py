@@ -1,0 +1,75 @@
+"""Reads the directory of a sweep whose description is not at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from experiments.files import RecordError, read_record
+from experiments.goals import ANEW, ProblemConfig
+from experiments.sweep_axes import LayerSet, Sweep
+from experiments.sweep_chunks import CONFIG, Chunk, make_chunks
+from maestro_env.hardware import Hardware
+from maestro_env.layer import Layer
+
+
+class Found(NamedTuple):
+    """The best mapping of a cell.
+
+    Args:
+        problem: its index in the sweep.
+        mapper: name of what found it.
+        seed: of the search.
+        vector: the mapping; None if none was valid.
+        value: of the objective; None if none was valid.
+    """
+
+    problem: int
+    mapper: str
+    seed: int
+    vector: tuple[int, ...] | None
+    value: float | None
+
+
+def recorded_chunks(directory: Path) -> list[Chunk]:
+    """Return the chunks of a sweep's directory, searched or not.
+
+    Raises:
+        RecordError: no sweep's directory, or one that cannot be read.
+    """
+    path = directory / CONFIG
+    entry = read_record(path, ANEW)
+    try:
+        return make_chunks(_sweep(entry["sweep"]), entry["chunks"], directory, {})
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
+
+
+def best_mappings(chunks: list[Chunk]) -> Iterator[Found]:
+    """Yield what the searched cells found, chunk by chunk."""
+    for chunk in chunks:
+        if (columns := chunk.read()) is None:
+            continue
+        sweep = chunk.sweep
+        pairs = zip(columns["vector"], columns["value"], strict=True)
+        for cell, (vector, value) in enumerate(pairs, chunk.start):
+            problem, seed = divmod(cell, sweep.seeds)
+            point = None if vector is None else tuple(map(int, vector.split()))
+            yield Found(problem, sweep.mappers[chunk.mapper], sweep.seed + seed, point, value)
+
+
+def _sweep(described: dict[str, Any]) -> Sweep:
+    """Make the sweep of what ``Sweep.describe`` returned."""
+    layers = [each | {"stride": tuple(each["stride"])} for each in described["layers"]]
+    return Sweep(
+        ProblemConfig(**described["problem"]),
+        tuple(Layer(**each) for each in layers),
+        tuple(LayerSet(name, tuple(a), tuple(b)) for name, a, b in described["sets"]),
+        tuple(Hardware(**each) for each in described["hardware"]),
+        tuple(described["objectives"]),
+        tuple(described["mappers"]),
+        described["samples"],
+        described["seeds"],
+        described["seed"],
+    )

@@ -1,0 +1,145 @@
+"""Measures what the queue and the store of a sweep take: ``python tests/sweep_scale.py CELLS...``.
+
+Workers are simulated: they claim chunks and write records as searches do, of made-up figures, and
+search nothing. Every phase is a process of its own, whose CPU seconds and peak memory are measured.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass, fields
+from io import StringIO
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from experiments.cell_pool import run_cells
+from experiments.goals import ProblemConfig
+from experiments.sheets import Sheet
+from experiments.sweep.plan import check
+from experiments.sweep.report import report
+from experiments.sweep_axes import Sweep, make_sweep
+from experiments.sweep_chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
+from maestro_env.hardware import Hardware
+from maestro_env.workloads.networks import find_network
+
+CELLS = (1_000, 100_000, 1_000_000)
+SEEDS = 5
+LAYERS = 20
+SECONDS_OF_A_CELL = (0.02, 2.0)
+
+
+@dataclass(frozen=True)
+class Simulated(Chunk):
+    """A chunk whose figures are made up."""
+
+    def run(self, show: Callable[[float, str], None]) -> None:
+        rng, cells = np.random.default_rng(self.start), self.stop - self.start
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        columns = {name: (1e6 * rng.random(cells)).tolist() for name in NUMBERS}
+        vectors = rng.integers(1, 200, size=(cells, 13)).tolist()
+        self.write({**columns, VECTOR: [" ".join(map(str, vector)) for vector in vectors]})
+
+
+def sweep_of(cells: int) -> Sweep:
+    """Return a sweep of so many cells: 20 layers, 5 seeds, and accelerators."""
+    layers = find_network("resnet50").layers[:LAYERS]
+    hardware = [
+        Hardware(16 + number, 512, 2**17, name=f"pes{16 + number}")
+        for number in range(cells // (LAYERS * SEEDS))
+    ]
+    made = make_sweep(ProblemConfig(), [], layers, hardware, ["edp"], ["prior"], 500, SEEDS)
+    assert made.cells == cells
+    return made
+
+
+def opened(cells: int, seconds: float, directory: Path) -> list[Chunk]:
+    sweep = sweep_of(cells)
+    return open_sweep(sweep, directory, {}, lambda: chunk_sizes(sweep, {"prior": seconds}))
+
+
+def validate(cells: int, seconds: float, directory: Path) -> None:
+    check(sweep_of(cells))
+
+
+def begin(cells: int, seconds: float, directory: Path) -> None:
+    opened(cells, seconds, directory)
+
+
+def fill(cells: int, seconds: float, directory: Path) -> None:
+    chunks = opened(cells, seconds, directory)
+    run_cells([Simulated(**dict(_given(chunk))) for chunk in chunks], 0, 1)
+
+
+def _given(chunk: Chunk) -> list[tuple[str, object]]:
+    return [(field.name, getattr(chunk, field.name)) for field in fields(Chunk)]
+
+
+def tell(cells: int, seconds: float, directory: Path) -> None:
+    with redirect_stdout(StringIO()):
+        report(opened(cells, seconds, directory), directory)
+
+
+def measured(
+    phase: Callable[[int, float, Path], None], cells: int, seconds: float, directory: Path
+) -> tuple[float, float]:
+    """Return the CPU seconds a phase takes in a process of its own, and its peak memory in MiB."""
+    spawn = multiprocessing.get_context("spawn")
+    here, there = spawn.Pipe()
+    process = spawn.Process(target=_measure, args=(there, phase, cells, seconds, directory))
+    process.start()
+    taken: tuple[float, float] = here.recv()
+    process.join()
+    return taken
+
+
+def _measure(
+    there: Connection,
+    phase: Callable[[int, float, Path], None],
+    cells: int,
+    seconds: float,
+    directory: Path,
+) -> None:
+    began = time.process_time()
+    phase(cells, seconds, directory)
+    taken = time.process_time() - began
+    there.send((taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
+
+
+def main(sizes: list[int]) -> None:
+    rows = []
+    for cells in sizes:
+        for seconds in SECONDS_OF_A_CELL:
+            with TemporaryDirectory() as made:
+                directory = Path(made)
+                phases = (validate, begin, fill, tell)
+                taken = [measured(phase, cells, seconds, directory) for phase in phases]
+                chunks = len(list(directory.glob("chunks/*/*.json")))
+                bytes_kept = sum(path.stat().st_size for path in directory.rglob("*.json"))
+                table = (directory / "results.csv").stat().st_size
+            times = [f"{each:,.2f}" for each, _ in taken]
+            a_chunk = f"{1000 * (taken[2][0] - taken[1][0]) / chunks:.2f}"
+            peak = max(memory for _, memory in taken)
+            rows.append(
+                (
+                    *(f"{cells:,}", f"{seconds:g}", f"{chunks:,}", *times, a_chunk),
+                    *(f"{bytes_kept / 2**20:,.1f}", f"{table / 2**20:,.1f}", f"{peak:,.0f}"),
+                )
+            )
+    columns = (
+        *("seconds\na cell", "chunks", "check\ns", "open\ns", "queue\ns", "tables\ns"),
+        *("claim and write\nms a chunk", "records\nMiB", "results.csv\nMiB", "peak\nMiB"),
+    )
+    note = "CPU seconds; workers are simulated."
+    sys.stdout.write(Sheet("Queue and store", ("cells",), columns, rows, note).markdown())
+
+
+if __name__ == "__main__":
+    main([int(each) for each in sys.argv[1:]] or list(CELLS))
