@@ -11,6 +11,7 @@ import logging
 import os
 import pickle
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -29,7 +30,8 @@ from maestro_env.errors import MaestroEnvError, MissingExtraError
 if TYPE_CHECKING:
     from ray import ObjectRef
 
-_SECONDS_TO_CONNECT = 30
+_SECONDS_TO_CONNECT = 60
+_SECONDS_TO_REACH = 10
 _SECONDS_BETWEEN_LOOKS = 0.2
 # A task costs Ray about 1 ms.
 _SECONDS_A_TASK = 2.0
@@ -83,13 +85,19 @@ def connect(address: str) -> None:
 
 def _probe(address: str) -> None:
     command = [sys.executable, "-c", _PROBE, address]
+    host, _, port = address.partition(":")
     try:
+        if port:
+            # Most wrong addresses are found out at once.
+            socket.create_connection((host, int(port)), _SECONDS_TO_REACH).close()
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS_TO_CONNECT)
         if done.returncode == 0:
             return
         reason = (done.stderr.strip().splitlines() or ["Ray gave no reason"])[-1]
     except subprocess.TimeoutExpired:
         reason = f"no answer within {_SECONDS_TO_CONNECT} s"
+    except (OSError, OverflowError, UnicodeError) as error:
+        reason = str(error)
     raise ClusterError(
         f"cannot use the Ray cluster --ray {address}: {reason}; start one with "
         "'ray start --head', and join it from other machines with 'ray start --address HOST:6379'"

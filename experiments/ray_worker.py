@@ -43,30 +43,37 @@ def run_works(pickled: bytes, asked: Versions) -> list[Outcome] | str:
     ]
     if differing:
         return f"node {platform.node()}: {', '.join(differing)}"
-    return [_run(work) for work in pickle.loads(pickled)]
+    with TemporaryDirectory(prefix="maestro-env-") as place:
+        return [_run(work, Path(place)) for work in pickle.loads(pickled)]
 
 
 # Asking git takes longer than a short search.
 _versions = cache(versions)
 
 
-def _run(work: Work) -> Outcome:
+def _run(work: Work, place: Path) -> Outcome:
     began = time.perf_counter()
+    here = replace(work, directory=place)
     try:
-        with TemporaryDirectory(prefix="maestro-env-") as name:
-            place = Path(name)
-            here = replace(work, directory=place)
-            failure = here.run(lambda *_: None)
-            if failure is not None:
-                failure = failure.replace(name, printable(str(work.directory)))
-            # The record says that all is there, so it is written last.
-            paths = sorted(
-                (path for path in place.rglob("*") if path.is_file()),
-                key=lambda path: (path == here.path, path),
-            )
-            found = {str(path.relative_to(place)): path.read_bytes() for path in paths}
+        failure = here.run(lambda *_: None)
+        if failure is not None:
+            failure = failure.replace(str(place), printable(str(work.directory)))
+        files = {str(path.relative_to(place)): _taken(path) for path in _written(here)}
     except Exception as error:  # noqa: BLE001 (the other works of this task go on)
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         told = f"failed: {work}: {reason} (node {platform.node()}); {work.again} runs it again"
-        found, failure = {}, printable(told)
-    return Outcome(found, failure, time.perf_counter() - began)
+        files, failure = {}, printable(told)
+    return Outcome(files, failure, time.perf_counter() - began)
+
+
+def _written(work: Work) -> list[Path]:
+    """Return the files in a work's directory; the record, which says that all is there, last."""
+    paths = (path for path in work.directory.rglob("*") if path.is_file())
+    return sorted(paths, key=lambda path: (path == work.path, path))
+
+
+def _taken(path: Path) -> bytes:
+    """Read a file and remove it; directories stay for the next work, as removing them is slow."""
+    data = path.read_bytes()
+    path.unlink()
+    return data
