@@ -81,6 +81,8 @@ def connect(address: str) -> None:
     _probe(address)
     with cli.deferred():
         ray.init(address=address, logging_level=logging.CRITICAL, log_to_driver=False)
+    # What happens to nodes would go to stdout; there is no public switch.
+    ray._private.worker._worker_logs_enabled = False
 
 
 def _probe(address: str) -> None:
@@ -118,7 +120,7 @@ class _Run:
     """Works on their way through a cluster."""
 
     def __init__(self, tasks: Sequence[Pending], finished: int, show: Show) -> None:
-        self._waiting = deque(tasks)
+        self._tasks, self._waiting = tasks, deque(tasks)
         self._under_way: dict[ObjectRef[Any], list[Pending]] = {}
         self._deaths: Counter[Pending] = Counter()
         self._done, self._show = finished, show
@@ -251,10 +253,10 @@ class _Run:
         """Let go of what is under way, if anything: workers write nothing here."""
         import ray
 
-        for reference, batch in self._under_way.items():
+        for reference in self._under_way:
             ray.cancel(reference, force=True)
-            for each in batch:
-                each.give_back()
+        for each in self._tasks:
+            each.give_back()
 
 
 def _remote() -> Any:

@@ -102,7 +102,7 @@ def test_searches_and_failures_are_those_of_this_machine(
 
 
 def test_a_node_that_is_lost_takes_no_search_with_it(
-    tmp_path: Path, cluster: cluster_utils.Cluster
+    tmp_path: Path, cluster: cluster_utils.Cluster, capfd: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / "log"
     node = cluster.add_node(num_cpus=1)
@@ -117,6 +117,8 @@ def test_a_node_that_is_lost_takes_no_search_with_it(
     tasks = [ray_pool.Pending(each) for each in asked]
     assert ray_pool.run_on_ray(tasks, 0, cluster.address, lose) == 0
     assert killed
+    # Ray's words are for its own logs.
+    assert capfd.readouterr() == ("", "")
     assert squares(tmp_path / "out") == {number: number**2 for number in range(COUNT)}
     assert locks(tmp_path) == []
 
