@@ -10,60 +10,51 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
-from pathlib import Path
 from threading import Thread
-from typing import Protocol
 
 from experiments import cli
 from experiments.claims import Claim
 from experiments.progress import Bar
+from experiments.works import Pending, Show, Work
 from maestro_env.errors import MaestroEnvError
 
 _SECONDS_BETWEEN_LOOKS = 0.2
-
-Show = Callable[[float, str], None]
-"""Shows how much is done, and a note."""
-
-
-class Work(Protocol):
-    """A search that writes a record; its text names it. It is pickled for other processes."""
-
-    @property
-    def again(self) -> str:
-        """What runs it again, for messages."""
-
-    @property
-    def path(self) -> Path:
-        """Where the record is once the search has ended."""
-
-    @property
-    def error_path(self) -> Path:
-        """Where the traceback of a failure is."""
-
-    def run(self, show: Show) -> str | None:
-        """Search and write the record; return the line that tells of a failure.
-
-        ``show`` takes the share that is done.
-        """
+# Works that have not ended, which the bar looks at beside those that run: there may be 100,000.
+_LOOKED_AT = 100
 
 
-Pending = tuple[Work, int | None]
-"""A search to run, and when it had last failed as this began."""
-
-
-def run_cells(works: Sequence[Work], finished: int, jobs: int, total: int | None = None) -> int:
+def run_cells(
+    works: Sequence[Work],
+    finished: int,
+    jobs: int,
+    total: int | None = None,
+    ray: str | None = None,
+) -> int:
     """Run searches in this order, each once among all processes; return the exit status.
 
-    ``finished`` others are there already. ``total`` counts those too that will follow later.
+    Args:
+        works: the searches.
+        finished: how many others are there already.
+        jobs: processes on this machine.
+        total: counts those too that will follow later.
+        ray: address of the Ray cluster that runs them instead; None for this machine.
+
+    Raises:
+        MaestroEnvError: a file cannot be written, or the cluster cannot be used.
     """
-    tasks = [(work, _error_stamp(work)) for work in works]
+    tasks = [Pending(work) for work in works]
     jobs = min(jobs, len(tasks))
     try:
         with Bar("searches", total or finished + len(works), finished) as bar:
+            if ray is not None:
+                from experiments.ray_pool import run_on_ray
+
+                return run_on_ray(tasks, finished, ray, bar.show)
             if jobs > 1:
                 return _run_in_processes(tasks, finished, jobs, bar.show)
             return _run_here(tasks, finished, bar.show)
@@ -73,41 +64,28 @@ def run_cells(works: Sequence[Work], finished: int, jobs: int, total: int | None
 
 def _run_here(tasks: Sequence[Pending], done: int, show: Show) -> int:
     status = 0
-    waiting = [(*task, Claim(task[0].path)) for task in tasks]
+    waiting = list(tasks)
     while waiting:
         busy = []
-        for work, stamp, claim in waiting:
-            if not _has_ended(work, stamp) and not claim.take():
-                busy.append((work, stamp, claim))
+        for each in waiting:
+            if not each.has_ended and not each.take():
+                busy.append(each)
                 continue
             try:
                 # Another process may have run it before it gave the claim back.
-                failure = None if _has_ended(work, stamp) else _run(work, done, show)
+                failure = None if each.has_ended else _run(each.work, done, show)
             finally:
-                claim.give_back()
+                each.give_back()
             done += 1
             if failure:
                 print(failure, file=sys.stderr)
-            if not work.path.exists():
+            if not each.work.path.exists():
                 status = cli.FAILED
         if len(busy) == len(waiting):
             show(done, f"waiting for {len(busy)} searches of other processes")
             time.sleep(_SECONDS_BETWEEN_LOOKS)
         waiting = busy
     return status
-
-
-def _error_stamp(work: Work) -> int | None:
-    """Return when a search last failed; None if it did not."""
-    try:
-        return work.error_path.stat().st_mtime_ns
-    except FileNotFoundError:
-        return None
-
-
-def _has_ended(work: Work, stamp: int | None) -> bool:
-    """Say whether a search is finished, or has failed since it had this stamp."""
-    return work.path.exists() or _error_stamp(work) not in (None, stamp)
 
 
 def _run(work: Work, done: int, show: Show) -> str | None:
@@ -122,9 +100,10 @@ def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: 
         with _ctrl_c_held_back():
             for each in processes:
                 each.start()
+        left = deque(tasks)
         while running := [each.sentinel for each in processes if each.is_alive()]:
-            left = [work for work, stamp in tasks if not _has_ended(work, stamp)]
-            under_way = (str(work) for work in left if Claim.is_taken(work.path))
+            first = _first_left(left, jobs + _LOOKED_AT)
+            under_way = (str(work) for work in first if Claim.is_taken(work.path))
             show(finished + len(tasks) - len(left), "; ".join(under_way))
             wait(running, _SECONDS_BETWEEN_LOOKS)
     finally:
@@ -133,13 +112,24 @@ def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: 
                 each.terminate()
                 each.join()
     if any(each.exitcode not in (0, cli.FAILED) for each in processes):
-        again = tasks[0][0].again
+        again = tasks[0].work.again
         print(
             f"failed: a process died in the middle of its work; {again} runs the rest",
             file=sys.stderr,
         )
         return cli.FAILED
     return max(each.exitcode or 0 for each in processes)
+
+
+def _first_left(left: deque[Pending], most: int) -> list[Work]:
+    """Drop ended ones up to the first so many that have not; return these."""
+    first: list[Pending] = []
+    while left and len(first) < most:
+        each = left.popleft()
+        if not each.has_ended:
+            first.append(each)
+    left.extendleft(reversed(first))
+    return [each.work for each in first]
 
 
 def _work(tasks: Sequence[Pending]) -> None:

@@ -70,6 +70,12 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file, or replace it."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
 def write_json(path: Path, value: object) -> None:
     """Write a JSON file, or replace it."""
     write_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")

@@ -43,6 +43,10 @@ MAPPERS_HELP = (
     f"colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"
 )
 
+RAY_HELP = (
+    "Ray cluster that runs the searches instead of this machine: auto, or HOST:PORT of its head"
+)
+
 
 @dataclass(frozen=True)
 class ProblemConfig:

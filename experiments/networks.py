@@ -107,6 +107,7 @@ def map_layers(
     threads: int = 1,
     jobs: int = 1,
     made_by: Versions | None = None,
+    ray: str | None = None,
 ) -> tuple[MappedNetwork | None, int]:
     """Map every layer of a network that a directory has no record of yet.
 
@@ -123,6 +124,7 @@ def map_layers(
         threads: of the batch evaluation.
         jobs: layers at a time, each in a process of its own.
         made_by: versions of what computes it, for the records.
+        ray: address of the Ray cluster that searches, as ``connect`` takes it; None for jobs here.
 
     Returns:
         The mapped network, None unless all layers are, and an exit status.
@@ -150,7 +152,7 @@ def map_layers(
         }
         left = [work for work in works.values() if not work.path.exists()]
         finished = len(found) + len(works) - len(left)
-        if status := run_cells(left, finished, jobs, len(goals)):
+        if status := run_cells(left, finished, jobs, len(goals), ray):
             return None, status
         for index, work in works.items():
             mapped = work.read()

@@ -42,6 +42,7 @@ from experiments.goals import (
 from experiments.library import Start, read_library, start_of
 from experiments.machine import processor, versions
 from experiments.progress import Bar
+from experiments.ray_pool import connect
 from experiments.standings import Contest
 from experiments.study_config import StudyConfig
 from maestro_env.hardware import find_hardware
@@ -209,6 +210,8 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     """
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
+    if study.config.ray is not None:
+        connect(study.config.ray)
     directory = run_directory(study.config.out, stem, study.config.resume)
     works = study.works(directory, here)
     _open(study, directory, works)
@@ -223,7 +226,7 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
         if warning:
             print(f"warning: {warning}", file=sys.stderr)
     rest = [work for work in works if work.cell not in finished]
-    status = run_cells(rest, len(finished), study.config.jobs)
+    status = run_cells(rest, len(finished), study.config.jobs, ray=study.config.ray)
     try:
         if finished := _read(works):
             interrupted = status == cli.INTERRUPTED

@@ -31,6 +31,7 @@ from experiments.map.config import MapConfig
 from experiments.mapped_network import Choice, MappedNetwork, buffer_bytes
 from experiments.network_facts import bottleneck, left_out_lines
 from experiments.networks import OBJECTIVES, map_layers
+from experiments.ray_pool import connect
 from experiments.sheets import Sheet, significant
 from maestro_env.hardware import find_hardware
 from maestro_env.workloads.network import Network
@@ -50,6 +51,8 @@ def execute(config: MapConfig) -> int:
     network, library = _resolve(config)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
+    if config.ray is not None:
+        connect(config.ray)
     stem = f"{safe_name(network.name)}-{config.objective}"
     directory = run_directory(config.out, stem, config.resume)
     settings = SearchSettings(
@@ -67,6 +70,7 @@ def execute(config: MapConfig) -> int:
             config.threads,
             config.jobs,
             here,
+            config.ray,
         )
     except KeyboardInterrupt:
         mapped, status = None, cli.INTERRUPTED
@@ -269,7 +273,7 @@ def _write(
 
 def _command(config: MapConfig) -> str:
     """Return what makes the same network again, wherever and however many processes work on it."""
-    asked = replace(config, out=None, resume=False, threads=1, jobs=1)
+    asked = replace(config, out=None, resume=False, threads=1, jobs=1, ray=None)
     return shlex.join([flags.PROGRAM, "map", *flags.to_flags(asked)])
 
 

@@ -1,0 +1,244 @@
+"""Searches on a Ray cluster of two nodes on this machine, some of which are lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from compare_helpers import cells, compare, tables
+from odd_mappers import ODD, SITE
+from ray_works import Spinning
+from run_helpers import contents, load
+
+import mappers
+from experiments import cli, ray_pool
+from experiments.cell_pool import run_cells
+from experiments.files import RecordError
+from experiments.machine import versions
+from experiments.ray_pool import ClusterError, connect
+from maestro_env.errors import MissingExtraError
+
+ray = pytest.importorskip("ray", reason="needs the extra ray")
+cluster_utils = pytest.importorskip("ray.cluster_utils")
+
+ROOT = Path(__file__).parents[1]
+PATIENCE = 120
+COUNT = 40
+COMPARED = ("--mappers=random,ga,moody", "--seeds=5")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster_utils.Cluster]:
+    """Two nodes of one core each, whose workers have the mappers of ``odd_mappers``."""
+    site = tmp_path_factory.mktemp("site")
+    (site / "sitecustomize.py").write_text(SITE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{site}:{ROOT / 'tests'}:{ROOT}")
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        made = cluster_utils.Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+        )
+        made.add_node(num_cpus=1)
+        yield made
+        ray.shutdown()
+        made.shutdown()
+
+
+def works(directory: Path, **changes: object) -> list[Spinning]:
+    return [Spinning(number, directory, **changes) for number in range(COUNT)]  # type: ignore[arg-type]
+
+
+def locks(directory: Path) -> list[Path]:
+    return [*directory.rglob("*.lock"), *directory.rglob(".*.tmp")]
+
+
+def squares(directory: Path) -> dict[int, int]:
+    records = [load(path) for path in directory.rglob("*.json")]
+    return {each["number"]: each["square"] for each in records}
+
+
+def test_a_cluster_writes_the_same_bytes(tmp_path: Path, cluster: cluster_utils.Cluster) -> None:
+    here, there, log = tmp_path / "here", tmp_path / "there", tmp_path / "log"
+    assert run_cells(works(here), 0, 1) == 0
+    assert run_cells(works(there, log=log), 0, 1, ray=cluster.address) == 0
+    assert contents(here) == contents(there)
+    assert squares(there) == {number: number**2 for number in range(COUNT)}
+    assert Counter(log.read_text().split()) == Counter(map(str, range(COUNT)))
+
+
+def test_searches_and_failures_are_those_of_this_machine(
+    tmp_path: Path,
+    cluster: cluster_utils.Cluster,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Records but for their seconds, tables, and the lines that tell of failures."""
+    monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
+    here, there = tmp_path / "here", tmp_path / "there"
+    failures = []
+    for out, flags in {here: [], there: [f"--ray={cluster.address}"]}.items():
+        assert compare(out, *COMPARED, *flags) == cli.FAILED
+        lines = capsys.readouterr().err.replace(str(out), "out").splitlines()
+        failures.append(sorted(line for line in lines if line.startswith("failed: moody on ")))
+    assert failures[0] == failures[1] != []
+    assert tables(here) == tables(there)
+    assert contents(here).keys() == contents(there).keys()
+    assert len(list(there.glob("cells/*/*/moody/*.error.txt"))) == len(failures[0])
+    for path in cells(here):
+        pair = [load(path), load(there / path.relative_to(here))]
+        for record in pair:
+            for timing in ("seconds", "model_seconds", "digest"):
+                record.pop(timing)
+        assert pair[0] == pair[1]
+
+
+def test_a_node_that_is_lost_takes_no_search_with_it(
+    tmp_path: Path, cluster: cluster_utils.Cluster, capfd: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log"
+    node = cluster.add_node(num_cpus=1)
+    asked = works(tmp_path / "out", log=log, seconds=0.1)
+    killed = []
+
+    def lose(done: float, note: str) -> None:
+        if done > COUNT / 4 and not killed:
+            killed.append(done)
+            cluster.remove_node(node, allow_graceful=False)
+
+    tasks = [ray_pool.Pending(each) for each in asked]
+    assert ray_pool.run_on_ray(tasks, 0, cluster.address, lose) == 0
+    assert killed
+    # Ray's words are for its own logs.
+    assert capfd.readouterr() == ("", "")
+    assert squares(tmp_path / "out") == {number: number**2 for number in range(COUNT)}
+    assert locks(tmp_path) == []
+
+
+DRIVER = """
+import logging, sys
+from pathlib import Path
+import ray
+from experiments.cell_pool import run_cells
+from test_ray_pool import works
+ray.init(sys.argv[2], logging_level=logging.CRITICAL, log_to_driver=False)
+sys.exit(run_cells(works(Path(sys.argv[1]), seconds=0.1), 0, 1, ray=sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_driver_that_ends_early_is_resumed(
+    tmp_path: Path, cluster: cluster_utils.Cluster, how: signal.Signals
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(tmp_path), cluster.address],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A job in the background ignores Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as driver:
+        end = time.monotonic() + PATIENCE
+        while not squares(tmp_path):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        os.killpg(driver.pid, how)
+        _, shown = driver.communicate(timeout=PATIENCE)
+    assert driver.returncode == (cli.INTERRUPTED if how == signal.SIGINT else -signal.SIGKILL)
+    assert shown == ""
+    kept = contents(tmp_path)
+    assert how == signal.SIGKILL or locks(tmp_path) == []
+    left = [each for each in works(tmp_path) if not each.path.exists()]
+    assert 0 < len(left) < COUNT
+    assert run_cells(left, COUNT - len(left), 1, ray=cluster.address) == 0
+    assert squares(tmp_path) == {number: number**2 for number in range(COUNT)}
+    now = contents(tmp_path)
+    assert all(now[name] == data for name, data in kept.items() if name.endswith(".json"))
+
+
+def test_a_work_that_kills_its_worker_fails_alone(
+    tmp_path: Path, cluster: cluster_utils.Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = works(tmp_path)
+    asked[20] = Spinning(20, tmp_path, fatal=True)
+    assert run_cells(asked, 0, 1, ray=cluster.address) == cli.FAILED
+    assert squares(tmp_path).keys() == {*range(COUNT)} - {20}
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("failed: work 20: its worker died 3 times: WorkerCrashedError: ")
+    assert line.endswith("; the same test runs it again")
+    assert locks(tmp_path) == []
+
+
+def test_a_node_with_other_code_is_refused(
+    tmp_path: Path, cluster: cluster_utils.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = versions() | {"commit": "another"}
+    monkeypatch.setattr(ray_pool, "versions", lambda: here)
+    with pytest.raises(ClusterError, match=r"commit is .*, not another; install the same on every"):
+        run_cells(works(tmp_path), 0, 1, ray=cluster.address)
+    assert list(tmp_path.rglob("*.*")) == []
+
+
+def test_a_node_without_the_package_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "experiments.ray_worker", None)
+    told = ray_pool._remote()._function(b"", {})
+    assert "maestro-env is missing or older: import of experiments.ray_worker" in told
+
+
+def test_a_full_disk_loses_no_record(
+    tmp_path: Path, cluster: cluster_utils.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = Path.write_bytes
+
+    def full(path: Path, data: bytes) -> int:
+        if len(list(tmp_path.rglob("*.json"))) < COUNT // 2:
+            return written(path, data)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(RecordError, match=r"cannot write .*\.json: No space left on device"):
+        run_cells(works(tmp_path), 0, 1, ray=cluster.address)
+    assert len(squares(tmp_path)) == COUNT // 2
+    assert locks(tmp_path) == []
+    monkeypatch.undo()
+    left = [each for each in works(tmp_path) if not each.path.exists()]
+    assert run_cells(left, COUNT - len(left), 1, ray=cluster.address) == 0
+    assert squares(tmp_path) == {number: number**2 for number in range(COUNT)}
+
+
+@pytest.mark.parametrize(
+    ("listens", "reason"), [(False, "Connection refused"), (True, "no answer within 3 s")]
+)
+def test_an_address_without_a_cluster_is_refused(
+    monkeypatch: pytest.MonkeyPatch, listens: bool, reason: str
+) -> None:
+    ray.shutdown()
+    monkeypatch.setattr(ray_pool, "_SECONDS_TO_CONNECT", 3)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        if listens:
+            other.listen()
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        with pytest.raises(ClusterError, match=f"--ray {address}: .*{reason}; start one with"):
+            connect(address)
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"--ray needs ray: pip install 'maestro-env\[ray"):
+        connect("auto")
+
+
+def test_what_is_no_address_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(tmp_path / "out", "--ray=localhost") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--ray 'localhost'; allowed: auto, or HOST:PORT" in line
+    assert not (tmp_path / "out").exists()
