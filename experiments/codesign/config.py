@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass
 
 from experiments.flags import option
-from experiments.goals import ProblemConfig
+from experiments.goals import RAY_HELP, ProblemConfig
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class CodesignConfig(ProblemConfig, _Designs):
 
     hardware: str = option("edge", "accelerator with what the grid leaves open, as run takes it")
     jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
+    ray: str | None = option(None, RAY_HELP, value="address")
     out: str | None = option(
         None, "where to write (default: a new directory below runs/)", value="directory"
     )

@@ -20,6 +20,7 @@ from experiments.files import RecordError, ensure_directory, is_empty, run_direc
 from experiments.flags import UsageError
 from experiments.goals import ANEW, find_mappers, unique
 from experiments.machine import processor, versions
+from experiments.ray_pool import connect
 from experiments.sweep.plan import check, measure
 from experiments.sweep.report import TABLE
 from experiments.sweep_axes import Sweep, make_sweep
@@ -36,6 +37,8 @@ def execute(config: CodesignConfig) -> int:
     if note:
         print(f"note: {note}", file=sys.stderr)
     check(sweep)
+    if config.ray is not None:
+        connect(config.ray)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
     directory = run_directory(config.out, f"codesign-{safe_name(config.networks)}", config.resume)
@@ -47,7 +50,7 @@ def execute(config: CodesignConfig) -> int:
             if status or not (chosen := explorer.ask()):
                 break
             part = replace(sweep, hardware=tuple(chosen))
-            results, status = _run(part, directory / SWEEPS / str(number), here, config.jobs)
+            results, status = _run(part, directory / SWEEPS / str(number), here, config)
             core_seconds += results.seconds
             found = list(designs_of(results))
             designs += found
@@ -78,10 +81,12 @@ def _resolve(config: CodesignConfig, grid: Grid) -> tuple[Sweep, str]:
     return sweep, note
 
 
-def _run(sweep: Sweep, directory: Path, here: Versions, jobs: int) -> tuple[Results, int]:
+def _run(
+    sweep: Sweep, directory: Path, here: Versions, config: CodesignConfig
+) -> tuple[Results, int]:
     """Search the cells of a round that are not there yet; return all, and the exit status."""
     ensure_directory(directory)
     chunks = open_sweep(sweep, directory, here, lambda: chunk_sizes(sweep, measure(sweep)))
     left = [chunk for chunk in chunks if not chunk.path.exists()]
-    status = run_cells(left, len(chunks) - len(left), jobs)
+    status = run_cells(left, len(chunks) - len(left), config.jobs, ray=config.ray)
     return collect(chunks, directory / TABLE), status

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass
 
 from experiments.flags import option
+from experiments.goals import RAY_HELP
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class SweepConfig:
     config: str = option(MISSING, "YAML file of the axes (docs/howto.md)")
     dry_run: bool = option(False, "print the cells and an estimate of core-hours; write nothing")
     jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
+    ray: str | None = option(None, RAY_HELP, value="address")
     shard: str | None = option(
         None, "search a part alone, such as 2/4 for the second of four", value="i/n"
     )

@@ -13,6 +13,7 @@ from experiments.claims import Claim
 from experiments.files import run_directory, safe_name
 from experiments.flags import UsageError
 from experiments.machine import processor, versions
+from experiments.ray_pool import connect
 from experiments.sweep.config import SweepConfig
 from experiments.sweep.description import read_sweep
 from experiments.sweep.plan import check, measure, print_plan
@@ -47,6 +48,8 @@ def execute(config: SweepConfig) -> int:
             check(sweep)
         return shard_sizes(sweep, shards) if config.shard else chunk_sizes(sweep, measure(sweep))
 
+    if config.ray is not None:
+        connect(config.ray)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
     directory = run_directory(config.out, safe_name(Path(config.config).stem), config.resume)
@@ -57,7 +60,7 @@ def execute(config: SweepConfig) -> int:
         return 0
     asked = chunks[part::shards]
     left = [chunk for chunk in asked if not chunk.path.exists()]
-    status = run_cells(left, len(asked) - len(left), config.jobs)
+    status = run_cells(left, len(asked) - len(left), config.jobs, ray=config.ray)
     try:
         if status != cli.INTERRUPTED:
             _conclude(chunks, directory, remote)
