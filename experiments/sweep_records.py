@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments.files import RecordError, read_record
 from experiments.goals import ANEW, ProblemConfig
 from experiments.sweep_axes import LayerSet, Sweep
-from experiments.sweep_chunks import CONFIG, Chunk, make_chunks
+from experiments.sweep_chunks import CONFIG, VECTOR, Chunk, make_chunks
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 
@@ -46,17 +46,29 @@ def recorded_chunks(directory: Path) -> list[Chunk]:
         raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
 
 
-def best_mappings(chunks: list[Chunk]) -> Iterator[Found]:
-    """Yield what the searched cells found, chunk by chunk."""
+def best_mappings(chunks: Iterable[Chunk]) -> Iterator[Found]:
+    """Yield what the searched cells found, chunk by chunk.
+
+    Raises:
+        RecordError: a record that was changed or holds something else.
+    """
     for chunk in chunks:
-        if (columns := chunk.read()) is None:
+        if (found := chunk.read()) is None:
             continue
+        columns, _ = found
+        try:
+            points = [_point(text) for text in columns[VECTOR]]
+        except (AttributeError, ValueError) as error:
+            raise RecordError(f"{chunk.path} has no vectors: {error}") from None
         sweep = chunk.sweep
-        pairs = zip(columns["vector"], columns["value"], strict=True)
-        for cell, (vector, value) in enumerate(pairs, chunk.start):
+        pairs = zip(points, columns["value"], strict=True)
+        for cell, (point, value) in enumerate(pairs, chunk.start):
             problem, seed = divmod(cell, sweep.seeds)
-            point = None if vector is None else tuple(map(int, vector.split()))
             yield Found(problem, sweep.mappers[chunk.mapper], sweep.seed + seed, point, value)
+
+
+def _point(text: str | None) -> tuple[int, ...] | None:
+    return None if text is None else tuple(map(int, text.split()))
 
 
 def _sweep(described: dict[str, Any]) -> Sweep:

@@ -1,7 +1,7 @@
 """Measures what the queue and the store of a sweep take: ``python tests/sweep_scale.py CELLS...``.
 
 Workers are simulated: they claim chunks and write records as searches do, of made-up figures, and
-search nothing. Every phase is a process of its own, whose CPU seconds and peak memory are measured.
+search nothing. CPU seconds and peak memory are those of one process a phase.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from io import StringIO
+from itertools import product
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,9 +23,8 @@ import numpy as np
 
 from experiments.cell_pool import run_cells
 from experiments.goals import ProblemConfig
-from experiments.sheets import Sheet
 from experiments.sweep.plan import check
-from experiments.sweep.report import report
+from experiments.sweep.report import TABLE, report
 from experiments.sweep_axes import Sweep, make_sweep
 from experiments.sweep_chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
 from maestro_env.hardware import Hardware
@@ -34,6 +34,11 @@ CELLS = (1_000, 100_000, 1_000_000)
 SEEDS = 5
 LAYERS = 20
 SECONDS_OF_A_CELL = (0.02, 2.0)
+HEADER = (
+    *("cells", "seconds a cell", "chunks", "check s", "open s", "queue s", "tables s"),
+    *("claim and write a chunk ms", "records MiB", "results.csv MiB"),
+    *("check MiB", "open MiB", "queue MiB", "tables MiB"),
+)
 
 
 @dataclass(frozen=True)
@@ -113,32 +118,32 @@ def _measure(
     there.send((taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
 
 
+def row(cells: int, seconds: float) -> list[str]:
+    """Measure all phases of a sweep of so many cells that take so long, in a new directory."""
+    with TemporaryDirectory() as made:
+        directory = Path(made)
+        phases = (validate, begin, fill, tell)
+        taken = [measured(phase, cells, seconds, directory) for phase in phases]
+        chunks = len(list(directory.glob("chunks/*/*.json")))
+        kept = sum(path.stat().st_size for path in directory.rglob("*.json"))
+        table = (directory / TABLE).stat().st_size
+    times = [each for each, _ in taken]
+    return [
+        *(f"{cells:,}", f"{seconds:g}", f"{chunks:,}"),
+        *(f"{each:,.2f}" for each in times),
+        f"{1000 * (times[2] - times[1]) / chunks:.2f}",
+        *(f"{size / 2**20:,.1f}" for size in (kept, table)),
+        *(f"{memory:,.0f}" for _, memory in taken),
+    ]
+
+
 def main(sizes: list[int]) -> None:
-    rows = []
-    for cells in sizes:
-        for seconds in SECONDS_OF_A_CELL:
-            with TemporaryDirectory() as made:
-                directory = Path(made)
-                phases = (validate, begin, fill, tell)
-                taken = [measured(phase, cells, seconds, directory) for phase in phases]
-                chunks = len(list(directory.glob("chunks/*/*.json")))
-                bytes_kept = sum(path.stat().st_size for path in directory.rglob("*.json"))
-                table = (directory / "results.csv").stat().st_size
-            times = [f"{each:,.2f}" for each, _ in taken]
-            a_chunk = f"{1000 * (taken[2][0] - taken[1][0]) / chunks:.2f}"
-            peak = max(memory for _, memory in taken)
-            rows.append(
-                (
-                    *(f"{cells:,}", f"{seconds:g}", f"{chunks:,}", *times, a_chunk),
-                    *(f"{bytes_kept / 2**20:,.1f}", f"{table / 2**20:,.1f}", f"{peak:,.0f}"),
-                )
-            )
-    columns = (
-        *("seconds\na cell", "chunks", "check\ns", "open\ns", "queue\ns", "tables\ns"),
-        *("claim and write\nms a chunk", "records\nMiB", "results.csv\nMiB", "peak\nMiB"),
-    )
-    note = "CPU seconds; workers are simulated."
-    sys.stdout.write(Sheet("Queue and store", ("cells",), columns, rows, note).markdown())
+    """Print a row of a Markdown table at a time."""
+    for line in (HEADER, ["---:"] * len(HEADER)):
+        sys.stdout.write(f"| {' | '.join(line)} |\n")
+    for seconds, cells in product(SECONDS_OF_A_CELL, sizes):
+        sys.stdout.write(f"| {' | '.join(row(cells, seconds))} |\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -185,6 +185,7 @@ def test_a_dry_run_prints_the_cells_and_writes_nothing(
         ("networks: []", "networks is an empty list; give one or more"),
         ("networks: [alexnet, alexnet]", "networks: 'alexnet' is given 2 times; give it once"),
         ("networks: [[alexnet]]", "one of networks is ['alexnet']; allowed: a text"),
+        ("networks: [alexnet]\nseeds: 1\nseeds: 2", "key 'seeds' is given twice"),
         ("networks: [alxnet]", "unknown network 'alxnet': did you mean alexnet?"),
         ("networks: [alexnet]\nsamples: 0", "samples is '0'; allowed: integers from 1 to"),
         ("networks: [alexnet]\nseeds: [1]", "seeds is ['1']; allowed: integers from 1 to 10,000"),

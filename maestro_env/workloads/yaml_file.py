@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from maestro_env.errors import LayerError, NetworkError
+from maestro_env.errors import LayerError, NetworkError, quoted
 from maestro_env.reading import read_text
 
 Plain = str | list["Plain"] | dict[str, "Plain"]
@@ -87,6 +87,8 @@ class _Reader:
             found = self.plain(value)
             if not isinstance(key, yaml.ScalarNode):
                 raise NetworkError("a key that is no text")
+            if key.value in own:
+                raise NetworkError(f"key {quoted(key.value)} is given twice")
             if key.value != "<<":
                 own[key.value] = found
             for each in found if isinstance(found, list) else [found]:
