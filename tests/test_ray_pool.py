@@ -18,6 +18,8 @@ from compare_helpers import cells, compare, tables
 from odd_mappers import ODD, SITE
 from ray_works import Spinning
 from run_helpers import contents, load
+from sweep_helpers import chunks, rows, sweep
+from sweep_helpers import tables as sweep_tables
 
 import mappers
 from experiments import cli, ray_pool
@@ -162,6 +164,48 @@ def test_a_driver_that_ends_early_is_resumed(
     assert squares(tmp_path) == {number: number**2 for number in range(COUNT)}
     now = contents(tmp_path)
     assert all(now[name] == data for name, data in kept.items() if name.endswith(".json"))
+
+
+# 20 layers, 2 accelerators and 5 seeds: 200 cells, a few of them a chunk.
+SWEEP = """
+layers: [{layers}]
+hardware: {{num_pes: [32, 64]}}
+objectives: [edp]
+mappers: [random_log]
+samples: 400
+seeds: 5
+"""
+
+
+def test_a_sweep_loses_a_node_and_its_driver_and_has_the_same_bytes(
+    tmp_path: Path, cluster: cluster_utils.Cluster
+) -> None:
+    text = SWEEP.format(layers=", ".join(f'"gemm:M={8 + i},N=64,K=48"' for i in range(20)))
+    # As many chunks as of one shard of one: they do not depend on how fast the machine is.
+    assert sweep(tmp_path / "here", "--shard=1/1", text=text) == 0
+    there = tmp_path / "there"
+    node = cluster.add_node(num_cpus=1)
+    flags = [f"--out={there}", "--shard=1/1", f"--ray={cluster.address}"]
+    command = [sys.executable, "-m", "experiments.sweep", str(tmp_path / "here.yaml"), *flags]
+
+    def wait_for(count: int) -> None:
+        end = time.monotonic() + PATIENCE
+        while len(chunks(there)) < count:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as driver:
+        wait_for(5)
+        cluster.remove_node(node, allow_graceful=False)
+        wait_for(15)
+        driver.kill()
+    kept = {path: path.read_bytes() for path in chunks(there)}
+    assert len(kept) < len(chunks(tmp_path / "here"))
+    assert sweep(there, "--shard=1/1", "--resume", f"--ray={cluster.address}", text=text) == 0
+    assert sweep_tables(there) == sweep_tables(tmp_path / "here")
+    assert len(rows(there / "results.csv")) == 200
+    assert all(path.read_bytes() == data for path, data in kept.items())
+    assert locks(there) == []
 
 
 def test_a_work_that_kills_its_worker_fails_alone(
