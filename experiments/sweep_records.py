@@ -13,6 +13,12 @@ from experiments.sweep_chunks import CONFIG, VECTOR, Chunk, make_chunks
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 
+RECORD = "codesign.json"
+"""The file of a directory of ``codesign`` that has the front."""
+
+SWEEPS = "sweeps"
+"""The folder of a directory of ``codesign`` that has a sweep for every round."""
+
 
 class Found(NamedTuple):
     """The best mapping of a cell.

@@ -17,6 +17,9 @@ from experiments.stats import Floats, iqm
 from experiments.sweep_axes import LayerSet, Sweep
 from experiments.sweep_chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
 
+TABLE = "results.csv"
+"""The table of all cells."""
+
 HEADER = ("layer", "hardware", "objective", "mapper", "seed", *FIGURES, VECTOR)
 """The columns of the table of cells."""
 

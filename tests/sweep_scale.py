@@ -23,10 +23,11 @@ import numpy as np
 
 from experiments.cell_pool import run_cells
 from experiments.goals import ProblemConfig
-from experiments.sweep.plan import check
-from experiments.sweep.report import TABLE, report
+from experiments.sweep.report import report
 from experiments.sweep_axes import Sweep, make_sweep
+from experiments.sweep_checks import check
 from experiments.sweep_chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
+from experiments.sweep_results import TABLE
 from maestro_env.hardware import Hardware
 from maestro_env.workloads.networks import find_network
 

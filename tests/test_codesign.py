@@ -19,9 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_helpers import contents, edit, load
 
-from experiments.codesign.designs import RECORD, Design, front_of
+from experiments.codesign.designs import Design, front_of
 from experiments.codesign.grid import Grid, hardware_yaml
 from experiments.stats import Floats
+from experiments.sweep_records import RECORD
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.problem import Problem

@@ -16,12 +16,6 @@ from experiments.sweep_axes import LayerSet, Sweep
 from experiments.sweep_results import Results
 from maestro_env.hardware import Hardware
 
-RECORD = "codesign.json"
-"""The file of a directory that has the front."""
-
-SWEEPS = "sweeps"
-"""The folder of a directory that has a sweep for every round."""
-
 ALL = "all"
 """What all networks together are called."""
 

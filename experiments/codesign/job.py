@@ -12,7 +12,7 @@ from experiments import cli, flags
 from experiments.cell_pool import run_cells
 from experiments.cells import Versions
 from experiments.codesign.config import CodesignConfig
-from experiments.codesign.designs import SWEEPS, Design, designs_of
+from experiments.codesign.designs import Design, designs_of
 from experiments.codesign.explorers import explorer_of
 from experiments.codesign.grid import Grid, make_grid
 from experiments.codesign.report import Outcome, report
@@ -21,11 +21,11 @@ from experiments.flags import UsageError
 from experiments.goals import ANEW, find_mappers, unique
 from experiments.machine import processor, versions
 from experiments.ray_pool import connect
-from experiments.sweep.plan import check, measure
-from experiments.sweep.report import TABLE
 from experiments.sweep_axes import Sweep, make_sweep
+from experiments.sweep_checks import check, measure
 from experiments.sweep_chunks import chunk_sizes, open_sweep
-from experiments.sweep_results import Results, collect
+from experiments.sweep_records import SWEEPS
+from experiments.sweep_results import TABLE, Results, collect
 from maestro_env.workloads.networks import find_network
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
 
 from experiments.codesign.designs import Design
 from experiments.codesign.grid import UM2_A_MM2
@@ -17,7 +18,14 @@ from experiments.stats import Floats
 
 _SIZE = (11, 4.8)
 _OTHERS: dict[str, Any] = {"s": 22, "color": "#BBBBBB", "linewidths": 0, "zorder": 2}
-_BEST = STYLES[1][0]
+_FRONT: dict[str, Any] = {"s": 34, "cmap": "viridis_r", "zorder": 3}
+_LEAST: dict[str, Any] = {
+    "s": 130,
+    "facecolors": "none",
+    "edgecolors": STYLES[1][0],
+    "linewidths": 1.8,
+    "zorder": 4,
+}
 _LABELS = {
     "latency": "latency (cycles)",
     "energy": "energy (nJ)",
@@ -37,33 +45,27 @@ def draw_front(
     figure = Figure(figsize=_SIZE, layout="constrained")
     figure.suptitle(in_picture(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
     left, right = figure.subplots(1, 2)
-    others = [each for each in designs if not each.unmapped and each not in front]
-    shades = _figures(front)["area"]
-    for axes, x, y in ((left, "latency", "energy"), (right, "area", "edp")):
-        if others:
-            rest = _figures(others)
-            axes.scatter(rest[x], rest[y], label="not on the front", **_OTHERS)
-        found = _figures(front)
-        points = axes.scatter(
-            *(found[x], found[y]), c=shades, cmap="viridis_r", s=34, zorder=3, label="front"
-        )
-        best = int(np.argmin(found["edp"]))
-        axes.scatter(
-            *(found[x][best], found[y][best]),
-            s=130,
-            facecolors="none",
-            edgecolors=_BEST,
-            linewidths=1.8,
-            zorder=4,
-            label="least EDP",
-        )
-        axes.set(xscale="log", yscale="log", xlabel=_LABELS[x], ylabel=_LABELS[y])
-        tidy(axes)
-    for formatting in (right.xaxis.set_major_formatter, right.xaxis.set_minor_formatter):
-        formatting(StrMethodFormatter("{x:g}"))
+    chosen = {each.hardware for each in front}
+    others = [each for each in designs if not each.unmapped and each.hardware not in chosen]
+    _draw(left, "latency", "energy", _figures(front), _figures(others))
+    points = _draw(right, "area", "edp", _figures(front), _figures(others))
+    left.set_xscale("log")
     figure.colorbar(points, ax=[left, right], label=_LABELS["area"], pad=0.01)
     left.legend(frameon=False, labelcolor=GREY)
     save(figure, directory / "front.png")
+
+
+def _draw(
+    axes: Axes, x: str, y: str, front: dict[str, Floats], others: dict[str, Floats]
+) -> PathCollection:
+    """Draw two figures of all designs; return the points of the front, coloured by area."""
+    axes.scatter(others[x], others[y], label="not on the front", **_OTHERS)
+    points = axes.scatter(front[x], front[y], c=front["area"], label="front", **_FRONT)
+    best = int(np.argmin(front["edp"]))
+    axes.scatter(front[x][best], front[y][best], label="least EDP", **_LEAST)
+    axes.set(yscale="log", xlabel=_LABELS[x], ylabel=_LABELS[y])
+    tidy(axes)
+    return points
 
 
 def _figures(designs: Sequence[Design]) -> dict[str, Floats]:

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from experiments.codesign.config import CodesignConfig
-from experiments.codesign.designs import RECORD, Design, front_of, workloads
+from experiments.codesign.designs import Design, front_of, workloads
 from experiments.codesign.grid import AXES, UM2_A_MM2, Grid, hardware_yaml
 from experiments.codesign.plots import draw_front
 from experiments.files import ensure_directory, write_csv, write_record, write_text
 from experiments.sheets import Sheet, shown, significant
 from experiments.sweep_axes import Sweep
+from experiments.sweep_records import RECORD
+from maestro_env.hardware import Hardware
 
 HEADER = (
     *("workload", "hardware", *AXES, "area_um2", "latency_cycles", "energy_nj", "edp", "front"),
@@ -62,6 +64,11 @@ class Outcome:
     def fronts(self) -> dict[str, list[Design]]:
         """The front of every workload, the fastest first."""
         return {name: front_of(designs) for name, designs in self.by_workload.items()}
+
+    @cached_property
+    def chosen(self) -> dict[str, set[Hardware]]:
+        """The accelerators on the front of every workload."""
+        return {name: {each.hardware for each in front} for name, front in self.fronts.items()}
 
     @property
     def front(self) -> list[Design]:
@@ -109,7 +116,7 @@ def _row(design: Design, outcome: Outcome) -> list[Any]:
     return [
         *(design.workload, hardware.name, *(getattr(hardware, name) for name in AXES)),
         *(design.area_um2, *(each if math.isfinite(each) else None for each in figures)),
-        int(design in outcome.fronts[design.workload]),
+        int(hardware in outcome.chosen[design.workload]),
         ";".join(design.unmapped),
     ]
 

@@ -16,11 +16,13 @@ from experiments.machine import processor, versions
 from experiments.ray_pool import connect
 from experiments.sweep.config import SweepConfig
 from experiments.sweep.description import read_sweep
-from experiments.sweep.plan import check, measure, print_plan
+from experiments.sweep.plan import print_plan
 from experiments.sweep.remote import Remote
-from experiments.sweep.report import TABLE, report
+from experiments.sweep.report import report
 from experiments.sweep.slurm import write_script
+from experiments.sweep_checks import check, measure
 from experiments.sweep_chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
+from experiments.sweep_results import TABLE
 from maestro_env.checks import plain_integer
 from maestro_env.errors import quoted
 

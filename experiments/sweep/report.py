@@ -9,10 +9,7 @@ from typing import Any
 from experiments.files import write_csv, write_text
 from experiments.sheets import Sheet, significant
 from experiments.sweep_chunks import Chunk
-from experiments.sweep_results import SUMMARY, Results, collect, summarize
-
-TABLE = "results.csv"
-"""The table of all cells."""
+from experiments.sweep_results import SUMMARY, TABLE, Results, collect, summarize
 
 _MOST_ROWS = 100
 

@@ -1,0 +1,44 @@
+"""What is to know of a sweep before it runs: that it can, and how long its cells take."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+from experiments.progress import Bar
+from experiments.sweep_axes import Sweep, check_fit
+from experiments.sweep_estimate import seconds_of_cells
+from maestro_env.models import find_model
+from mappers import make_mapper
+
+_PROBLEMS_WARNED_OF = 1000
+
+
+def check(sweep: Sweep) -> None:
+    """Refuse what cannot be searched, and print what to know before.
+
+    Raises:
+        MaestroEnvError: it names what does not fit.
+    """
+    with Bar("problems checked", sweep.problems) as bar:
+        check_fit(sweep, bar.show)
+    strided = sum(layer.is_strided for layer in sweep.layers)
+    warnings = [_of_mapper(sweep, mapper) for mapper in sweep.mappers]
+    if strided and find_model(sweep.problem.model).miscounts_strides:
+        model = sweep.problem.model
+        warnings.append(f"{model} miscounts most mappings of strided layers: {strided} of them")
+    for warning in dict.fromkeys(warnings):
+        if warning:
+            print(f"warning: {warning}", file=sys.stderr)
+
+
+def measure(sweep: Sweep) -> dict[str, float]:
+    """Return the CPU seconds of a cell by mapper."""
+    with Bar("mappers measured", len(sweep.mappers)) as bar:
+        return seconds_of_cells(sweep, bar.show)
+
+
+def _of_mapper(sweep: Sweep, mapper: str) -> str | None:
+    step = math.ceil(sweep.problems / _PROBLEMS_WARNED_OF)
+    goals = map(sweep.goal, range(0, sweep.problems, step))
+    return make_mapper(mapper).warning((goal.problem, goal.objective) for goal in goals)
