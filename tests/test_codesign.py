@@ -281,7 +281,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "objective": (["--objective=speed"], "unknown objective"),
     "search of none": (["--search=0"], "--search"),
     "hardware": (["--hardware=nowhere"], "unknown hardware"),
-    "resume nothing": (["--resume"], "--resume needs the directory"),
+    "resume nothing": (["--resume", "--mapper=random"], "--resume needs the directory"),
 }
 
 

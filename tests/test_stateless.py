@@ -111,7 +111,8 @@ def test_stacked_agents_equal_agents_that_learn_alone(agents: int) -> None:
     learnt, start = policies(team, LARGE), policies(untaught, LARGE)
     for each in alone:
         for head, policy in zip(each.owned, each.policies(), strict=True):
-            np.testing.assert_allclose(learnt[head], policy.detach().numpy(), rtol=0, atol=1e-10)
+            # Processors sum in different orders.
+            np.testing.assert_allclose(learnt[head], policy.detach().numpy(), rtol=0, atol=1e-9)
             # Not for want of learning.
             assert abs(learnt[head] - start[head]).max() > 1e-3
 
