@@ -41,7 +41,7 @@ class PriorConfig:
 
 
 class PriorMapper(AskTellMapper[PriorConfig]):
-    """Tries what a trained policy proposes, the likeliest first, then variants of the best too."""
+    """Tries what a trained policy proposes, then variants of the best too."""
 
     DEFAULT = PriorConfig()
 

@@ -16,6 +16,7 @@ from maestro_env.problem import Problem
 from maestro_env.proposer import Networks, Proposer
 from mappers.learners.prior.shapes import Widths, shapes
 from mappers.prior_file import SHIPPED, WAY_OUT, Arrays, PriorFile, PriorFileError, read_prior
+from mappers.variety import varied
 
 SAMPLES = 10
 """How many proposals a search starts from."""
@@ -69,7 +70,7 @@ def _misfit(arrays: Arrays) -> str | None:
 
 
 class Proposals:
-    """The proposals of a prior for one problem, none twice, the likeliest first.
+    """The proposals of a prior for one problem, none twice: the likeliest, then others that differ.
 
     Args:
         prior: whose policy proposes.
@@ -92,18 +93,21 @@ class Proposals:
         for _ in range(_ATTEMPTS):
             if len(found) == n or self._proposer is None:
                 break
-            self._waiting = self._likeliest(self._proposer, max(n, _POOL), rng, temperature)
+            self._waiting = self._pool(self._proposer, max(n, _POOL), rng, temperature)
             found = np.concatenate([found, self.new(self._waiting, n - len(found))])
         return found
 
-    def _likeliest(
-        self, proposer: Proposer, pool: int, rng: np.random.Generator, temperature: float
+    def _pool(
+        self, proposer: Proposer, size: int, rng: np.random.Generator, temperature: float
     ) -> Points:
-        """Draw many and sort them: the likelier ones are better on average."""
+        """Draw many, each once, and order them."""
         greedy, its_logarithm = proposer.greedy(self._networks)
-        drawn, logarithms = proposer.draw(self._networks, pool, rng, temperature)
-        ranked = np.argsort(-np.concatenate([its_logarithm, logarithms]), kind="stable")
-        return np.concatenate([greedy, drawn])[ranked]
+        drawn, logarithms = proposer.draw(self._networks, size, rng, temperature)
+        points = np.concatenate([greedy, drawn])
+        _, first = np.unique(self._space.identities(points), return_index=True)
+        first.sort()
+        logarithms = np.concatenate([its_logarithm, logarithms])[first]
+        return points[first][varied(self._space, points[first], logarithms)]
 
     def use(self, networks: Networks) -> None:
         """Draw from other networks from now on."""
