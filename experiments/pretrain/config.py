@@ -28,7 +28,7 @@ class PretrainConfig:
         "first training steps, which imitate labels (default: 300 with labels, else 0)",
         kind=int,
     )
-    steps: int = option(3000, "training steps of policy gradient", least=0, most=10**7)
+    steps: int = option(9000, "training steps of policy gradient", least=0, most=10**7)
     seed: int = option(0, "of a training, or of labels")
     make_labels: int | None = option(
         None, "make so many files of labels, of 32 problems each, in --labels", kind=int
