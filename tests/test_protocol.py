@@ -106,13 +106,24 @@ def test_fresh_problems_follow_from_their_seed() -> None:
 
 def test_groups() -> None:
     held = held_problems("gpt2")
-    sizes = {name: sum(map(group, held)) for name, group in groups_of(held).items()}
+    optima = {each.key: Optimum(4.0, 4.0) for each in held}
+    sizes = {name: sum(map(group, held)) for name, group in groups_of(held, optima).items()}
     assert sizes == {
         "all problems": 36,
         **dict.fromkeys(("unlimited", "edge", "held"), 12),
         **dict.fromkeys(("latency", "edp"), 18),
         "edge, edp": 6,
     }
+
+
+def test_problems_with_a_proven_optimum_are_a_group_where_others_have_none() -> None:
+    held = held_problems("gpt2")
+    bounds = [4.0] * (len(held) - 3) + [3.0] * 3
+    optima = {each.key: Optimum(4.0, bound) for each, bound in zip(held, bounds, strict=True)}
+    group = groups_of(held, optima)["proven optimum"]
+    assert [group(each) for each in held] == [bound == 4 for bound in bounds]
+    assert "proven optimum" not in groups_of(held[:-3], optima)
+    assert "proven optimum" not in groups_of(held[-3:], optima)
 
 
 # --- Statistics ---------------------------------------------------------------------------------

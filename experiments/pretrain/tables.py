@@ -14,9 +14,14 @@ _HALF_WAY = 100
 _TABLE = ("method", "network", "layer", "hardware", "objective", "samples", "ratio", "valid")
 
 
-def groups_of(problems: Sequence[Held]) -> dict[str, Callable[[Held], bool]]:
+def groups_of(
+    problems: Sequence[Held], optima: Mapping[str, Optimum]
+) -> dict[str, Callable[[Held], bool]]:
     """Return the groups of the protocol: all, each accelerator, each objective, the hardest."""
     groups: dict[str, Callable[[Held], bool]] = {"all problems": lambda held: True}
+    proven = [optima[held.key].proven for held in problems]
+    if any(proven) and not all(proven):
+        groups["proven optimum"] = lambda held: optima[held.key].proven
     for name in dict.fromkeys(held.machine for held in problems):
         groups[name] = lambda held, name=name: held.machine == name  # type: ignore[misc]
     for name in dict.fromkeys(held.objective for held in problems):
@@ -31,7 +36,7 @@ def groups_of(problems: Sequence[Held]) -> dict[str, Callable[[Held], bool]]:
 
 def score_sheets(every: Sequence[Scores], optima: Mapping[str, Optimum]) -> Iterator[Sheet]:
     """Yield a table of every group: value / optimum, with 95 % intervals over problems."""
-    for name, group in groups_of(every[0].problems).items():
+    for name, group in groups_of(every[0].problems, optima).items():
         chosen = [scores.of(group) for scores in every]
         problems = chosen[0].problems
         rows = [row for scores in chosen for row in _rows(scores)]
