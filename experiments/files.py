@@ -116,7 +116,10 @@ def write_record(path: Path, entry: dict[str, Any]) -> None:
 
 def read_record(path: Path, way_out: str) -> dict[str, Any]:
     """Read what ``write_record`` wrote; an error names the way out of it."""
-    entry = read_json(path)
+    try:
+        entry = read_json(path)
+    except RecordError as error:
+        raise RecordError(f"{error}; {way_out}" if path.exists() else str(error)) from None
     recorded = entry.pop(_DIGEST, None)
     if recorded is None:
         raise RecordError(f"{path} has no digest: an older version wrote it; {way_out}")

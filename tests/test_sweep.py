@@ -191,7 +191,7 @@ def test_a_dry_run_prints_the_cells_and_writes_nothing(
         ("networks: [alexnet]\nseeds: [1]", "seeds is ['1']; allowed: integers from 1 to 10,000"),
         ("networks: [alexnet]\nguard: maybe", "guard is 'maybe'; allowed: true, false"),
         ("networks: [alexnet]\nmodel: none", "unknown model 'none'"),
-        ("networks: [alexnet]\nobjectives: [speed]", "unknown objective 'speed'"),
+        ("networks: [alexnet]\nobjectives: [speed]", ".yaml: unknown objective 'speed'"),
         ("networks: [alexnet]\nmappers: [gaa]", "unknown mapper 'gaa': did you mean ga"),
         ("networks: [alexnet]\nhardware: {}", "hardware has no fields"),
         ("networks: [alexnet]\nhardware: {num_pes: 4}", "hardware's num_pes is '4'; allowed: a"),
@@ -294,6 +294,11 @@ def test_a_damaged_record_is_refused_with_the_way_out(
     line = capsys.readouterr().err
     assert f"{path} does not fit its digest" in line
     assert "delete it, and --resume runs it again" in line
+    path.write_bytes(whole[:-20])
+    assert sweep(copy, "--resume") == 2
+    line = capsys.readouterr().err
+    assert f"cannot read {path}: " in line
+    assert "delete it, and --resume runs it again" in line
     path.unlink()
     assert sweep(copy, "--resume") == 0
     found, made = json.loads(whole), json.loads(path.read_text())
@@ -317,6 +322,17 @@ def test_a_finished_sweep_is_copied(tmp_path: Path, out: Path) -> None:
     target = tmp_path / "store" / "of mine"
     assert sweep(out, "--resume", f"--copy-to=file://{target}") == 0
     assert contents(target) == contents(out)
+
+
+@pytest.mark.parametrize("below", ["", "/copy", "/../out"])
+def test_a_sweep_is_not_copied_into_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], below: str
+) -> None:
+    pytest.importorskip("fsspec")
+    assert sweep(tmp_path / "out", f"--copy-to={tmp_path}/out{below}") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("which is what is copied; give a place outside of it")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_copy_that_fails_keeps_the_results(

@@ -13,6 +13,7 @@ from experiments.sweep_axes import Sweep, make_sweep
 from maestro_env.checks import plain_integer
 from maestro_env.errors import MaestroEnvError, UnknownNameError, quoted
 from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.objectives import find_objective
 from maestro_env.workloads import find_layer
 from maestro_env.workloads.networks import find_network
 from maestro_env.workloads.yaml_file import Plain, read_yaml
@@ -51,12 +52,15 @@ def _sweep(given: Plain) -> tuple[Sweep, str]:
     if "networks" not in given and "layers" not in given:
         raise UsageError("networks and layers are missing; give one of them")
     mappers, note = find_mappers("mappers", ",".join(_names(given, "mappers", ["prior"])))
+    objectives = _names(given, "objectives", ["edp"])
+    for name in objectives:
+        find_objective(name)
     sweep = make_sweep(
         _problem(given),
         [find_network(name) for name in _names(given, "networks", [])],
         [find_layer(name) for name in _names(given, "layers", [])],
         _hardware(given),
-        _names(given, "objectives", ["edp"]),
+        objectives,
         mappers,
         **{key: _number(given, key) for key in _NUMBERS},
     )

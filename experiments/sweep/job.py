@@ -33,6 +33,8 @@ def execute(config: SweepConfig) -> int:
         raise UsageError("--slurm and --shard: give one of them; tasks of Slurm share the chunks")
     part, shards = _shard(config.shard)
     remote = None if config.copy_to is None else Remote(config.copy_to)
+    if remote and config.out:
+        remote.require_outside(Path(config.out))
     sweep, note = read_sweep(config.config)
     if note:
         print(f"note: {note}", file=sys.stderr)

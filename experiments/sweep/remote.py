@@ -34,6 +34,21 @@ class Remote:
     def __str__(self) -> str:
         return self._url
 
+    def require_outside(self, directory: Path) -> None:
+        """Refuse to copy a directory into itself: each copy would hold the one before.
+
+        Raises:
+            UsageError: it is the directory, or below it.
+        """
+        if "file" not in self._files.protocol:
+            return
+        target = Path(self._root).resolve()
+        if directory.resolve() in (target, *target.parents):
+            raise UsageError(
+                f"--copy-to {quoted(self._url)} is in {directory}, which is what is copied; "
+                "give a place outside of it"
+            )
+
     def copy(self, directory: Path) -> None:
         """Copy all files of a directory.
 
