@@ -20,7 +20,7 @@ def main() -> None:
 def _describe(arguments: list[str]) -> int:
     """Answer ``--help`` and ``--version``, or say which commands there are."""
     from maestro_env import __version__
-    from maestro_env.errors import UnknownNameError
+    from maestro_env.base.errors import UnknownNameError
 
     if arguments in ([], ["--help"], ["-h"]):
         width = max(map(len, _NAMES))

@@ -21,7 +21,7 @@ from experiments import cli
 from experiments.claims import Claim
 from experiments.progress import Bar
 from experiments.works import Pending, Show, Work
-from maestro_env.errors import MaestroEnvError
+from maestro_env.base.errors import MaestroEnvError
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 # Works that have not ended, which the bar looks at beside those that run: there may be 100,000.

@@ -25,7 +25,7 @@ from experiments.progress import best_note
 from experiments.searches import Recorder, run_search
 from experiments.stats import Floats
 from experiments.windows import Windows, from_entry, to_entry, windows_of
-from maestro_env.errors import printable
+from maestro_env.base.errors import printable
 from maestro_env.evaluator import Evaluator
 from maestro_env.problem import STATUSES
 from mappers import may_end_early

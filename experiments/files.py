@@ -17,8 +17,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from maestro_env.errors import MaestroEnvError
-from maestro_env.reading import open_bytes, open_text
+from maestro_env.base.errors import MaestroEnvError
+from maestro_env.base.reading import open_bytes, open_text
 
 _DIGEST = "digest"
 _TEMPORARY = re.compile(r"\..*\.(\d+)(?:@(.+))?\.tmp")

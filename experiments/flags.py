@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from maestro_env.checks import plain_integer, plain_number
-from maestro_env.errors import MaestroEnvError
+from maestro_env.base.checks import plain_integer, plain_number
+from maestro_env.base.errors import MaestroEnvError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

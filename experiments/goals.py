@@ -21,7 +21,7 @@ from experiments.files import (
     write_text,
 )
 from experiments.flags import UsageError, option
-from maestro_env.errors import MissingExtraError
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from maestro_env.errors import ModelError
+from maestro_env.base.errors import ModelError
 from maestro_env.explanation import find_bottleneck
 from maestro_env.mapping import Mapping
 from maestro_env.problem import Problem

@@ -25,7 +25,7 @@ from experiments.flags import UsageError
 from experiments.machine import versions
 from experiments.ray_worker import Outcome
 from experiments.works import Pending, Show
-from maestro_env.errors import MaestroEnvError, MissingExtraError
+from maestro_env.base.errors import MaestroEnvError, MissingExtraError
 
 if TYPE_CHECKING:
     from ray import ObjectRef

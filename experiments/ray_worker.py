@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from experiments.cells import Versions
 from experiments.machine import versions
 from experiments.works import Work
-from maestro_env.errors import printable
+from maestro_env.base.errors import printable
 
 
 @dataclass(frozen=True)

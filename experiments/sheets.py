@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from maestro_env.errors import printable
+from maestro_env.base.errors import printable
 
 # Rows are for people and for grep: a pipe has no width to fold them to.
 _PIPE_COLUMNS = 300

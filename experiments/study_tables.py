@@ -24,7 +24,7 @@ from experiments.standings import (
 )
 from experiments.stats import Floats
 from experiments.study import Study
-from maestro_env.errors import printable
+from maestro_env.base.errors import printable
 from maestro_env.optima import KnownOptimum
 
 _MISSING = "-"

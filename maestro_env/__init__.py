@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING
 from maestro_env.registration import register_with_gymnasium
 
 if TYPE_CHECKING:
+    from maestro_env.base.errors import ArgumentTypeError as ArgumentTypeError
+    from maestro_env.base.errors import BudgetError as BudgetError
+    from maestro_env.base.errors import BudgetExceededError as BudgetExceededError
+    from maestro_env.base.errors import EnvError as EnvError
+    from maestro_env.base.errors import HardwareError as HardwareError
+    from maestro_env.base.errors import LayerError as LayerError
+    from maestro_env.base.errors import MaestroEnvError as MaestroEnvError
+    from maestro_env.base.errors import MappingError as MappingError
+    from maestro_env.base.errors import MapSpaceError as MapSpaceError
+    from maestro_env.base.errors import MissingExtraError as MissingExtraError
+    from maestro_env.base.errors import ModelError as ModelError
+    from maestro_env.base.errors import NetworkError as NetworkError
+    from maestro_env.base.errors import TooLongError as TooLongError
+    from maestro_env.base.errors import UnknownNameError as UnknownNameError
     from maestro_env.context import CONTEXT as CONTEXT
     from maestro_env.cost import METRICS as METRICS
     from maestro_env.cost import Cost as Cost
     from maestro_env.env import MaestroEnv as MaestroEnv
-    from maestro_env.errors import ArgumentTypeError as ArgumentTypeError
-    from maestro_env.errors import BudgetError as BudgetError
-    from maestro_env.errors import BudgetExceededError as BudgetExceededError
-    from maestro_env.errors import EnvError as EnvError
-    from maestro_env.errors import HardwareError as HardwareError
-    from maestro_env.errors import LayerError as LayerError
-    from maestro_env.errors import MaestroEnvError as MaestroEnvError
-    from maestro_env.errors import MappingError as MappingError
-    from maestro_env.errors import MapSpaceError as MapSpaceError
-    from maestro_env.errors import MissingExtraError as MissingExtraError
-    from maestro_env.errors import ModelError as ModelError
-    from maestro_env.errors import NetworkError as NetworkError
-    from maestro_env.errors import TooLongError as TooLongError
-    from maestro_env.errors import UnknownNameError as UnknownNameError
     from maestro_env.evaluator import Batch as Batch
     from maestro_env.evaluator import Best as Best
     from maestro_env.evaluator import Evaluator as Evaluator
@@ -78,40 +78,40 @@ __version__ = "0.1.0"
 """The version of the package."""
 
 _HOME = {
-    "ArgumentTypeError": "errors",
+    "ArgumentTypeError": "base.errors",
     "Batch": "evaluator",
     "Best": "evaluator",
-    "BudgetError": "errors",
-    "BudgetExceededError": "errors",
+    "BudgetError": "base.errors",
+    "BudgetExceededError": "base.errors",
     "CONTEXT": "context",
     "Cost": "cost",
     "CostModel": "models",
-    "EnvError": "errors",
+    "EnvError": "base.errors",
     "Evaluator": "evaluator",
     "Explanation": "explanation",
     "Hardware": "hardware",
-    "HardwareError": "errors",
+    "HardwareError": "base.errors",
     "KnownOptimum": "optima",
     "Layer": "layer",
-    "LayerError": "errors",
+    "LayerError": "base.errors",
     "LeftOut": "workloads.network",
     "Level": "mapping",
     "Loop": "mapping",
     "METRICS": "cost",
     "MODELS": "models",
     "MaestroEnv": "env",
-    "MaestroEnvError": "errors",
+    "MaestroEnvError": "base.errors",
     "MaestroVectorEnv": "vector",
     "MapSpace": "map_space",
-    "MapSpaceError": "errors",
+    "MapSpaceError": "base.errors",
     "Mapping": "mapping",
-    "MappingError": "errors",
+    "MappingError": "base.errors",
     "Masks": "masks",
-    "MissingExtraError": "errors",
-    "ModelError": "errors",
+    "MissingExtraError": "base.errors",
+    "ModelError": "base.errors",
     "NOT_EVALUATED": "information",
     "Network": "workloads.network",
-    "NetworkError": "errors",
+    "NetworkError": "base.errors",
     "OBJECTIVES": "objectives",
     "Objective": "objectives",
     "ObjectiveFunction": "optimisers",
@@ -127,8 +127,8 @@ _HOME = {
     "TECHNOLOGIES": "technology",
     "TILES": "map_space",
     "Technology": "technology",
-    "TooLongError": "errors",
-    "UnknownNameError": "errors",
+    "TooLongError": "base.errors",
+    "UnknownNameError": "base.errors",
     "explain_mapping": "explanation",
     "find_hardware": "hardware",
     "find_layer": "workloads",

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import Space, spaces
 from numpy.typing import ArrayLike, NDArray
 
-from maestro_env.errors import EnvError, MapSpaceError, quoted
+from maestro_env.base.errors import EnvError, MapSpaceError, quoted
 from maestro_env.map_space import MapSpace
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maestro_env import _native
-from maestro_env.m_file import NetworkText, ReferenceDeath
+from maestro_env.base.m_file import NetworkText, ReferenceDeath
 
 _NOCS = 4
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from maestro_env.actions import ACTIONS, Mask
 from maestro_env.attributes import Attributes, Best
+from maestro_env.base.errors import UnknownNameError
+from maestro_env.base.registry import look_up
 from maestro_env.episode import (
     MOST_REWARDED,
     REWARDS,
@@ -18,14 +20,12 @@ from maestro_env.episode import (
     episode_end,
     require_episode_length,
 )
-from maestro_env.errors import UnknownNameError
 from maestro_env.hardware import Hardware
 from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
 from maestro_env.layer import Layer
 from maestro_env.models import DEFAULT_MODEL
 from maestro_env.objectives import Objective
 from maestro_env.observations import Observer
-from maestro_env.registry import look_up
 from maestro_env.spec import TextSpec
 from maestro_env.task import Task, make_tasks
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.checks import require_integer, require_type
+from maestro_env.base.checks import require_integer, require_type
+from maestro_env.base.errors import BudgetError, BudgetExceededError
+from maestro_env.base.threads import require_threads
 from maestro_env.cost import Cost
 from maestro_env.episode import Observations, observation
-from maestro_env.errors import BudgetError, BudgetExceededError
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem, Rows
-from maestro_env.threads import require_threads
 from maestro_env.violations import violations
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from maestro_env import _native
-from maestro_env.checks import (
+from maestro_env.base.checks import (
     MAX_INT,
     plain_integer,
     plain_number,
@@ -17,8 +17,9 @@ from maestro_env.checks import (
     require_name,
     require_type,
 )
-from maestro_env.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
-from maestro_env.frozen import Recomputed
+from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
+from maestro_env.base.pickling import Recomputed
+from maestro_env.base.registry import by_name
 from maestro_env.hardware_files import (
     Entry,
     m_entries,
@@ -26,7 +27,6 @@ from maestro_env.hardware_files import (
     written_entries,
     yaml_entries,
 )
-from maestro_env.registry import by_name
 from maestro_env.technology import DEFAULT, Energies, Technology, find_technology
 
 UNLIMITED = 2**30

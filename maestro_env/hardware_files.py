@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from maestro_env.errors import HardwareError, quoted
-from maestro_env.m_file import tokens
-from maestro_env.reading import read_text
+from maestro_env.base.errors import HardwareError, quoted
+from maestro_env.base.m_file import tokens
+from maestro_env.base.reading import read_text
 
 Entry = tuple[str, str, str]
 """Where it stands, key and text of a value."""

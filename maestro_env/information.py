@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.errors import UnknownNameError
+from maestro_env.base.errors import UnknownNameError
 from maestro_env.map_space import Points
 
 Value = TypeVar("Value", float, NDArray[np.float64])

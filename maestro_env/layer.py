@@ -9,9 +9,9 @@ from functools import cached_property
 from types import MappingProxyType
 
 from maestro_env import _native
-from maestro_env.checks import require_integer, require_name, require_type
-from maestro_env.errors import ArgumentTypeError, LayerError, quoted
-from maestro_env.frozen import Recomputed
+from maestro_env.base.checks import require_integer, require_name, require_type
+from maestro_env.base.errors import ArgumentTypeError, LayerError, quoted
+from maestro_env.base.pickling import Recomputed
 
 _WINDOWS = (("Y", "R"), ("X", "S"))
 _CONVOLUTION = ("K", "C", "Y", "X", "R", "S")

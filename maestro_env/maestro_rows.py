@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from maestro_env import _native
+from maestro_env.base.m_file import ReferenceDeath, parse
 from maestro_env.binary import equal_nocs, run
-from maestro_env.m_file import ReferenceDeath, parse
 from maestro_env.row_format import Row
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
-from maestro_env.checks import require_integer, require_type
-from maestro_env.errors import MapSpaceError, quoted
+from maestro_env.base.checks import require_integer, require_type
+from maestro_env.base.errors import MapSpaceError, quoted
 from maestro_env.map_space import Points
 from maestro_env.problem import Problem
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maestro_env import _native
-from maestro_env.errors import ModelError
+from maestro_env.base.errors import ModelError
+from maestro_env.base.registry import by_name, look_up
 from maestro_env.hardware import Hardware
-from maestro_env.registry import by_name, look_up
 from maestro_env.technology import DEFAULT
 
 

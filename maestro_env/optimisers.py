@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from maestro_env.checks import require_type
-from maestro_env.errors import MapSpaceError, quoted
+from maestro_env.base.checks import require_type
+from maestro_env.base.errors import MapSpaceError, quoted
 from maestro_env.map_space import Points
 from maestro_env.mapping import Mapping
 from maestro_env.objectives import Objective

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
-from maestro_env.checks import require_type
-from maestro_env.errors import MaestroEnvError
+from maestro_env.base.checks import require_type
+from maestro_env.base.errors import MaestroEnvError
+from maestro_env.base.threads import require_threads
 from maestro_env.evaluator import Best
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
-from maestro_env.threads import require_threads
 
 MOST_NODES = 10**15
 """Boxes of mappings that a search may take at most, if nothing else limits it."""

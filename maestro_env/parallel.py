@@ -11,10 +11,10 @@ from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
 from maestro_env.actions import Mask, as_array
-from maestro_env.checks import require_type
+from maestro_env.base.checks import require_type
+from maestro_env.base.errors import EnvError, MissingExtraError, UnknownNameError, quoted
 from maestro_env.env import MaestroEnv
 from maestro_env.episode import Observations
-from maestro_env.errors import EnvError, MissingExtraError, UnknownNameError, quoted
 
 try:
     from pettingzoo import ParallelEnv

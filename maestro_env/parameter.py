@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 
-from maestro_env.errors import MapSpaceError, quoted
+from maestro_env.base.errors import MapSpaceError, quoted
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from maestro_env.checks import require_integer, require_type
+from maestro_env.base.checks import require_integer, require_type
 
 _STRIDED = ("Y", "X")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*'?")

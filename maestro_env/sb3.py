@@ -10,7 +10,7 @@ from gymnasium import Wrapper, spaces
 from numpy.typing import NDArray
 
 from maestro_env.actions import binned
-from maestro_env.errors import EnvError, MissingExtraError
+from maestro_env.base.errors import EnvError, MissingExtraError
 from maestro_env.vector import MaestroVectorEnv
 
 try:

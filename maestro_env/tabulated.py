@@ -1,6 +1,6 @@
 """Small spaces whose every vector has been evaluated: problems that answer from a table.
 
-``python -m experiments.tabulate`` makes the tables (docs/tabulated.md).
+``maestro-env tabulate`` makes the tables (docs/tabulated.md).
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
+from maestro_env.base.errors import MaestroEnvError
+from maestro_env.base.registry import by_name, look_up
+from maestro_env.base.threads import require_threads
 from maestro_env.env import MaestroEnv
 from maestro_env.episode import observation
-from maestro_env.errors import MaestroEnvError
 from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective, find_objective
 from maestro_env.problem import Observed, Problem, Rows
-from maestro_env.registry import by_name, look_up
 from maestro_env.task import Task
-from maestro_env.threads import require_threads
 from maestro_env.workloads import find_layer
 
 TABLES = Path("runs/tables")
-"""Where ``experiments.tabulate`` writes unless told otherwise."""
+"""Where ``maestro-env tabulate`` writes unless told otherwise."""
 
 _COLUMNS = {
     name: _native.METRICS.index(name)
@@ -205,7 +205,7 @@ class TabulatedProblem(Problem):
         except FileNotFoundError:
             raise TableError(
                 f"there is no table {self.path}; "
-                f"python -m experiments.tabulate {Path(self.path).stem} makes it"
+                f"maestro-env tabulate {Path(self.path).stem} makes it"
             ) from None
         except (OSError, ValueError) as error:
             raise TableError(f"cannot read {self.path}: {error}") from None

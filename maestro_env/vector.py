@@ -13,7 +13,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from maestro_env.actions import ACTIONS, Mask
-from maestro_env.checks import require_integer
+from maestro_env.base.checks import require_integer
+from maestro_env.base.errors import BudgetExceededError, EnvError
+from maestro_env.base.registry import look_up
 from maestro_env.episode import (
     MOST_REWARDED,
     REWARDS,
@@ -22,12 +24,10 @@ from maestro_env.episode import (
     observation,
     require_episode_length,
 )
-from maestro_env.errors import BudgetExceededError, EnvError
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
 from maestro_env.map_space import Points
 from maestro_env.observations import Observer
-from maestro_env.registry import look_up
 from maestro_env.spec import TextSpec
 from maestro_env.task import Task
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from maestro_env.checks import require_type
-from maestro_env.errors import UnknownNameError, quoted
+from maestro_env.base.checks import require_type
+from maestro_env.base.errors import UnknownNameError, quoted
 from mappers.base import Mapper
 from mappers.outside import load, make, packaged, require_mapper, require_name
 from mappers.settings import changed

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.errors import MissingExtraError
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.parameter import Parameter

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from maestro_env.errors import MaestroEnvError, quoted
+from maestro_env.base.errors import MaestroEnvError, quoted
 from mappers.base import Mapper
 from mappers.settings import is_config
 

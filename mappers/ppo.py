@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.episode import REWARDS
-from maestro_env.errors import MissingExtraError
 from maestro_env.evaluator import Evaluator
 from maestro_env.vector import MaestroVectorEnv
 from mappers.base import Mapper

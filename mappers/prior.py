@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.errors import MapSpaceError
+from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.masks import Masks

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.base.errors import MapSpaceError, MissingExtraError
 from maestro_env.context import context
-from maestro_env.errors import MapSpaceError, MissingExtraError
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import Points
 from maestro_env.proposer import Networks, Proposer

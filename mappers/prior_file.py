@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
+from maestro_env.base.reading import read_bytes
 from maestro_env.context import CONTEXT
-from maestro_env.errors import MaestroEnvError, TooLongError, quoted
-from maestro_env.reading import read_bytes
 
 Arrays = Mapping[str, NDArray[np.float32]]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from maestro_env.errors import MapSpaceError, quoted
+from maestro_env.base.errors import MapSpaceError, quoted
 from maestro_env.map_space import Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from maestro_env.checks import plain_integer, plain_number
-from maestro_env.errors import MaestroEnvError, UnknownNameError
+from maestro_env.base.checks import plain_integer, plain_number
+from maestro_env.base.errors import MaestroEnvError, UnknownNameError
 
 
 class SettingError(MaestroEnvError, ValueError):

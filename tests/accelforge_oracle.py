@@ -33,7 +33,7 @@ def draw(target: str) -> None:
     """Write GEMMs with loops in any order, perfect factors, and groups of tiles."""
     from drawn import Draws
 
-    from maestro_env.errors import MappingError
+    from maestro_env.base.errors import MappingError
     from maestro_env.exchange import to_accelforge
 
     cases: list[dict[str, Any]] = []

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.actions import ACTIONS, binned
+from maestro_env.base.errors import EnvError, MapSpaceError, UnknownNameError
 from maestro_env.env import MaestroEnv
-from maestro_env.errors import EnvError, MapSpaceError, UnknownNameError
 from maestro_env.information import NOT_EVALUATED
 from maestro_env.make_vector import make_vector_env
 from maestro_env.problem import OK, Problem

@@ -1,4 +1,4 @@
-"""What ``experiments.audit`` says of run directories, sound and damaged."""
+"""What ``maestro-env audit`` says of run directories, sound and damaged."""
 
 from __future__ import annotations
 
@@ -171,4 +171,4 @@ def test_a_directory_without_searches_is_refused(
 def test_help_names_the_argument(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
-    assert "python -m experiments.audit [options] RUNDIR" in capsys.readouterr().out
+    assert "maestro-env audit [options] RUNDIR" in capsys.readouterr().out

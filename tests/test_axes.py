@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from maestro_env.errors import LayerError
+from maestro_env.base.errors import LayerError
 from maestro_env.workloads.axes import Axis, Piece, TransposedAxis
 
 small = st.integers(1, 6)

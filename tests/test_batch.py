@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from map_space_helpers import column
 
 from maestro_env import _native
-from maestro_env.errors import ArgumentTypeError, MapSpaceError
+from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
 from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace

@@ -1,4 +1,4 @@
-"""``experiments.bench``: what it measures, and what it says of a program that is no MAESTRO."""
+"""``maestro-env bench``: what it measures, and what it says of a program that is no MAESTRO."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from run_helpers import load
 from experiments.bench import batches, copies, environments, sections, speedups
 from experiments.bench.maestro_binary import MaestroBinary
 from maestro_env import _native
+from maestro_env.base.m_file import parse
+from maestro_env.base.threads import processors
 from maestro_env.hardware import PRESETS
-from maestro_env.m_file import parse
 from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.mapping import to_m
 from maestro_env.models import MODELS
 from maestro_env.problem import Problem
-from maestro_env.threads import processors
 
 SMALL = {
     batches: {"REPEATS": 2, "MAPPINGS": 300, "SAMPLES": 50, "SINGLES": 40},

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from commands import hardware
 
+from maestro_env.base.errors import ModelError
 from maestro_env.chips import CHIPS
-from maestro_env.errors import ModelError
 from maestro_env.hardware import PRESETS, UNLIMITED, Hardware, find_hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective

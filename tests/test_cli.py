@@ -134,21 +134,19 @@ def test_flags_of_a_config_make_that_config() -> None:
 # The first and the last import of a command, and a large one between them.
 @pytest.mark.parametrize("module", ["argparse", "scipy.stats", "experiments.run.job"])
 def test_ctrl_c_while_the_run_starts(module: str, out: Path) -> None:
-    ended = interrupt_after_import(module, "experiments.run", f"--out={out}")
+    ended = interrupt_after_import(module, "run", f"--out={out}")
     assert ended == (130, ["interrupted\n"])
     assert not out.exists()
 
 
 @pytest.mark.parametrize("module", ["gymnasium", "experiments.bench.job"])
 def test_ctrl_c_in_the_benchmark(module: str) -> None:
-    assert interrupt_after_import(module, "experiments.bench") == (130, ["interrupted\n"])
+    assert interrupt_after_import(module, "bench") == (130, ["interrupted\n"])
 
 
 def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
     flags = (f"--out={out}", "--samples=600", "--mapper=random")
-    status, lines = interrupt_after_import(
-        "matplotlib.backends._backend_agg", "experiments.run", *flags
-    )
+    status, lines = interrupt_after_import("matplotlib.backends._backend_agg", "run", *flags)
     assert status == 130
     assert f"what is finished is in {out}; continue with: " in lines[-1]
     assert "Traceback" not in "".join(lines)

@@ -1,4 +1,4 @@
-"""``experiments.cluster``: its files, what it says, and what it refuses."""
+"""``maestro-env cluster``: its files, what it says, and what it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``experiments.compare`` runs, keeps, refuses and shows."""
+"""What ``maestro-env compare`` runs, keeps, refuses and shows."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def start(out: Path, *flags: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "experiments.compare", f"--out={out}", f"--layers={LAYER}"]
+    command = [sys.executable, "-m", "experiments", "compare", f"--out={out}", f"--layers={LAYER}"]
     command += ["--objectives=latency", f"--samples={SAMPLES}", f"--seeds={SEEDS}", *FLAGS, *flags]
     return subprocess.Popen(
         command,
@@ -96,12 +96,12 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, whole: dict[str, bytes]) 
     assert lines[-1].startswith(f"interrupted: what is finished is in {out}; continue with: ")
     assert set(tables(out)) == set(whole)
     assert len(cells(out)) < SEARCHES
-    command = lines[-1].partition("python -m experiments.compare ")[2]
+    command = lines[-1].partition("maestro-env compare ")[2]
     assert main(shlex.split(command)) == 0
     assert tables(out) == whole
 
 
 def test_ctrl_c_while_the_comparison_starts(tmp_path: Path) -> None:
-    ended = interrupt_after_import("matplotlib", "experiments.compare", f"--out={tmp_path / 'out'}")
+    ended = interrupt_after_import("matplotlib", "compare", f"--out={tmp_path / 'out'}")
     assert ended == (130, ["interrupted\n"])
     assert not (tmp_path / "out").exists()

@@ -1,4 +1,4 @@
-"""``experiments.dataset``: what it writes, keeps, continues and refuses."""
+"""``maestro-env dataset``: what it writes, keeps, continues and refuses."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_an_interrupted_data_set_is_continued(
         patched.setattr(writer, "_evaluate", ending_after(files))
         assert make(out) == 130
     told = capsys.readouterr().err
-    assert "continue with: python -m experiments.dataset" in told
+    assert "continue with: maestro-env dataset" in told
     assert len(list(out.glob("*/*.parquet"))) == files
     dataset = open_dataset(out)
     assert (
@@ -195,7 +195,7 @@ def test_an_interrupted_data_set_is_continued(
 
 def test_ctrl_c_leaves_whole_files(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "experiments.dataset", "--samples=10000000", "--threads=2"]
+    command = [sys.executable, "-m", "experiments", "dataset", "--samples=10000000", "--threads=2"]
     process = subprocess.Popen([*command, f"--out={out}"], cwd=ROOT, stderr=subprocess.PIPE)
     while not list(out.glob("*/*.parquet")):
         assert process.poll() is None
@@ -217,7 +217,7 @@ from experiments import cli
 from experiments.dataset import writer
 writer.ROWS_PER_FILE = 20_000
 flags = ["--layers=gemm:M=8,N=8,K=8", f"--samples={sys.argv[1]}", f"--out={sys.argv[2]}"]
-assert cli.main("experiments.dataset", flags) == 0
+assert cli.main("dataset", flags) == 0
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
     peaks = []
@@ -327,8 +327,8 @@ def test_without_pyarrow_the_extra_is_named_and_the_help_is_shown(tmp_path: Path
 import sys
 sys.modules["pyarrow"] = None
 from experiments import cli
-print(cli.main("experiments.dataset", ["--out={tmp_path / "out"}"]))
-cli.main("experiments.dataset", ["--help"])
+print(cli.main("dataset", ["--out={tmp_path / "out"}"]))
+cli.main("dataset", ["--help"])
 """
     ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert ended.stdout.startswith("2\nusage: ")

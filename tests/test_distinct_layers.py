@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workload_helpers import conv, gemm
 
-from maestro_env.errors import NetworkError
+from maestro_env.base.errors import NetworkError
 from maestro_env.layer import Layer
 from maestro_env.workloads import models
 from maestro_env.workloads.network import LeftOut, Network, gather, shape_of

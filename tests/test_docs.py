@@ -211,7 +211,7 @@ def test_the_snippets_run(snippet: str, output: str | None, tmp_path: Path) -> N
             pytest.importorskip(module)
     if "open_dataset" in snippet:
         (flags,) = (each for name, each in commands(DOCS / "howto.md") if "dataset" in name)
-        run_python(tmp_path, "-m", "experiments.dataset", *shlex.split(flags))
+        run_python(tmp_path, "-m", "experiments", "dataset", *shlex.split(flags))
     printed = run_python(tmp_path, "-c", snippet)
     assert printed
     assert output is None or printed == output

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import maestro_env
 from maestro_env import _native
 from maestro_env.actions import ACTIONS
+from maestro_env.base.errors import LayerError, MaestroEnvError, MapSpaceError, UnknownNameError
 from maestro_env.cost import Cost
 from maestro_env.env import MaestroEnv
 from maestro_env.episode import REWARDS
-from maestro_env.errors import LayerError, MaestroEnvError, MapSpaceError, UnknownNameError
 from maestro_env.information import NOT_EVALUATED
 from maestro_env.layer import Layer
 from maestro_env.models import MODELS

@@ -21,7 +21,7 @@ from maestro_env import (
     find_hardware,
     find_layer,
 )
-from maestro_env.errors import (
+from maestro_env.base.errors import (
     ArgumentTypeError,
     HardwareError,
     LayerError,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from maestro_env.errors import ArgumentTypeError, HardwareError, UnknownNameError
+from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError
 from maestro_env.hardware import Hardware, find_hardware
 
 

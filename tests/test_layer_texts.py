@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workload_helpers import LONG, gemm, same
 
-from maestro_env.errors import LayerError
+from maestro_env.base.errors import LayerError
 from maestro_env.layer import Layer
 from maestro_env.workloads import find_layer, parse_layer
 

@@ -19,7 +19,7 @@ import maestro_env
 from experiments import cli, flags
 from experiments.__main__ import main
 from experiments.paper.plan import ITEMS, _kind
-from maestro_env.errors import MissingExtraError
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.workloads import all_layers, models
 
 FOLDER = Path(cli.__file__).parent
@@ -87,9 +87,9 @@ def test_a_command_has_the_name_it_was_called_by(
     assert (status, out.splitlines()[0]) == (0, "usage: maestro-env gamma-parity [options]")
     status, _, err = call(monkeypatch, capsys, "run", "--layer=none")
     assert (status, err[:30]) == (2, "error: unknown layer 'none': a")
-    assert flags.command("experiments.run") == "maestro-env run"
+    assert flags.command("run") == "maestro-env run"
     monkeypatch.setattr(sys, "argv", ["/site-packages/experiments/run/__main__.py"])
-    assert flags.command("experiments.run") == "python -m experiments.run"
+    assert flags.command("run") == "python -m experiments.run"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -166,7 +166,7 @@ def run(*arguments):
         os.kill(os.getpid(), signal.SIGKILL)
     return search(*arguments)
 LayerWork.run = run
-cli.main("experiments.map", sys.argv[1:])
+cli.main("map", sys.argv[1:])
 """
 
 
@@ -209,7 +209,7 @@ def test_an_interrupted_run_says_how_it_is_continued(
         assert run(network, stopped) == 130
     assert len(list(stopped.glob("layers/*.json"))) == layers
     told = capsys.readouterr().err
-    way_on = told.partition("continue with: python -m experiments.map ")[2]
+    way_on = told.partition("continue with: maestro-env map ")[2]
     assert main(shlex.split(way_on)) == 0
     assert files(whole) == files(stopped)
 

@@ -11,7 +11,7 @@ from commands import map_network as command
 
 from experiments.layer_search import SearchSettings
 from experiments.networks import map_network
-from maestro_env.errors import NetworkError, UnknownNameError
+from maestro_env.base.errors import NetworkError, UnknownNameError
 from maestro_env.workloads.networks import find_network
 
 QUICK = SearchSettings(samples=40, nodes=500, front=20)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from map_space_helpers import CONV, PES
 
-from maestro_env.errors import MapSpaceError
+from maestro_env.base.errors import MapSpaceError
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.problem import Problem

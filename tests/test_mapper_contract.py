@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mapper_helpers import QUICK, SPENDERS, Recorder, every_mapper, every_model, problem, search
 
-from maestro_env.errors import BudgetExceededError, MapSpaceError, UnknownNameError
+from maestro_env.base.errors import BudgetExceededError, MapSpaceError, UnknownNameError
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import Points
 from maestro_env.objectives import find_objective

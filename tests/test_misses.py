@@ -1,4 +1,4 @@
-"""``experiments.misses``: what is the same mapping, how mappings differ, and what would improve."""
+"""``maestro-env misses``: what is the same mapping, how mappings differ, and what would improve."""
 
 from __future__ import annotations
 

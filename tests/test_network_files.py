@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from maestro_env.errors import NetworkError
+from maestro_env.base.errors import NetworkError
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network
 

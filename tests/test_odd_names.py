@@ -12,7 +12,7 @@ from run_helpers import run
 from experiments.plots import in_picture
 from experiments.progress import Bar
 from experiments.sheets import Sheet, shown
-from maestro_env.errors import printable
+from maestro_env.base.errors import printable
 
 # What breaks the mathematics of a picture, colours a terminal, is markup, an emoji, or too long.
 NAMES = {

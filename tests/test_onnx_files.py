@@ -14,7 +14,7 @@ import pytest
 from commands import layers as command
 from onnx_models import model, node, onnx, save
 
-from maestro_env.errors import ArgumentTypeError, MissingExtraError, NetworkError
+from maestro_env.base.errors import ArgumentTypeError, MissingExtraError, NetworkError
 from maestro_env.workloads.network import LeftOut
 from maestro_env.workloads.networks import find_network, parse_dims
 

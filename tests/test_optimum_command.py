@@ -1,4 +1,4 @@
-"""``experiments.optimum``: its record, limits, resuming, and a space without a mapping."""
+"""``maestro-env optimum``: its record, limits, resuming, and a space without a mapping."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_ctrl_c_keeps_what_is_found_and_says_how_to_go_on(
         assert optimum(flags) == 130
     shown = capsys.readouterr()
     assert "ended at a limit" not in shown.out
-    assert "continue with: python -m experiments.optimum" in shown.err
+    assert "continue with: maestro-env optimum" in shown.err
     assert found(tmp_path)["nodes"] > 0
     assert optimum(flags) == 0
     assert found(tmp_path)["best"] == pytest.approx(OPTIMUM, rel=1e-12)

@@ -13,7 +13,7 @@ from commands import audit, evaluate, run
 from cpp import PRODUCT_FLAGS, program
 
 from maestro_env import MapSpace, Problem, _native, compat, find_hardware, find_layer
-from maestro_env.errors import ModelError
+from maestro_env.base.errors import ModelError
 
 REFUSED = "model maestro computes in the 80-bit long double of x86, which this build for "
 

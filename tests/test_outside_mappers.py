@@ -12,7 +12,7 @@ import pytest
 from mapper_helpers import Recorder, problem
 
 import mappers
-from maestro_env.errors import ArgumentTypeError, UnknownNameError
+from maestro_env.base.errors import ArgumentTypeError, UnknownNameError
 from mappers import make_mapper, outside, register_mapper
 from mappers.outside import MapperError
 from mappers.random import LogRandomMapper, RandomMapper

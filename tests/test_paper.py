@@ -1,4 +1,4 @@
-"""What ``experiments.paper`` runs, keeps, refuses and writes."""
+"""What ``maestro-env paper`` runs, keeps, refuses and writes."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_ctrl_c_writes_what_is_finished_and_says_how_to_continue(
     # Seed by seed: those of the last seed are missing.
     assert done == sorted(done)
     assert about(out)["finished"] == 8
-    command = f"continue with: python -m experiments.paper --only=table3 --quick --out={out}"
+    command = f"continue with: maestro-env paper --only=table3 --quick --out={out}"
     assert command in capsys.readouterr().err
     assert make(out) == 0
     assert about(out)["missing"] == {}
@@ -212,7 +212,7 @@ def test_provenance_is_that_of_the_searches_and_shared_time_counts_once(out: Pat
     assert make(out) == 0
     facts = about(out)
     entries = [json.loads(text) for text in cells(out).values()]
-    assert facts["command"] == "python -m experiments.paper --only table3 --quick"
+    assert facts["command"] == "maestro-env paper --only table3 --quick"
     assert (facts["seeds"], facts["budgets"]) == ([0, 1], [128])
     assert facts["finished"] == len(entries)
     assert facts["evaluations"] == sum(entry["evaluations"] for entry in entries)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import maestro_env
 from clustering.groups import AgentGroups
-from maestro_env.env import MaestroEnv
-from maestro_env.errors import (
+from maestro_env.base.errors import (
     ArgumentTypeError,
     EnvError,
     MaestroEnvError,
@@ -22,6 +21,7 @@ from maestro_env.errors import (
     MissingExtraError,
     UnknownNameError,
 )
+from maestro_env.env import MaestroEnv
 from maestro_env.layer import Layer
 
 pettingzoo_test = pytest.importorskip("pettingzoo.test", reason="needs the extra agents")

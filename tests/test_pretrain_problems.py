@@ -22,7 +22,7 @@ from experiments.pretrain.problems import (
     training_problem,
     zoo_problems,
 )
-from maestro_env.errors import UnknownNameError
+from maestro_env.base.errors import UnknownNameError
 from maestro_env.hardware import PRESETS, Hardware, known_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace

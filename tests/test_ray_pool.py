@@ -27,7 +27,7 @@ from experiments.cell_pool import run_cells
 from experiments.files import RecordError
 from experiments.machine import versions
 from experiments.ray_pool import ClusterError, connect
-from maestro_env.errors import MissingExtraError
+from maestro_env.base.errors import MissingExtraError
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -186,7 +186,7 @@ def test_a_sweep_loses_a_node_and_its_driver_and_has_the_same_bytes(
     there = tmp_path / "there"
     node = cluster.add_node(num_cpus=1)
     flags = [f"--out={there}", "--shard=1/1", f"--ray={cluster.address}"]
-    command = [sys.executable, "-m", "experiments.sweep", str(tmp_path / "here.yaml"), *flags]
+    command = [sys.executable, "-m", "experiments", "sweep", str(tmp_path / "here.yaml"), *flags]
 
     def wait_for(count: int) -> None:
         end = time.monotonic() + PATIENCE

@@ -14,9 +14,9 @@ import pytest
 
 from experiments.files import RecordError, file_digest, read_csv, read_json
 from experiments.pretrain.labels import read_labels
-from maestro_env.errors import HardwareError, NetworkError, TooLongError
+from maestro_env.base.errors import HardwareError, NetworkError, TooLongError
+from maestro_env.base.reading import open_bytes, open_text, read_bytes, read_text
 from maestro_env.hardware import find_hardware
-from maestro_env.reading import open_bytes, open_text, read_bytes, read_text
 from maestro_env.rows import RowError, run_jsonl
 from maestro_env.workloads.networks import find_network
 from mappers import make_mapper
@@ -108,7 +108,7 @@ def test_a_pipe_has_a_limit_too() -> None:
 
 @pytest.mark.parametrize(("given", "status"), [("some", 0), ("", 1)])
 def test_standard_input_is_read(given: str, status: int) -> None:
-    program = "from maestro_env.reading import read_text; print(read_text('/dev/stdin', 9))"
+    program = "from maestro_env.base.reading import read_text; print(read_text('/dev/stdin', 9))"
     told = subprocess.run(
         [sys.executable, "-c", program], input=given, capture_output=True, text=True, cwd=ROOT
     )

@@ -11,7 +11,7 @@ from map_space_helpers import spaces_and_points
 from row_reader import DIMS, Box, prepare
 from simulator import steps
 
-from maestro_env.errors import MappingError
+from maestro_env.base.errors import MappingError
 from maestro_env.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace

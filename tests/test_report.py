@@ -22,7 +22,7 @@ from experiments.mapped_network import MappedNetwork
 from experiments.networks import map_network
 from experiments.pages import Section, section_of, write_report, writer
 from experiments.pages.charts import charts_of
-from maestro_env.errors import MissingExtraError
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.front import Front
 from maestro_env.layer import Layer
 from maestro_env.mapping import Mapping
@@ -119,7 +119,7 @@ def test_the_same_input_makes_the_same_bytes(network: str, tmp_path: Path) -> No
     out = tmp_path / "out"
     assert map_command([network, *FLAGS, f"--out={out}"]) == 0
     assert main([str(out), f"--out={tmp_path / 'one'}"]) == 0
-    command = [sys.executable, "-m", "experiments.report", str(out), f"--out={tmp_path / 'two'}"]
+    command = [sys.executable, "-m", "experiments", "report", str(out), f"--out={tmp_path / 'two'}"]
     environment = os.environ | {"PYTHONHASHSEED": "1"}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
     for each in ("report.html", "report.md", "report.csv"):

@@ -1,4 +1,4 @@
-"""What ``experiments.run`` runs, writes and shows, and what an interruption leaves."""
+"""What ``maestro-env run`` runs, writes and shows, and what an interruption leaves."""
 
 from __future__ import annotations
 

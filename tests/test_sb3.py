@@ -13,8 +13,8 @@ import gymnasium
 import numpy as np
 import pytest
 
+from maestro_env.base.errors import EnvError, MapSpaceError
 from maestro_env.env import MaestroEnv
-from maestro_env.errors import EnvError, MapSpaceError
 from maestro_env.evaluator import Evaluator
 from maestro_env.make_vector import make_vector_env
 from maestro_env.models import MODELS

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 from mapper_helpers import SPENDERS
 
-from maestro_env.errors import MaestroEnvError
+from maestro_env.base.errors import MaestroEnvError
 from mappers import PROVERS, make_mapper
 from mappers.ga import GeneticConfig, GeneticMapper
 from mappers.settings import changed, check, setting

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from mapper_helpers import QUICK, SPENDERS, Recorder, every_mapper, problem, search
 
-from maestro_env.errors import MapSpaceError
+from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import PRESETS
 from maestro_env.layer import Layer

@@ -48,7 +48,7 @@ def start(out: Path, *flags: str) -> subprocess.Popen[str]:
     config = out.parent / f"{out.name}.yaml"
     config.write_text(LONG)
     return subprocess.Popen(
-        [sys.executable, "-m", "experiments.sweep", str(config), f"--out={out}", *flags],
+        [sys.executable, "-m", "experiments", "sweep", str(config), f"--out={out}", *flags],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -104,7 +104,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     assert line.startswith(f"interrupted: what is finished is in {out}; continue with: ")
     assert not (out / "results.csv").exists()
     kept = {path: path.read_bytes() for path in chunks(out)}
-    assert main(shlex.split(line.partition("python -m experiments.sweep ")[2])) == 0
+    assert main(shlex.split(line.partition("maestro-env sweep ")[2])) == 0
     assert {path: path.read_bytes() for path in kept} == kept
     assert tables(out) == whole
 

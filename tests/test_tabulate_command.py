@@ -1,4 +1,4 @@
-"""``experiments.tabulate``: what it writes, keeps, continues and refuses."""
+"""``maestro-env tabulate``: what it writes, keeps, continues and refuses."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_an_interrupted_table_is_continued(
 
 
 def test_ctrl_c_and_a_kill_lose_no_more_than_a_block(out: Path) -> None:
-    command = [sys.executable, "-m", "experiments.tabulate", "classifier", f"--out={out}"]
+    command = [sys.executable, "-m", "experiments", "tabulate", "classifier", f"--out={out}"]
     sizes = [0]
     for sent, status in ((signal.SIGINT, 130), (signal.SIGKILL, -9)):
         with subprocess.Popen(

@@ -18,8 +18,8 @@ from test_docs import DOCS, cells
 from experiments.sheets import significant
 from experiments.tabulate.writer import write_table
 from maestro_env import _native
+from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.env import MaestroEnv
-from maestro_env.errors import MapSpaceError, UnknownNameError
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
@@ -178,7 +178,7 @@ def test_files_that_are_not_the_table_are_refused(table: TabulatedProblem, tmp_p
     whole = Path(table.path).read_bytes()
     slower = Hardware(num_pes=4, l1_bytes=9, l2_bytes=40, noc_bw=1, offchip_bw=3)
     for content, space, message in (
-        (None, MODEL.space, "there is no table .*; python -m experiments.tabulate other makes it"),
+        (None, MODEL.space, "there is no table .*; maestro-env tabulate other makes it"),
         (b"", MODEL.space, "cannot read"),
         (b"text", MODEL.space, "cannot read"),
         (whole[:-1], MODEL.space, "cannot read"),

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro_env.certificate import certify
-from maestro_env.errors import (
+from maestro_env.base.errors import (
     ArgumentTypeError,
     HardwareError,
     MaestroEnvError,
     ModelError,
     UnknownNameError,
 )
+from maestro_env.certificate import certify
 from maestro_env.hardware import UNLIMITED, Hardware, find_hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective

@@ -14,7 +14,7 @@ from torch import Tensor, nn  # noqa: E402 - after the check that it is there
 from torch.nn import functional as F  # noqa: E402, N812 - its usual name
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
-from maestro_env.errors import ArgumentTypeError, NetworkError  # noqa: E402
+from maestro_env.base.errors import ArgumentTypeError, NetworkError  # noqa: E402
 from maestro_env.layer import Layer  # noqa: E402
 from maestro_env.workloads.torch_module import from_torch  # noqa: E402
 

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from maestro_env import _native
-from maestro_env.compat import main
-from maestro_env.errors import (
+from maestro_env.base.errors import (
     ArgumentTypeError,
     BudgetError,
     HardwareError,
@@ -24,6 +23,7 @@ from maestro_env.errors import (
     MaestroEnvError,
     quoted,
 )
+from maestro_env.compat import main
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer

@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maestro_env.actions import ACTIONS
-from maestro_env.episode import REWARDS
-from maestro_env.errors import (
+from maestro_env.base.errors import (
     ArgumentTypeError,
     BudgetExceededError,
     EnvError,
     MapSpaceError,
     UnknownNameError,
 )
+from maestro_env.episode import REWARDS
 from maestro_env.evaluator import Evaluator
 from maestro_env.hardware import find_hardware
 from maestro_env.information import INFOS, NOT_EVALUATED

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from workload_helpers import conv, depthwise, gemm, same
 
-from maestro_env.errors import LayerError
+from maestro_env.base.errors import LayerError
 from maestro_env.layer import Layer
 from maestro_env.workloads import all_layers, find_layer, models
 

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.audit``."""
+"""Starts ``maestro-env audit``."""
 
 from experiments import cli
 
-cli.start("experiments.audit")
+cli.start("audit")

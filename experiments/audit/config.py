@@ -1,4 +1,4 @@
-"""The flags of ``experiments.audit``."""
+"""The flags of ``maestro-env audit``."""
 
 from __future__ import annotations
 

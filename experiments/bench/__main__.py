@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.bench``."""
+"""Starts ``maestro-env bench``."""
 
 from experiments import cli
 
-cli.start("experiments.bench")
+cli.start("bench")

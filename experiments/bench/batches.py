@@ -11,12 +11,12 @@ import numpy as np
 
 from experiments.bench.sections import Section, interleaved
 from experiments.searches import Recorder
+from maestro_env.base.threads import processors
 from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.models import MODELS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
-from maestro_env.threads import processors
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
 

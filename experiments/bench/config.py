@@ -1,4 +1,4 @@
-"""The flags of ``experiments.bench``."""
+"""The flags of ``maestro-env bench``."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from experiments.bench.environments import steps
 from experiments.bench.speedups import against_binary
 from experiments.files import ensure_directory, write_json
 from experiments.machine import processor, versions
-from maestro_env.threads import processors
+from maestro_env.base.threads import processors
 
 
 def execute(config: BenchConfig) -> int:

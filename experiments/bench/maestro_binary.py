@@ -7,7 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from maestro_env.errors import MaestroEnvError
+from maestro_env.base.errors import MaestroEnvError
 from maestro_env.hardware import Hardware
 
 _MAPPING, _ROWS = "mapping.m", "mapping.csv"

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.cluster``."""
+"""Starts ``maestro-env cluster``."""
 
 from experiments import cli
 
-cli.start("experiments.cluster")
+cli.start("cluster")

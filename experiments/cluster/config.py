@@ -1,4 +1,4 @@
-"""The flags of ``experiments.cluster``."""
+"""The flags of ``maestro-env cluster``."""
 
 from __future__ import annotations
 

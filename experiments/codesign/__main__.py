@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.codesign``."""
+"""Starts ``maestro-env codesign``."""
 
 from experiments import cli
 
-cli.start("experiments.codesign")
+cli.start("codesign")

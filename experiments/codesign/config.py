@@ -1,4 +1,4 @@
-"""The flags of ``experiments.codesign``."""
+"""The flags of ``maestro-env codesign``."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from itertools import product
 
 from experiments.codesign.config import CodesignConfig
 from experiments.flags import UsageError
-from maestro_env.checks import MAX_INT, plain_integer
-from maestro_env.errors import quoted
+from maestro_env.base.checks import MAX_INT, plain_integer
+from maestro_env.base.errors import quoted
 from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.hardware_files import written_entries
 from maestro_env.texts import text_of

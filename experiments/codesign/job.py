@@ -64,7 +64,7 @@ def execute(config: CodesignConfig) -> int:
         status = cli.INTERRUPTED
     if status == cli.INTERRUPTED:
         with cli.undisturbed():
-            flags.tell_interrupted("finished", config, "experiments.codesign", directory)
+            flags.tell_interrupted("finished", config, "codesign", directory)
     return status
 
 

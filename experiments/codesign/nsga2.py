@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.codesign.designs import Design
 from experiments.codesign.grid import AXES, Grid, Values
-from maestro_env.errors import MissingExtraError
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.hardware import Hardware
 
 try:

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.compare``."""
+"""Starts ``maestro-env compare``."""
 
 from experiments import cli
 
-cli.start("experiments.compare")
+cli.start("compare")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.compare``."""
+"""The flags of ``maestro-env compare``."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from experiments.study_tables import (
 
 def execute(config: CompareConfig) -> int:
     """Do what a config asks and return the exit status."""
-    return conduct(resolve(config), "experiments.compare", "compare", _report)
+    return conduct(resolve(config), "compare", "compare", _report)
 
 
 def resolve(config: CompareConfig) -> Study:

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.completion``."""
+"""Starts ``maestro-env completion``."""
 
 from experiments import cli
 
-cli.start("experiments.completion")
+cli.start("completion")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.completion``."""
+"""The flags of ``maestro-env completion``."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ import argparse
 from experiments import cli
 from experiments.completion.config import SHELLS, CompletionConfig
 from experiments.flags import PROGRAM, command_name, declare
-from maestro_env.errors import MissingExtraError
-from maestro_env.registry import look_up
+from maestro_env.base.errors import MissingExtraError
+from maestro_env.base.registry import look_up
 
 try:
     import shtab

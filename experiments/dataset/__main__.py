@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.dataset``."""
+"""Starts ``maestro-env dataset``."""
 
 from experiments import cli
 
-cli.start("experiments.dataset")
+cli.start("dataset")

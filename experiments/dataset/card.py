@@ -13,9 +13,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from experiments.dataset.config import DatasetConfig
 from experiments.files import write_text
 from experiments.flags import to_flags
+from maestro_env.base.errors import printable
 from maestro_env.cost import METRICS, unit_of
 from maestro_env.dataset import Dataset
-from maestro_env.errors import printable
 from maestro_env.parameter import Parameter
 from mappers.draws import DRAWS
 

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.dataset``."""
+"""The flags of ``maestro-env dataset``."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from experiments.goals import ANEW, Goal, make_goal, require_fit, split_layers
 from experiments.machine import versions
 from experiments.progress import Bar
 from experiments.sheets import Sheet
+from maestro_env.base.errors import UnknownNameError
 from maestro_env.dataset import FORMAT, RECORD, Dataset, open_dataset
-from maestro_env.errors import UnknownNameError
 from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.workloads import find_layer
@@ -47,7 +47,7 @@ def execute(config: DatasetConfig) -> int:
             for part in plan(directory / _folder(name), goal, config.samples)
         ]
         if not _write(parts, config):
-            flags.tell_interrupted("written", config, "experiments.dataset", directory)
+            flags.tell_interrupted("written", config, "dataset", directory)
             return cli.INTERRUPTED
         dataset = open_dataset(directory)
         write_card(dataset, config)

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.evaluate``."""
+"""Starts ``maestro-env evaluate``."""
 
 from experiments import cli
 
-cli.start("experiments.evaluate")
+cli.start("evaluate")

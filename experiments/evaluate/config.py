@@ -1,4 +1,4 @@
-"""The flags of ``experiments.evaluate``."""
+"""The flags of ``maestro-env evaluate``."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from experiments.files import write_text
 from experiments.flags import UsageError
 from experiments.mapping_files import read_mapped
 from experiments.sheets import Sheet
-from maestro_env.errors import ModelError, printable
+from maestro_env.base.errors import ModelError, printable
 from maestro_env.exchange import format_by_ending
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.explain``."""
+"""Starts ``maestro-env explain``."""
 
 from experiments import cli
 
-cli.start("experiments.explain")
+cli.start("explain")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.explain``."""
+"""The flags of ``maestro-env explain``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.gamma_parity``."""
+"""Starts ``maestro-env gamma-parity``."""
 
 from experiments import cli
 
-cli.start("experiments.gamma_parity")
+cli.start("gamma-parity")

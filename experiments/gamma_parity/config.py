@@ -1,4 +1,4 @@
-"""The flags of ``experiments.gamma_parity``."""
+"""The flags of ``maestro-env gamma-parity``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.hardware``."""
+"""Starts ``maestro-env hardware``."""
 
 from experiments import cli
 
-cli.start("experiments.hardware")
+cli.start("hardware")

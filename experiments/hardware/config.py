@@ -1,4 +1,4 @@
-"""The flags of ``experiments.hardware``."""
+"""The flags of ``maestro-env hardware``."""
 
 from __future__ import annotations
 

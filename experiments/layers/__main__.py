@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.layers``."""
+"""Starts ``maestro-env layers``."""
 
 from experiments import cli
 
-cli.start("experiments.layers")
+cli.start("layers")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.layers``."""
+"""The flags of ``maestro-env layers``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.map``."""
+"""Starts ``maestro-env map``."""
 
 from experiments import cli
 
-cli.start("experiments.map")
+cli.start("map")

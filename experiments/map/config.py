@@ -1,4 +1,4 @@
-"""The flags of ``experiments.map``."""
+"""The flags of ``maestro-env map``."""
 
 from __future__ import annotations
 

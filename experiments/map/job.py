@@ -76,7 +76,7 @@ def execute(config: MapConfig) -> int:
         mapped, status = None, cli.INTERRUPTED
     if status == cli.INTERRUPTED:
         with cli.undisturbed():
-            flags.tell_interrupted("finished", config, "experiments.map", directory)
+            flags.tell_interrupted("finished", config, "map", directory)
     if mapped is None:
         return status
     return _report(mapped, config, directory)

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.misses``."""
+"""Starts ``maestro-env misses``."""
 
 from experiments import cli
 
-cli.start("experiments.misses")
+cli.start("misses")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.misses``."""
+"""The flags of ``maestro-env misses``."""
 
 from __future__ import annotations
 

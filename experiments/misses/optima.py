@@ -7,7 +7,7 @@ import numpy as np
 from experiments.goals import Goal
 from experiments.misses.canonical import canonical
 from experiments.misses.neighbours import changes
-from maestro_env.errors import MaestroEnvError
+from maestro_env.base.errors import MaestroEnvError
 from maestro_env.map_space import Points
 from maestro_env.optimum import OptimumSearch
 

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.optima``."""
+"""Starts ``maestro-env optima``."""
 
 from experiments import cli
 
-cli.start("experiments.optima")
+cli.start("optima")

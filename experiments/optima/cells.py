@@ -7,11 +7,11 @@ from itertools import product
 from experiments.goals import ProblemConfig, make_goal, unique
 from experiments.optima.config import OptimaConfig
 from experiments.optimum_sweep import OptimumCell
+from maestro_env.base.registry import look_up
 from maestro_env.hardware import PRESETS
 from maestro_env.layer import Layer
 from maestro_env.optima import layer_text
 from maestro_env.optimum import require_bounded
-from maestro_env.registry import look_up
 from maestro_env.workloads import all_layers, find_layer
 
 

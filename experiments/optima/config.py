@@ -1,4 +1,4 @@
-"""The flags of ``experiments.optima``."""
+"""The flags of ``maestro-env optima``."""
 
 from __future__ import annotations
 

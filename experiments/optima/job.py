@@ -41,7 +41,7 @@ def execute(config: OptimaConfig) -> int:
         _report(records)
         print(f"optima: {directory}")
         if status:
-            flags.tell_interrupted("found", config, "experiments.optima", directory)
+            flags.tell_interrupted("found", config, "optima", directory)
         elif config.write:
             _write(records)
     return status

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.optimum``."""
+"""Starts ``maestro-env optimum``."""
 
 from experiments import cli
 
-cli.start("experiments.optimum")
+cli.start("optimum")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.optimum``."""
+"""The flags of ``maestro-env optimum``."""
 
 from __future__ import annotations
 

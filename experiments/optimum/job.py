@@ -49,7 +49,7 @@ def execute(config: OptimumConfig) -> int:
             _report(goal, record, ended)
             if ended:
                 return 0
-            flags.tell_interrupted("found", config, "experiments.optimum", directory)
+            flags.tell_interrupted("found", config, "optimum", directory)
     return cli.INTERRUPTED
 
 

@@ -17,7 +17,7 @@ from experiments.pages.found import Found
 from experiments.pages.sections import Section
 from experiments.pages.tables import layers_table, mappers_table, totals_table
 from experiments.sheets import shown
-from maestro_env.errors import MissingExtraError
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.explanation.traffic import PLACES
 
 _FOLDER = Path(__file__).parent

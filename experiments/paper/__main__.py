@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.paper``."""
+"""Starts ``maestro-env paper``."""
 
 from experiments import cli
 
-cli.start("experiments.paper")
+cli.start("paper")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.paper``."""
+"""The flags of ``maestro-env paper``."""
 
 from __future__ import annotations
 

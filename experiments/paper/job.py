@@ -76,7 +76,7 @@ def _write(item: Item, finished: Mapping[Run, Finished], before: Set[Run]) -> No
     searches = list(found.values())
     # What was asked for, what there is, and what it was computed by.
     about = {
-        "command": f"python -m experiments.paper --only {item.name}{quick}",
+        "command": f"maestro-env paper --only {item.name}{quick}",
         "scale": asdict(item.scale),
         "asked": len(asked),
         "finished": len(found),

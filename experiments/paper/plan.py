@@ -1,4 +1,4 @@
-"""What the flags of ``experiments.paper`` ask for."""
+"""What the flags of ``maestro-env paper`` ask for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from experiments.flags import UsageError
 from experiments.goals import unique
 from experiments.paper.config import ITEMS, PaperConfig
 from experiments.paper.frame import FULL, QUICK, Item
-from maestro_env.errors import UnknownNameError
+from maestro_env.base.errors import UnknownNameError
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.pretrain``."""
+"""Starts ``maestro-env pretrain``."""
 
 from experiments import cli
 
-cli.start("experiments.pretrain")
+cli.start("pretrain")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.pretrain``."""
+"""The flags of ``maestro-env pretrain``."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from experiments.files import RecordError, cannot_read, replacing
 from experiments.pretrain.near_optima import NearEvaluator
-from maestro_env.errors import TooLongError
+from maestro_env.base.errors import TooLongError
+from maestro_env.base.reading import open_bytes, read_lines
 from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
@@ -27,7 +28,6 @@ from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.optima import known_optimum, layer_text
 from maestro_env.optimum import OptimumError, OptimumSearch, require_bounded
 from maestro_env.problem import Problem
-from maestro_env.reading import open_bytes, read_lines
 from maestro_env.task import Task
 from mappers import make_mapper
 from mappers.arrays import Floats

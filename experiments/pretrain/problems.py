@@ -11,6 +11,7 @@ from itertools import product
 from random import Random
 
 from experiments.pretrain import drawn
+from maestro_env.base.registry import look_up
 from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
@@ -18,7 +19,6 @@ from maestro_env.masks import Masks
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.optima import layer_text
 from maestro_env.problem import Problem
-from maestro_env.registry import look_up
 from maestro_env.task import Task
 from maestro_env.workloads import all_layers, models
 

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.report``."""
+"""Starts ``maestro-env report``."""
 
 from experiments import cli
 
-cli.start("experiments.report")
+cli.start("report")

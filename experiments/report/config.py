@@ -1,4 +1,4 @@
-"""The flags of ``experiments.report``."""
+"""The flags of ``maestro-env report``."""
 
 from __future__ import annotations
 

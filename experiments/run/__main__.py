@@ -2,4 +2,4 @@
 
 from experiments import cli
 
-cli.start("experiments.run")
+cli.start("run")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.run``."""
+"""The flags of ``maestro-env run``."""
 
 from __future__ import annotations
 

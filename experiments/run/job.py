@@ -30,14 +30,14 @@ _FIGURES = (
 def execute(config: RunConfig) -> int:
     """Do what a config asks and return the exit status."""
     if config.list_layers:
-        return cli.main("experiments.layers", [])
+        return cli.main("layers", [])
     mappers = ("--mapper", config.mapper)
     study = make_study(config, [config.layer.strip()], [config.objective], mappers, single=True)
     ((layer, objective), goal), *_ = study.goals.items()
     if config.resume and config.out and (path := Path(config.out) / _SUMMARY).exists():
         check_same(path, read_json(path), {"problem": {"layer": layer, "objective": objective}})
     stem = f"{safe_name(goal.problem.layer.name)}-{objective}"
-    return conduct(study, "experiments.run", stem, _report)
+    return conduct(study, "run", stem, _report)
 
 
 def _report(study: Study, directory: Path, contests: Sequence[Contest], interrupted: bool) -> None:

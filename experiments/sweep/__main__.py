@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.sweep``."""
+"""Starts ``maestro-env sweep``."""
 
 from experiments import cli
 
-cli.start("experiments.sweep")
+cli.start("sweep")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.sweep``."""
+"""The flags of ``maestro-env sweep``."""
 
 from __future__ import annotations
 

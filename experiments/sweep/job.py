@@ -23,8 +23,8 @@ from experiments.sweep.slurm import write_script
 from experiments.sweep_checks import check, measure
 from experiments.sweep_chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
 from experiments.sweep_results import TABLE
-from maestro_env.checks import plain_integer
-from maestro_env.errors import quoted
+from maestro_env.base.checks import plain_integer
+from maestro_env.base.errors import quoted
 
 
 def execute(config: SweepConfig) -> int:
@@ -72,7 +72,7 @@ def execute(config: SweepConfig) -> int:
         status = cli.INTERRUPTED
     if status == cli.INTERRUPTED:
         with cli.undisturbed():
-            flags.tell_interrupted("finished", config, "experiments.sweep", directory)
+            flags.tell_interrupted("finished", config, "sweep", directory)
     return status
 
 

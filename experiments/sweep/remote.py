@@ -6,7 +6,7 @@ from pathlib import Path
 
 from experiments.files import LOCK, RecordError
 from experiments.flags import UsageError
-from maestro_env.errors import MissingExtraError, quoted
+from maestro_env.base.errors import MissingExtraError, quoted
 
 
 class Remote:

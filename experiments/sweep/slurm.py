@@ -52,4 +52,4 @@ def _program() -> list[str]:
     started = Path(sys.argv[0])
     if started.name == flags.PROGRAM:
         return [str(started.absolute()), "sweep"]
-    return [sys.executable, "-m", "experiments.sweep"]
+    return [sys.executable, "-m", "experiments", "sweep"]

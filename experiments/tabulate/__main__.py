@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.tabulate``."""
+"""Starts ``maestro-env tabulate``."""
 
 from experiments import cli
 
-cli.start("experiments.tabulate")
+cli.start("tabulate")

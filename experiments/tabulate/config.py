@@ -1,4 +1,4 @@
-"""The flags of ``experiments.tabulate``."""
+"""The flags of ``maestro-env tabulate``."""
 
 from __future__ import annotations
 

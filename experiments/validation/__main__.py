@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.validation``."""
+"""Starts ``maestro-env validation``."""
 
 from experiments import cli
 
-cli.start("experiments.validation")
+cli.start("validation")

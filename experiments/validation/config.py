@@ -1,4 +1,4 @@
-"""The flags of ``experiments.validation``."""
+"""The flags of ``maestro-env validation``."""
 
 from __future__ import annotations
 

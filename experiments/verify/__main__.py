@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.verify``."""
+"""Starts ``maestro-env verify``."""
 
 from experiments import cli
 
-cli.start("experiments.verify")
+cli.start("verify")

@@ -1,4 +1,4 @@
-"""The flags of ``experiments.verify``."""
+"""The flags of ``maestro-env verify``."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from maestro_env.errors import MaestroEnvError, quoted
+from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.hardware import LATER, Hardware, known_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace

@@ -1,5 +1,5 @@
-"""Starts ``python -m experiments.warm``."""
+"""Starts ``maestro-env warm``."""
 
 from experiments import cli
 
-cli.start("experiments.warm")
+cli.start("warm")

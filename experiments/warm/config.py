@@ -1,4 +1,4 @@
-"""The flags of ``experiments.warm``."""
+"""The flags of ``maestro-env warm``."""
 
 from __future__ import annotations
 

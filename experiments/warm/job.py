@@ -19,7 +19,7 @@ from experiments.goals import find_mappers, make_goal, require_fit, unique
 from experiments.sheets import Sheet
 from experiments.warm.chain import Chain
 from experiments.warm.config import WarmConfig
-from maestro_env.checks import plain_integer
+from maestro_env.base.checks import plain_integer
 from maestro_env.hardware import find_hardware
 from maestro_env.workloads.networks import find_network
 
@@ -53,7 +53,7 @@ def execute(config: WarmConfig) -> int:
     if status := run_cells(left, len(chains) - len(left), config.jobs):
         if status == cli.INTERRUPTED:
             with cli.undisturbed():
-                flags.tell_interrupted("finished", config, "experiments.warm", directory)
+                flags.tell_interrupted("finished", config, "warm", directory)
         return status
     rows = list(_rows(chains))
     write_csv(directory / "table.csv", _HEADER, rows)

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from maestro_env.errors import quoted
+from maestro_env.base.errors import quoted
+from maestro_env.base.yaml_parts import Part
 from maestro_env.exchange.machine import Chain, Memory, times
 from maestro_env.exchange.tensors import Axis, Tensor, Workload, rank_of, tensors_of, workload_of
-from maestro_env.exchange.yaml_parts import Part
 from maestro_env.layer import Layer
 
 TENSORS = ("I", "W", "O")

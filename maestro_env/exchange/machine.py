@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from maestro_env.checks import require_integer
-from maestro_env.errors import HardwareError, quoted
-from maestro_env.exchange.yaml_parts import Part
+from maestro_env.base.checks import require_integer
+from maestro_env.base.errors import HardwareError, quoted
+from maestro_env.base.yaml_parts import Part
 from maestro_env.hardware import UNLIMITED, Hardware
 
 # Memories of a chain: a mapping has up to four levels.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from maestro_env.checks import require_type
+from maestro_env.base.checks import require_type
+from maestro_env.base.m_file import parse
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import unsayable
 from maestro_env.layer import Layer
-from maestro_env.m_file import parse
 from maestro_env.mapping import Mapping
 from maestro_env.problem import Problem
 

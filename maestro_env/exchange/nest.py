@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from maestro_env.checks import require_type
-from maestro_env.errors import MappingError
-from maestro_env.exchange.yaml_parts import Refuse
+from maestro_env.base.checks import require_type
+from maestro_env.base.errors import MappingError
+from maestro_env.base.yaml_parts import Refuse
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.problem import Problem

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from maestro_env.errors import LayerError
-from maestro_env.exchange.yaml_parts import Refuse
+from maestro_env.base.errors import LayerError
+from maestro_env.base.yaml_parts import Refuse
 from maestro_env.layer import Layer
 
 Axis = tuple[tuple[str, int], ...]

@@ -11,8 +11,9 @@ import re
 from collections import abc
 from dataclasses import dataclass
 
-from maestro_env.checks import MAX_INT
-from maestro_env.errors import HardwareError, LayerError, MappingError, quoted
+from maestro_env.base.checks import MAX_INT
+from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
+from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
 from maestro_env.exchange.machine import Chain, hardware_of, memories_of
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import (
@@ -33,7 +34,6 @@ from maestro_env.exchange.timeloop_machine import (
     read_architecture,
     read_problem,
 )
-from maestro_env.exchange.yaml_parts import Part, Refuse, read_yaml
 from maestro_env.hardware import Hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Loop, Mapping

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from maestro_env.base.yaml_parts import Part
 from maestro_env.exchange.machine import Chain, Memory, times
 from maestro_env.exchange.tensors import (
     Axis,
@@ -15,7 +16,6 @@ from maestro_env.exchange.tensors import (
     tensors_of,
     workload_of,
 )
-from maestro_env.exchange.yaml_parts import Part
 from maestro_env.layer import Layer
 
 TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Network")

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
-from maestro_env.checks import MAX_INT
+from maestro_env.base.checks import MAX_INT
+from maestro_env.base.registry import by_name
 from maestro_env.explanation.costs import cost_of
 from maestro_env.mapping import Mapping
 from maestro_env.problem import Problem
-from maestro_env.registry import by_name
 
 
 @dataclass(frozen=True)

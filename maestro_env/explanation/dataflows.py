@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from maestro_env.base.errors import MappingError
 from maestro_env.cost import Cost
-from maestro_env.errors import MappingError
 from maestro_env.explanation.costs import cost_of
 from maestro_env.layer import Layer
 from maestro_env.mapping import Level, Loop, Mapping

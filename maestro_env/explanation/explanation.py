@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from maestro_env.base.errors import MapSpaceError
 from maestro_env.cost import Cost
-from maestro_env.errors import MapSpaceError
 from maestro_env.explanation.bottleneck import Bottleneck, find_bottleneck
 from maestro_env.explanation.buffers import Buffers, fill_buffers
 from maestro_env.explanation.costs import cost_of

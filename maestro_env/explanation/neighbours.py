@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maestro_env.base.errors import MapSpaceError
 from maestro_env.cost import METRICS
-from maestro_env.errors import MapSpaceError
 from maestro_env.map_space import SCHEMAS, MapSpace, Points, lehmer_rank
 from maestro_env.mapping import Mapping
 from maestro_env.objectives import OBJECTIVES, Objective

@@ -1,7 +1,7 @@
 """Known optima: the least cost of the zoo's layers, found and proven (docs/optimum.md).
 
 ``table.csv`` beside this file has a line for every problem and objective;
-``python -m experiments.optima --write`` makes it.
+``maestro-env optima --write`` makes it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from maestro_env.errors import ArgumentTypeError, quoted
+from maestro_env.base.errors import ArgumentTypeError, quoted
 from maestro_env.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from maestro_env.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
-from maestro_env.registry import by_name
+from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
+from maestro_env.base.registry import by_name
 from maestro_env.technology.technology import Energies as Energies
 from maestro_env.technology.technology import Technology as Technology
 from maestro_env.technology.technology import read_technology

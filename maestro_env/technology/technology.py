@@ -9,14 +9,14 @@ from itertools import pairwise
 from typing import Any
 
 from maestro_env import _native
-from maestro_env.checks import (
+from maestro_env.base.checks import (
     MAX_INT,
     plain_integer,
     plain_number,
     require_integer,
     require_name,
 )
-from maestro_env.errors import ArgumentTypeError, HardwareError, quoted
+from maestro_env.base.errors import ArgumentTypeError, HardwareError, quoted
 
 BySize = tuple[tuple[int, float], ...]
 """Pairs of a buffer's capacity in bytes and the energy of an access."""

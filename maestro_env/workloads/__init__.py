@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from maestro_env.checks import require_type
-from maestro_env.errors import LayerError, close_matches, quoted
+from maestro_env.base.checks import require_type
+from maestro_env.base.errors import LayerError, close_matches, quoted
 from maestro_env.layer import Layer
 from maestro_env.workloads.custom import EXAMPLES, parse_layer
 from maestro_env.workloads.gamma_csv import read_gamma_csv

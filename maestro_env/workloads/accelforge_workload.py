@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from maestro_env.errors import LayerError, quoted
+from maestro_env.base.errors import LayerError, quoted
+from maestro_env.base.yaml_file import Plain, entries, items, scalar
 from maestro_env.workloads.affine import Rank, describe
 from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.custom import integer
 from maestro_env.workloads.lowering import Work
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.yaml_file import Plain, entries, items, scalar
 
 _LONGEST_EINSUM = 2000
 _BOUND = re.compile(r"\s*0\s*<=\s*(\w+)\s*<\s*([0-9]{1,18})\s*")

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from maestro_env.errors import LayerError
+from maestro_env.base.errors import LayerError
 from maestro_env.workloads.axes import Axis
 from maestro_env.workloads.lowering import Convolution, NotMapped, Work
 from maestro_env.workloads.operators import contract

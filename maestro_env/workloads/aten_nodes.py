@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from maestro_env.errors import LayerError, MissingExtraError
+from maestro_env.base.errors import LayerError, MissingExtraError
 from maestro_env.workloads.lowering import Product, Work
 from maestro_env.workloads.operators import (
     attention,

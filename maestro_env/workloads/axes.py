@@ -18,7 +18,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from maestro_env.errors import LayerError
+from maestro_env.base.errors import LayerError
 
 _MOST_TAPS = 2**16
 

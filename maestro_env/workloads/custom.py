@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from maestro_env.checks import plain_integer
-from maestro_env.errors import LayerError, quoted
+from maestro_env.base.checks import plain_integer
+from maestro_env.base.errors import LayerError, quoted
 from maestro_env.layer import DIMENSIONS, Layer
 
 EXAMPLES = "conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=1 or gemm:M=1,N=1000,K=512"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from maestro_env.errors import LayerError, quoted
+from maestro_env.base.csv_rows import read_rows
+from maestro_env.base.errors import LayerError, quoted
 from maestro_env.layer import Layer
-from maestro_env.workloads.csv_rows import read_rows
 from maestro_env.workloads.custom import integer
 
 _HEADERS = ("K,C,Y,X,R,S,T", "M,N,K,0,0,0,T", "O,I,0,0,0,0,T")

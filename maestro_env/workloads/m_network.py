@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from maestro_env.errors import LayerError, NetworkError
+from maestro_env.base.errors import LayerError, NetworkError
+from maestro_env.base.m_file import LayerText, ReferenceDeath, parse
+from maestro_env.base.reading import read_text
 from maestro_env.layer import DIMENSIONS, Layer
-from maestro_env.m_file import LayerText, ReferenceDeath, parse
-from maestro_env.reading import read_text
 from maestro_env.workloads.network import Network, gather, short_name
 
 _MAX_CHARACTERS = 2**24

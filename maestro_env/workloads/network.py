@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from maestro_env.checks import MAX_NAME, require_integer, require_name, tuple_of
-from maestro_env.errors import NetworkError, printable
+from maestro_env.base.checks import MAX_NAME, require_integer, require_name, tuple_of
+from maestro_env.base.errors import NetworkError, printable
 from maestro_env.layer import Layer
 
 Shape = tuple[str, tuple[tuple[str, int], ...], tuple[int, int]]

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from maestro_env.checks import plain_integer, require_type
-from maestro_env.errors import LayerError, MissingExtraError, NetworkError, close_matches, quoted
-from maestro_env.workloads.csv_rows import read_rows
+from maestro_env.base.checks import plain_integer, require_type
+from maestro_env.base.csv_rows import read_rows
+from maestro_env.base.errors import (
+    LayerError,
+    MissingExtraError,
+    NetworkError,
+    close_matches,
+    quoted,
+)
 from maestro_env.workloads.gamma_csv import read_gamma_csv
 from maestro_env.workloads.m_network import read_m_network
 from maestro_env.workloads.network import Network, gather
@@ -90,9 +96,9 @@ def _read_csv(path: str) -> Network:
 
 
 def _read_yaml(path: str) -> Network:
+    from maestro_env.base.yaml_file import entries, read_yaml
     from maestro_env.workloads.accelforge_workload import read_workload
     from maestro_env.workloads.timeloop_problem import read_problem
-    from maestro_env.workloads.yaml_file import entries, read_yaml
 
     found = entries(repr(path), read_yaml(path))
     if "problem" in found:

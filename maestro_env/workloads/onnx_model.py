@@ -10,9 +10,9 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import inliner, shape_inference
 
-from maestro_env.checks import require_integer
-from maestro_env.errors import NetworkError, TooLongError, quoted
-from maestro_env.reading import read_bytes
+from maestro_env.base.checks import require_integer
+from maestro_env.base.errors import NetworkError, TooLongError, quoted
+from maestro_env.base.reading import read_bytes
 from maestro_env.workloads.onnx_microsoft import standardise
 
 # What a message of Protocol Buffers can hold.

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from maestro_env.errors import LayerError, quoted
+from maestro_env.base.errors import LayerError, quoted
 from maestro_env.workloads.axes import Axis, TransposedAxis
 from maestro_env.workloads.lowering import GROUPED, Convolution, Product
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from maestro_env.errors import LayerError, NetworkError, quoted
+from maestro_env.base.csv_rows import read_rows
+from maestro_env.base.errors import LayerError, NetworkError, quoted
 from maestro_env.workloads.axes import Axis
 from maestro_env.workloads.collection import Collection
-from maestro_env.workloads.csv_rows import read_rows
 from maestro_env.workloads.custom import integer
 from maestro_env.workloads.lowering import Convolution, Product, Work
 from maestro_env.workloads.network import Network

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from maestro_env.errors import LayerError, quoted
+from maestro_env.base.errors import LayerError, quoted
+from maestro_env.base.yaml_file import Plain, entries, items, scalar
 from maestro_env.workloads.affine import Rank, describe
 from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.custom import integer
 from maestro_env.workloads.lowering import Work
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.yaml_file import Plain, entries, items, scalar
 
 _MOST_TERMS = 8
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from maestro_env.checks import require_type
-from maestro_env.errors import MissingExtraError, NetworkError
+from maestro_env.base.checks import require_type
+from maestro_env.base.errors import MissingExtraError, NetworkError
 from maestro_env.workloads.aten_nodes import KEPT, OPERATORS
 from maestro_env.workloads.collection import Collection
 from maestro_env.workloads.network import Network

@@ -9,10 +9,10 @@ import numpy as np
 
 from clustering import AgentGroups, ClusteringError, Samples, SamplesError, cluster
 from clustering.controls import random_groups, reversed_groups
-from maestro_env.errors import MaestroEnvError
+from maestro_env.base.errors import MaestroEnvError
+from maestro_env.base.reading import read_text
 from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
-from maestro_env.reading import read_text
 from mappers.agents.config import MarlConfig
 from mappers.arrays import Floats
 

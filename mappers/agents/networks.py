@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.episode import Observations
-from maestro_env.errors import MissingExtraError
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.team import MOST_CHANGE, Agents, normalised

@@ -6,8 +6,8 @@ import csv
 from io import StringIO
 from pathlib import Path
 
-from maestro_env.errors import LayerError
-from maestro_env.reading import read_text
+from maestro_env.base.errors import LayerError
+from maestro_env.base.reading import read_text
 
 _MAX_CHARACTERS = 2**20
 

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from maestro_env.errors import TooLongError
+from maestro_env.base.errors import TooLongError
 
 
 def open_bytes(path: str | Path) -> io.BufferedReader:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from maestro_env.checks import MAX_INT, require_type
-from maestro_env.errors import MaestroEnvError, quoted
+from maestro_env.base.checks import MAX_INT, require_type
+from maestro_env.base.errors import MaestroEnvError, quoted
 
 _MAX_DEPTH = 30
 _MAX_CHARACTERS = 2**20

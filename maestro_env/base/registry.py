@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
-from maestro_env.checks import require_type
-from maestro_env.errors import UnknownNameError
+from maestro_env.base.checks import require_type
+from maestro_env.base.errors import UnknownNameError
 
 
 class _Named(Protocol):

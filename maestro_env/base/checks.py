@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar
 
-from maestro_env.errors import ArgumentTypeError, quoted
+from maestro_env.base.errors import ArgumentTypeError, quoted
 
 MAX_INT = 2**31 - 1
 MAX_NAME = 200

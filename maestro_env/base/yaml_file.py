@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from maestro_env.errors import LayerError, NetworkError, quoted
-from maestro_env.reading import read_text
+from maestro_env.base.errors import LayerError, NetworkError, quoted
+from maestro_env.base.reading import read_text
 
 Plain = str | list["Plain"] | dict[str, "Plain"]
 """A scalar is a text, as it is written."""

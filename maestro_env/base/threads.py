@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from maestro_env.checks import require_integer
-from maestro_env.errors import MapSpaceError
+from maestro_env.base.checks import require_integer
+from maestro_env.base.errors import MapSpaceError
 
 POINTS_A_THREAD = 1024
 """With fewer points a thread, waking one gains little on a machine under other load."""

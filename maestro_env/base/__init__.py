@@ -1,0 +1,1 @@
+"""What all rooms stand on: errors, checks, readers of files, registries."""
