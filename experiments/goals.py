@@ -21,8 +21,8 @@ from experiments.files import (
     write_text,
 )
 from experiments.flags import UsageError, option
+from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.models import DEFAULT_MODEL, MODELS, find_model

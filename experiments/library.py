@@ -14,8 +14,8 @@ from experiments.claims import claimed
 from experiments.datasets import user_cache
 from experiments.files import RecordError, ensure_directory, read_record, write_record
 from experiments.goals import Goal
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.problem import Problem

@@ -9,10 +9,10 @@ from experiments.files import RecordError, read_record
 from experiments.flags import UsageError
 from experiments.goals import ANEW, GOAL, recorded_layer
 from experiments.mapping_config import MappingConfig
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
 from maestro_env.exchange import MappedLayer, format_by_ending, format_of
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.workloads import find_layer

@@ -30,8 +30,8 @@ from experiments.layer_search import LayerWork, MappedLayer, SearchSettings
 from experiments.library import Entry, Start, add_to_library, read_library, start_of
 from experiments.machine import processor, versions
 from experiments.mapped_network import MappedNetwork
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.transfer import spread
 from maestro_env.workloads.network import Network

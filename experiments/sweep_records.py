@@ -10,7 +10,7 @@ from experiments.files import RecordError, read_record
 from experiments.goals import ANEW, ProblemConfig
 from experiments.sweep_axes import LayerSet, Sweep
 from experiments.sweep_chunks import CONFIG, VECTOR, Chunk, make_chunks
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.layer import Layer
 
 RECORD = "codesign.json"

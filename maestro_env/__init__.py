@@ -13,6 +13,12 @@ from typing import TYPE_CHECKING
 from maestro_env.registration import register_with_gymnasium
 
 if TYPE_CHECKING:
+    from maestro_env.accelerators.hardware import PRESETS as PRESETS
+    from maestro_env.accelerators.hardware import Hardware as Hardware
+    from maestro_env.accelerators.hardware import find_hardware as find_hardware
+    from maestro_env.accelerators.technologies import TECHNOLOGIES as TECHNOLOGIES
+    from maestro_env.accelerators.technologies import Technology as Technology
+    from maestro_env.accelerators.technologies import find_technology as find_technology
     from maestro_env.base.errors import ArgumentTypeError as ArgumentTypeError
     from maestro_env.base.errors import BudgetError as BudgetError
     from maestro_env.base.errors import BudgetExceededError as BudgetExceededError
@@ -36,9 +42,6 @@ if TYPE_CHECKING:
     from maestro_env.evaluator import Evaluator as Evaluator
     from maestro_env.explanation import Explanation as Explanation
     from maestro_env.explanation import explain_mapping as explain_mapping
-    from maestro_env.hardware import PRESETS as PRESETS
-    from maestro_env.hardware import Hardware as Hardware
-    from maestro_env.hardware import find_hardware as find_hardware
     from maestro_env.information import NOT_EVALUATED as NOT_EVALUATED
     from maestro_env.layer import Layer as Layer
     from maestro_env.map_space import SCHEMAS as SCHEMAS
@@ -65,9 +68,6 @@ if TYPE_CHECKING:
     from maestro_env.problem import STATUSES as STATUSES
     from maestro_env.problem import Problem as Problem
     from maestro_env.problem import Rows as Rows
-    from maestro_env.technology import TECHNOLOGIES as TECHNOLOGIES
-    from maestro_env.technology import Technology as Technology
-    from maestro_env.technology import find_technology as find_technology
     from maestro_env.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.workloads import find_layer as find_layer
     from maestro_env.workloads.network import LeftOut as LeftOut
@@ -89,7 +89,7 @@ _HOME = {
     "EnvError": "base.errors",
     "Evaluator": "evaluator",
     "Explanation": "explanation",
-    "Hardware": "hardware",
+    "Hardware": "accelerators.hardware",
     "HardwareError": "base.errors",
     "KnownOptimum": "optima",
     "Layer": "layer",
@@ -117,25 +117,25 @@ _HOME = {
     "ObjectiveFunction": "optimisers",
     "OptimumError": "optimum",
     "OptimumSearch": "optimum",
-    "PRESETS": "hardware",
+    "PRESETS": "accelerators.hardware",
     "Parameter": "parameter",
     "Problem": "problem",
     "Rows": "problem",
     "SCHEMAS": "map_space",
     "STATUSES": "problem",
     "Schema": "map_space",
-    "TECHNOLOGIES": "technology",
+    "TECHNOLOGIES": "accelerators.technologies",
     "TILES": "map_space",
-    "Technology": "technology",
+    "Technology": "accelerators.technologies",
     "TooLongError": "base.errors",
     "UnknownNameError": "base.errors",
     "explain_mapping": "explanation",
-    "find_hardware": "hardware",
+    "find_hardware": "accelerators.hardware",
     "find_layer": "workloads",
     "find_model": "models",
     "find_network": "workloads.networks",
     "find_objective": "objectives",
-    "find_technology": "technology",
+    "find_technology": "accelerators.technologies",
     "known_optimum": "optima",
     "parallel_env": "parallel",
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.nest import LOOPS, nest
 from maestro_env.objectives import Objective

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.actions import ACTIONS, Mask
 from maestro_env.attributes import Attributes, Best
 from maestro_env.base.errors import UnknownNameError
@@ -20,7 +21,6 @@ from maestro_env.episode import (
     episode_end,
     require_episode_length,
 )
-from maestro_env.hardware import Hardware
 from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
 from maestro_env.layer import Layer
 from maestro_env.models import DEFAULT_MODEL

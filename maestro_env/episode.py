@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import area_bound, energy_bound, latency_bound
 

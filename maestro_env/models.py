@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.technologies import DEFAULT
 from maestro_env.base.errors import ModelError
 from maestro_env.base.registry import by_name, look_up
-from maestro_env.hardware import Hardware
-from maestro_env.technology import DEFAULT
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type, tuple_of
 from maestro_env.base.errors import ArgumentTypeError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.registry import by_name, look_up
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 
 Metrics = NDArray[np.float64]

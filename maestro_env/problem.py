@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.threads import require_threads
 from maestro_env.cost import Cost
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.mapping import Mapping

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.cost import Cost
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.mapping import Mapping
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.base.threads import require_threads
 from maestro_env.env import MaestroEnv
 from maestro_env.episode import observation
-from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective, find_objective
 from maestro_env.problem import Observed, Problem, Rows

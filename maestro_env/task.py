@@ -11,11 +11,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.context import context
 from maestro_env.episode import Observations, first_observation
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.masks import Masks

@@ -7,11 +7,11 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-from maestro_env.hardware import Hardware, known_hardware
+from maestro_env.accelerators.hardware import Hardware, known_hardware
+from maestro_env.accelerators.technologies import TECHNOLOGIES, Technology
+from maestro_env.accelerators.technology import written
 from maestro_env.layer import Layer
 from maestro_env.objectives import OBJECTIVES, Objective
-from maestro_env.technology import TECHNOLOGIES, Technology
-from maestro_env.technology.technology import written
 from maestro_env.workloads import layers_by_name
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from maestro_env import mapping as nouns
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
 from maestro_env.base.registry import look_up
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points, lehmer_rank
 from maestro_env.nest import loop_of, nest

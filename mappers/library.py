@@ -9,8 +9,8 @@ from itertools import islice
 
 import numpy as np
 
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import PRESETS
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.masks import Masks
 from maestro_env.objectives import OBJECTIVES

@@ -13,7 +13,7 @@ from random import Random
 
 import numpy as np
 
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.layer import DIMENSIONS, Layer
 from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.models import MODELS, find_model

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.workloads import find_layer

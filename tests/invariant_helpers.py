@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from row_reader import read_layer
 from simulator import touched
 
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.cost import Cost
-from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.mapping import Level, Loop, Mapping

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from maestro_env import _native
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 

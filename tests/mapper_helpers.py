@@ -10,8 +10,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluator import Batch, Evaluator
-from maestro_env.hardware import PRESETS
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.models import DEFAULT_MODEL, MODELS
 from maestro_env.objectives import find_objective

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from maestro_env.hardware import PRESETS
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.masks import Masks

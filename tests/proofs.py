@@ -22,9 +22,9 @@ import numpy as np
 
 from experiments.pretrain.drawn import between
 from experiments.verify.check import verify
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.certificate import certify
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import Objective, find_objective

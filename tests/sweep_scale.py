@@ -28,7 +28,7 @@ from experiments.sweep_axes import Sweep, make_sweep
 from experiments.sweep_checks import check
 from experiments.sweep_chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
 from experiments.sweep_results import TABLE
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.networks import find_network
 
 CELLS = (1_000, 100_000, 1_000_000)

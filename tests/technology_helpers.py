@@ -6,7 +6,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from maestro_env.technology import DEFAULT, TECHNOLOGIES, Technology
+from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES, Technology
 
 
 def random_technology(rng: Random) -> Technology:

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from map_space_helpers import column
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
-from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.models import DEFAULT_MODEL, MODELS
@@ -136,7 +136,7 @@ import os, signal
 # Threads that numpy starts must not take it either: they begin with what is blocked now.
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 import numpy as np
-from maestro_env.hardware import find_hardware
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.problem import Problem

@@ -16,9 +16,9 @@ from run_helpers import load
 from experiments.bench import batches, copies, environments, sections, speedups
 from experiments.bench.maestro_binary import MaestroBinary
 from maestro_env import _native
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.m_file import parse
 from maestro_env.base.threads import processors
-from maestro_env.hardware import PRESETS
 from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.mapping import to_m
 from maestro_env.models import MODELS

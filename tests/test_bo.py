@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy import integrate, stats
 from threadpoolctl import threadpool_limits
 
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.cost import METRICS
-from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.problem import Problem

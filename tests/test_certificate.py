@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from maestro_env import certificate
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.certificate import certify
-from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.optimum import OptimumError, OptimumSearch

@@ -23,10 +23,10 @@ from experiments.codesign.designs import Design, front_of
 from experiments.codesign.grid import Grid, hardware_yaml
 from experiments.stats import Floats
 from experiments.sweep_records import RECORD
-from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.technologies import find_technology
 from maestro_env.map_space import MapSpace
 from maestro_env.problem import Problem
-from maestro_env.technology import find_technology
 from maestro_env.workloads.networks import find_network
 
 NETWORK = """K,C,Y,X,R,S,T

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from maestro_env import CONTEXT, Hardware, MaestroEnv, find_layer
+from maestro_env.accelerators.hardware import PRESETS, UNLIMITED
 from maestro_env.base.errors import EnvError, MaestroEnvError, UnknownNameError
 from maestro_env.context import context
-from maestro_env.hardware import PRESETS, UNLIMITED
 from maestro_env.make_vector import make_vector_env
 from maestro_env.nest import nest
 from maestro_env.objectives import OBJECTIVES, find_objective

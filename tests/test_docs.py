@@ -20,8 +20,8 @@ import experiments.flags
 import maestro_env
 import mappers
 from experiments import cli
+from maestro_env.accelerators.hardware import PRESETS, find_hardware
 from maestro_env.cost import Cost
-from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.models import MODELS

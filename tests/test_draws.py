@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, spaces
 from scipy.stats import chisquare
 
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import TILES, MapSpace
 from maestro_env.parameter import Parameter

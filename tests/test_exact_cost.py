@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from exact_reference import Row, reference
 
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.cost import ClusterBuffers, Cost
 from maestro_env.exact_rows import evaluate
-from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.mapping import Level, Loop, Mapping

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.compat import main
 from maestro_env.exact_rows import evaluate
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.objectives import latency_bound
 

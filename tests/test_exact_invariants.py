@@ -20,8 +20,8 @@ from invariant_helpers import (
     words_of,
 )
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.cost import Cost
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping

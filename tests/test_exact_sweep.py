@@ -11,7 +11,7 @@ import pytest
 from invariant_helpers import DISTINCT, MACHINES, words_of
 
 from maestro_env import _native
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace, Points
 from maestro_env.mapping import Level, Loop, Mapping

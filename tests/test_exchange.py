@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from map_space_helpers import layers, machines
 
 from maestro_env import Hardware, Layer, Level, Loop, Mapping, MapSpace, Problem
+from maestro_env.accelerators.hardware import UNLIMITED
 from maestro_env.base.errors import MappingError
 from maestro_env.exchange import FORMATS, Format, to_timeloop
-from maestro_env.hardware import UNLIMITED
 
 EXACT = ("timeloop", "accelforge")
 """Formats that say layer and accelerator too."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping

@@ -34,6 +34,7 @@ from maestro_env import (
     find_objective,
     known_optimum,
 )
+from maestro_env.accelerators.technologies import Technology
 from maestro_env.explanation import (
     RESOURCES,
     TENSORS,
@@ -51,7 +52,6 @@ from maestro_env.explanation import (
     time_steps,
 )
 from maestro_env.explanation.pictures import time_figure, traffic_figure
-from maestro_env.technology import Technology
 
 Drawn = tuple[Problem, Mapping]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maestro_env.hardware import PRESETS
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.map_space import MapSpace
 from maestro_env.workloads import find_layer
 from mappers import make_mapper

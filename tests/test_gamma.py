@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, spaces
 
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.map_space import MapSpace, Points, lehmer_rank
 from maestro_env.models import MODELS
 from maestro_env.objectives import find_objective

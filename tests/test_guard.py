@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from map_space_helpers import column
 
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError
-from maestro_env.hardware import Hardware, find_hardware
 
 
 def test_presets_are_the_published_machines() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from gymnasium.wrappers import NormalizeObservation, RecordEpisodeStatistics
 
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.env import MaestroEnv
-from maestro_env.hardware import PRESETS
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem

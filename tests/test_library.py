@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from map_space_helpers import spaces
 from mapper_helpers import Recorder
 
-from maestro_env.hardware import PRESETS
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective

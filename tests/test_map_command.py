@@ -22,9 +22,9 @@ from prior_helpers import random_file
 
 from experiments.layer_search import LayerWork
 from experiments.library import add_to_library, default_library, read_library
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.context import CONTEXT
 from maestro_env.explanation import RESOURCES
-from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, points, spaces, spaces_and_points
 
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace, equation_1, lehmer_rank
 from maestro_env.mapping import Level, Loop, Mapping

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from map_space_helpers import points, spaces, spaces_and_points
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.compat import main
-from maestro_env.hardware import Hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Loop, Mapping
 from maestro_env.models import MODELS

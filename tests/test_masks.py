@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from map_space_helpers import layers
 from masked import invalid_samples, main, problems, zoo
 
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.masks import Masks

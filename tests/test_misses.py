@@ -18,7 +18,7 @@ from experiments.goals import Goal
 from experiments.misses.canonical import canonical, differences
 from experiments.misses.neighbours import least_change
 from experiments.misses.optima import UnprovenError, known_optima, prove
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import find_objective

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import spaces
 
-from maestro_env.hardware import PRESETS
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.map_space import MapSpace
 from maestro_env.workloads import find_layer
 from mappers.operators import mutate, step, tournament, uniform_crossover

@@ -23,9 +23,9 @@ from experiments.optima.cells import cells_of
 from experiments.optima.config import OptimaConfig
 from experiments.proofs import Limits
 from maestro_env import KnownOptimum, known_optimum
+from maestro_env.accelerators.hardware import PRESETS, find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.env import MaestroEnv
-from maestro_env.hardware import PRESETS, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import Objective, find_objective

@@ -13,7 +13,7 @@ from map_space_helpers import spaces, spaces_and_points
 from mapper_helpers import every_model
 from scipy.optimize import differential_evolution
 
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import find_objective

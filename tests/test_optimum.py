@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from technology_helpers import drawn_technologies
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective

@@ -13,7 +13,7 @@ from commands import compare, optimum, run
 from run_helpers import load
 
 from maestro_env._native import METRICS
-from maestro_env.hardware import find_hardware
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.mapping import Mapping
 from maestro_env.objectives import find_objective

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from mapper_helpers import Recorder
 
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.cost import METRICS
-from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.problem import Problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from mappers.pbil import PbilConfig, PbilMapper

@@ -10,8 +10,8 @@ import pytest
 import torch
 from stable_baselines3 import PPO
 
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import PRESETS
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem

@@ -30,14 +30,14 @@ from experiments.pretrain.labels import (
 from experiments.pretrain.near_optima import NEAR, NearEvaluator, essentials, neighbours
 from experiments.pretrain.problems import shapes_of
 from experiments.pretrain.shards import make_labels
-from maestro_env.hardware import Hardware, find_hardware
+from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.technologies import find_technology
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import find_objective
 from maestro_env.optima import known_optimum
 from maestro_env.problem import Problem
 from maestro_env.task import Task
-from maestro_env.technology import find_technology
 from maestro_env.workloads import find_layer
 
 SMALL = Layer("GEMM", {"M": 2, "N": 2, "K": 3})

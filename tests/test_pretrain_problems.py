@@ -22,8 +22,8 @@ from experiments.pretrain.problems import (
     training_problem,
     zoo_problems,
 )
+from maestro_env.accelerators.hardware import PRESETS, Hardware, known_hardware
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.hardware import PRESETS, Hardware, known_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.optima import layer_text

@@ -16,8 +16,8 @@ from experiments.pretrain.labels import make_label
 from experiments.pretrain.lessons import Lesson, draw_lessons, lessons_of, training_layers
 from experiments.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.pretrain.training import Settings, Training
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.context import context
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES

@@ -17,8 +17,8 @@ from mapper_helpers import Recorder
 from mapper_helpers import problem as roomy_problem
 from prior_helpers import random_file
 
+from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
 from maestro_env.context import CONTEXT, SPANS, context
-from maestro_env.hardware import PRESETS, UNLIMITED, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.masks import Masks

@@ -11,7 +11,7 @@ from mapper_helpers import Recorder
 from prior_helpers import random_file
 
 from experiments.pretrain.adaptation import PROBLEMS, SetupProblem
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES

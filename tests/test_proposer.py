@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from map_space_helpers import layers, spaces
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.context import CONTEXT, context
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.masks import Masks

@@ -14,9 +14,9 @@ import pytest
 
 from experiments.files import RecordError, file_digest, read_csv, read_json
 from experiments.pretrain.labels import read_labels
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import HardwareError, NetworkError, TooLongError
 from maestro_env.base.reading import open_bytes, open_text, read_bytes, read_text
-from maestro_env.hardware import find_hardware
 from maestro_env.rows import RowError, run_jsonl
 from maestro_env.workloads.networks import find_network
 from mappers import make_mapper

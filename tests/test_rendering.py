@@ -11,8 +11,8 @@ from map_space_helpers import spaces_and_points
 from row_reader import DIMS, Box, prepare
 from simulator import steps
 
+from maestro_env.accelerators.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.base.errors import MappingError
-from maestro_env.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping

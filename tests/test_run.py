@@ -18,8 +18,8 @@ from run_helpers import FILES, LAYER, SAMPLES, load, run, trace_rows
 
 import mappers
 from experiments.stats import iqm
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import find_hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.problem import Problem

@@ -8,7 +8,7 @@ import pytest
 from experiments.cells import Cell, Finished
 from experiments.goals import Goal, ProblemConfig, make_goal
 from experiments.standings import Contest, overall, profiles, standings
-from maestro_env.hardware import PRESETS
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.optima import KnownOptimum
 from maestro_env.workloads import find_layer
 

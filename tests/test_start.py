@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from mapper_helpers import QUICK, SPENDERS, Recorder, every_mapper, problem, search
 
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import PRESETS
 from maestro_env.layer import Layer
 from maestro_env.map_space import TILES, MapSpace, Points
 from maestro_env.objectives import find_objective

@@ -23,7 +23,7 @@ from team_helpers import (
     teams,
 )
 
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from mappers.agents.config import MarlConfig

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays, integer_dtypes, unsigned_integer_dtypes
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.base.threads import fitting_threads
 from maestro_env.episode import observation
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.make_vector import make_vector_env
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.models import MODELS

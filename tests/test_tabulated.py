@@ -18,10 +18,10 @@ from test_docs import DOCS, cells
 from experiments.sheets import significant
 from experiments.tabulate.writer import write_table
 from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.env import MaestroEnv
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective

@@ -13,6 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from maestro_env.accelerators.hardware import UNLIMITED, Hardware, find_hardware
+from maestro_env.accelerators.technologies import (
+    DEFAULT,
+    SOURCES,
+    TECHNOLOGIES,
+    Energies,
+    Technology,
+    find_technology,
+)
 from maestro_env.base.errors import (
     ArgumentTypeError,
     HardwareError,
@@ -21,19 +30,10 @@ from maestro_env.base.errors import (
     UnknownNameError,
 )
 from maestro_env.certificate import certify
-from maestro_env.hardware import UNLIMITED, Hardware, find_hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.optima import known_optimum
 from maestro_env.problem import OK, Problem
-from maestro_env.technology import (
-    DEFAULT,
-    SOURCES,
-    TECHNOLOGIES,
-    Energies,
-    Technology,
-    find_technology,
-)
 from maestro_env.texts import text_of
 from maestro_env.workloads import find_layer
 

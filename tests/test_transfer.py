@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import layers, spaces
 
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError, UnknownNameError
-from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.problem import Problem

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.technologies import Energies
 from maestro_env.base.errors import (
     ArgumentTypeError,
     BudgetError,
@@ -25,12 +27,10 @@ from maestro_env.base.errors import (
 )
 from maestro_env.compat import main
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.problem import STATUSES, Problem
-from maestro_env.technology import Energies
 from maestro_env.workloads import find_layer
 from mappers import make_mapper
 

@@ -6,7 +6,7 @@ import pytest
 from commands import validation
 
 from experiments.validation.eyeriss import BATCH, MEASURED
-from maestro_env.chips import CHIPS
+from maestro_env.accelerators.chips import CHIPS
 
 EYERISS = CHIPS["eyeriss"].hardware
 

@@ -16,6 +16,7 @@ from gymnasium.wrappers.vector import DictInfoToList, NormalizeObservation, Reco
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.actions import ACTIONS
 from maestro_env.base.errors import (
     ArgumentTypeError,
@@ -26,7 +27,6 @@ from maestro_env.base.errors import (
 )
 from maestro_env.episode import REWARDS
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import find_hardware
 from maestro_env.information import INFOS, NOT_EVALUATED
 from maestro_env.map_space import MapSpace
 from maestro_env.models import MODELS

@@ -20,8 +20,8 @@ from experiments.verify.bounds import lower_bounds
 from experiments.verify.boxes import Table, equivalent, first, last, whole
 from experiments.verify.check import verify as check
 from experiments.verify.facts import Facts
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.certificate import certify
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from test_optimum import solve
 
 from experiments.verify.check import verify as check
+from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import HardwareError, ModelError
 from maestro_env.certificate import certify
 from maestro_env.cost import METRICS
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.problem import OK, Problem
-from maestro_env.technology import TECHNOLOGIES
 from maestro_env.workloads import find_layer
 
 BYTES = [METRICS.index(name) for name in METRICS if name.endswith("_bytes")]

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from certificate_writer import Writer
 
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective

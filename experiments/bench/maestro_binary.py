@@ -7,8 +7,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.hardware import Hardware
 
 _MAPPING, _ROWS = "mapping.m", "mapping.csv"
 

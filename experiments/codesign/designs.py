@@ -14,7 +14,7 @@ from experiments.codesign.grid import area_of
 from experiments.stats import Floats
 from experiments.sweep_axes import LayerSet, Sweep
 from experiments.sweep_results import Results
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 
 ALL = "all"
 """What all networks together are called."""

@@ -8,7 +8,7 @@ from typing import Protocol
 from experiments.codesign.config import CodesignConfig
 from experiments.codesign.designs import Design
 from experiments.codesign.grid import Grid
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 
 
 class Explorer(Protocol):

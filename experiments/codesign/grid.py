@@ -9,10 +9,10 @@ from itertools import product
 
 from experiments.codesign.config import CodesignConfig
 from experiments.flags import UsageError
+from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.hardware_files import written_entries
 from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import quoted
-from maestro_env.hardware import Hardware, find_hardware
-from maestro_env.hardware_files import written_entries
 from maestro_env.texts import text_of
 
 AXES = ("num_pes", "l1_bytes", "l2_bytes", "noc_bw", "offchip_bw")

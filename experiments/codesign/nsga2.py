@@ -8,8 +8,8 @@ import numpy as np
 
 from experiments.codesign.designs import Design
 from experiments.codesign.grid import AXES, Grid, Values
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.hardware import Hardware
 
 try:
     import optuna

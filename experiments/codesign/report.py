@@ -19,7 +19,7 @@ from experiments.files import ensure_directory, write_csv, write_record, write_t
 from experiments.sheets import Sheet, shown, significant
 from experiments.sweep_axes import Sweep
 from experiments.sweep_records import RECORD
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 
 HEADER = (
     *("workload", "hardware", *AXES, "area_um2", "latency_cycles", "energy_nj", "edp", "front"),

@@ -16,9 +16,9 @@ from experiments.goals import ANEW, Goal, make_goal, require_fit, split_layers
 from experiments.machine import versions
 from experiments.progress import Bar
 from experiments.sheets import Sheet
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.dataset import FORMAT, RECORD, Dataset, open_dataset
-from maestro_env.hardware import find_hardware
 from maestro_env.layer import Layer
 from maestro_env.workloads import find_layer
 from mappers import PROVERS, mapper_names

@@ -12,8 +12,8 @@ from experiments.progress import Bar
 from experiments.searches import run_search
 from experiments.sheets import Sheet
 from experiments.stats import Floats
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.hardware import find_hardware
 from maestro_env.workloads import find_layer
 
 _PROBLEM = ProblemConfig(hardware="unlimited", model="maestro", guard=False, energy="csv")

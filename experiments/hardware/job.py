@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from experiments.hardware.config import HardwareConfig
 from experiments.sheets import Sheet
-from maestro_env.chips import CHIPS
-from maestro_env.hardware import DESCRIPTIONS, PRESETS, UNLIMITED, Hardware
-from maestro_env.technology import SOURCES, TECHNOLOGIES
+from maestro_env.accelerators.chips import CHIPS
+from maestro_env.accelerators.hardware import DESCRIPTIONS, PRESETS, UNLIMITED, Hardware
+from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES
 
 _FIGURES = ("PEs", "lanes", "L1 B", "L2 B", "NoC w/c", "off-chip w/c", "word B", "MHz")
 

@@ -33,7 +33,7 @@ from experiments.network_facts import bottleneck, left_out_lines
 from experiments.networks import OBJECTIVES, map_layers
 from experiments.ray_pool import connect
 from experiments.sheets import Sheet, significant
-from maestro_env.hardware import find_hardware
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network, parse_dims
 from mappers.proposals import load_prior

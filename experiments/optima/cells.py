@@ -7,8 +7,8 @@ from itertools import product
 from experiments.goals import ProblemConfig, make_goal, unique
 from experiments.optima.config import OptimaConfig
 from experiments.optimum_sweep import OptimumCell
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.registry import look_up
-from maestro_env.hardware import PRESETS
 from maestro_env.layer import Layer
 from maestro_env.optima import layer_text
 from maestro_env.optimum import require_bounded

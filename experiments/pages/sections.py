@@ -12,7 +12,7 @@ from experiments.files import RecordError
 from experiments.mapped_network import Choice, MappedNetwork
 from experiments.network_facts import left_out_lines
 from experiments.pages.found import Curve, Found
-from maestro_env.hardware import Hardware
+from maestro_env.accelerators.hardware import Hardware
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from experiments.paper.reach import Reach, middle
 from experiments.standings import Contest
 from experiments.stats import Floats
 from experiments.windows import Windows
-from maestro_env.hardware import find_hardware
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.optima import known_optimum
 from maestro_env.workloads import find_layer
 from mappers import make_mapper

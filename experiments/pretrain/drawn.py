@@ -10,10 +10,10 @@ from math import exp, log
 from random import Random
 from typing import TypeVar
 
-from maestro_env.hardware import UNLIMITED, Hardware
+from maestro_env.accelerators.hardware import UNLIMITED, Hardware
+from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES, Technology
 from maestro_env.layer import Layer
 from maestro_env.objectives import Objective, find_objective
-from maestro_env.technology import DEFAULT, TECHNOLOGIES, Technology
 
 T = TypeVar("T")
 

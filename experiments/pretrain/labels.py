@@ -19,9 +19,9 @@ import numpy as np
 
 from experiments.files import RecordError, cannot_read, replacing
 from experiments.pretrain.near_optima import NearEvaluator
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import TooLongError
 from maestro_env.base.reading import open_bytes, read_lines
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import OBJECTIVES, find_objective

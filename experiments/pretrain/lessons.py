@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from experiments.pretrain import drawn
 from experiments.pretrain.labels import Label
 from experiments.pretrain.problems import distinct_layers, random_machine
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.context import context
-from maestro_env.hardware import PRESETS
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.optima import layer_text

@@ -11,8 +11,8 @@ from itertools import product
 from random import Random
 
 from experiments.pretrain import drawn
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.registry import look_up
-from maestro_env.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.masks import Masks

@@ -22,7 +22,7 @@ from experiments.pretrain import drawn
 from experiments.pretrain.problems import HELD_MACHINE, has_mapping, random_machine
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits
-from maestro_env.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.layer import Layer
 from maestro_env.optima import known_optimum, layer_text
 from maestro_env.optimum import OptimumError, require_bounded

@@ -10,10 +10,10 @@ from itertools import product
 from experiments.flags import UsageError
 from experiments.goals import ProblemConfig, find_mappers
 from experiments.sweep_axes import Sweep, make_sweep
+from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted
 from maestro_env.base.yaml_file import Plain, read_yaml
-from maestro_env.hardware import Hardware, find_hardware
 from maestro_env.objectives import find_objective
 from maestro_env.workloads import find_layer
 from maestro_env.workloads.networks import find_network

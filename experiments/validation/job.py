@@ -5,7 +5,7 @@ from __future__ import annotations
 from experiments.sheets import Sheet
 from experiments.validation.config import ValidationConfig
 from experiments.validation.eyeriss import MEASURED, Measured
-from maestro_env.chips import CHIPS
+from maestro_env.accelerators.chips import CHIPS
 from maestro_env.cost import Cost
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective

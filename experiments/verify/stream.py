@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from maestro_env.accelerators.hardware import LATER, Hardware, known_hardware
 from maestro_env.base.errors import MaestroEnvError, quoted
-from maestro_env.hardware import LATER, Hardware, known_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, Objective

@@ -19,8 +19,8 @@ from experiments.goals import find_mappers, make_goal, require_fit, unique
 from experiments.sheets import Sheet
 from experiments.warm.chain import Chain
 from experiments.warm.config import WarmConfig
+from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.checks import plain_integer
-from maestro_env.hardware import find_hardware
 from maestro_env.workloads.networks import find_network
 
 _DRAWS = 2000

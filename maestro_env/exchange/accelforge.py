@@ -11,6 +11,7 @@ from collections import abc
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import HardwareError, LayerError, MappingError
 from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
 from maestro_env.exchange.accelforge_machine import (
@@ -26,7 +27,6 @@ from maestro_env.exchange.machine import Chain, hardware_of, memories_of
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, unsayable
 from maestro_env.exchange.tensors import Tensor, Workload, tensors_of
-from maestro_env.hardware import Hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Loop, Mapping

@@ -6,10 +6,10 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
+from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import HardwareError, quoted
 from maestro_env.base.yaml_parts import Part
-from maestro_env.hardware import UNLIMITED, Hardware
 
 # Memories of a chain: a mapping has up to four levels.
 _LEAST, _MOST = 3, 6

@@ -11,6 +11,7 @@ import re
 from collections import abc
 from dataclasses import dataclass
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import MAX_INT
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
 from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
@@ -34,7 +35,6 @@ from maestro_env.exchange.timeloop_machine import (
     read_architecture,
     read_problem,
 )
-from maestro_env.hardware import Hardware
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Loop, Mapping
 from maestro_env.problem import Problem

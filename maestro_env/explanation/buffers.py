@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.cost import Cost
 from maestro_env.explanation.traffic import TENSORS
-from maestro_env.hardware import Hardware
 
 
 @dataclass(frozen=True)

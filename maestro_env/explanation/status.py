@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.binary import ENDS
 from maestro_env.cost import Cost
-from maestro_env.hardware import Hardware
 from maestro_env.mapping import Mapping
 
 _MEANINGS = {

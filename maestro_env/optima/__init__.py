@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from maestro_env.accelerators.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.base.errors import ArgumentTypeError, quoted
-from maestro_env.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from maestro_env.accelerators.technology import Energies as Energies
+from maestro_env.accelerators.technology import Technology as Technology
+from maestro_env.accelerators.technology import read_technology
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
 from maestro_env.base.registry import by_name
-from maestro_env.technology.technology import Energies as Energies
-from maestro_env.technology.technology import Technology as Technology
-from maestro_env.technology.technology import read_technology
 
 DEFAULT = Technology("maestro")
 """MAESTRO's energies, where network and main memory are free."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.registry import by_name
-from maestro_env.hardware import Hardware
-from maestro_env.technology import TECHNOLOGIES
 
 _KIB = 1024
 _REGISTERS = 12

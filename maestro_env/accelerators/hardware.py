@@ -9,6 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from maestro_env import _native
+from maestro_env.accelerators.hardware_files import (
+    Entry,
+    m_entries,
+    read_hardware_file,
+    written_entries,
+    yaml_entries,
+)
+from maestro_env.accelerators.technologies import DEFAULT, Energies, Technology, find_technology
 from maestro_env.base.checks import (
     MAX_INT,
     plain_integer,
@@ -20,14 +28,6 @@ from maestro_env.base.checks import (
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.registry import by_name
-from maestro_env.hardware_files import (
-    Entry,
-    m_entries,
-    read_hardware_file,
-    written_entries,
-    yaml_entries,
-)
-from maestro_env.technology import DEFAULT, Energies, Technology, find_technology
 
 UNLIMITED = 2**30
 """Bandwidth (words/cycle) and buffer size (bytes) GAMMA and ArchGym call unlimited."""
@@ -211,7 +211,7 @@ ALIASES: Mapping[str, str] = {"paper": "unlimited"}
 
 def known_hardware() -> dict[str, Hardware]:
     """Return presets and published chips by name."""
-    from maestro_env.chips import CHIPS
+    from maestro_env.accelerators.chips import CHIPS
 
     return {**PRESETS, **{name: chip.hardware for name, chip in CHIPS.items()}}
 
@@ -220,7 +220,7 @@ def find_hardware(text: str | Hardware) -> Hardware:
     """Return the accelerator that a text names, or the accelerator itself.
 
     Args:
-        text: a preset or its alias, a chip of ``maestro_env.chips``, a ``.yaml`` file (of ours, or
+        text: a preset or its alias, a chip of ``maestro_env.accelerators.chips``, a ``.yaml`` file (of ours, or
             an architecture of Timeloop or AccelForge), a MAESTRO ``.m`` file, or the fields of
             ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
 

@@ -1,0 +1,1 @@
+"""Accelerators: hardware, technologies, published chips, files that describe them."""
