@@ -16,10 +16,10 @@ from experiments.files import RecordError, ensure_directory, read_record, write_
 from experiments.goals import Goal
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.problem import Problem
 from maestro_env.transfer import Mapped, start_from
+from maestro_env.workloads.layer import Layer
 
 _SCHEMA = "maestro-env/library/1"
 _ANEW = "delete it to begin anew"

@@ -15,7 +15,7 @@ from maestro_env.base.reading import read_text
 from maestro_env.exchange import MappedLayer, format_by_ending, format_of
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 _MAX_CHARACTERS = 2**24
 # A loop nest is as wide as it is deep.

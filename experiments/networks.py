@@ -32,8 +32,8 @@ from experiments.machine import processor, versions
 from experiments.mapped_network import MappedNetwork
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.layer import Layer
 from maestro_env.transfer import spread
+from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network
 from mappers.proposals import load_prior
@@ -77,7 +77,7 @@ def map_network(
     if isinstance(model, str | Network):
         network = find_network(model)
     else:
-        from maestro_env.workloads.torch_module import from_torch
+        from maestro_env.workloads.files.torch_module import from_torch
 
         network = from_torch(model, example_inputs)
     if objective not in OBJECTIVES:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from experiments.flags import UsageError
 from experiments.goals import Goal, ProblemConfig, make_goal, require_distinct
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network, gather, shape_of
 from mappers import make_mapper
 

@@ -11,7 +11,7 @@ from experiments.goals import ANEW, ProblemConfig
 from experiments.sweep_axes import LayerSet, Sweep
 from experiments.sweep_chunks import CONFIG, VECTOR, Chunk, make_chunks
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 RECORD = "codesign.json"
 """The file of a directory of ``codesign`` that has the front."""

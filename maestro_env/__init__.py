@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from maestro_env.explanation import Explanation as Explanation
     from maestro_env.explanation import explain_mapping as explain_mapping
     from maestro_env.information import NOT_EVALUATED as NOT_EVALUATED
-    from maestro_env.layer import Layer as Layer
     from maestro_env.map_space import SCHEMAS as SCHEMAS
     from maestro_env.map_space import TILES as TILES
     from maestro_env.map_space import MapSpace as MapSpace
@@ -69,7 +68,8 @@ if TYPE_CHECKING:
     from maestro_env.problem import Problem as Problem
     from maestro_env.problem import Rows as Rows
     from maestro_env.vector import MaestroVectorEnv as MaestroVectorEnv
-    from maestro_env.workloads import find_layer as find_layer
+    from maestro_env.workloads.finding import find_layer as find_layer
+    from maestro_env.workloads.layer import Layer as Layer
     from maestro_env.workloads.network import LeftOut as LeftOut
     from maestro_env.workloads.network import Network as Network
     from maestro_env.workloads.networks import find_network as find_network
@@ -92,7 +92,7 @@ _HOME = {
     "Hardware": "accelerators.hardware",
     "HardwareError": "base.errors",
     "KnownOptimum": "optima",
-    "Layer": "layer",
+    "Layer": "workloads.layer",
     "LayerError": "base.errors",
     "LeftOut": "workloads.network",
     "Level": "mapping",
@@ -131,7 +131,7 @@ _HOME = {
     "UnknownNameError": "base.errors",
     "explain_mapping": "explanation",
     "find_hardware": "accelerators.hardware",
-    "find_layer": "workloads",
+    "find_layer": "workloads.finding",
     "find_model": "models",
     "find_network": "workloads.networks",
     "find_objective": "objectives",

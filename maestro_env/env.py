@@ -22,12 +22,12 @@ from maestro_env.episode import (
     require_episode_length,
 )
 from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
-from maestro_env.layer import Layer
 from maestro_env.models import DEFAULT_MODEL
 from maestro_env.objectives import Objective
 from maestro_env.observations import Observer
 from maestro_env.spec import TextSpec
 from maestro_env.task import Task, make_tasks
+from maestro_env.workloads.layer import Layer
 
 
 class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):

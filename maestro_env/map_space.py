@@ -21,8 +21,8 @@ from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.registry import by_name, look_up
-from maestro_env.layer import Layer
 from maestro_env.parameter import Parameter
+from maestro_env.workloads.layer import Layer
 
 Points = NDArray[np.int32]
 

@@ -12,7 +12,7 @@ from typing import Any
 from maestro_env.base.checks import require_integer, require_type, tuple_of
 from maestro_env.base.errors import MappingError, quoted
 from maestro_env.base.m_file import Directive, ReferenceDeath, parse
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 _SCHEMA = "maestro-env/mapping/1"
 # What would end or split a name in a MAESTRO file.

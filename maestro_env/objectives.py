@@ -21,7 +21,7 @@ from maestro_env.base.checks import require_type, tuple_of
 from maestro_env.base.errors import ArgumentTypeError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.registry import by_name, look_up
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 Metrics = NDArray[np.float64]
 _COLUMN = {name: index for index, name in enumerate(_native.METRICS)}

@@ -26,7 +26,7 @@ from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective, find_objective
 from maestro_env.problem import Observed, Problem, Rows
 from maestro_env.task import Task
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 TABLES = Path("runs/tables")
 """Where ``maestro-env tabulate`` writes unless told otherwise."""

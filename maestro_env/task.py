@@ -16,13 +16,13 @@ from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.context import context
 from maestro_env.episode import Observations, first_observation
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.masks import Masks
 from maestro_env.objectives import FIGURE_BOUNDS, Objective, find_objective
 from maestro_env.optima import known_values
 from maestro_env.problem import Problem, figures_of
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 
 DEFAULT_LAYER = "mobilenetv2_l2"
 

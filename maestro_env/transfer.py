@@ -1,6 +1,6 @@
 """Mappings of one layer as a start for another: which layers are near, and what fits of them.
 
-Layers are compared by the loops that their dimensions stand for (``maestro_env.nest``).
+Layers are compared by the loops that their dimensions stand for (``maestro_env.workloads.loops``).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from maestro_env import mapping as nouns
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
 from maestro_env.base.registry import look_up
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points, lehmer_rank
-from maestro_env.nest import loop_of, nest
 from maestro_env.parameter import Parameter
 from maestro_env.problem import Problem
 from maestro_env.unit_cube import count_up_to
+from maestro_env.workloads.layer import Layer
+from maestro_env.workloads.loops import loop_of, nest
 
 NEAREST = 4
 """How many near layers a search starts from."""

@@ -24,7 +24,7 @@ from maestro_env.transfer import (
     layer_octaves,
     transfer,
 )
-from maestro_env.workloads import all_layers
+from maestro_env.workloads.finding import all_layers
 from mappers.agents.elites import Elites
 from mappers.agents.heads import Heads
 from mappers.agents.moves import refine

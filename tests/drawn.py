@@ -12,9 +12,9 @@ from typing import TypeVar
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 
 T = TypeVar("T")
 Directive = tuple[str, str, int, int]

@@ -22,7 +22,7 @@ from maestro_env import _native
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.models import MODELS
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 ACTIONS_IN_CHUNK = 2000
 FIGURES = ("latency_cycles", "energy_nj", "power_mw", "area_um2")

@@ -14,11 +14,11 @@ from simulator import touched
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.cost import Cost
-from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.problem import Problem
-from maestro_env.workloads import all_layers
+from maestro_env.workloads.finding import all_layers
+from maestro_env.workloads.layer import Layer
 
 MACHINES = tuple(PRESETS.values())
 DISTINCT = tuple({(x.operator, *x.extents.items(), x.stride): x for x in all_layers()}.values())

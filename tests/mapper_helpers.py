@@ -16,7 +16,7 @@ from maestro_env.map_space import MapSpace, Points
 from maestro_env.models import DEFAULT_MODEL, MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers import MAPPERS, PROVERS, make_mapper
 
 # Settings with which every mapper learns within a few hundred samples, and cheaply.

@@ -14,11 +14,11 @@ from itertools import product
 import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.masks import Masks
 from maestro_env.problem import OK, Problem
-from maestro_env.workloads import all_layers
+from maestro_env.workloads.finding import all_layers
+from maestro_env.workloads.layer import Layer
 
 _BLOCK = 1 << 16
 

@@ -11,7 +11,7 @@ from maestro_env.cost import Cost
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective, find_objective
 from maestro_env.problem import Problem, Rows
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 GROUPS = (
     ("l2_order", "l2_tile_X", "cluster_size"),

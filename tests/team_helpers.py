@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.hardware import Hardware, find_hardware
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.team import Agents

@@ -20,7 +20,7 @@ from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers.agents.config import MarlConfig
 from mappers.agents.grouping import AgentsError, group_parameters, read_groups, samples_of
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from map_space_helpers import column
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.models import MODELS
 from maestro_env.problem import OK, Problem
-from maestro_env.workloads import all_layers, find_layer
+from maestro_env.workloads.finding import all_layers, find_layer
+from maestro_env.workloads.layer import Layer
 
 
 def plain_bounds(layer: Layer, hardware: Hardware) -> dict[str, float]:

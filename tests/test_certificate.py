@@ -17,7 +17,7 @@ from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.optimum import OptimumError, OptimumSearch
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 LATENCY = find_objective("latency")
 

@@ -15,7 +15,7 @@ from maestro_env.objectives import find_objective
 from maestro_env.optimum import OptimumSearch
 from maestro_env.problem import Problem
 from maestro_env.texts import text_of
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 
 def test_chips_have_the_published_figures() -> None:

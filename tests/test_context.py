@@ -12,9 +12,9 @@ from maestro_env.accelerators.hardware import PRESETS, UNLIMITED
 from maestro_env.base.errors import EnvError, MaestroEnvError, UnknownNameError
 from maestro_env.context import context
 from maestro_env.make_vector import make_vector_env
-from maestro_env.nest import nest
 from maestro_env.objectives import OBJECTIVES, find_objective
-from maestro_env.workloads import all_layers
+from maestro_env.workloads.finding import all_layers
+from maestro_env.workloads.loops import nest
 
 LAYERS = ["resnet18_l2", "resnet18_l7", "vgg16_l2"]
 

@@ -24,7 +24,7 @@ from experiments.searches import run_search
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluator import Evaluator
 from maestro_env.objectives import find_objective
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers.agents.grouping import AgentsError
 
 SAMPLES = 40

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from workload_helpers import conv, gemm
 
 from maestro_env.base.errors import NetworkError
-from maestro_env.layer import Layer
-from maestro_env.workloads import models
+from maestro_env.workloads.finding import models
+from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network, gather, shape_of
 from maestro_env.workloads.networks import find_network
 

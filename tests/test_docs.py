@@ -26,7 +26,7 @@ from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.models import MODELS
 from maestro_env.problem import OK, STATUSES, Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers import MAPPERS
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -12,7 +12,7 @@ import pytest
 from maestro_env import _native
 from maestro_env.map_space import SCHEMAS
 from maestro_env.models import MODELS
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 GUARD = {"mac_mismatch", "below_pe_load", "below_compulsory"}
 DEATHS = {f"reference_{death}" for death in ("exit", "sigfpe", "abort", "segv", "undefined")}

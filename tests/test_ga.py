@@ -7,7 +7,7 @@ import pytest
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.map_space import MapSpace
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 from mappers.base import AskTellMapper
 

@@ -17,7 +17,7 @@ from maestro_env.models import MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.parameter import Parameter
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers import gamma_operators as operators
 from mappers import make_mapper
 from mappers.choices import orders_of, ranks_of

@@ -8,7 +8,7 @@ import pytest
 from workload_helpers import LONG, conv, depthwise, gemm, same
 
 from maestro_env.base.errors import LayerError
-from maestro_env.workloads import find_layer, read_gamma_csv
+from maestro_env.workloads.finding import find_layer, read_gamma_csv
 
 ROWS = "64,3,226,226,3,3,1\n1,32,112,112,3,3,2\n512,64,128,1,1,1,3\n256,128,1,1,1,1,0\n"
 LAYERS = (

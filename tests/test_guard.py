@@ -15,13 +15,13 @@ from map_space_helpers import column
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.models import MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.problem import STATUSES, Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
 
 # 1x1, 3x3, deep, depthwise, strided, matrix product.

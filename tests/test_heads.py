@@ -14,9 +14,9 @@ from scipy.stats import chisquare
 from team_helpers import LARGE, SMALL, actions_of
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.parameter import Parameter
+from maestro_env.workloads.layer import Layer
 from mappers.agents.elites import Elites
 from mappers.agents.heads import MOST_LOGITS, Heads
 from mappers.agents.moves import explore, refine

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maestro_env.base.errors import ArgumentTypeError, LayerError
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 CONV = {"K": 16, "C": 32, "Y": 112, "X": 112, "R": 1, "S": 1}
 

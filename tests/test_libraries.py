@@ -14,7 +14,7 @@ from maestro_env.env import MaestroEnv
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 ID = "maestro_env:MaestroEnv-v1"
 # What libraries warn of is theirs.

@@ -12,7 +12,6 @@ from map_space_helpers import spaces
 from mapper_helpers import Recorder
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.optima import known_optimum
@@ -25,7 +24,8 @@ from maestro_env.transfer import (
     layer_distance,
     transfer,
 )
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 from mappers.library import Library, LibraryConfig, LibraryMapper, known_library
 
 EDP, LATENCY = (find_objective(name).factors for name in ("edp", "latency"))

@@ -20,7 +20,7 @@ from experiments import cli, flags
 from experiments.__main__ import main
 from experiments.paper.plan import ITEMS, _kind
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.workloads import all_layers, models
+from maestro_env.workloads.finding import all_layers, models
 
 FOLDER = Path(cli.__file__).parent
 NAMES = [name.replace("_", "-") for name in cli.COMMANDS]

@@ -25,10 +25,10 @@ from experiments.library import add_to_library, default_library, read_library
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.context import CONTEXT
 from maestro_env.explanation import RESOURCES
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Mapping
 from maestro_env.problem import Problem
+from maestro_env.workloads.layer import Layer
 from mappers.proposals import load_prior
 
 HARDWARE = "num_pes=16,l1_bytes=256,l2_bytes=8192,noc_bw=8,offchip_bw=4,name=small"

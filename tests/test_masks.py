@@ -16,12 +16,12 @@ from masked import invalid_samples, main, problems, zoo
 
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
-from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.masks import Masks
 from maestro_env.models import MODELS
 from maestro_env.problem import OK, Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 
 # Of parallel dimensions and sizes, so that every prefix can be tried.
 _MOST_VECTORS = 1000

@@ -19,11 +19,11 @@ from experiments.misses.canonical import canonical, differences
 from experiments.misses.neighbours import least_change
 from experiments.misses.optima import UnprovenError, known_optima, prove
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 
 GEMM = MapSpace(find_layer("gemm:M=8,N=8,K=8"), Hardware(num_pes=8))
 SMALL = MapSpace(Layer("GEMM", {"M": 3, "N": 2, "K": 4}), Hardware(4, noc_bw=1), tiles="divisors")

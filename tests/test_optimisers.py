@@ -14,12 +14,12 @@ from mapper_helpers import every_model
 from scipy.optimize import differential_evolution
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import find_objective
 from maestro_env.optimisers import ObjectiveFunction
 from maestro_env.problem import OK, Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 
 EDGE = Problem(MapSpace(find_layer("resnet18_l2"), PRESETS["edge"]))
 

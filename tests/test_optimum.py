@@ -16,12 +16,12 @@ from technology_helpers import drawn_technologies
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.layer import Layer
 from maestro_env.map_space import SCHEMAS, TILES, MapSpace
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.optimum import OptimumError, OptimumSearch
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
 
 EDP = find_objective("edp")

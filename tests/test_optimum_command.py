@@ -19,7 +19,7 @@ from maestro_env.mapping import Mapping
 from maestro_env.objectives import find_objective
 from maestro_env.optimum import OptimumSearch
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 LAYER = "resnet18_l2"
 OPTIMUM = 160563952612.76294

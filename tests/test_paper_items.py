@@ -33,7 +33,7 @@ from experiments.paper.reach import Factor, Reach
 from experiments.paper.table2 import Table2, typical_extent
 from experiments.paper.table3 import MAPPERS, MarlPaper, Table3
 from experiments.windows import reference
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 
 

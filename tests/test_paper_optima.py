@@ -16,9 +16,9 @@ from experiments.cells import Finished
 from experiments.paper.frame import FULL, QUICK, Item
 from experiments.paper.ledger import Run, goal
 from experiments.paper.optima import Optima
-from maestro_env.layer import Layer
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.optima import known_optimum
+from maestro_env.workloads.layer import Layer
 
 LEAST = {"paper": 6662.0, "edge": 39516.0}
 """The optima of the quick scale's cells: least latency of mobilenetv2_l2, by hardware."""

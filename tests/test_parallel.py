@@ -22,7 +22,7 @@ from maestro_env.base.errors import (
     UnknownNameError,
 )
 from maestro_env.env import MaestroEnv
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 pettingzoo_test = pytest.importorskip("pettingzoo.test", reason="needs the extra agents")
 MaestroParallelEnv = pytest.importorskip("maestro_env.parallel").MaestroParallelEnv

@@ -8,7 +8,7 @@ from experiments.goals import ProblemConfig, make_goal
 from experiments.searches import run_search
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS, find_hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 # Least latency of 200 random samples from seed 3, and the sample that had it, when the preset was
 # called "paper".

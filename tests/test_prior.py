@@ -19,13 +19,13 @@ from prior_helpers import random_file
 
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
 from maestro_env.context import CONTEXT, SPANS, context
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.masks import Masks
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
 from maestro_env.proposer import Networks, Proposer
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.networks import find_network
 from mappers import make_mapper
 from mappers.prior_file import PriorFile, PriorFileError

@@ -13,12 +13,12 @@ from simulator import steps
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.base.errors import MappingError
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.problem import Problem
 from maestro_env.rendering import first_step, picture, text
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 
 GEMM = Layer("GEMM", {"M": 4, "N": 6, "K": 8})
 # Four clusters of four PEs; M has two tiles and N three.

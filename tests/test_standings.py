@@ -10,7 +10,7 @@ from experiments.goals import Goal, ProblemConfig, make_goal
 from experiments.standings import Contest, overall, profiles, standings
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.optima import KnownOptimum
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 
 def goal() -> Goal:

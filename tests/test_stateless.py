@@ -24,8 +24,8 @@ from team_helpers import (
 )
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
+from maestro_env.workloads.layer import Layer
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.stateless import StatelessAgents

@@ -23,7 +23,7 @@ from maestro_env.map_space import MapSpace, Points
 from maestro_env.models import MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.problem import OK, Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 SPACE = MapSpace(find_layer("mobilenetv2_l2"), find_hardware("paper"))
 PROBLEM = Problem(SPACE)

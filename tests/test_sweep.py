@@ -22,7 +22,7 @@ from sweep_helpers import CONFIG, chunks, main, rows, sweep, tables
 
 from experiments.goals import ProblemConfig, make_goal
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.networks import find_network
 
 HARDWARE = [f"num_pes={pes},l1_bytes=65536,l2_bytes=4194304" for pes in (32, 64)]

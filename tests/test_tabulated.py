@@ -22,7 +22,6 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.env import MaestroEnv
 from maestro_env.evaluator import Evaluator
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.optimum import OptimumSearch
@@ -35,6 +34,7 @@ from maestro_env.tabulated import (
     open_table,
 )
 from maestro_env.vector import MaestroVectorEnv
+from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
 
 EDP = find_objective("edp")

@@ -35,7 +35,7 @@ from maestro_env.objectives import find_objective
 from maestro_env.optima import known_optimum
 from maestro_env.problem import OK, Problem
 from maestro_env.texts import text_of
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 EDGE = find_hardware("edge")
 # The fields that Hardware had when records were first written.

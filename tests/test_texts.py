@@ -16,7 +16,7 @@ from maestro_env import Hardware, Layer, MaestroEnvError, find_hardware, find_la
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.objectives import OBJECTIVES, Objective
 from maestro_env.texts import text_of
-from maestro_env.workloads import all_layers
+from maestro_env.workloads.finding import all_layers
 
 names = st.text(max_size=40)
 counts = st.integers(1, 2**31 - 1)

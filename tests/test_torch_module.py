@@ -15,8 +15,8 @@ from torch.nn import functional as F  # noqa: E402, N812 - its usual name
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from maestro_env.base.errors import ArgumentTypeError, NetworkError  # noqa: E402
-from maestro_env.layer import Layer  # noqa: E402
-from maestro_env.workloads.torch_module import from_torch  # noqa: E402
+from maestro_env.workloads.files.torch_module import from_torch  # noqa: E402
+from maestro_env.workloads.layer import Layer  # noqa: E402
 
 IMAGE = torch.empty(2, 6, 9, 8)
 TOKENS = torch.empty(2, 5, 16)

@@ -12,7 +12,6 @@ from map_space_helpers import layers, spaces
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError, UnknownNameError
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.problem import Problem
 from maestro_env.transfer import (
@@ -25,7 +24,8 @@ from maestro_env.transfer import (
     start_from,
     transfer,
 )
-from maestro_env.workloads import all_layers, find_layer
+from maestro_env.workloads.finding import all_layers, find_layer
+from maestro_env.workloads.layer import Layer
 
 problems = spaces().map(Problem)
 

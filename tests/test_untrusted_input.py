@@ -27,11 +27,11 @@ from maestro_env.base.errors import (
 )
 from maestro_env.compat import main
 from maestro_env.evaluator import Evaluator
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.problem import STATUSES, Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
 
 GEMM = Layer("GEMM", {"M": 2**18, "N": 2**18, "K": 2**18})

@@ -34,7 +34,7 @@ from maestro_env.objectives import find_objective
 from maestro_env.observations import OBSERVATIONS
 from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.vector import MaestroVectorEnv
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")
 LATENCY = find_objective("latency")

@@ -13,13 +13,13 @@ from mapper_helpers import every_model
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.objectives import find_objective
 from maestro_env.problem import OK, STATUSES, Problem, Rows
 from maestro_env.violations import violations
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 
 GEMM = Layer("GEMM", {"M": 8, "N": 4, "K": 2})
 SMALL = Hardware(num_pes=12, l1_bytes=40, l2_bytes=150)

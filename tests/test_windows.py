@@ -10,7 +10,7 @@ from experiments.searches import Recorder
 from experiments.windows import from_entry, to_entry, window_ends, window_means, windows_of
 from maestro_env import MaestroEnv
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 LAYER = "mobilenetv2_l2"
 

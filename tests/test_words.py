@@ -22,7 +22,7 @@ from maestro_env.cost import METRICS
 from maestro_env.map_space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.problem import OK, Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 BYTES = [METRICS.index(name) for name in METRICS if name.endswith("_bytes")]
 AREAS = [METRICS.index(f"{name}") for name in ("area_um2", "maestro_area_um2", "maestro_power_mw")]

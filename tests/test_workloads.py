@@ -10,8 +10,8 @@ import pytest
 from workload_helpers import conv, depthwise, gemm, same
 
 from maestro_env.base.errors import LayerError
-from maestro_env.layer import Layer
-from maestro_env.workloads import all_layers, find_layer, models
+from maestro_env.workloads.finding import all_layers, find_layer, models
+from maestro_env.workloads.layer import Layer
 
 CNNS = ("mobilenetv2", "resnet18", "resnet50", "vgg16", "alexnet")
 
@@ -165,7 +165,7 @@ def test_unknown_name_suggests_near_ones_and_the_list() -> None:
 
 def test_workloads_need_neither_numpy_nor_gymnasium() -> None:
     code = (
-        "import sys, maestro_env.workloads as w; w.all_layers(); "
+        "import sys, maestro_env.workloads.finding as w; w.all_layers(); "
         "sys.exit(str({'numpy', 'gymnasium', 'torch'} & sys.modules.keys() or ''))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

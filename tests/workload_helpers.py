@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 LONG = "9" * 5000
 

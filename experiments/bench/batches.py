@@ -17,7 +17,7 @@ from maestro_env.map_space import SCHEMAS, MapSpace
 from maestro_env.models import MODELS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "vgg16_l2")

@@ -22,7 +22,7 @@ from experiments.progress import Bar
 from experiments.sheets import Sheet
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.registry import look_up
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers import MAPPERS
 from mappers.agents.grouping import refusing, require_agents
 

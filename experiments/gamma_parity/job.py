@@ -14,7 +14,7 @@ from experiments.sheets import Sheet
 from experiments.stats import Floats
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 _PROBLEM = ProblemConfig(hardware="unlimited", model="maestro", guard=False, energy="csv")
 _SMALL = "conv:K=16,C=32,Y=112,X=112,R=1,S=1"

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from experiments.layers.config import LayersConfig
 from experiments.sheets import Sheet
-from maestro_env.layer import Layer
-from maestro_env.workloads import all_layers, models
+from maestro_env.workloads.finding import all_layers, models
+from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network, parse_dims
 

@@ -9,10 +9,10 @@ from experiments.optima.config import OptimaConfig
 from experiments.optimum_sweep import OptimumCell
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.registry import look_up
-from maestro_env.layer import Layer
 from maestro_env.optima import layer_text
 from maestro_env.optimum import require_bounded
-from maestro_env.workloads import all_layers, find_layer
+from maestro_env.workloads.finding import all_layers, find_layer
+from maestro_env.workloads.layer import Layer
 
 
 def cells_of(config: OptimaConfig) -> list[OptimumCell]:

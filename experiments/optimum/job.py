@@ -22,7 +22,7 @@ from experiments.sheets import Sheet, significant
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.optimum import require_bounded
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 _CERTIFICATE = "certificate.gz"
 

@@ -26,7 +26,7 @@ from experiments.stats import Floats
 from experiments.windows import Windows
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.optima import known_optimum
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 
 _CHARGED = "marl_clustered"

@@ -10,7 +10,7 @@ from experiments.paper.frame import Item
 from experiments.paper.ledger import Finished, Run
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.map_space import SCHEMAS, MapSpace, equation_1
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 
 _FILE = "spaces.csv"
 # One dimension of a level is parallel, as in the paper's Fig. 2.

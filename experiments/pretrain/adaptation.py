@@ -13,7 +13,7 @@ from maestro_env.evaluator import Evaluator
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import Objective, find_objective
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 
 MAPPERS = ("prior", "prior_adapted", "marl")

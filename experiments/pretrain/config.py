@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.flags import option
-from maestro_env.workloads import models
+from maestro_env.workloads.finding import models
 
 
 @dataclass(frozen=True)

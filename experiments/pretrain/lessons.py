@@ -16,12 +16,12 @@ from experiments.pretrain.problems import distinct_layers, random_machine
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.context import context
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.optima import layer_text
 from maestro_env.problem import Problem
 from maestro_env.proposer import Proposer
 from maestro_env.task import Task
+from maestro_env.workloads.layer import Layer
 
 # Which share of lessons are of the zoo's layers, and which on each preset.
 _ZOO = 0.35

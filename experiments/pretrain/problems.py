@@ -13,14 +13,14 @@ from random import Random
 from experiments.pretrain import drawn
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.registry import look_up
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace
 from maestro_env.masks import Masks
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.optima import layer_text
 from maestro_env.problem import Problem
 from maestro_env.task import Task
-from maestro_env.workloads import all_layers, models
+from maestro_env.workloads.finding import all_layers, models
+from maestro_env.workloads.layer import Layer
 
 HELD_MACHINE = Hardware(512, 2**10, 2**18, noc_bw=128, offchip_bw=32, name="held")
 """The machine that is never trained on."""

@@ -23,10 +23,10 @@ from experiments.pretrain.problems import HELD_MACHINE, has_mapping, random_mach
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.layer import Layer
 from maestro_env.optima import known_optimum, layer_text
 from maestro_env.optimum import OptimumError, require_bounded
-from maestro_env.workloads import models
+from maestro_env.workloads.finding import models
+from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.networks import find_network
 
 MACHINES = (PRESETS["unlimited"], PRESETS["edge"], HELD_MACHINE)

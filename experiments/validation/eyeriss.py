@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 BATCH = 4
 

@@ -13,7 +13,7 @@ from maestro_env.base.errors import quoted
 from maestro_env.base.yaml_parts import Part
 from maestro_env.exchange.machine import Chain, Memory, times
 from maestro_env.exchange.tensors import Axis, Tensor, Workload, rank_of, tensors_of, workload_of
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 TENSORS = ("I", "W", "O")
 """Names of input, filter and output in the files written here."""

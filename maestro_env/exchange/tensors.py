@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from maestro_env.base.errors import LayerError
 from maestro_env.base.yaml_parts import Refuse
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 Axis = tuple[tuple[str, int], ...]
 """Ranks and their coefficients: the axis p*2 + r is (("p", 2), ("r", 1))."""

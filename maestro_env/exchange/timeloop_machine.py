@@ -16,7 +16,7 @@ from maestro_env.exchange.tensors import (
     tensors_of,
     workload_of,
 )
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Network")
 """Tags of nodes."""

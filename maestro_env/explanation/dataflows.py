@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from maestro_env.base.errors import MappingError
 from maestro_env.cost import Cost
 from maestro_env.explanation.costs import cost_of
-from maestro_env.layer import Layer
 from maestro_env.mapping import Level, Loop, Mapping
 from maestro_env.objectives import OBJECTIVES, Objective
 from maestro_env.problem import Problem
+from maestro_env.workloads.layer import Layer
 
 _Sizes = dict[tuple[int, str], int]
 """Of tiles, by level (0 for L2, 1 for L1) and dimension; and of the cluster, by ``_CLUSTER``."""

@@ -17,11 +17,11 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.base.errors import ArgumentTypeError, quoted
-from maestro_env.layer import Layer
 from maestro_env.map_space import MapSpace, Points
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.problem import Problem
-from maestro_env.workloads import find_layer
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
 
 TABLE = Path(__file__).with_name("table.csv")
 KEY = ("layer", "hardware", "schema", "tiles", "objective")

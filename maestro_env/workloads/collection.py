@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from maestro_env.base.errors import LayerError
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.lowering import TRANSPOSED, NotMapped, Work
 from maestro_env.workloads.network import LeftOut, Network, gather, short_name
 

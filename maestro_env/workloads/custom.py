@@ -6,7 +6,7 @@ import re
 
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import LayerError, quoted
-from maestro_env.layer import DIMENSIONS, Layer
+from maestro_env.workloads.layer import DIMENSIONS, Layer
 
 EXAMPLES = "conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=1 or gemm:M=1,N=1000,K=512"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from maestro_env.base.errors import LayerError
-from maestro_env.layer import Layer
 from maestro_env.workloads.axes import Axis, Piece, TransposedAxis
+from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import short_name
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from maestro_env.base.checks import MAX_NAME, require_integer, require_name, tuple_of
 from maestro_env.base.errors import NetworkError, printable
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 Shape = tuple[str, tuple[tuple[str, int], ...], tuple[int, int]]
 """What makes two layers equal: operator, extents, stride."""

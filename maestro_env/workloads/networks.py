@@ -14,10 +14,10 @@ from maestro_env.base.errors import (
     close_matches,
     quoted,
 )
-from maestro_env.workloads.gamma_csv import read_gamma_csv
-from maestro_env.workloads.m_network import read_m_network
+from maestro_env.workloads.files.gamma_csv import read_gamma_csv
+from maestro_env.workloads.files.m_network import read_m_network
+from maestro_env.workloads.files.scalesim_csv import is_scalesim, read_scalesim_csv
 from maestro_env.workloads.network import Network, gather
-from maestro_env.workloads.scalesim_csv import is_scalesim, read_scalesim_csv
 from maestro_env.workloads.zoo import models
 
 _PICKLES = (".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pt2", ".pth", ".safetensors", ".zip")
@@ -82,7 +82,7 @@ def parse_dims(text: str) -> dict[str, int]:
 
 def _read_onnx(path: str, dims: Mapping[str, int] | None) -> Network:
     try:
-        from maestro_env.workloads.onnx_network import read_onnx
+        from maestro_env.workloads.files.onnx_network import read_onnx
     except ModuleNotFoundError as error:
         raise MissingExtraError("reading an ONNX file", str(error.name), "onnx") from error
     return read_onnx(path, dims)
@@ -97,8 +97,8 @@ def _read_csv(path: str) -> Network:
 
 def _read_yaml(path: str) -> Network:
     from maestro_env.base.yaml_file import entries, read_yaml
-    from maestro_env.workloads.accelforge_workload import read_workload
-    from maestro_env.workloads.timeloop_problem import read_problem
+    from maestro_env.workloads.files.accelforge import read_workload
+    from maestro_env.workloads.files.timeloop import read_problem
 
     found = entries(repr(path), read_yaml(path))
     if "problem" in found:

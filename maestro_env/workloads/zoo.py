@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 _CLASSES = 1000
 

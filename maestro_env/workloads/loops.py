@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from maestro_env.layer import Layer
+from maestro_env.workloads.layer import Layer
 
 LOOPS = ("N", "G", "K", "C", "Y'", "X'", "R", "S")
 

@@ -9,8 +9,8 @@ import onnx
 from onnx import helper
 
 from maestro_env.base.errors import LayerError, quoted
+from maestro_env.workloads.files.onnx_model import Shapes
 from maestro_env.workloads.lowering import NotMapped, Work
-from maestro_env.workloads.onnx_model import Shapes
 from maestro_env.workloads.operators import (
     attention,
     convolution,

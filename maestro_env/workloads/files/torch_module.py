@@ -11,8 +11,8 @@ from typing import Any
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MissingExtraError, NetworkError
-from maestro_env.workloads.aten_nodes import KEPT, OPERATORS
 from maestro_env.workloads.collection import Collection
+from maestro_env.workloads.files.aten_nodes import KEPT, OPERATORS
 from maestro_env.workloads.network import Network
 
 try:

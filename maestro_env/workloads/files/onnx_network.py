@@ -9,9 +9,9 @@ from pathlib import Path
 import onnx
 
 from maestro_env.workloads.collection import Collection
+from maestro_env.workloads.files.onnx_model import Shapes, open_onnx, walk
+from maestro_env.workloads.files.onnx_nodes import OPERATORS, Node
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.onnx_model import Shapes, open_onnx, walk
-from maestro_env.workloads.onnx_nodes import OPERATORS, Node
 
 _ONNX = ("", "ai.onnx")
 _NOT_MAPPED = {

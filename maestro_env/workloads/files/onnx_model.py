@@ -13,7 +13,7 @@ from onnx import inliner, shape_inference
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import NetworkError, TooLongError, quoted
 from maestro_env.base.reading import read_bytes
-from maestro_env.workloads.onnx_microsoft import standardise
+from maestro_env.workloads.files.onnx_microsoft import standardise
 
 # What a message of Protocol Buffers can hold.
 _MOST_BYTES = 2**31 - 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from maestro_env.base.errors import LayerError, NetworkError
 from maestro_env.base.m_file import LayerText, ReferenceDeath, parse
 from maestro_env.base.reading import read_text
-from maestro_env.layer import DIMENSIONS, Layer
+from maestro_env.workloads.layer import DIMENSIONS, Layer
 from maestro_env.workloads.network import Network, gather, short_name
 
 _MAX_CHARACTERS = 2**24

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from maestro_env.base.csv_rows import read_rows
 from maestro_env.base.errors import LayerError, quoted
-from maestro_env.layer import Layer
 from maestro_env.workloads.custom import integer
+from maestro_env.workloads.layer import Layer
 
 _HEADERS = ("K,C,Y,X,R,S,T", "M,N,K,0,0,0,T", "O,I,0,0,0,0,T")
 _STRIDE = "stride"

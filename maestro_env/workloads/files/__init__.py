@@ -1,0 +1,1 @@
+"""Readers of networks: ONNX, PyTorch, CSV, MAESTRO, Timeloop, AccelForge."""
