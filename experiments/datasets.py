@@ -18,7 +18,7 @@ from experiments.machine import code_digest
 from experiments.progress import Bar
 from experiments.searches import Recorder, run_search
 from experiments.stats import Floats
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from mappers.agents.grouping import refusing, samples_of
 
 

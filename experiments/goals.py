@@ -23,7 +23,7 @@ from experiments.files import (
 from experiments.flags import UsageError, option
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.map_space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.objectives import ENERGIES, Objective, find_objective
 from maestro_env.problem import Problem

@@ -21,7 +21,7 @@ from experiments.searches import run_search
 from experiments.stats import Floats
 from maestro_env.evaluator import Evaluator
 from maestro_env.front import FIGURES, Front, FrontEvaluator
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.objectives import OBJECTIVES, Objective
 from maestro_env.optima import known_optimum
 from maestro_env.optimum import OptimumError, OptimumSearch

@@ -13,8 +13,8 @@ from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
 from maestro_env.exchange import MappedLayer, format_by_ending, format_of
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 _MAX_CHARACTERS = 2**24

@@ -12,7 +12,7 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluator import Batch, Evaluator
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from mappers import make_mapper, may_end_early
 
 

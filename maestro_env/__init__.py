@@ -43,13 +43,14 @@ if TYPE_CHECKING:
     from maestro_env.explanation import Explanation as Explanation
     from maestro_env.explanation import explain_mapping as explain_mapping
     from maestro_env.information import NOT_EVALUATED as NOT_EVALUATED
-    from maestro_env.map_space import SCHEMAS as SCHEMAS
-    from maestro_env.map_space import TILES as TILES
-    from maestro_env.map_space import MapSpace as MapSpace
-    from maestro_env.map_space import Schema as Schema
-    from maestro_env.mapping import Level as Level
-    from maestro_env.mapping import Loop as Loop
-    from maestro_env.mapping import Mapping as Mapping
+    from maestro_env.mapspace.mapping import Level as Level
+    from maestro_env.mapspace.mapping import Loop as Loop
+    from maestro_env.mapspace.mapping import Mapping as Mapping
+    from maestro_env.mapspace.parameter import Parameter as Parameter
+    from maestro_env.mapspace.space import SCHEMAS as SCHEMAS
+    from maestro_env.mapspace.space import TILES as TILES
+    from maestro_env.mapspace.space import MapSpace as MapSpace
+    from maestro_env.mapspace.space import Schema as Schema
     from maestro_env.masks import Masks as Masks
     from maestro_env.models import MODELS as MODELS
     from maestro_env.models import CostModel as CostModel
@@ -63,7 +64,6 @@ if TYPE_CHECKING:
     from maestro_env.optimum import OptimumError as OptimumError
     from maestro_env.optimum import OptimumSearch as OptimumSearch
     from maestro_env.parallel import parallel_env as parallel_env
-    from maestro_env.parameter import Parameter as Parameter
     from maestro_env.problem import STATUSES as STATUSES
     from maestro_env.problem import Problem as Problem
     from maestro_env.problem import Rows as Rows
@@ -95,16 +95,16 @@ _HOME = {
     "Layer": "workloads.layer",
     "LayerError": "base.errors",
     "LeftOut": "workloads.network",
-    "Level": "mapping",
-    "Loop": "mapping",
+    "Level": "mapspace.mapping",
+    "Loop": "mapspace.mapping",
     "METRICS": "cost",
     "MODELS": "models",
     "MaestroEnv": "env",
     "MaestroEnvError": "base.errors",
     "MaestroVectorEnv": "vector",
-    "MapSpace": "map_space",
+    "MapSpace": "mapspace.space",
     "MapSpaceError": "base.errors",
-    "Mapping": "mapping",
+    "Mapping": "mapspace.mapping",
     "MappingError": "base.errors",
     "Masks": "masks",
     "MissingExtraError": "base.errors",
@@ -118,14 +118,14 @@ _HOME = {
     "OptimumError": "optimum",
     "OptimumSearch": "optimum",
     "PRESETS": "accelerators.hardware",
-    "Parameter": "parameter",
+    "Parameter": "mapspace.parameter",
     "Problem": "problem",
     "Rows": "problem",
-    "SCHEMAS": "map_space",
+    "SCHEMAS": "mapspace.space",
     "STATUSES": "problem",
-    "Schema": "map_space",
+    "Schema": "mapspace.space",
     "TECHNOLOGIES": "accelerators.technologies",
-    "TILES": "map_space",
+    "TILES": "mapspace.space",
     "Technology": "accelerators.technologies",
     "TooLongError": "base.errors",
     "UnknownNameError": "base.errors",

@@ -15,7 +15,7 @@ from gymnasium import Space, spaces
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env.base.errors import EnvError, MapSpaceError, quoted
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 
 if TYPE_CHECKING:
     from maestro_env.masks import Masks

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.objectives import Objective
 from maestro_env.optimum import require_bounded
 from maestro_env.problem import Problem

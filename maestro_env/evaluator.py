@@ -15,7 +15,7 @@ from maestro_env.base.errors import BudgetError, BudgetExceededError
 from maestro_env.base.threads import require_threads
 from maestro_env.cost import Cost
 from maestro_env.episode import Observations, observation
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem, Rows
 from maestro_env.violations import violations

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from maestro_env import _native
 from maestro_env.evaluator import Batch, Evaluator
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 
 FIGURES = [_native.METRICS.index(name) for name in ("latency_cycles", "energy_nj")]
 """Columns of a batch's metrics that fronts are of."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from maestro_env import _native
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 
 Value = TypeVar("Value", float, NDArray[np.float64])
 

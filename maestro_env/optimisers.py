@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError, quoted
-from maestro_env.map_space import Points
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.unit_cube import choices_at
 from maestro_env.objectives import Objective
-from maestro_env.parameter import Parameter
 from maestro_env.problem import OK, Problem
-from maestro_env.unit_cube import choices_at
 from maestro_env.violations import violations
 
 Place = ArrayLike | Values[str, int | str] | Mapping

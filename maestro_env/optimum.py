@@ -12,7 +12,7 @@ from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.threads import require_threads
 from maestro_env.evaluator import Best
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 

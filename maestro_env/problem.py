@@ -16,8 +16,8 @@ from maestro_env.base.errors import MapSpaceError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.threads import require_threads
 from maestro_env.cost import Cost
-from maestro_env.map_space import SCHEMAS, MapSpace, Points
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.models import DEFAULT_MODEL, find_model
 from maestro_env.objectives import Objective, find_objective
 from maestro_env.workloads.layer import Layer

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from maestro_env import _native
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.context import context
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 

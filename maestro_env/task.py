@@ -16,7 +16,7 @@ from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.context import context
 from maestro_env.episode import Observations, first_observation
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.masks import Masks
 from maestro_env.objectives import FIGURE_BOUNDS, Objective, find_objective
 from maestro_env.optima import known_values

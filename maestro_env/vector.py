@@ -26,7 +26,7 @@ from maestro_env.episode import (
 )
 from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.observations import Observer
 from maestro_env.spec import TextSpec
 from maestro_env.task import Task

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 from mappers.arrays import Floats

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from mappers.arrays import Floats
 from mappers.base import AskMapper
 from mappers.draws import DRAWS

@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter
 from mappers.arrays import Integers
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.unit_cube import choices_at
+from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.unit_cube import choices_at
 
 Draw = Callable[[MapSpace, int, np.random.Generator], Points]
 """Draws n independent points of a space, int32[n, D]."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from mappers import gamma_operators as operators
 from mappers.arrays import Floats
 from mappers.base import AskTellMapper

@@ -16,9 +16,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.parameter import Parameter
-from maestro_env.unit_cube import count_up_to
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.unit_cube import count_up_to
 from mappers.arrays import Floats, Integers
 from mappers.choices import orders_of, ranks_of
 from mappers.genes import FIXED, Genes

@@ -11,7 +11,7 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.masks import Masks
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.optima import layer_text, read_table

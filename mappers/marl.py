@@ -12,7 +12,7 @@ import numpy as np
 from clustering import AGENTS, AgentGroups
 from maestro_env.episode import REWARDS, first_observation
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 from mappers.agents.config import MarlConfig

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.objectives import Objective
 from maestro_env.optimum import OptimumSearch, require_bounded
 from maestro_env.problem import Problem

@@ -10,9 +10,9 @@ import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.parameter import Parameter
-from maestro_env.unit_cube import choices_at, share_at
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.unit_cube import choices_at, share_at
 from mappers.base import AskMapper
 from mappers.settings import setting
 

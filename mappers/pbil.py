@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS

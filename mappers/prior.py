@@ -9,7 +9,7 @@ import numpy as np
 
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.masks import Masks
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem

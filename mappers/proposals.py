@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from maestro_env.base.errors import MapSpaceError, quoted
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.objectives import Objective
 from maestro_env.problem import Problem
 from maestro_env.proposer import Networks, Proposer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from mappers.arrays import Floats
 from mappers.base import AskTellMapper
 from mappers.draws import DRAWS

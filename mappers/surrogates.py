@@ -15,8 +15,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern
 from threadpoolctl import ThreadpoolController
 
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import MapSpace, Points
 from mappers.arrays import Floats
 from mappers.choices import orders_of, sizes_at
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.parameter import Parameter
-from maestro_env.unit_cube import count_up_to
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.unit_cube import count_up_to
 from mappers.choices import orders_of, ranks_of
 from mappers.genes import FIXED, Genes
 

@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.map_space import SCHEMAS, MapSpace, Points
+from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.models import MODELS, find_model
 from maestro_env.objectives import ENERGIES, OBJECTIVES, find_objective
 from maestro_env.problem import OK, Problem

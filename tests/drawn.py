@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

@@ -14,8 +14,8 @@ from simulator import touched
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.cost import Cost
-from maestro_env.map_space import SCHEMAS, MapSpace
-from maestro_env.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.problem import Problem
 from maestro_env.workloads.finding import all_layers
 from maestro_env.workloads.layer import Layer

@@ -12,7 +12,7 @@ import pytest
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluator import Batch, Evaluator
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.models import DEFAULT_MODEL, MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem

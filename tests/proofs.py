@@ -25,7 +25,7 @@ from experiments.verify.check import verify
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.certificate import certify
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import Objective, find_objective
 from maestro_env.optimum import OptimumSearch
 from maestro_env.problem import Problem

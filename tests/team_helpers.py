@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.hardware import Hardware, find_hardware
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers.agents.config import MarlConfig

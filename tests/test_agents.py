@@ -17,7 +17,7 @@ from planted import GROUPS, LATENCY, PARTITION, planted
 from clustering import AgentGroups, SamplesError, cluster
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer

@@ -21,7 +21,7 @@ from map_space_helpers import column
 from maestro_env import _native
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
-from maestro_env.map_space import SCHEMAS, MapSpace
+from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.models import DEFAULT_MODEL, MODELS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import OK, STATUSES, Problem, Rows
@@ -138,7 +138,7 @@ signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 import numpy as np
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.workloads.layer import Layer
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.problem import Problem
 space = MapSpace(Layer("GEMM", {"M": 8, "N": 8, "K": 8}), find_hardware("paper"))
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})

@@ -19,8 +19,8 @@ from maestro_env import _native
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.m_file import parse
 from maestro_env.base.threads import processors
-from maestro_env.map_space import SCHEMAS, MapSpace
-from maestro_env.mapping import to_m
+from maestro_env.mapspace.mapping import to_m
+from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.models import MODELS
 from maestro_env.problem import Problem
 

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.cost import METRICS
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from map_space_helpers import column
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.models import MODELS
 from maestro_env.problem import OK, Problem
 from maestro_env.workloads.finding import all_layers, find_layer

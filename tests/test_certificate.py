@@ -13,7 +13,7 @@ import pytest
 from maestro_env import certificate
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.certificate import certify
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.optimum import OptimumError, OptimumSearch
 from maestro_env.problem import Problem

@@ -10,7 +10,7 @@ from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware, find_hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import ModelError
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.optimum import OptimumSearch
 from maestro_env.problem import Problem

@@ -13,8 +13,8 @@ from map_space_helpers import CONV, PES, spaces
 from scipy.stats import chisquare
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.map_space import TILES, MapSpace
-from maestro_env.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import TILES, MapSpace
 from maestro_env.workloads.layer import Layer
 from mappers.draws import DRAWS, log_uniform
 

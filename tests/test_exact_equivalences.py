@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from invariant_helpers import DISTINCT, cost_of, deep, points, relaxed
 
 from maestro_env.exact_rows import evaluate
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Level, Mapping
+from maestro_env.mapspace.mapping import Level, Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.problem import Problem
 
 

@@ -22,8 +22,8 @@ from invariant_helpers import (
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.cost import Cost
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 

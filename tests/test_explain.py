@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from maestro_env import _native
-from maestro_env.map_space import SCHEMAS
+from maestro_env.mapspace.space import SCHEMAS
 from maestro_env.models import MODELS
 from maestro_env.workloads.finding import find_layer
 

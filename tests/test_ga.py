@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 from mappers.base import AskTellMapper

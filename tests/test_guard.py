@@ -15,8 +15,8 @@ from map_space_helpers import column
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.models import MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.problem import STATUSES, Problem

@@ -14,8 +14,8 @@ from scipy.stats import chisquare
 from team_helpers import LARGE, SMALL, actions_of
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.map_space import MapSpace
-from maestro_env.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 from mappers.agents.elites import Elites
 from mappers.agents.heads import MOST_LOGITS, Heads

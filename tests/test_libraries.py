@@ -11,7 +11,7 @@ from gymnasium.wrappers import NormalizeObservation, RecordEpisodeStatistics
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.env import MaestroEnv
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer

@@ -12,7 +12,7 @@ from map_space_helpers import spaces
 from mapper_helpers import Recorder
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.optima import known_optimum
 from maestro_env.problem import OK, Problem

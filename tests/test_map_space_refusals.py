@@ -7,8 +7,8 @@ import pytest
 from map_space_helpers import CONV, PES
 
 from maestro_env.base.errors import MapSpaceError
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.problem import Problem
 
 SPACE = MapSpace(CONV, PES)

@@ -13,7 +13,7 @@ from mapper_helpers import QUICK, SPENDERS, Recorder, every_mapper, every_model,
 
 from maestro_env.base.errors import BudgetExceededError, MapSpaceError, UnknownNameError
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.objectives import find_objective
 from maestro_env.problem import OK, STATUSES
 from mappers import MAPPERS, make_mapper

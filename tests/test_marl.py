@@ -12,7 +12,7 @@ from run_helpers import load, run
 
 from clustering import AgentGroups
 from maestro_env._native import METRICS
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.problem import STATUSES, Problem, Rows
 from mappers import make_mapper
 from mappers.agents.heads import Heads

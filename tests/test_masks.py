@@ -16,7 +16,7 @@ from masked import invalid_samples, main, problems, zoo
 
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
-from maestro_env.map_space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.masks import Masks
 from maestro_env.models import MODELS
 from maestro_env.problem import OK, Problem

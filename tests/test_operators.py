@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from map_space_helpers import spaces
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from mappers.operators import mutate, step, tournament, uniform_crossover
 

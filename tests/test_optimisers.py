@@ -14,7 +14,7 @@ from mapper_helpers import every_model
 from scipy.optimize import differential_evolution
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.objectives import find_objective
 from maestro_env.optimisers import ObjectiveFunction
 from maestro_env.problem import OK, Problem

@@ -16,7 +16,7 @@ from technology_helpers import drawn_technologies
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.optimum import OptimumError, OptimumSearch
 from maestro_env.problem import Problem

@@ -14,8 +14,8 @@ from run_helpers import load
 
 from maestro_env._native import METRICS
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.objectives import find_objective
 from maestro_env.optimum import OptimumSearch
 from maestro_env.problem import Problem

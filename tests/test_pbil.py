@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 from mappers.pbil import PbilConfig, PbilMapper
 

@@ -12,7 +12,7 @@ from stable_baselines3 import PPO
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer

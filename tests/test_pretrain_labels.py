@@ -32,7 +32,7 @@ from experiments.pretrain.problems import shapes_of
 from experiments.pretrain.shards import make_labels
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.accelerators.technologies import find_technology
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.objectives import find_objective
 from maestro_env.optima import known_optimum
 from maestro_env.problem import Problem

@@ -24,7 +24,7 @@ from experiments.pretrain.problems import (
 )
 from maestro_env.accelerators.hardware import PRESETS, Hardware, known_hardware
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.optima import layer_text
 from maestro_env.problem import Problem
 from maestro_env.task import Task

@@ -18,7 +18,7 @@ from experiments.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.pretrain.training import Settings, Training
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.context import context
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.optima import layer_text
 from maestro_env.problem import Problem

@@ -19,7 +19,7 @@ from prior_helpers import random_file
 
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
 from maestro_env.context import CONTEXT, SPANS, context
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.masks import Masks
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem

@@ -14,7 +14,7 @@ from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.context import CONTEXT, context
-from maestro_env.map_space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.masks import Masks
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import OK, Problem

@@ -13,8 +13,8 @@ from simulator import steps
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.base.errors import MappingError
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.problem import Problem
 from maestro_env.rendering import first_step, picture, text
 from maestro_env.workloads.finding import find_layer

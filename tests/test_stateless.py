@@ -24,7 +24,7 @@ from team_helpers import (
 )
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads

@@ -19,7 +19,7 @@ from maestro_env.base.errors import MapSpaceError
 from maestro_env.base.threads import fitting_threads
 from maestro_env.episode import observation
 from maestro_env.make_vector import make_vector_env
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.models import MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.problem import OK, Problem

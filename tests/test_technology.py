@@ -30,7 +30,7 @@ from maestro_env.base.errors import (
     UnknownNameError,
 )
 from maestro_env.certificate import certify
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.optima import known_optimum
 from maestro_env.problem import OK, Problem

@@ -12,7 +12,7 @@ from map_space_helpers import layers, spaces
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError, UnknownNameError
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.problem import Problem
 from maestro_env.transfer import (
     KEEPS,

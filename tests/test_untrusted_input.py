@@ -27,7 +27,7 @@ from maestro_env.base.errors import (
 )
 from maestro_env.compat import main
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.problem import STATUSES, Problem
 from maestro_env.workloads.finding import find_layer

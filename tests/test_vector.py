@@ -28,7 +28,7 @@ from maestro_env.base.errors import (
 from maestro_env.episode import REWARDS
 from maestro_env.evaluator import Evaluator
 from maestro_env.information import INFOS, NOT_EVALUATED
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.models import MODELS
 from maestro_env.objectives import find_objective
 from maestro_env.observations import OBSERVATIONS

@@ -22,7 +22,7 @@ from experiments.verify.check import verify as check
 from experiments.verify.facts import Facts
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.certificate import certify
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.optimum import OptimumSearch
 from maestro_env.problem import OK, Problem

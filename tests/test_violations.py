@@ -13,8 +13,8 @@ from mapper_helpers import every_model
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.problem import OK, STATUSES, Problem, Rows
 from maestro_env.violations import violations

@@ -19,7 +19,7 @@ from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import HardwareError, ModelError
 from maestro_env.certificate import certify
 from maestro_env.cost import METRICS
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import OBJECTIVES, find_objective
 from maestro_env.problem import OK, Problem
 from maestro_env.workloads.finding import find_layer

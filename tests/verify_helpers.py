@@ -7,7 +7,7 @@ from functools import lru_cache
 from certificate_writer import Writer
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer

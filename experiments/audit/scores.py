@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.goals import Goal
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import Objective, latency_bound
 from maestro_env.problem import Problem
 

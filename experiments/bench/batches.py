@@ -13,7 +13,7 @@ from experiments.bench.sections import Section, interleaved
 from experiments.searches import Recorder
 from maestro_env.accelerators.hardware import PRESETS, find_hardware
 from maestro_env.base.threads import processors
-from maestro_env.map_space import SCHEMAS, MapSpace
+from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.models import MODELS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem

@@ -16,7 +16,7 @@ from experiments.flags import to_flags
 from maestro_env.base.errors import printable
 from maestro_env.cost import METRICS, unit_of
 from maestro_env.dataset import Dataset
-from maestro_env.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter
 from mappers.draws import DRAWS
 
 CARD = "README.md"

@@ -17,7 +17,7 @@ from experiments.goals import Goal
 from experiments.searches import Recorder, run_search
 from maestro_env.cost import METRICS
 from maestro_env.dataset import DatasetError, rows_in, to_table, write_file
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.problem import Problem, Rows
 from mappers.draws import DRAWS
 

@@ -14,8 +14,8 @@ from experiments.mapping_files import read_mapped
 from experiments.sheets import Sheet
 from maestro_env.base.errors import ModelError, printable
 from maestro_env.exchange import format_by_ending
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.models import MODELS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.problem import Problem

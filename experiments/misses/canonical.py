@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.misses.loop_steps import cuts, moving_loops
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from mappers.choices import orders_of, ranks_of
 
 Booleans = NDArray[np.bool_]

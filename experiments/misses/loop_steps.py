@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import MapSpace, Points
 from mappers.choices import sizes_at
 
 Integers = NDArray[np.int64]

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from experiments.goals import Goal
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 
 _BATCH = 2**17
 

@@ -8,7 +8,7 @@ from experiments.goals import Goal
 from experiments.misses.canonical import canonical
 from experiments.misses.neighbours import changes
 from maestro_env.base.errors import MaestroEnvError
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.optimum import OptimumSearch
 
 _ENOUGH = 1000

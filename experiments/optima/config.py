@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from experiments.flags import option
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.map_space import SCHEMAS
+from maestro_env.mapspace.space import SCHEMAS
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.optimum import MOST_NODES
 

@@ -13,7 +13,7 @@ from experiments.network_facts import bottleneck
 from maestro_env.base.errors import ModelError
 from maestro_env.cost import Cost
 from maestro_env.explanation import TENSORS, count_energy, explain_mapping
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
 from maestro_env.models import find_model
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from experiments.pretrain.lessons import Lesson
 from experiments.pretrain.near_optima import neighbours
-from maestro_env.map_space import Points
+from maestro_env.mapspace.space import Points
 from maestro_env.proposer import Networks
 
 _DRAWN = 24

@@ -16,7 +16,7 @@ from experiments.pretrain.problems import distinct_layers, random_machine
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.context import context
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optima import layer_text
 from maestro_env.problem import Problem
 from maestro_env.proposer import Proposer

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.evaluator import Batch, Evaluator
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import MapSpace, Points
 from mappers.arrays import Floats, Integers
 from mappers.choices import orders_of, ranks_of, sizes_at
 

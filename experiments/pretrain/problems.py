@@ -13,7 +13,7 @@ from random import Random
 from experiments.pretrain import drawn
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.registry import look_up
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.masks import Masks
 from maestro_env.objectives import OBJECTIVES
 from maestro_env.optima import layer_text

@@ -7,7 +7,7 @@ from experiments.validation.config import ValidationConfig
 from experiments.validation.eyeriss import MEASURED, Measured
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.cost import Cost
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import find_objective
 from maestro_env.optimum import OptimumSearch
 from maestro_env.problem import Problem

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.space import MapSpace
 
 Array = NDArray[np.float64]
 Tile = dict[str, Array | float]

@@ -22,7 +22,7 @@ from experiments.verify.boxes import (
 )
 from experiments.verify.facts import Facts
 from experiments.verify.ranges import Ranges
-from maestro_env.map_space import Points, lehmer_rank
+from maestro_env.mapspace.space import Points, lehmer_rank
 
 _TOGETHER = 16_384
 

@@ -18,9 +18,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from maestro_env.accelerators.hardware import LATER, Hardware, known_hardware
 from maestro_env.base.errors import MaestroEnvError, quoted
-from maestro_env.map_space import MapSpace
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.objectives import OBJECTIVES, Objective
-from maestro_env.parameter import Parameter
 from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 

@@ -27,8 +27,8 @@ from maestro_env.exchange.machine import Chain, hardware_of, memories_of
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, unsayable
 from maestro_env.exchange.tensors import Tensor, Workload, tensors_of
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Loop, Mapping
+from maestro_env.mapspace.mapping import Loop, Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 

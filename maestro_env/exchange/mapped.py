@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.layer import Layer
 
 

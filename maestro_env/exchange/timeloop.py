@@ -35,8 +35,8 @@ from maestro_env.exchange.timeloop_machine import (
     read_architecture,
     read_problem,
 )
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Loop, Mapping
+from maestro_env.mapspace.mapping import Loop, Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.problem import Problem
 
 _REFUSE = unsayable("Timeloop")

@@ -8,8 +8,8 @@ from typing import Any
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MappingError, ModelError
 from maestro_env.cost import Cost
-from maestro_env.map_space import MapSpace
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.problem import Problem
 
 EXPLAINED = "exact"

@@ -9,7 +9,7 @@ from maestro_env import _native
 from maestro_env.cost import Cost
 from maestro_env.explanation.bottleneck import RESOURCES
 from maestro_env.explanation.costs import cost_of
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
 from maestro_env.problem import Problem
 
 PARTS = {

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from maestro_env.base.errors import MappingError
 from maestro_env.cost import Cost
 from maestro_env.explanation.costs import cost_of
-from maestro_env.mapping import Level, Loop, Mapping
+from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.objectives import OBJECTIVES, Objective
 from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer

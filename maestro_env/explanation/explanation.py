@@ -15,7 +15,7 @@ from maestro_env.explanation.neighbours import Neighbour, find_neighbours
 from maestro_env.explanation.reuse import Stage, count_reuse
 from maestro_env.explanation.text import text_of
 from maestro_env.explanation.traffic import Energy, Traffic, count_energy, count_traffic
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.problem import Problem
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.cost import METRICS
-from maestro_env.map_space import SCHEMAS, MapSpace, Points, lehmer_rank
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points, lehmer_rank
 from maestro_env.objectives import OBJECTIVES, Objective
-from maestro_env.parameter import Parameter
 from maestro_env.problem import OK, STATUSES, Problem
 
 _L1_BYTES, _L2_BYTES = METRICS.index("l1_bytes"), METRICS.index("l2_bytes")

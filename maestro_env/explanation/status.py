@@ -5,7 +5,7 @@ from __future__ import annotations
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.binary import ENDS
 from maestro_env.cost import Cost
-from maestro_env.mapping import Mapping
+from maestro_env.mapspace.mapping import Mapping
 
 _MEANINGS = {
     "ok": "the mapping is valid",

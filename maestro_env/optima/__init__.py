@@ -17,7 +17,7 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.base.errors import ArgumentTypeError, quoted
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer

@@ -12,7 +12,7 @@ from clustering.controls import random_groups, reversed_groups
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.reading import read_text
 from maestro_env.evaluator import Evaluator
-from maestro_env.map_space import MapSpace, Points
+from maestro_env.mapspace.space import MapSpace, Points
 from mappers.agents.config import MarlConfig
 from mappers.arrays import Floats
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from maestro_env.map_space import MapSpace, Points
-from maestro_env.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import MapSpace, Points
 from mappers.arrays import Booleans, Floats, Integers
 from mappers.choices import orders_of, sizes_at
 

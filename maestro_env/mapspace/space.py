@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
-from maestro_env import mapping as nouns
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.registry import by_name, look_up
-from maestro_env.parameter import Parameter
+from maestro_env.mapspace import mapping as nouns
+from maestro_env.mapspace.parameter import Parameter
 from maestro_env.workloads.layer import Layer
 
 Points = NDArray[np.int32]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from maestro_env.parameter import Parameter
+from maestro_env.mapspace.parameter import Parameter
 
 
 def choices_at(parameter: Parameter, shares: ArrayLike) -> NDArray[np.int64]:

@@ -1,0 +1,1 @@
+"""Mappings, and the space of them."""
