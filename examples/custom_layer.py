@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from maestro_env import Hardware, Layer, MaestroEnv
-from maestro_env.masks import Masks
+from maestro_env.evaluation.masks import Masks
 
 flags = argparse.ArgumentParser(description=__doc__)
 flags.add_argument("--samples", type=int, default=20_000, help="mappings to evaluate")

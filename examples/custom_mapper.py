@@ -5,7 +5,7 @@ import argparse
 import numpy as np
 
 from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer
-from maestro_env.objectives import Objective
+from maestro_env.evaluation.objectives import Objective
 from mappers import make_mapper, register_mapper
 from mappers.base import AskTellMapper
 from mappers.draws import log_uniform

@@ -26,8 +26,8 @@ from experiments.searches import Recorder, run_search
 from experiments.stats import Floats
 from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.base.errors import printable
-from maestro_env.evaluator import Evaluator
-from maestro_env.problem import STATUSES
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.problem import STATUSES
 from mappers import may_end_early
 
 Versions = dict[str, str | None]

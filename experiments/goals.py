@@ -23,10 +23,10 @@ from experiments.files import (
 from experiments.flags import UsageError, option
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.base.errors import MissingExtraError
+from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
+from maestro_env.evaluation.objectives import ENERGIES, Objective, find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
-from maestro_env.models import DEFAULT_MODEL, MODELS, find_model
-from maestro_env.objectives import ENERGIES, Objective, find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 from mappers import MAPPERS, PROVERS, make_mapper
 from mappers.base import Mapper

@@ -19,10 +19,10 @@ from experiments.library import Start
 from experiments.progress import best_note
 from experiments.searches import run_search
 from experiments.stats import Floats
-from maestro_env.evaluator import Evaluator
-from maestro_env.front import FIGURES, Front, FrontEvaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.mapspace.space import Points
-from maestro_env.objectives import OBJECTIVES, Objective
 from maestro_env.optima import known_optimum
 from maestro_env.optimum import OptimumError, OptimumSearch
 

@@ -16,9 +16,9 @@ from experiments.files import RecordError, ensure_directory, read_record, write_
 from experiments.goals import Goal
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.transfer import Mapped, start_from
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
-from maestro_env.transfer import Mapped, start_from
 from maestro_env.workloads.layer import Layer
 
 _SCHEMA = "maestro-env/library/1"

@@ -14,8 +14,8 @@ import numpy as np
 from experiments.goals import Goal
 from experiments.layer_search import MappedLayer
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.cost import Cost
-from maestro_env.front import least_product
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.fronts import least_product
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from maestro_env.base.errors import ModelError
+from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import find_bottleneck
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.problem import Problem
 from maestro_env.workloads.network import Network
 
 

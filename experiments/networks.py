@@ -32,7 +32,7 @@ from experiments.machine import processor, versions
 from experiments.mapped_network import MappedNetwork
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.transfer import spread
+from maestro_env.evaluation.transfer import spread
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network

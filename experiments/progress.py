@@ -13,7 +13,7 @@ from rich.progress import (
 )
 
 from experiments.sheets import shown
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 
 # More of anything than this is shown in per cent.
 _COUNTABLE = 10**6

@@ -15,7 +15,7 @@ from experiments.files import RecordError
 from experiments.goals import Goal
 from experiments.proof_records import Found, ProofRecord, Step
 from maestro_env.certificate import certify
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.optimum import MOST_NODES, OptimumSearch
 from mappers.marl import MarlMapper
 

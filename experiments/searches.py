@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.evaluator import Batch, Evaluator
+from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.mapspace.space import Points
 from mappers import make_mapper, may_end_early
 

@@ -8,7 +8,7 @@ import sys
 from experiments.progress import Bar
 from experiments.sweep_axes import Sweep, check_fit
 from experiments.sweep_estimate import seconds_of_cells
-from maestro_env.models import find_model
+from maestro_env.evaluation.models import find_model
 from mappers import make_mapper
 
 _PROBLEMS_WARNED_OF = 1000

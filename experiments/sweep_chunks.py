@@ -19,7 +19,7 @@ from experiments.mapped_network import buffer_bytes
 from experiments.searches import run_search
 from experiments.stats import Floats
 from experiments.sweep_axes import Sweep
-from maestro_env.evaluator import Best, Evaluator
+from maestro_env.evaluation.evaluator import Best, Evaluator
 
 FIGURES = (
     *("value", "evaluations", "valid", "found_at", "latency_cycles", "energy_nj", "area_um2"),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from experiments.searches import run_search
 from experiments.sweep_axes import Sweep
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 
 _PROBLEMS = 3
 _SECONDS = 1.0

@@ -33,13 +33,24 @@ if TYPE_CHECKING:
     from maestro_env.base.errors import NetworkError as NetworkError
     from maestro_env.base.errors import TooLongError as TooLongError
     from maestro_env.base.errors import UnknownNameError as UnknownNameError
-    from maestro_env.context import CONTEXT as CONTEXT
-    from maestro_env.cost import METRICS as METRICS
-    from maestro_env.cost import Cost as Cost
     from maestro_env.env import MaestroEnv as MaestroEnv
-    from maestro_env.evaluator import Batch as Batch
-    from maestro_env.evaluator import Best as Best
-    from maestro_env.evaluator import Evaluator as Evaluator
+    from maestro_env.evaluation.context import CONTEXT as CONTEXT
+    from maestro_env.evaluation.cost import METRICS as METRICS
+    from maestro_env.evaluation.cost import Cost as Cost
+    from maestro_env.evaluation.evaluator import Batch as Batch
+    from maestro_env.evaluation.evaluator import Best as Best
+    from maestro_env.evaluation.evaluator import Evaluator as Evaluator
+    from maestro_env.evaluation.masks import Masks as Masks
+    from maestro_env.evaluation.models import MODELS as MODELS
+    from maestro_env.evaluation.models import CostModel as CostModel
+    from maestro_env.evaluation.models import find_model as find_model
+    from maestro_env.evaluation.objectives import OBJECTIVES as OBJECTIVES
+    from maestro_env.evaluation.objectives import Objective as Objective
+    from maestro_env.evaluation.objectives import find_objective as find_objective
+    from maestro_env.evaluation.optimisers import ObjectiveFunction as ObjectiveFunction
+    from maestro_env.evaluation.problem import STATUSES as STATUSES
+    from maestro_env.evaluation.problem import Problem as Problem
+    from maestro_env.evaluation.problem import Rows as Rows
     from maestro_env.explanation import Explanation as Explanation
     from maestro_env.explanation import explain_mapping as explain_mapping
     from maestro_env.information import NOT_EVALUATED as NOT_EVALUATED
@@ -51,22 +62,11 @@ if TYPE_CHECKING:
     from maestro_env.mapspace.space import TILES as TILES
     from maestro_env.mapspace.space import MapSpace as MapSpace
     from maestro_env.mapspace.space import Schema as Schema
-    from maestro_env.masks import Masks as Masks
-    from maestro_env.models import MODELS as MODELS
-    from maestro_env.models import CostModel as CostModel
-    from maestro_env.models import find_model as find_model
-    from maestro_env.objectives import OBJECTIVES as OBJECTIVES
-    from maestro_env.objectives import Objective as Objective
-    from maestro_env.objectives import find_objective as find_objective
     from maestro_env.optima import KnownOptimum as KnownOptimum
     from maestro_env.optima import known_optimum as known_optimum
-    from maestro_env.optimisers import ObjectiveFunction as ObjectiveFunction
     from maestro_env.optimum import OptimumError as OptimumError
     from maestro_env.optimum import OptimumSearch as OptimumSearch
     from maestro_env.parallel import parallel_env as parallel_env
-    from maestro_env.problem import STATUSES as STATUSES
-    from maestro_env.problem import Problem as Problem
-    from maestro_env.problem import Rows as Rows
     from maestro_env.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.workloads.finding import find_layer as find_layer
     from maestro_env.workloads.layer import Layer as Layer
@@ -79,15 +79,15 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ArgumentTypeError": "base.errors",
-    "Batch": "evaluator",
-    "Best": "evaluator",
+    "Batch": "evaluation.evaluator",
+    "Best": "evaluation.evaluator",
     "BudgetError": "base.errors",
     "BudgetExceededError": "base.errors",
-    "CONTEXT": "context",
-    "Cost": "cost",
-    "CostModel": "models",
+    "CONTEXT": "evaluation.context",
+    "Cost": "evaluation.cost",
+    "CostModel": "evaluation.models",
     "EnvError": "base.errors",
-    "Evaluator": "evaluator",
+    "Evaluator": "evaluation.evaluator",
     "Explanation": "explanation",
     "Hardware": "accelerators.hardware",
     "HardwareError": "base.errors",
@@ -97,8 +97,8 @@ _HOME = {
     "LeftOut": "workloads.network",
     "Level": "mapspace.mapping",
     "Loop": "mapspace.mapping",
-    "METRICS": "cost",
-    "MODELS": "models",
+    "METRICS": "evaluation.cost",
+    "MODELS": "evaluation.models",
     "MaestroEnv": "env",
     "MaestroEnvError": "base.errors",
     "MaestroVectorEnv": "vector",
@@ -106,23 +106,23 @@ _HOME = {
     "MapSpaceError": "base.errors",
     "Mapping": "mapspace.mapping",
     "MappingError": "base.errors",
-    "Masks": "masks",
+    "Masks": "evaluation.masks",
     "MissingExtraError": "base.errors",
     "ModelError": "base.errors",
     "NOT_EVALUATED": "information",
     "Network": "workloads.network",
     "NetworkError": "base.errors",
-    "OBJECTIVES": "objectives",
-    "Objective": "objectives",
-    "ObjectiveFunction": "optimisers",
+    "OBJECTIVES": "evaluation.objectives",
+    "Objective": "evaluation.objectives",
+    "ObjectiveFunction": "evaluation.optimisers",
     "OptimumError": "optimum",
     "OptimumSearch": "optimum",
     "PRESETS": "accelerators.hardware",
     "Parameter": "mapspace.parameter",
-    "Problem": "problem",
-    "Rows": "problem",
+    "Problem": "evaluation.problem",
+    "Rows": "evaluation.problem",
     "SCHEMAS": "mapspace.space",
-    "STATUSES": "problem",
+    "STATUSES": "evaluation.problem",
     "Schema": "mapspace.space",
     "TECHNOLOGIES": "accelerators.technologies",
     "TILES": "mapspace.space",
@@ -132,9 +132,9 @@ _HOME = {
     "explain_mapping": "explanation",
     "find_hardware": "accelerators.hardware",
     "find_layer": "workloads.finding",
-    "find_model": "models",
+    "find_model": "evaluation.models",
     "find_network": "workloads.networks",
-    "find_objective": "objectives",
+    "find_objective": "evaluation.objectives",
     "find_technology": "accelerators.technologies",
     "known_optimum": "optima",
     "parallel_env": "parallel",

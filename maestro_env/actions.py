@@ -18,7 +18,7 @@ from maestro_env.base.errors import EnvError, MapSpaceError, quoted
 from maestro_env.mapspace.space import MapSpace
 
 if TYPE_CHECKING:
-    from maestro_env.masks import Masks
+    from maestro_env.evaluation.masks import Masks
 
 Mask = NDArray[np.bool_]
 

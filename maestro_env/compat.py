@@ -20,7 +20,7 @@ from maestro_env.base.errors import ModelError, TooLongError, complain
 from maestro_env.base.m_file import NetworkText, ReferenceDeath, parse, parse_hardware, wrap_int32
 from maestro_env.base.reading import read_text
 from maestro_env.binary import equal_nocs, run
-from maestro_env.models import find_model
+from maestro_env.evaluation.models import find_model
 
 # Maps every byte to a character and back.
 _BYTES = "latin-1"

@@ -14,7 +14,9 @@ from maestro_env.actions import ACTIONS, Mask
 from maestro_env.attributes import Attributes, Best
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.base.registry import look_up
-from maestro_env.episode import (
+from maestro_env.evaluation.models import DEFAULT_MODEL
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.rewards import (
     MOST_REWARDED,
     REWARDS,
     Observations,
@@ -22,8 +24,6 @@ from maestro_env.episode import (
     require_episode_length,
 )
 from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
-from maestro_env.models import DEFAULT_MODEL
-from maestro_env.objectives import Objective
 from maestro_env.observations import Observer
 from maestro_env.spec import TextSpec
 from maestro_env.task import Task, make_tasks
@@ -45,7 +45,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
       of the parameter means c modulo n, as the space has the most choices of any parameter.
 
     `action_masks()` tells which discrete actions can still become a valid mapping, in the form that
-    sb3-contrib reads; `maestro_env.masks` says where masks are complete.
+    sb3-contrib reads; `maestro_env.evaluation.masks` says where masks are complete.
 
     ## Observation Space
     `Box(0, 1, (n,), float32)`, in this order:

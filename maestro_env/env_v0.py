@@ -6,8 +6,8 @@ from typing import Any
 
 from maestro_env._native import METRICS
 from maestro_env.env import MaestroEnv
+from maestro_env.evaluation.problem import STATUSES
 from maestro_env.information import regret
-from maestro_env.problem import STATUSES
 
 
 class MaestroEnvV0(MaestroEnv):

@@ -16,7 +16,7 @@ from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.dataset import STATUS, Dataset, DatasetError, from_table, read_file, rows_in
 from maestro_env.env import MaestroEnv
-from maestro_env.episode import MOST_REWARDED, REWARDS, Observations, observation
+from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations, observation
 from maestro_env.mapspace.space import Points
 from maestro_env.texts import in_texts
 

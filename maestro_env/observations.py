@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from maestro_env import _native
 from maestro_env.actions import Actions
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.context import CONTEXT
-from maestro_env.episode import Observations
+from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.rewards import Observations
 from maestro_env.task import Task
 
 OBSERVATIONS = ("cost", "context")

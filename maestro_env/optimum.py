@@ -11,10 +11,10 @@ from maestro_env import _native
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.threads import require_threads
-from maestro_env.evaluator import Best
+from maestro_env.evaluation.evaluator import Best
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.objectives import Objective
-from maestro_env.problem import Problem
 
 MOST_NODES = 10**15
 """Boxes of mappings that a search may take at most, if nothing else limits it."""

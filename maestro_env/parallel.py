@@ -14,7 +14,7 @@ from maestro_env.actions import Mask, as_array
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import EnvError, MissingExtraError, UnknownNameError, quoted
 from maestro_env.env import MaestroEnv
-from maestro_env.episode import Observations
+from maestro_env.evaluation.rewards import Observations
 
 try:
     from pettingzoo import ParallelEnv

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MappingError
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.layer import Layer
 

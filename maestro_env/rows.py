@@ -17,7 +17,7 @@ from typing import IO, Any
 from maestro_env import exact_rows, maestro_rows
 from maestro_env.base.errors import ModelError, TooLongError, complain, quoted
 from maestro_env.base.reading import open_bytes, read_lines
-from maestro_env.models import find_model
+from maestro_env.evaluation.models import find_model
 
 _USAGE_STATUS = 2
 _Evaluate = Callable[[dict[str, Any]], dict[str, Any]]

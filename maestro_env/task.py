@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.pickling import Recomputed
-from maestro_env.context import context
-from maestro_env.episode import Observations, first_observation
+from maestro_env.evaluation.context import context
+from maestro_env.evaluation.masks import Masks
+from maestro_env.evaluation.objectives import FIGURE_BOUNDS, Objective, find_objective
+from maestro_env.evaluation.problem import Problem, figures_of
+from maestro_env.evaluation.rewards import Observations, first_observation
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.masks import Masks
-from maestro_env.objectives import FIGURE_BOUNDS, Objective, find_objective
 from maestro_env.optima import known_values
-from maestro_env.problem import Problem, figures_of
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

@@ -10,7 +10,7 @@ from typing import Any
 from maestro_env.accelerators.hardware import Hardware, known_hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES, Technology
 from maestro_env.accelerators.technology import written
-from maestro_env.objectives import OBJECTIVES, Objective
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.workloads.finding import layers_by_name
 from maestro_env.workloads.layer import Layer
 

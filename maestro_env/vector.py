@@ -16,7 +16,8 @@ from maestro_env.actions import ACTIONS, Mask
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import BudgetExceededError, EnvError
 from maestro_env.base.registry import look_up
-from maestro_env.episode import (
+from maestro_env.evaluation.evaluator import Batch, Evaluator
+from maestro_env.evaluation.rewards import (
     MOST_REWARDED,
     REWARDS,
     Observations,
@@ -24,7 +25,6 @@ from maestro_env.episode import (
     observation,
     require_episode_length,
 )
-from maestro_env.evaluator import Batch, Evaluator
 from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
 from maestro_env.mapspace.space import Points
 from maestro_env.observations import Observer

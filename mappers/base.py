@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.objectives import Objective
-from maestro_env.problem import Problem
 from mappers.arrays import Floats
 from mappers.prior_warning import prior_warning
 from mappers.proposals import load_prior, propose

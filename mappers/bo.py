@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mapspace.space import MapSpace, Points
 from mappers.arrays import Floats
 from mappers.base import AskMapper

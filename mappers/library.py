@@ -10,13 +10,11 @@ from itertools import islice
 import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.evaluator import Evaluator
-from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.masks import Masks
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.optima import layer_text, read_table
-from maestro_env.problem import Problem
-from maestro_env.transfer import (
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.masks import Masks
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.transfer import (
     KEEPS,
     OTHER_OPERATOR,
     Mapped,
@@ -24,6 +22,8 @@ from maestro_env.transfer import (
     layer_octaves,
     transfer,
 )
+from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.optima import layer_text, read_table
 from maestro_env.workloads.finding import all_layers
 from mappers.agents.elites import Elites
 from mappers.agents.heads import Heads
@@ -95,7 +95,7 @@ class Library:
     def distances(self, problem: Problem) -> tuple[Floats, Floats]:
         """Return how far the layers and accelerators of all are from a problem's, float64[M] each.
 
-        They are those of ``maestro_env.transfer``.
+        They are those of ``maestro_env.evaluation.transfer``.
         """
         layers = np.linalg.norm(self._layers - layer_octaves(problem.layer), axis=-1)
         machines = np.linalg.norm(self._machines - hardware_octaves(problem.hardware), axis=-1)

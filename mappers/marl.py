@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from clustering import AGENTS, AgentGroups
-from maestro_env.episode import REWARDS, first_observation
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.rewards import REWARDS, first_observation
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.objectives import Objective
-from maestro_env.problem import Problem
 from mappers.agents.config import MarlConfig
 from mappers.agents.elites import Elites
 from mappers.agents.grouping import group_parameters, read_groups, require_agents

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
-from maestro_env.objectives import Objective
 from maestro_env.optimum import OptimumSearch, require_bounded
-from maestro_env.problem import Problem
 from mappers.base import Mapper
 from mappers.marl import MarlMapper
 from mappers.prior import PriorMapper

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.mapspace.unit_cube import choices_at, share_at

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.episode import REWARDS
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.rewards import REWARDS
 from maestro_env.vector import MaestroVectorEnv
 from mappers.base import Mapper
 from mappers.settings import setting

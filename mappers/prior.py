@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from maestro_env.base.errors import MapSpaceError
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.masks import Masks
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.masks import Masks
-from maestro_env.objectives import Objective
-from maestro_env.problem import Problem
 from mappers.agents.elites import Elites
 from mappers.arrays import Floats
 from mappers.base import AskTellMapper

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.base.errors import MapSpaceError, MissingExtraError
-from maestro_env.context import context
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.context import context
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import Points
-from maestro_env.proposer import Networks, Proposer
 from mappers.arrays import Floats
 from mappers.prior import PriorConfig, PriorMapper
 from mappers.proposals import load_prior

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import read_bytes
-from maestro_env.context import CONTEXT
+from maestro_env.evaluation.context import CONTEXT
 
 Arrays = Mapping[str, NDArray[np.float32]]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from maestro_env.objectives import Objective
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.optima import layer_text
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import models
 from mappers.prior_file import PriorFile
 from mappers.ranges import far_warning

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from maestro_env.base.errors import MapSpaceError, quoted
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import Points
-from maestro_env.objectives import Objective
-from maestro_env.problem import Problem
-from maestro_env.proposer import Networks, Proposer
 from mappers.learners.prior.shapes import Widths, shapes
 from mappers.prior_file import SHIPPED, WAY_OUT, Arrays, PriorFile, PriorFileError, read_prior
 from mappers.variety import varied

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
-from maestro_env.context import CONTEXT, SPANS, context
-from maestro_env.objectives import Objective
-from maestro_env.problem import Problem
+from maestro_env.evaluation.context import CONTEXT, SPANS, context
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
 from mappers.prior_file import PriorFile
 
 # Contexts are of single precision.

@@ -14,10 +14,10 @@ from random import Random
 import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.evaluation.models import MODELS, find_model
+from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVES, find_objective
+from maestro_env.evaluation.problem import OK, Problem
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
-from maestro_env.models import MODELS, find_model
-from maestro_env.objectives import ENERGIES, OBJECTIVES, find_objective
-from maestro_env.problem import OK, Problem
 from maestro_env.workloads.layer import DIMENSIONS, Layer
 
 EXTENTS = (1, 2, 3, 5, 8, 13, 31, 64, 100, 257, 4099)

@@ -15,9 +15,9 @@ from bounds import random_layer, random_machine
 from technology_helpers import random_technology
 
 from maestro_env import _native
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import OK, Problem
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace, Points
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.problem import OK, Problem
 
 Range = tuple[int, int]
 _ANY = -2

@@ -29,8 +29,8 @@ from experiments.verify.boxes import (
 )
 from experiments.verify.facts import Facts
 from experiments.verify.needs import may_fit
-from maestro_env.objectives import Objective
-from maestro_env.problem import OK, Problem
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import OK, Problem
 
 EVALUATE = 255
 LONGEST_LIST = 16_384

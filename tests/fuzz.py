@@ -20,8 +20,8 @@ import numpy as np
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.evaluation.models import MODELS
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
-from maestro_env.models import MODELS
 from maestro_env.workloads.finding import find_layer
 
 ACTIONS_IN_CHUNK = 2000

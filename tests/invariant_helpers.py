@@ -13,10 +13,10 @@ from row_reader import read_layer
 from simulator import touched
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import all_layers
 from maestro_env.workloads.layer import Layer
 

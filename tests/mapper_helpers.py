@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.evaluator import Batch, Evaluator
+from maestro_env.evaluation.evaluator import Batch, Evaluator
+from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.models import DEFAULT_MODEL, MODELS
-from maestro_env.objectives import find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from mappers import MAPPERS, PROVERS, make_mapper
 

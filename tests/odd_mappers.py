@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 from mappers.base import Mapper
 
 

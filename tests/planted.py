@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from maestro_env._native import METRICS
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.objectives import Objective, find_objective
+from maestro_env.evaluation.problem import Problem, Rows
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.objectives import Objective, find_objective
-from maestro_env.problem import Problem, Rows
 from maestro_env.workloads.finding import find_layer
 
 GROUPS = (

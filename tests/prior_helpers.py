@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maestro_env.context import CONTEXT
+from maestro_env.evaluation.context import CONTEXT
 from mappers.learners.prior.shapes import Widths, shapes
 from mappers.prior_file import PriorFile
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from maestro_env.actions import ACTIONS, binned
 from maestro_env.base.errors import EnvError, MapSpaceError, UnknownNameError
 from maestro_env.env import MaestroEnv
+from maestro_env.evaluation.problem import OK, Problem
 from maestro_env.information import NOT_EVALUATED
 from maestro_env.make_vector import make_vector_env
-from maestro_env.problem import OK, Problem
 
 SMALL = "gemm:M=3,N=4,K=5"
 TWO = ["gemm:M=3,N=40,K=5", "gemm:M=30,N=4,K=5"]

@@ -16,10 +16,10 @@ from planted import GROUPS, LATENCY, PARTITION, planted
 
 from clustering import AgentGroups, SamplesError, cluster
 from maestro_env.accelerators.hardware import Hardware, find_hardware
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.objectives import find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from mappers.agents.config import MarlConfig
 from mappers.agents.grouping import AgentsError, group_parameters, read_groups, samples_of

@@ -21,10 +21,10 @@ from map_space_helpers import column
 from maestro_env import _native
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
+from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import OK, STATUSES, Problem, Rows
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
-from maestro_env.models import DEFAULT_MODEL, MODELS
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.problem import OK, STATUSES, Problem, Rows
 from maestro_env.workloads.layer import Layer
 
 
@@ -139,7 +139,7 @@ import numpy as np
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.workloads.layer import Layer
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
+from maestro_env.evaluation.problem import Problem
 space = MapSpace(Layer("GEMM", {"M": 8, "N": 8, "K": 8}), find_hardware("paper"))
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 Problem(space).evaluate(space.sample(5000, np.random.default_rng(0)), threads=4)

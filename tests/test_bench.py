@@ -19,10 +19,10 @@ from maestro_env import _native
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.m_file import parse
 from maestro_env.base.threads import processors
+from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import to_m
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
-from maestro_env.models import MODELS
-from maestro_env.problem import Problem
 
 SMALL = {
     batches: {"REPEATS": 2, "MAPPINGS": 300, "SAMPLES": 50, "SINGLES": 40},

@@ -17,9 +17,9 @@ from scipy import integrate, stats
 from threadpoolctl import threadpool_limits
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.cost import METRICS
+from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import bo, make_mapper

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from map_space_helpers import column
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.problem import OK, Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.models import MODELS
-from maestro_env.problem import OK, Problem
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
 

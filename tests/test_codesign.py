@@ -25,8 +25,8 @@ from experiments.stats import Floats
 from experiments.sweep_records import RECORD
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.accelerators.technologies import find_technology
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
 from maestro_env.workloads.networks import find_network
 
 NETWORK = """K,C,Y,X,R,S,T

@@ -23,9 +23,9 @@ from experiments.claims import Claim
 from experiments.dataset import writer
 from experiments.searches import Recorder, run_search
 from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, find_layer
-from maestro_env.cost import unit_of
 from maestro_env.dataset import open_dataset
-from maestro_env.objectives import find_objective
+from maestro_env.evaluation.cost import unit_of
+from maestro_env.evaluation.objectives import find_objective
 from mappers.draws import log_uniform
 from mappers.random import LogRandomMapper
 

@@ -22,8 +22,8 @@ from experiments.goals import Goal, ProblemConfig, make_goal
 from experiments.progress import Bar
 from experiments.searches import run_search
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.evaluator import Evaluator
-from maestro_env.objectives import find_objective
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import find_objective
 from maestro_env.workloads.finding import find_layer
 from mappers.agents.grouping import AgentsError
 

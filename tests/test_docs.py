@@ -21,11 +21,11 @@ import maestro_env
 import mappers
 from experiments import cli
 from maestro_env.accelerators.hardware import PRESETS, find_hardware
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.problem import OK, STATUSES, Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
-from maestro_env.models import MODELS
-from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.workloads.finding import find_layer
 from mappers import MAPPERS
 

@@ -13,8 +13,8 @@ from exact_reference import Row, inputs, outcome, reference
 from row_reader import static_status
 
 from maestro_env.compat import main
+from maestro_env.evaluation.problem import STATUSES
 from maestro_env.exact_rows import evaluate
-from maestro_env.problem import STATUSES
 
 # --- Reference rows -----------------------------------------------------------------------------
 

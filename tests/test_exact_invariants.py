@@ -21,10 +21,10 @@ from invariant_helpers import (
 )
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 
 

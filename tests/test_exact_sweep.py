@@ -12,10 +12,10 @@ from invariant_helpers import DISTINCT, MACHINES, words_of
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import OK, STATUSES, Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.workloads.finding import all_layers
 from maestro_env.workloads.layer import Layer
 

@@ -9,7 +9,7 @@ from typing import Any
 import accelforge_oracle
 import pytest
 
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
 from maestro_env.exchange import to_accelforge
 
 DATA = json.loads((Path(__file__).parent / "data" / "accelforge_gemms.json").read_text())

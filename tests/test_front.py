@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mapper_helpers import Recorder, problem
 
-from maestro_env.front import Front, FrontEvaluator, least_product, product_of, totals_of
-from maestro_env.objectives import find_objective
-from maestro_env.problem import OK
+from maestro_env.evaluation.fronts import (
+    Front,
+    FrontEvaluator,
+    least_product,
+    product_of,
+    totals_of,
+)
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import OK
 from mappers import make_mapper
 
 pairs = st.tuples(st.integers(1, 12), st.integers(1, 12))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from maestro_env import _native
+from maestro_env.evaluation.models import MODELS
 from maestro_env.mapspace.space import SCHEMAS
-from maestro_env.models import MODELS
 from maestro_env.workloads.finding import find_layer
 
 GUARD = {"mac_mismatch", "below_pe_load", "below_compulsory"}

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, spaces
 
 from maestro_env.accelerators.hardware import Hardware, find_hardware
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
-from maestro_env.models import MODELS
-from maestro_env.objectives import find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from mappers import gamma_operators as operators
 from mappers import make_mapper

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from map_space_helpers import column
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import STATUSES, Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.models import MODELS
-from maestro_env.objectives import find_objective
-from maestro_env.problem import STATUSES, Problem
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper

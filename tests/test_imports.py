@@ -18,7 +18,7 @@ import pytest
 
 import maestro_env
 from maestro_env import _native
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
 from mappers import MAPPERS
 
 ROOT = Path(__file__).parents[1]
@@ -149,7 +149,7 @@ def test_every_mapper_is_where_the_registry_says() -> None:
 def test_random_search_loads_neither_torch_nor_stable_baselines() -> None:
     script = """
 import numpy, maestro_env, mappers
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 layer, hardware = maestro_env.find_layer("mobilenetv2_l2"), maestro_env.find_hardware("paper")
 problem = maestro_env.Problem(maestro_env.MapSpace(layer, hardware))
 evaluator = Evaluator(problem, maestro_env.find_objective("edp"), 10)

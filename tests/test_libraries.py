@@ -11,9 +11,9 @@ from gymnasium.wrappers import NormalizeObservation, RecordEpisodeStatistics
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.env import MaestroEnv
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.objectives import find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 
 ID = "maestro_env:MaestroEnv-v1"

@@ -12,11 +12,9 @@ from map_space_helpers import spaces
 from mapper_helpers import Recorder
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.mapspace.space import MapSpace
-from maestro_env.objectives import find_objective
-from maestro_env.optima import known_optimum
-from maestro_env.problem import OK, Problem
-from maestro_env.transfer import (
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.transfer import (
     KEEPS,
     Mapped,
     distance,
@@ -24,6 +22,8 @@ from maestro_env.transfer import (
     layer_distance,
     transfer,
 )
+from maestro_env.mapspace.space import MapSpace
+from maestro_env.optima import known_optimum
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers.library import Library, LibraryConfig, LibraryMapper, known_library

@@ -23,11 +23,11 @@ from prior_helpers import random_file
 from experiments.layer_search import LayerWork
 from experiments.library import add_to_library, default_library, read_library
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.context import CONTEXT
+from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import RESOURCES
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 from mappers.proposals import load_prior
 

@@ -17,10 +17,10 @@ from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.compat import main
+from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.problem import STATUSES, Problem
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.models import MODELS
-from maestro_env.problem import STATUSES, Problem
 
 
 @given(spaces_and_points)

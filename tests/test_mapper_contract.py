@@ -12,10 +12,10 @@ import pytest
 from mapper_helpers import QUICK, SPENDERS, Recorder, every_mapper, every_model, problem, search
 
 from maestro_env.base.errors import BudgetExceededError, MapSpaceError, UnknownNameError
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import OK, STATUSES
 from maestro_env.mapspace.space import Points
-from maestro_env.objectives import find_objective
-from maestro_env.problem import OK, STATUSES
 from mappers import MAPPERS, make_mapper
 
 # --- Mappers ------------------------------------------------------------------------------------

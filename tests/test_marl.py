@@ -12,8 +12,8 @@ from run_helpers import load, run
 
 from clustering import AgentGroups
 from maestro_env._native import METRICS
+from maestro_env.evaluation.problem import STATUSES, Problem, Rows
 from maestro_env.mapspace.space import Points
-from maestro_env.problem import STATUSES, Problem, Rows
 from mappers import make_mapper
 from mappers.agents.heads import Heads
 from mappers.agents.stateless import StatelessAgents

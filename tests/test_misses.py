@@ -19,9 +19,9 @@ from experiments.misses.canonical import canonical, differences
 from experiments.misses.neighbours import least_change
 from experiments.misses.optima import UnprovenError, known_optima, prove
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.objectives import find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

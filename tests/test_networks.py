@@ -23,7 +23,7 @@ from team_helpers import (
 )
 from torch import nn
 
-from maestro_env.episode import Observations
+from maestro_env.evaluation.rewards import Observations
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.networks import NetworkAgents

@@ -15,11 +15,11 @@ from technology_helpers import drawn_technologies
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware, find_hardware
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
-from maestro_env.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.optimum import OptimumError, OptimumSearch
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper

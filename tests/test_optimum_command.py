@@ -14,11 +14,11 @@ from run_helpers import load
 
 from maestro_env._native import METRICS
 from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.objectives import find_objective
 from maestro_env.optimum import OptimumSearch
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 
 LAYER = "resnet18_l2"

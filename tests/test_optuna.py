@@ -8,9 +8,9 @@ from mapper_helpers import Recorder
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.cost import METRICS
+from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper

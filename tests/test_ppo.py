@@ -11,10 +11,10 @@ import torch
 from stable_baselines3 import PPO
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.objectives import find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 from mappers.ppo import PpoConfig

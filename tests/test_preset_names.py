@@ -7,7 +7,7 @@ import pytest
 from experiments.goals import ProblemConfig, make_goal
 from experiments.searches import run_search
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS, find_hardware
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.workloads.finding import find_layer
 
 # Least latency of 200 random samples from seed 3, and the sample that had it, when the preset was

@@ -18,12 +18,12 @@ from mapper_helpers import problem as roomy_problem
 from prior_helpers import random_file
 
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
-from maestro_env.context import CONTEXT, SPANS, context
+from maestro_env.evaluation.context import CONTEXT, SPANS, context
+from maestro_env.evaluation.masks import Masks
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.masks import Masks
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.problem import Problem
-from maestro_env.proposer import Networks, Proposer
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.networks import find_network
@@ -137,7 +137,7 @@ def test_no_proposal_and_no_search_needs_torch() -> None:
 import sys
 import numpy as np
 from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer
-from maestro_env.objectives import OBJECTIVES
+from maestro_env.evaluation.objectives import OBJECTIVES
 from mappers import make_mapper
 from mappers.proposals import propose
 problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))

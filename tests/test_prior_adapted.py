@@ -12,9 +12,9 @@ from prior_helpers import random_file
 
 from experiments.pretrain.adaptation import PROBLEMS, SetupProblem
 from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper

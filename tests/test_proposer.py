@@ -13,12 +13,12 @@ from map_space_helpers import layers, spaces
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import MapSpaceError
-from maestro_env.context import CONTEXT, context
+from maestro_env.evaluation.context import CONTEXT, context
+from maestro_env.evaluation.masks import Masks
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
-from maestro_env.masks import Masks
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.problem import OK, Problem
-from maestro_env.proposer import Networks, Proposer
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers.learners.prior.shapes import shapes

@@ -23,7 +23,7 @@ from experiments.networks import map_network
 from experiments.pages import Section, section_of, write_report, writer
 from experiments.pages.charts import charts_of
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.front import Front
+from maestro_env.evaluation.fronts import Front
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network

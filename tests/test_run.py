@@ -19,10 +19,10 @@ from run_helpers import FILES, LAYER, SAMPLES, load, run, trace_rows
 import mappers
 from experiments.stats import iqm
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from mappers.base import Mapper
 

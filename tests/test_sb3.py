@@ -15,9 +15,9 @@ import pytest
 
 from maestro_env.base.errors import EnvError, MapSpaceError
 from maestro_env.env import MaestroEnv
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.models import MODELS
 from maestro_env.make_vector import make_vector_env
-from maestro_env.models import MODELS
 from maestro_env.vector import MaestroVectorEnv
 
 torch = pytest.importorskip("torch")

@@ -17,8 +17,8 @@ from run_helpers import contents, edit, load
 
 from experiments.claims import Claim
 from experiments.tabulate import job, writer
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.problem import OK
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import OK
 from maestro_env.tabulated import TABULATED, TabulatedSpace, open_table
 
 BLOCK = 5000

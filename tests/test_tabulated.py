@@ -21,11 +21,11 @@ from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.env import MaestroEnv
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
+from maestro_env.evaluation.problem import OK, STATUSES, Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.optimum import OptimumSearch
-from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.tabulated import (
     TABULATED,
     TableError,

@@ -12,9 +12,8 @@ from map_space_helpers import layers, spaces
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError, UnknownNameError
-from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
-from maestro_env.transfer import (
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.transfer import (
     KEEPS,
     Mapped,
     hardware_distance,
@@ -24,6 +23,7 @@ from maestro_env.transfer import (
     start_from,
     transfer,
 )
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
 

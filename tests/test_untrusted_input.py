@@ -26,10 +26,10 @@ from maestro_env.base.errors import (
     quoted,
 )
 from maestro_env.compat import main
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
+from maestro_env.evaluation.problem import STATUSES, Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.objectives import OBJECTIVES, find_objective
-from maestro_env.problem import STATUSES, Problem
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper

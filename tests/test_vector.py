@@ -25,14 +25,14 @@ from maestro_env.base.errors import (
     MapSpaceError,
     UnknownNameError,
 )
-from maestro_env.episode import REWARDS
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import OK, STATUSES, Problem
+from maestro_env.evaluation.rewards import REWARDS
 from maestro_env.information import INFOS, NOT_EVALUATED
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.models import MODELS
-from maestro_env.objectives import find_objective
 from maestro_env.observations import OBSERVATIONS
-from maestro_env.problem import OK, STATUSES, Problem
 from maestro_env.vector import MaestroVectorEnv
 from maestro_env.workloads.finding import find_layer
 

@@ -7,9 +7,9 @@ from functools import lru_cache
 from certificate_writer import Writer
 
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.objectives import find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 
 EDP = find_objective("edp")

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.goals import Goal
+from maestro_env.evaluation.objectives import Objective, latency_bound
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.objectives import Objective, latency_bound
-from maestro_env.problem import Problem
 
 NONE = "no valid mapping"
 """What is said where there is no mapping."""

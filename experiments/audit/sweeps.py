@@ -15,7 +15,7 @@ from experiments.sheets import Sheet
 from experiments.sweep_axes import Sweep
 from experiments.sweep_chunks import CONFIG
 from experiments.sweep_records import RECORD, SWEEPS, Found, best_mappings, recorded_chunks
-from maestro_env.objectives import Objective
+from maestro_env.evaluation.objectives import Objective
 
 _NOTE = (
     "Layers: one execution. All: the latency of all executions, and of how many layers MAESTRO's "

@@ -13,10 +13,10 @@ from experiments.bench.sections import Section, interleaved
 from experiments.searches import Recorder
 from maestro_env.accelerators.hardware import PRESETS, find_hardware
 from maestro_env.base.threads import processors
+from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
-from maestro_env.models import MODELS
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 

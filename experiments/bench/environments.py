@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from experiments.bench.batches import LAYERS, REPEATS, space_of
 from experiments.bench.sections import Section, interleaved
-from maestro_env.models import MODELS
+from maestro_env.evaluation.models import MODELS
 
 STEPS = 5_000
 COPIES = 4_096

@@ -14,8 +14,8 @@ from experiments.bench.batches import REPEATS, space_of
 from experiments.bench.maestro_binary import BinaryError, MaestroBinary
 from experiments.bench.sections import Section, interleaved
 from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import to_m
-from maestro_env.problem import Problem
 
 LAYERS = (
     "mobilenetv2_l2",

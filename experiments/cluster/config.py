@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clustering import AGENTS, LINKAGES, MEASURES
 from experiments.flags import option
 from experiments.goals import LAYER_HELP, ProblemConfig
-from maestro_env.objectives import OBJECTIVES
+from maestro_env.evaluation.objectives import OBJECTIVES
 from mappers import MAPPERS
 
 

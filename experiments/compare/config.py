@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from experiments.flags import option
 from experiments.goals import MAPPERS_HELP
 from experiments.study_config import StudyConfig
-from maestro_env.objectives import OBJECTIVES
+from maestro_env.evaluation.objectives import OBJECTIVES
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from experiments.flags import option
 from experiments.goals import ProblemConfig
-from maestro_env.objectives import OBJECTIVES
+from maestro_env.evaluation.objectives import OBJECTIVES
 from mappers.draws import DRAWS
 
 

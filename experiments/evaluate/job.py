@@ -13,12 +13,12 @@ from experiments.flags import UsageError
 from experiments.mapping_files import read_mapped
 from experiments.sheets import Sheet
 from maestro_env.base.errors import ModelError, printable
+from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange import format_by_ending
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.models import MODELS
-from maestro_env.objectives import OBJECTIVES
-from maestro_env.problem import Problem
 
 # Numbers from here on are shown with an exponent.
 _LARGE = 1e9

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from experiments.flags import option
 from experiments.mapping_config import MappingConfig
-from maestro_env.objectives import OBJECTIVES
+from maestro_env.evaluation.objectives import OBJECTIVES
 
 
 @dataclass(frozen=True)

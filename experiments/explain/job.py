@@ -8,10 +8,10 @@ from experiments.explain.config import ExplainConfig
 from experiments.files import ensure_directory, replacing
 from experiments.mapping_files import read_mapped
 from experiments.plots import save
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import Explanation, explain_mapping
 from maestro_env.explanation.pictures import time_figure, traffic_figure
-from maestro_env.objectives import find_objective
-from maestro_env.problem import Problem
 from maestro_env.rendering import picture
 
 

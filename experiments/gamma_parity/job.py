@@ -13,7 +13,7 @@ from experiments.searches import run_search
 from experiments.sheets import Sheet
 from experiments.stats import Floats
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.workloads.finding import find_layer
 
 _PROBLEM = ProblemConfig(hardware="unlimited", model="maestro", guard=False, energy="csv")

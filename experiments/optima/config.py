@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from experiments.flags import option
 from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.mapspace.space import SCHEMAS
-from maestro_env.objectives import OBJECTIVES
 from maestro_env.optimum import MOST_NODES
 
 

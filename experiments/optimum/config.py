@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from experiments.flags import option
 from experiments.goals import LAYER_HELP, ProblemConfig
-from maestro_env.objectives import OBJECTIVES
+from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.optimum import MOST_NODES
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from experiments.goals import Goal
 from experiments.network_facts import bottleneck
 from maestro_env.base.errors import ModelError
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.models import find_model
 from maestro_env.explanation import TENSORS, count_energy, explain_mapping
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.models import find_model
 
 
 @dataclass(frozen=True)

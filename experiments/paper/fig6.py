@@ -16,7 +16,7 @@ from experiments.paper.rows import Row, Rows, grouped, pivot, select
 from experiments.paper.verdicts import at_most, everywhere, mostly, tally
 from experiments.stats import Floats, stratified_interval
 from experiments.windows import reference
-from maestro_env.problem import OK
+from maestro_env.evaluation.problem import OK
 
 PARAMETERS = 13
 """Of the map space: as many agents are one per parameter."""

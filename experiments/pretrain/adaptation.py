@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.objectives import Objective, find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.objectives import Objective, find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import DEFAULT, TECHNOLOGIES, Technology
-from maestro_env.objectives import Objective, find_objective
+from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.workloads.layer import Layer
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from experiments.files import RecordError, check_same, distinct_name
 from experiments.pretrain.methods import Method
 from experiments.pretrain.protocol import Held
 from experiments.searches import UnspentError, stream
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 
 CHECKPOINTS = (1, 10, 100, 500, 1000, 5000, 20_000)
 CELLS = "cells"

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from experiments.pretrain.lessons import Lesson
 from experiments.pretrain.near_optima import neighbours
+from maestro_env.evaluation.proposer import Networks
 from maestro_env.mapspace.space import Points
-from maestro_env.proposer import Networks
 
 _DRAWN = 24
 # Of these the best and the worst are learnt.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.evaluator import Batch, Evaluator
+from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points
 from mappers.arrays import Floats, Integers

@@ -18,8 +18,8 @@ from experiments.pretrain.lessons import lessons_of
 from experiments.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.pretrain.training import Settings, Training
 from experiments.progress import Bar
-from maestro_env.context import CONTEXT
-from maestro_env.models import DEFAULT_MODEL
+from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.models import DEFAULT_MODEL
 from mappers.prior_file import PriorFile
 
 _NAME = "prior.safetensors"

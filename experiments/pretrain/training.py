@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from experiments.files import RecordError, check_same, read_record, replacing, write_record
 from experiments.pretrain.experience import experience
 from experiments.pretrain.lessons import Lesson, draw_lessons, training_layers
-from maestro_env.context import CONTEXT
+from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.proposer import Networks
 from maestro_env.mapspace.space import Points
-from maestro_env.proposer import Networks
 from mappers.learners.prior.learner import Learner
 from mappers.learners.prior.policy import Batch, Policy
 

@@ -14,7 +14,7 @@ from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted
 from maestro_env.base.yaml_file import Plain, read_yaml
-from maestro_env.objectives import find_objective
+from maestro_env.evaluation.objectives import find_objective
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.networks import find_network
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.files import RecordError
-from maestro_env.problem import Problem
+from maestro_env.evaluation.problem import Problem
 from maestro_env.tabulated import Row, TableError, table_rows, vectors
 
 _BLOCK = 2**16

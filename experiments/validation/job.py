@@ -6,11 +6,11 @@ from experiments.sheets import Sheet
 from experiments.validation.config import ValidationConfig
 from experiments.validation.eyeriss import MEASURED, Measured
 from maestro_env.accelerators.chips import CHIPS
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.objectives import find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.objectives import find_objective
 from maestro_env.optimum import OptimumSearch
-from maestro_env.problem import Problem
 
 _COLUMNS = (
     *("active PEs", "peak ms", "model ms", "gap", "measured ms", "ratio"),

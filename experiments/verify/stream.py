@@ -18,10 +18,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from maestro_env.accelerators.hardware import LATER, Hardware, known_hardware
 from maestro_env.base.errors import MaestroEnvError, quoted
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.objectives import OBJECTIVES, Objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 
 FORMAT = "maestro-env certificate 1"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.base.registry import by_name, look_up
+from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.accelforge import (
     from_accelforge,
     hardware_from_accelforge,
@@ -21,7 +22,6 @@ from maestro_env.exchange.maestro import from_json, from_m, to_json, to_m
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.timeloop import from_timeloop, hardware_from_timeloop, to_timeloop
 from maestro_env.mapspace import mapping as nouns
-from maestro_env.problem import Problem
 
 __all__ = [
     "FORMATS",

@@ -14,6 +14,7 @@ from itertools import zip_longest
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import HardwareError, LayerError, MappingError
 from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
+from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.accelforge_machine import (
     TENSORS,
     arch_text,
@@ -29,7 +30,6 @@ from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, 
 from maestro_env.exchange.tensors import Tensor, Workload, tensors_of
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 
 _REFUSE = unsayable("AccelForge")

@@ -15,6 +15,7 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import MAX_INT
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
 from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
+from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.machine import Chain, hardware_of, memories_of
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import (
@@ -37,7 +38,6 @@ from maestro_env.exchange.timeloop_machine import (
 )
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
 
 _REFUSE = unsayable("Timeloop")
 _KEPT = ("datatype", "dataspace", "bypass")

@@ -8,9 +8,9 @@ from itertools import combinations
 
 from maestro_env.base.checks import MAX_INT
 from maestro_env.base.registry import by_name
+from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation.costs import cost_of
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
 from maestro_env.explanation.traffic import TENSORS
 
 

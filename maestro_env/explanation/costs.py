@@ -7,10 +7,10 @@ from typing import Any
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MappingError, ModelError
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.problem import Problem
 
 EXPLAINED = "exact"
 """The model whose costs are explained; ``maestro`` has no figures that add up to its totals."""

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from maestro_env.base.errors import MappingError
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation.costs import cost_of
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.objectives import OBJECTIVES, Objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 
 _Sizes = dict[tuple[int, str], int]

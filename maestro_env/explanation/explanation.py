@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maestro_env.base.errors import MapSpaceError
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation.bottleneck import Bottleneck, find_bottleneck
 from maestro_env.explanation.buffers import Buffers, fill_buffers
 from maestro_env.explanation.costs import cost_of
@@ -16,8 +18,6 @@ from maestro_env.explanation.reuse import Stage, count_reuse
 from maestro_env.explanation.text import text_of
 from maestro_env.explanation.traffic import Energy, Traffic, count_energy, count_traffic
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.objectives import OBJECTIVES, Objective, find_objective
-from maestro_env.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from maestro_env.base.errors import MapSpaceError
-from maestro_env.cost import METRICS
+from maestro_env.evaluation.cost import METRICS
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective
+from maestro_env.evaluation.problem import OK, STATUSES, Problem
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points, lehmer_rank
-from maestro_env.objectives import OBJECTIVES, Objective
-from maestro_env.problem import OK, STATUSES, Problem
 
 _L1_BYTES, _L2_BYTES = METRICS.index("l1_bytes"), METRICS.index("l2_bytes")
 # A smaller relative change is one of rounding.

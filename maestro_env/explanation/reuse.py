@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
 from maestro_env.explanation.traffic import TENSORS
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.explanation.buffers import Buffer
 from maestro_env.explanation.cycles import PARTS, Delay
 from maestro_env.explanation.neighbours import Neighbour, better, better_with_room
 from maestro_env.explanation.traffic import TENSORS
-from maestro_env.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
     from maestro_env.explanation.explanation import Explanation

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
 
 TENSORS = ("input", "filter", "output")
 """The tensors of a layer, columns of the arrays here."""

@@ -17,9 +17,9 @@ import numpy as np
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware, find_hardware
 from maestro_env.base.errors import ArgumentTypeError, quoted
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.objectives import OBJECTIVES, Objective, find_objective
-from maestro_env.problem import Problem
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

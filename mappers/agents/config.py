@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clustering import LINKAGES, MEASURES
-from maestro_env.episode import REWARDS
+from maestro_env.evaluation.rewards import REWARDS
 from mappers.base import StartConfig
 from mappers.draws import DRAWS
 from mappers.settings import setting

@@ -11,7 +11,7 @@ from clustering import AgentGroups, ClusteringError, Samples, SamplesError, clus
 from clustering.controls import random_groups, reversed_groups
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.reading import read_text
-from maestro_env.evaluator import Evaluator
+from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mapspace.space import MapSpace, Points
 from mappers.agents.config import MarlConfig
 from mappers.arrays import Floats

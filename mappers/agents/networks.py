@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.episode import Observations
+from maestro_env.evaluation.rewards import Observations
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.team import MOST_CHANGE, Agents, normalised

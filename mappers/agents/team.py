@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from maestro_env.episode import Observations
+from maestro_env.evaluation.rewards import Observations
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.arrays import Floats, Integers

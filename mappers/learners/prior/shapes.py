@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.context import CONTEXT
-from maestro_env.proposer import DECISIONS, FEATURES, STATE
+from maestro_env.evaluation.context import CONTEXT
+from maestro_env.evaluation.proposer import DECISIONS, FEATURES, STATE
 
 Arrays = dict[str, NDArray[np.float32]]
 

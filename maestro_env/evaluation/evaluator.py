@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import BudgetError, BudgetExceededError
 from maestro_env.base.threads import require_threads
-from maestro_env.cost import Cost
-from maestro_env.episode import Observations, observation
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem, Rows
+from maestro_env.evaluation.rewards import Observations, observation
+from maestro_env.evaluation.violations import violations
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.objectives import Objective
-from maestro_env.problem import Problem, Rows
-from maestro_env.violations import violations
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Evaluator:
         threads: of the batch evaluation; results do not depend on it.
         on_batch: called after every batch, for progress bars.
         start: int32[N, D], vectors that a mapper evaluates first and learns from, such as the best
-            ones of similar layers (``maestro_env.transfer``); None for none. They are charged.
+            ones of similar layers (``maestro_env.evaluation.transfer``); None for none. They are charged.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
@@ -150,7 +150,7 @@ class Evaluator:
         return batch, rows.metrics
 
     def constrain(self, points: Points) -> tuple[Batch, NDArray[np.float64]]:
-        """The same, with the constraint violations, float64[N] (``maestro_env.violations``)."""
+        """The same, with the constraint violations, float64[N] (``maestro_env.evaluation.violations``)."""
         batch, figures = self.evaluate_in_full(points)
         return batch, violations(Rows(figures, batch.status), self.problem.hardware)
 

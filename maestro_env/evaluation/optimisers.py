@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError, quoted
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.violations import violations
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import Points
 from maestro_env.mapspace.unit_cube import choices_at
-from maestro_env.objectives import Objective
-from maestro_env.problem import OK, Problem
-from maestro_env.violations import violations
 
 Place = ArrayLike | Values[str, int | str] | Mapping
 """A vector of D integers, the values of all parameters by name, or a mapping."""

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from maestro_env import _native
 from maestro_env.base.checks import require_integer, require_type
 from maestro_env.base.errors import MapSpaceError, quoted
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
-from maestro_env.problem import Problem
 
 Mask = NDArray[np.bool_]
 

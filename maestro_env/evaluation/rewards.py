@@ -13,7 +13,7 @@ from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError
-from maestro_env.objectives import area_bound, energy_bound, latency_bound
+from maestro_env.evaluation.objectives import area_bound, energy_bound, latency_bound
 from maestro_env.workloads.layer import Layer
 
 Observations = NDArray[np.float32]

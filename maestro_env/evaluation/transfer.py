@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
 from maestro_env.base.registry import look_up
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace import mapping as nouns
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
 from maestro_env.mapspace.unit_cube import count_up_to
-from maestro_env.problem import Problem
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.loops import loop_of, nest
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.evaluator import Batch, Evaluator
+from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.mapspace.space import Points
 
 FIGURES = [_native.METRICS.index(name) for name in ("latency_cycles", "energy_nj")]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.problem import OK, STATUSES, Rows
+from maestro_env.evaluation.problem import OK, STATUSES, Rows
 
 _MEASURED = [STATUSES.index(name) for name in ("l1_overflow", "l2_overflow", "cluster_exceeds_pes")]
 _L1_BYTES, _L2_BYTES = (_native.METRICS.index(name) for name in ("l1_bytes", "l2_bytes"))

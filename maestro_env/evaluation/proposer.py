@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from maestro_env import _native
 from maestro_env.base.errors import MapSpaceError
-from maestro_env.context import context
+from maestro_env.evaluation.context import context
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
-from maestro_env.objectives import Objective
-from maestro_env.problem import Problem
 
 DECISIONS: int = _native.PRIOR_DECISIONS
 """Kinds of decisions, each with a network of its own."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.objectives import Objective
+from maestro_env.evaluation.objectives import Objective
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.loops import LOOPS, nest
 

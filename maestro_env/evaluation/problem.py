@@ -15,15 +15,15 @@ from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.threads import require_threads
-from maestro_env.cost import Cost
+from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.models import DEFAULT_MODEL, find_model
+from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
-from maestro_env.models import DEFAULT_MODEL, find_model
-from maestro_env.objectives import Objective, find_objective
 from maestro_env.workloads.layer import Layer
 
 if TYPE_CHECKING:
-    from maestro_env.optimisers import ObjectiveFunction
+    from maestro_env.evaluation.optimisers import ObjectiveFunction
 
 STATUSES: tuple[str, ...] = _native.STATUSES
 """Results of checking a mapping; a batch's status codes index this tuple, 0 is ``ok``."""
@@ -152,7 +152,7 @@ class Problem(Recomputed):
         Raises:
             UnknownNameError: no such objective.
         """
-        from maestro_env.optimisers import ObjectiveFunction
+        from maestro_env.evaluation.optimisers import ObjectiveFunction
 
         return ObjectiveFunction(self, find_objective(objective))
 
@@ -169,7 +169,7 @@ class Problem(Recomputed):
         ``maestro_env.explanation`` explains why a valid mapping costs what it does.
         """
         require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
-        from maestro_env.explanation.status import explain_status
+        from maestro_env.evaluation.status import explain_status
 
         row, status, _, problem = self._native.evaluate_mapping(mapping.directives)
         cost = None if np.isnan(row[0]) else Cost.from_row(row)

@@ -1,0 +1,1 @@
+"""What a mapping costs, and what searches ask of it."""
