@@ -9,8 +9,8 @@ from experiments.claims import claimed
 from experiments.goals import Goal
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits, prove
-from maestro_env.optima import KnownOptimum, known_optimum
-from maestro_env.optimum import OptimumError, require_bounded
+from maestro_env.optimum.known import KnownOptimum, known_optimum
+from maestro_env.optimum.search import OptimumError, require_bounded
 
 # Counted, not timed: every run finds the same. They take about a second, of full17 several.
 _LIMITS = Limits(nodes=1_000_000)

@@ -23,8 +23,8 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.mapspace.space import Points
-from maestro_env.optima import known_optimum
-from maestro_env.optimum import OptimumError, OptimumSearch
+from maestro_env.optimum.known import known_optimum
+from maestro_env.optimum.search import OptimumError, OptimumSearch
 
 _BEST_MAPPER = "prior"
 _NODES_BETWEEN_LOOKS = 100_000

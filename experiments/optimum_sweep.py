@@ -12,7 +12,7 @@ from experiments.files import distinct_name
 from experiments.goals import Goal
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits, prove, write_certificate
-from maestro_env.optima import layer_text
+from maestro_env.optimum.known import layer_text
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _CERTIFICATE = ".certificate.gz"

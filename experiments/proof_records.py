@@ -16,7 +16,7 @@ from experiments import files
 from experiments.cells import Versions
 from experiments.files import RecordError, check_same
 from experiments.goals import ANEW, Goal
-from maestro_env.optima import KnownOptimum
+from maestro_env.optimum.known import KnownOptimum
 
 Step = tuple[float, float | None, float | None]
 """Seconds, best and bound."""

@@ -14,9 +14,9 @@ from experiments import cli
 from experiments.files import RecordError
 from experiments.goals import Goal
 from experiments.proof_records import Found, ProofRecord, Step
-from maestro_env.certificate import certify
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.optimum import MOST_NODES, OptimumSearch
+from maestro_env.optimum.certificate import certify
+from maestro_env.optimum.search import MOST_NODES, OptimumSearch
 from mappers.marl import MarlMapper
 
 _SECONDS_BETWEEN_WRITES = 5.0

@@ -13,7 +13,7 @@ from experiments import stats
 from experiments.cells import Finished
 from experiments.goals import Goal
 from experiments.stats import Floats, iqm, stratified_interval
-from maestro_env.optima import KnownOptimum
+from maestro_env.optimum.known import KnownOptimum
 
 Checkpoints = NDArray[np.int64]
 

@@ -46,7 +46,7 @@ from experiments.ray_pool import connect
 from experiments.standings import Contest
 from experiments.study_config import StudyConfig
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.optima import KnownOptimum
+from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 

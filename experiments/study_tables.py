@@ -25,7 +25,7 @@ from experiments.standings import (
 from experiments.stats import Floats
 from experiments.study import Study
 from maestro_env.base.errors import printable
-from maestro_env.optima import KnownOptimum
+from maestro_env.optimum.known import KnownOptimum
 
 _MISSING = "-"
 _ARRIVED = f"samples to within {WITHIN - 1:.0%}"

@@ -62,10 +62,10 @@ if TYPE_CHECKING:
     from maestro_env.mapspace.space import TILES as TILES
     from maestro_env.mapspace.space import MapSpace as MapSpace
     from maestro_env.mapspace.space import Schema as Schema
-    from maestro_env.optima import KnownOptimum as KnownOptimum
-    from maestro_env.optima import known_optimum as known_optimum
-    from maestro_env.optimum import OptimumError as OptimumError
-    from maestro_env.optimum import OptimumSearch as OptimumSearch
+    from maestro_env.optimum.known import KnownOptimum as KnownOptimum
+    from maestro_env.optimum.known import known_optimum as known_optimum
+    from maestro_env.optimum.search import OptimumError as OptimumError
+    from maestro_env.optimum.search import OptimumSearch as OptimumSearch
     from maestro_env.parallel import parallel_env as parallel_env
     from maestro_env.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.workloads.finding import find_layer as find_layer
@@ -91,7 +91,7 @@ _HOME = {
     "Explanation": "explanation",
     "Hardware": "accelerators.hardware",
     "HardwareError": "base.errors",
-    "KnownOptimum": "optima",
+    "KnownOptimum": "optimum.known",
     "Layer": "workloads.layer",
     "LayerError": "base.errors",
     "LeftOut": "workloads.network",
@@ -115,8 +115,8 @@ _HOME = {
     "OBJECTIVES": "evaluation.objectives",
     "Objective": "evaluation.objectives",
     "ObjectiveFunction": "evaluation.optimisers",
-    "OptimumError": "optimum",
-    "OptimumSearch": "optimum",
+    "OptimumError": "optimum.search",
+    "OptimumSearch": "optimum.search",
     "PRESETS": "accelerators.hardware",
     "Parameter": "mapspace.parameter",
     "Problem": "evaluation.problem",
@@ -136,7 +136,7 @@ _HOME = {
     "find_network": "workloads.networks",
     "find_objective": "evaluation.objectives",
     "find_technology": "accelerators.technologies",
-    "known_optimum": "optima",
+    "known_optimum": "optimum.known",
     "parallel_env": "parallel",
 }
 

@@ -20,7 +20,7 @@ from maestro_env.evaluation.objectives import FIGURE_BOUNDS, Objective, find_obj
 from maestro_env.evaluation.problem import Problem, figures_of
 from maestro_env.evaluation.rewards import Observations, first_observation
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optima import known_values
+from maestro_env.optimum.known import known_values
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

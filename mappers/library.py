@@ -23,7 +23,7 @@ from maestro_env.evaluation.transfer import (
     transfer,
 )
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optima import layer_text, read_table
+from maestro_env.optimum.known import layer_text, read_table
 from maestro_env.workloads.finding import all_layers
 from mappers.agents.elites import Elites
 from mappers.agents.heads import Heads

@@ -12,7 +12,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
-from maestro_env.optimum import OptimumSearch, require_bounded
+from maestro_env.optimum.search import OptimumSearch, require_bounded
 from mappers.base import Mapper
 from mappers.marl import MarlMapper
 from mappers.prior import PriorMapper

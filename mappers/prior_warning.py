@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.optima import layer_text
+from maestro_env.optimum.known import layer_text
 from maestro_env.workloads.finding import models
 from mappers.prior_file import PriorFile
 from mappers.ranges import far_warning

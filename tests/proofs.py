@@ -23,12 +23,12 @@ import numpy as np
 from experiments.pretrain.drawn import between
 from experiments.verify.check import verify
 from maestro_env.accelerators.hardware import Hardware, find_hardware
-from maestro_env.certificate import certify
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum import OptimumSearch
+from maestro_env.optimum.certificate import certify
+from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maestro_env import certificate
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.certificate import certify
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum import OptimumError, OptimumSearch
+from maestro_env.optimum import certificate
+from maestro_env.optimum.certificate import certify
+from maestro_env.optimum.search import OptimumError, OptimumSearch
 from maestro_env.workloads.finding import find_layer
 
 LATENCY = find_objective("latency")

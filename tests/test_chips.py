@@ -13,7 +13,7 @@ from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum import OptimumSearch
+from maestro_env.optimum.search import OptimumSearch
 from maestro_env.texts import text_of
 from maestro_env.workloads.finding import find_layer
 

@@ -175,8 +175,8 @@ except SystemExit as end:
 
 def test_the_table_of_optima_is_read_when_it_is_asked_for() -> None:
     loaded_after("""
-import maestro_env, maestro_env.optima
-maestro_env.optima.TABLE = None
+import maestro_env, maestro_env.optimum.known
+maestro_env.optimum.known.TABLE = None
 env = maestro_env.MaestroEnv("resnet18_l2")
 try:
     maestro_env.MaestroEnv("resnet18_l2", info="full").reset()

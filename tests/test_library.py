@@ -23,7 +23,7 @@ from maestro_env.evaluation.transfer import (
     transfer,
 )
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optima import known_optimum
+from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers.library import Library, LibraryConfig, LibraryMapper, known_library

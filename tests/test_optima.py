@@ -29,7 +29,7 @@ from maestro_env.env import MaestroEnv
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import OK, STATUSES, Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optima import KEY, layer_text, read_table
+from maestro_env.optimum.known import KEY, layer_text, read_table
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
 

@@ -19,7 +19,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
-from maestro_env.optimum import OptimumError, OptimumSearch
+from maestro_env.optimum.search import OptimumError, OptimumSearch
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper

@@ -18,7 +18,7 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optimum import OptimumSearch
+from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.finding import find_layer
 
 LAYER = "resnet18_l2"

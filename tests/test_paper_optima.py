@@ -17,7 +17,7 @@ from experiments.paper.frame import FULL, QUICK, Item
 from experiments.paper.ledger import Run, goal
 from experiments.paper.optima import Optima
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
-from maestro_env.optima import known_optimum
+from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.layer import Layer
 
 LEAST = {"paper": 6662.0, "edge": 39516.0}

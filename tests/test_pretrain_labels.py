@@ -35,7 +35,7 @@ from maestro_env.accelerators.technologies import find_technology
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optima import known_optimum
+from maestro_env.optimum.known import known_optimum
 from maestro_env.task import Task
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer

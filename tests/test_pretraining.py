@@ -22,7 +22,7 @@ from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optima import layer_text
+from maestro_env.optimum.known import layer_text
 from maestro_env.task import Task
 from maestro_env.workloads.layer import Layer
 from mappers.learners.prior.learner import Learner

@@ -28,7 +28,7 @@ from experiments.pretrain.protocol import (
 )
 from experiments.pretrain.scores import WORST, Scores, figures, paired, scores_of
 from experiments.pretrain.tables import groups_of
-from maestro_env.optima import known_optimum, layer_text
+from maestro_env.optimum.known import known_optimum, layer_text
 
 NETWORK = """K,C,Y,X,R,S,T
 4,3,6,6,3,3,1

@@ -9,7 +9,7 @@ from experiments.cells import Cell, Finished
 from experiments.goals import Goal, ProblemConfig, make_goal
 from experiments.standings import Contest, overall, profiles, standings
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.optima import KnownOptimum
+from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
 
 

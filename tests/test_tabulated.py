@@ -25,7 +25,7 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import OK, STATUSES, Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optimum import OptimumSearch
+from maestro_env.optimum.search import OptimumSearch
 from maestro_env.tabulated import (
     TABULATED,
     TableError,

@@ -21,11 +21,11 @@ from experiments.verify.boxes import Table, equivalent, first, last, whole
 from experiments.verify.check import verify as check
 from experiments.verify.facts import Facts
 from maestro_env.accelerators.hardware import Hardware, find_hardware
-from maestro_env.certificate import certify
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import OK, Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum import OptimumSearch
+from maestro_env.optimum.certificate import certify
+from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

@@ -17,11 +17,11 @@ from experiments.verify.check import verify as check
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import HardwareError, ModelError
-from maestro_env.certificate import certify
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import OK, Problem
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.optimum.certificate import certify
 from maestro_env.workloads.finding import find_layer
 
 BYTES = [METRICS.index(name) for name in METRICS if name.endswith("_bytes")]

@@ -9,7 +9,7 @@ from experiments.misses.canonical import canonical
 from experiments.misses.neighbours import changes
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.mapspace.space import Points
-from maestro_env.optimum import OptimumSearch
+from maestro_env.optimum.search import OptimumSearch
 
 _ENOUGH = 1000
 

@@ -9,8 +9,8 @@ from experiments.optima.config import OptimaConfig
 from experiments.optimum_sweep import OptimumCell
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.registry import look_up
-from maestro_env.optima import layer_text
-from maestro_env.optimum import require_bounded
+from maestro_env.optimum.known import layer_text
+from maestro_env.optimum.search import require_bounded
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
 

@@ -8,7 +8,7 @@ from experiments.flags import option
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.mapspace.space import SCHEMAS
-from maestro_env.optimum import MOST_NODES
+from maestro_env.optimum.search import MOST_NODES
 
 
 @dataclass(frozen=True)
@@ -36,4 +36,4 @@ class OptimaConfig:
     resume: bool = option(
         False, "continue what is in --out, extend it, or join processes that work on it"
     )
-    write: bool = option(False, "write what was found to the table of maestro_env.optima")
+    write: bool = option(False, "write what was found to the table of maestro_env.optimum.known")

@@ -16,7 +16,7 @@ from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord
 from experiments.proofs import Limits
 from experiments.sheets import Sheet, significant
-from maestro_env.optima import TABLE
+from maestro_env.optimum.known import TABLE
 
 
 def execute(config: OptimaConfig) -> int:

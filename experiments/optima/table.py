@@ -1,4 +1,4 @@
-"""The table of ``maestro_env.optima``: its lines, made of what was found."""
+"""The table of ``maestro_env.optimum.known``: its lines, made of what was found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from experiments.claims import claimed
 from experiments.files import write_csv
 from experiments.goals import Goal
-from maestro_env.optima import COLUMNS, KEY, TABLE, KnownOptimum, layer_text, read_table
+from maestro_env.optimum.known import COLUMNS, KEY, TABLE, KnownOptimum, layer_text, read_table
 
 
 def write_table(found: Iterable[tuple[Goal, KnownOptimum]]) -> int:

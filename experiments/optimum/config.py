@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from experiments.flags import option
 from experiments.goals import LAYER_HELP, ProblemConfig
 from maestro_env.evaluation.objectives import OBJECTIVES
-from maestro_env.optimum import MOST_NODES
+from maestro_env.optimum.search import MOST_NODES
 
 
 @dataclass(frozen=True)

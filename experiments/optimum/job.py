@@ -21,7 +21,7 @@ from experiments.proofs import Limits, prove, write_certificate
 from experiments.sheets import Sheet, significant
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.problem import Problem
-from maestro_env.optimum import require_bounded
+from maestro_env.optimum.search import require_bounded
 from maestro_env.workloads.finding import find_layer
 
 _CERTIFICATE = "certificate.gz"

@@ -25,7 +25,7 @@ from experiments.standings import Contest
 from experiments.stats import Floats
 from experiments.windows import Windows
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.optima import known_optimum
+from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 

@@ -19,7 +19,7 @@ from maestro_env.evaluation.context import context
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Proposer
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optima import layer_text
+from maestro_env.optimum.known import layer_text
 from maestro_env.task import Task
 from maestro_env.workloads.layer import Layer
 

@@ -15,7 +15,7 @@ from experiments.files import file_digest
 from experiments.pretrain.labels import read_labels
 from experiments.pretrain.protocol import Held, shapes_of
 from maestro_env.evaluation.transfer import Mapped
-from maestro_env.optima import layer_text
+from maestro_env.optimum.known import layer_text
 from mappers import make_mapper, mapper_names, may_end_early
 from mappers.base import Mapper
 from mappers.library import Entry, Library, LibraryMapper, known_entries

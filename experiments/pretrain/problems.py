@@ -17,7 +17,7 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optima import layer_text
+from maestro_env.optimum.known import layer_text
 from maestro_env.task import Task
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer

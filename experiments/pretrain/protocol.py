@@ -23,8 +23,8 @@ from experiments.pretrain.problems import HELD_MACHINE, has_mapping, random_mach
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.optima import known_optimum, layer_text
-from maestro_env.optimum import OptimumError, require_bounded
+from maestro_env.optimum.known import known_optimum, layer_text
+from maestro_env.optimum.search import OptimumError, require_bounded
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.networks import find_network

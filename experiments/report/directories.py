@@ -18,7 +18,7 @@ from experiments.pages.found import Curve, Found
 from experiments.pages.sections import Section, distinct, section_of
 from experiments.study import CONFIG, read_all
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.optima import known_optimum
+from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network
 

@@ -10,7 +10,7 @@ from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum import OptimumSearch
+from maestro_env.optimum.search import OptimumSearch
 
 _COLUMNS = (
     *("active PEs", "peak ms", "model ms", "gap", "measured ms", "ratio"),

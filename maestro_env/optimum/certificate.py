@@ -19,7 +19,7 @@ from maestro_env import _native
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
-from maestro_env.optimum import require_bounded
+from maestro_env.optimum.search import require_bounded
 
 FORMAT = "maestro-env certificate 1"
 LONGEST_LIST = 16_384

@@ -1,0 +1,1 @@
+"""The best mapping of a problem: search with proof, certificate, table of known optima."""
