@@ -228,7 +228,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode: ansi or rgb_array")
             return None
-        from maestro_env import rendering
+        from maestro_env.explanation import rendering
 
         if self.render_mode == "ansi":
             return rendering.text(self.mapping, self.cost) if self.mapping else "no mapping yet"

@@ -229,7 +229,7 @@ def test_an_objective_of_no_metric_is_refused(factors: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_the_last_mapping_is_drawn(action: str) -> None:
-    from maestro_env import rendering
+    from maestro_env.explanation import rendering
 
     text, picture = (make(render_mode=mode, action=action) for mode in ("ansi", "rgb_array"))
     for env in (text, picture):

@@ -12,7 +12,7 @@ from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import Explanation, explain_mapping
 from maestro_env.explanation.pictures import time_figure, traffic_figure
-from maestro_env.rendering import picture
+from maestro_env.explanation.rendering import picture
 
 
 def execute(config: ExplainConfig) -> int:
