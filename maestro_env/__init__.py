@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maestro_env.registration import register_with_gymnasium
+from maestro_env.environments.registration import register_with_gymnasium
 
 if TYPE_CHECKING:
     from maestro_env.accelerators.hardware import PRESETS as PRESETS
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from maestro_env.base.errors import NetworkError as NetworkError
     from maestro_env.base.errors import TooLongError as TooLongError
     from maestro_env.base.errors import UnknownNameError as UnknownNameError
-    from maestro_env.env import MaestroEnv as MaestroEnv
+    from maestro_env.environments.env import MaestroEnv as MaestroEnv
+    from maestro_env.environments.information import NOT_EVALUATED as NOT_EVALUATED
+    from maestro_env.environments.parallel import parallel_env as parallel_env
+    from maestro_env.environments.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.evaluation.context import CONTEXT as CONTEXT
     from maestro_env.evaluation.cost import METRICS as METRICS
     from maestro_env.evaluation.cost import Cost as Cost
@@ -53,7 +56,6 @@ if TYPE_CHECKING:
     from maestro_env.evaluation.problem import Rows as Rows
     from maestro_env.explanation import Explanation as Explanation
     from maestro_env.explanation import explain_mapping as explain_mapping
-    from maestro_env.information import NOT_EVALUATED as NOT_EVALUATED
     from maestro_env.mapspace.mapping import Level as Level
     from maestro_env.mapspace.mapping import Loop as Loop
     from maestro_env.mapspace.mapping import Mapping as Mapping
@@ -66,8 +68,6 @@ if TYPE_CHECKING:
     from maestro_env.optimum.known import known_optimum as known_optimum
     from maestro_env.optimum.search import OptimumError as OptimumError
     from maestro_env.optimum.search import OptimumSearch as OptimumSearch
-    from maestro_env.parallel import parallel_env as parallel_env
-    from maestro_env.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.workloads.finding import find_layer as find_layer
     from maestro_env.workloads.layer import Layer as Layer
     from maestro_env.workloads.network import LeftOut as LeftOut
@@ -99,9 +99,9 @@ _HOME = {
     "Loop": "mapspace.mapping",
     "METRICS": "evaluation.cost",
     "MODELS": "evaluation.models",
-    "MaestroEnv": "env",
+    "MaestroEnv": "environments.env",
     "MaestroEnvError": "base.errors",
-    "MaestroVectorEnv": "vector",
+    "MaestroVectorEnv": "environments.vector",
     "MapSpace": "mapspace.space",
     "MapSpaceError": "base.errors",
     "Mapping": "mapspace.mapping",
@@ -109,7 +109,7 @@ _HOME = {
     "Masks": "evaluation.masks",
     "MissingExtraError": "base.errors",
     "ModelError": "base.errors",
-    "NOT_EVALUATED": "information",
+    "NOT_EVALUATED": "environments.information",
     "Network": "workloads.network",
     "NetworkError": "base.errors",
     "OBJECTIVES": "evaluation.objectives",
@@ -137,7 +137,7 @@ _HOME = {
     "find_objective": "evaluation.objectives",
     "find_technology": "accelerators.technologies",
     "known_optimum": "optimum.known",
-    "parallel_env": "parallel",
+    "parallel_env": "environments.parallel",
 }
 
 # "import *" must not ask for an extra.

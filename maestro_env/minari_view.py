@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.dataset import STATUS, Dataset, DatasetError, from_table, read_file, rows_in
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.texts import in_texts
 from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations, observation
 from maestro_env.mapspace.space import Points
-from maestro_env.texts import in_texts
 
 try:
     import minari
@@ -81,7 +81,9 @@ class _Storage(MinariStorage):  # type: ignore[misc]
             "guard": problem.guard,
         }
         self._env = MaestroEnv(**arguments)
-        spec = EnvSpec(_ID, entry_point="maestro_env.env:MaestroEnv", kwargs=in_texts(arguments))
+        spec = EnvSpec(
+            _ID, entry_point="maestro_env.environments.env:MaestroEnv", kwargs=in_texts(arguments)
+        )
         super().__init__(dataset.directory, self._env.observation_space, self._env.action_space)
         self._first, _ = self._env.reset()
         self._files = files

@@ -20,12 +20,12 @@ from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.base.threads import require_threads
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Observed, Problem, Rows
 from maestro_env.evaluation.rewards import observation
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.task import Task
 from maestro_env.workloads.finding import find_layer
 
 TABLES = Path("runs/tables")

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
+from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.rewards import REWARDS
-from maestro_env.vector import MaestroVectorEnv
 from mappers.base import Mapper
 from mappers.settings import setting
 
@@ -20,7 +20,7 @@ try:
     import torch
     from stable_baselines3 import PPO
 
-    from maestro_env.sb3 import SB3VecEnv
+    from maestro_env.environments.sb3 import SB3VecEnv
     from mappers.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.ppo", str(error.name), "rl") from error

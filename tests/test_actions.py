@@ -13,12 +13,12 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro_env.actions import ACTIONS, binned
 from maestro_env.base.errors import EnvError, MapSpaceError, UnknownNameError
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.actions import ACTIONS, binned
+from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.information import NOT_EVALUATED
+from maestro_env.environments.making import make_vector_env
 from maestro_env.evaluation.problem import OK, Problem
-from maestro_env.information import NOT_EVALUATED
-from maestro_env.make_vector import make_vector_env
 
 SMALL = "gemm:M=3,N=4,K=5"
 TWO = ["gemm:M=3,N=40,K=5", "gemm:M=30,N=4,K=5"]
@@ -179,7 +179,7 @@ class FakeMasks:
 
 @pytest.fixture
 def fake_masks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maestro_env.task.Masks", FakeMasks)
+    monkeypatch.setattr("maestro_env.environments.task.Masks", FakeMasks)
 
 
 @pytest.mark.usefixtures("fake_masks")

@@ -10,11 +10,11 @@ from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware, find_hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import ModelError
+from maestro_env.environments.texts import text_of
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.search import OptimumSearch
-from maestro_env.texts import text_of
 from maestro_env.workloads.finding import find_layer
 
 

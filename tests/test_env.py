@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 import maestro_env
 from maestro_env import _native
-from maestro_env.actions import ACTIONS
 from maestro_env.base.errors import LayerError, MaestroEnvError, MapSpaceError, UnknownNameError
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.actions import ACTIONS
+from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.information import NOT_EVALUATED
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import OK, STATUSES, Problem
 from maestro_env.evaluation.rewards import REWARDS
-from maestro_env.information import NOT_EVALUATED
 from maestro_env.workloads.layer import Layer
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.wrappers import NormalizeObservation, RecordEpisodeStatistics
 
 from maestro_env.accelerators.hardware import PRESETS
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.env import MaestroEnv
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace

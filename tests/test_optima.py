@@ -25,7 +25,7 @@ from experiments.proofs import Limits
 from maestro_env import KnownOptimum, known_optimum
 from maestro_env.accelerators.hardware import PRESETS, find_hardware
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.env import MaestroEnv
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import OK, STATUSES, Problem
 from maestro_env.mapspace.space import MapSpace

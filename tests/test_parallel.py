@@ -21,11 +21,11 @@ from maestro_env.base.errors import (
     MissingExtraError,
     UnknownNameError,
 )
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.env import MaestroEnv
 from maestro_env.workloads.layer import Layer
 
 pettingzoo_test = pytest.importorskip("pettingzoo.test", reason="needs the extra agents")
-MaestroParallelEnv = pytest.importorskip("maestro_env.parallel").MaestroParallelEnv
+MaestroParallelEnv = pytest.importorskip("maestro_env.environments.parallel").MaestroParallelEnv
 
 LAYER = Layer("GEMM", {"M": 6, "N": 4, "K": 5})
 NAMES = [parameter.name for parameter in MaestroEnv(LAYER).space.parameters]
@@ -286,6 +286,6 @@ def test_boxes_have_no_masks() -> None:
 
 def test_without_pettingzoo_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pettingzoo", None)
-    monkeypatch.delitem(sys.modules, "maestro_env.parallel")
+    monkeypatch.delitem(sys.modules, "maestro_env.environments.parallel")
     with pytest.raises(MissingExtraError, match=r"pip install 'maestro-env\[agents\]'"):
         maestro_env.parallel_env()

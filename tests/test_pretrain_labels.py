@@ -32,11 +32,11 @@ from experiments.pretrain.problems import shapes_of
 from experiments.pretrain.shards import make_labels
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.accelerators.technologies import find_technology
+from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.known import known_optimum
-from maestro_env.task import Task
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 

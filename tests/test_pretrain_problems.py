@@ -24,10 +24,10 @@ from experiments.pretrain.problems import (
 )
 from maestro_env.accelerators.hardware import PRESETS, Hardware, known_hardware
 from maestro_env.base.errors import UnknownNameError
+from maestro_env.environments.task import Task
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import layer_text
-from maestro_env.task import Task
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer
 

@@ -17,13 +17,13 @@ from experiments.pretrain.lessons import Lesson, draw_lessons, lessons_of, train
 from experiments.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.pretrain.training import Settings, Training
 from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.environments.task import Task
 from maestro_env.evaluation.context import context
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import layer_text
-from maestro_env.task import Task
 from maestro_env.workloads.layer import Layer
 from mappers.learners.prior.learner import Learner
 from mappers.learners.prior.policy import Batch, Policy

@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 
 from maestro_env.base.errors import EnvError, MapSpaceError
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.making import make_vector_env
+from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.models import MODELS
-from maestro_env.make_vector import make_vector_env
-from maestro_env.vector import MaestroVectorEnv
 
 torch = pytest.importorskip("torch")
 stable_baselines3 = pytest.importorskip("stable_baselines3")
 vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
-sb3 = pytest.importorskip("maestro_env.sb3", exc_type=ImportError)
+sb3 = pytest.importorskip("maestro_env.environments.sb3", exc_type=ImportError)
 
 COPIES = 4
 both_kinds = pytest.mark.parametrize("continuous", [False, True])
@@ -140,11 +140,11 @@ sys.modules["stable_baselines3"] = None
 import maestro_env
 maestro_env.MaestroVectorEnv
 try:
-    import maestro_env.sb3
+    import maestro_env.environments.sb3
 except maestro_env.MaestroEnvError as error:
     print(error)
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == (
-        "maestro_env.sb3 needs stable-baselines3: pip install 'maestro-env[rl]'\n"
+        "maestro_env.environments.sb3 needs stable-baselines3: pip install 'maestro-env[rl]'\n"
     )

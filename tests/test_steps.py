@@ -17,11 +17,11 @@ from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.base.threads import fitting_threads
+from maestro_env.environments.making import make_vector_env
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import OK, Problem
 from maestro_env.evaluation.rewards import observation
-from maestro_env.make_vector import make_vector_env
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 

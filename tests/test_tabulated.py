@@ -20,7 +20,8 @@ from experiments.tabulate.writer import write_table
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import OK, STATUSES, Problem
@@ -33,7 +34,6 @@ from maestro_env.tabulated import (
     TabulatedProblem,
     open_table,
 )
-from maestro_env.vector import MaestroVectorEnv
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
 

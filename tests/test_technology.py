@@ -29,12 +29,12 @@ from maestro_env.base.errors import (
     ModelError,
     UnknownNameError,
 )
+from maestro_env.environments.texts import text_of
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import OK, Problem
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.known import known_optimum
-from maestro_env.texts import text_of
 from maestro_env.workloads.finding import find_layer
 
 EDGE = find_hardware("edge")

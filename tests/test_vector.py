@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.actions import ACTIONS
 from maestro_env.base.errors import (
     ArgumentTypeError,
     BudgetExceededError,
@@ -25,15 +24,16 @@ from maestro_env.base.errors import (
     MapSpaceError,
     UnknownNameError,
 )
+from maestro_env.environments.actions import ACTIONS
+from maestro_env.environments.information import INFOS, NOT_EVALUATED
+from maestro_env.environments.observations import OBSERVATIONS
+from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import OK, STATUSES, Problem
 from maestro_env.evaluation.rewards import REWARDS
-from maestro_env.information import INFOS, NOT_EVALUATED
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.observations import OBSERVATIONS
-from maestro_env.vector import MaestroVectorEnv
 from maestro_env.workloads.finding import find_layer
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")

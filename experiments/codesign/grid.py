@@ -13,7 +13,7 @@ from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.accelerators.hardware_files import written_entries
 from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import quoted
-from maestro_env.texts import text_of
+from maestro_env.environments.texts import text_of
 
 AXES = ("num_pes", "l1_bytes", "l2_bytes", "noc_bw", "offchip_bw")
 """The fields of ``Hardware`` that a grid changes."""

@@ -22,12 +22,12 @@ from experiments.pretrain.near_optima import NearEvaluator
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import TooLongError
 from maestro_env.base.reading import open_bytes, read_lines
+from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.known import known_optimum, layer_text
 from maestro_env.optimum.search import OptimumError, OptimumSearch, require_bounded
-from maestro_env.task import Task
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
 from mappers.arrays import Floats

@@ -15,12 +15,12 @@ from experiments.pretrain.labels import Label
 from experiments.pretrain.problems import distinct_layers, random_machine
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
+from maestro_env.environments.task import Task
 from maestro_env.evaluation.context import context
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Proposer
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.known import layer_text
-from maestro_env.task import Task
 from maestro_env.workloads.layer import Layer
 
 # Which share of lessons are of the zoo's layers, and which on each preset.

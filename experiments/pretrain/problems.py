@@ -13,12 +13,12 @@ from random import Random
 from experiments.pretrain import drawn
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.registry import look_up
+from maestro_env.environments.task import Task
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import layer_text
-from maestro_env.task import Task
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gymnasium.envs.registration import EnvSpec
 
-from maestro_env.texts import in_texts
+from maestro_env.environments.texts import in_texts
 
 
 class TextSpec:

@@ -9,14 +9,14 @@ import numpy as np
 from gymnasium import Wrapper, spaces
 from numpy.typing import NDArray
 
-from maestro_env.actions import binned
 from maestro_env.base.errors import EnvError, MissingExtraError
-from maestro_env.vector import MaestroVectorEnv
+from maestro_env.environments.actions import binned
+from maestro_env.environments.vector import MaestroVectorEnv
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
 except ModuleNotFoundError as error:
-    raise MissingExtraError("maestro_env.sb3", "stable-baselines3", "rl") from error
+    raise MissingExtraError("maestro_env.environments.sb3", "stable-baselines3", "rl") from error
 
 Indices = int | Iterable[int] | None
 StepReturn = tuple[

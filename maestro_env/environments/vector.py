@@ -12,10 +12,19 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from maestro_env.actions import ACTIONS, Mask
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import BudgetExceededError, EnvError
 from maestro_env.base.registry import look_up
+from maestro_env.environments.actions import ACTIONS, Mask
+from maestro_env.environments.information import (
+    NO_FIGURES,
+    NOT_EVALUATED,
+    full_information,
+    require_info,
+)
+from maestro_env.environments.observations import Observer
+from maestro_env.environments.spec import TextSpec
+from maestro_env.environments.task import Task
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.rewards import (
     MOST_REWARDED,
@@ -25,11 +34,7 @@ from maestro_env.evaluation.rewards import (
     observation,
     require_episode_length,
 )
-from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
 from maestro_env.mapspace.space import Points
-from maestro_env.observations import Observer
-from maestro_env.spec import TextSpec
-from maestro_env.task import Task
 
 MAX_COPIES = 2**20
 

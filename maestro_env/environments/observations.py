@@ -7,11 +7,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from maestro_env import _native
-from maestro_env.actions import Actions
 from maestro_env.base.errors import UnknownNameError
+from maestro_env.environments.actions import Actions
+from maestro_env.environments.task import Task
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.rewards import Observations
-from maestro_env.task import Task
 
 OBSERVATIONS = ("cost", "context")
 """What an observation tells: of mappings, or also of layer, hardware and objective."""

@@ -10,16 +10,16 @@ import numpy as np
 from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
-from maestro_env.actions import Mask, as_array
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import EnvError, MissingExtraError, UnknownNameError, quoted
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.actions import Mask, as_array
+from maestro_env.environments.env import MaestroEnv
 from maestro_env.evaluation.rewards import Observations
 
 try:
     from pettingzoo import ParallelEnv
 except ModuleNotFoundError as error:
-    raise MissingExtraError("maestro_env.parallel", "pettingzoo", "agents") from error
+    raise MissingExtraError("maestro_env.environments.parallel", "pettingzoo", "agents") from error
 
 Groups = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 Step = tuple[

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from maestro_env._native import METRICS
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.information import regret
 from maestro_env.evaluation.problem import STATUSES
-from maestro_env.information import regret
 
 
 class MaestroEnvV0(MaestroEnv):

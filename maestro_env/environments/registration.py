@@ -27,7 +27,7 @@ def _register() -> None:
         gymnasium.register(
             id=f"MaestroEnv-v{version}",
             entry_point=f"maestro_env.{entry_point}",
-            vector_entry_point="maestro_env.make_vector:make_vector_env",
+            vector_entry_point="maestro_env.environments.making:make_vector_env",
         )
 
 

@@ -10,10 +10,19 @@ import gymnasium
 import numpy as np
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.actions import ACTIONS, Mask
-from maestro_env.attributes import Attributes, Best
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.base.registry import look_up
+from maestro_env.environments.actions import ACTIONS, Mask
+from maestro_env.environments.attributes import Attributes, Best
+from maestro_env.environments.information import (
+    NO_FIGURES,
+    NOT_EVALUATED,
+    full_information,
+    require_info,
+)
+from maestro_env.environments.observations import Observer
+from maestro_env.environments.spec import TextSpec
+from maestro_env.environments.task import Task, make_tasks
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.rewards import (
@@ -23,10 +32,6 @@ from maestro_env.evaluation.rewards import (
     episode_end,
     require_episode_length,
 )
-from maestro_env.information import NO_FIGURES, NOT_EVALUATED, full_information, require_info
-from maestro_env.observations import Observer
-from maestro_env.spec import TextSpec
-from maestro_env.task import Task, make_tasks
 from maestro_env.workloads.layer import Layer
 
 
@@ -108,7 +113,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     ## Version History
     * v1: `info` has the same few numbers every time, and more on request; actions, observations,
       layers and rendering are options.
-    * v0: as published; `maestro_env.env_v0` describes its `info`.
+    * v0: as published; `maestro_env.environments.env_v0` describes its `info`.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is allowed.

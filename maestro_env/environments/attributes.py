@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from maestro_env.environments.task import Task
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.task import Task
 
 
 @dataclass

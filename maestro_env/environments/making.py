@@ -9,9 +9,9 @@ from gymnasium.vector import AutoresetMode
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.threads import fitting_threads
-from maestro_env.env import MaestroEnv
+from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.vector import MAX_COPIES, MaestroVectorEnv
 
 
 def make_vector_env(

@@ -1,0 +1,1 @@
+"""Environments for Gymnasium, stable-baselines3 and PettingZoo."""
