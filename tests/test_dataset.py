@@ -20,7 +20,7 @@ pytest.importorskip("pyarrow", reason="needs the extra data")
 import pyarrow.parquet as pq
 
 from maestro_env import METRICS, STATUSES, MaestroEnv, MaestroEnvError, MapSpace, Rows
-from maestro_env.dataset import Dataset, DatasetError, from_table, open_dataset, to_table
+from maestro_env.datasets.parquet import Dataset, DatasetError, from_table, open_dataset, to_table
 
 ROWS = 400
 LAYER = "gemm:M=6,N=5,K=4"
@@ -97,7 +97,7 @@ def test_an_episode_is_a_step_of_the_environment(
     dataset: Dataset, objective: str, reward: str
 ) -> None:
     pytest.importorskip("minari", reason="needs the extra data")
-    from maestro_env.minari_view import minari_view
+    from maestro_env.datasets.minari_view import minari_view
 
     view = minari_view(dataset, LAYER, objective, reward)
     problem = dataset.problems[LAYER]
@@ -124,7 +124,7 @@ def test_an_episode_is_a_step_of_the_environment(
 
 def test_minari_samples_filters_and_recovers(tmp_path: Path) -> None:
     pytest.importorskip("minari", reason="needs the extra data")
-    from maestro_env.minari_view import minari_view
+    from maestro_env.datasets.minari_view import minari_view
 
     flags = [f"--layers={LAYER}", "--samples=30", "--hardware=edge", f"--out={tmp_path / 'out'}"]
     assert main(flags) == 0
@@ -144,7 +144,7 @@ def test_minari_samples_filters_and_recovers(tmp_path: Path) -> None:
 
 def test_a_view_names_what_it_does_not_know(dataset: Dataset) -> None:
     pytest.importorskip("minari", reason="needs the extra data")
-    from maestro_env.minari_view import minari_view
+    from maestro_env.datasets.minari_view import minari_view
 
     for arguments in (("nope",), (LAYER, "nope"), (LAYER, "edp", "nope")):
         with pytest.raises(MaestroEnvError, match=r"unknown .* 'nope'.* allowed: "):

@@ -23,7 +23,7 @@ from experiments.claims import Claim
 from experiments.dataset import writer
 from experiments.searches import Recorder, run_search
 from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, find_layer
-from maestro_env.dataset import open_dataset
+from maestro_env.datasets.parquet import open_dataset
 from maestro_env.evaluation.cost import unit_of
 from maestro_env.evaluation.objectives import find_objective
 from mappers.draws import log_uniform
@@ -332,5 +332,5 @@ cli.main("dataset", ["--help"])
 """
     ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert ended.stdout.startswith("2\nusage: ")
-    told = "error: maestro_env.dataset needs pyarrow: pip install 'maestro-env[data]'\n"
+    told = "error: maestro_env.datasets.parquet needs pyarrow: pip install 'maestro-env[data]'\n"
     assert (ended.stderr, list(tmp_path.iterdir())) == (told, [])

@@ -17,9 +17,9 @@ from run_helpers import contents, edit, load
 
 from experiments.claims import Claim
 from experiments.tabulate import job, writer
+from maestro_env.datasets.tabulated import TABULATED, TabulatedSpace, open_table
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import OK
-from maestro_env.tabulated import TABULATED, TabulatedSpace, open_table
 
 BLOCK = 5000
 

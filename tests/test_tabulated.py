@@ -20,6 +20,13 @@ from experiments.tabulate.writer import write_table
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
+from maestro_env.datasets.tabulated import (
+    TABULATED,
+    TableError,
+    TabulatedEnv,
+    TabulatedProblem,
+    open_table,
+)
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
@@ -27,13 +34,6 @@ from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_object
 from maestro_env.evaluation.problem import OK, STATUSES, Problem
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.search import OptimumSearch
-from maestro_env.tabulated import (
-    TABULATED,
-    TableError,
-    TabulatedEnv,
-    TabulatedProblem,
-    open_table,
-)
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
 
@@ -138,7 +138,7 @@ def test_environments_of_the_table_are_those_of_the_model(table: TabulatedProble
 def test_optimum_and_ranks_are_those_of_brute_force(
     table: TabulatedProblem, objective: Objective, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("maestro_env.tabulated._SCANNED", 1000)
+    monkeypatch.setattr("maestro_env.datasets.tabulated._SCANNED", 1000)
     values = MODEL.score(everything(MODEL.space), objective)[0]
     assert table.optimum(objective) == values.min() == proven(table, objective)
     asked = [*np.random.default_rng(0).choice(values, 20), 0.0, values.min(), math.inf]

@@ -14,7 +14,7 @@ from experiments.dataset.config import DatasetConfig
 from experiments.files import write_text
 from experiments.flags import to_flags
 from maestro_env.base.errors import printable
-from maestro_env.dataset import Dataset
+from maestro_env.datasets.parquet import Dataset
 from maestro_env.evaluation.cost import METRICS, unit_of
 from maestro_env.mapspace.parameter import Parameter
 from mappers.draws import DRAWS

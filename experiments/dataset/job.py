@@ -18,7 +18,7 @@ from experiments.progress import Bar
 from experiments.sheets import Sheet
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
-from maestro_env.dataset import FORMAT, RECORD, Dataset, open_dataset
+from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import PROVERS, mapper_names

@@ -15,7 +15,7 @@ import numpy as np
 from experiments.files import ensure_directory, replacing
 from experiments.goals import Goal
 from experiments.searches import Recorder, run_search
-from maestro_env.dataset import DatasetError, rows_in, to_table, write_file
+from maestro_env.datasets.parquet import DatasetError, rows_in, to_table, write_file
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.problem import Problem, Rows
 from maestro_env.mapspace.space import Points

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass
 
 from experiments.flags import option
-from maestro_env.tabulated import TABLES, TABULATED
+from maestro_env.datasets.tabulated import TABLES, TABULATED
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from experiments.sheets import Sheet, significant
 from experiments.tabulate.config import TabulateConfig
 from experiments.tabulate.writer import bytes_left, write_table
 from maestro_env.base.registry import look_up
+from maestro_env.datasets.tabulated import TABULATED, TabulatedProblem, TabulatedSpace
 from maestro_env.evaluation.objectives import OBJECTIVES
-from maestro_env.tabulated import TABULATED, TabulatedProblem, TabulatedSpace
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 _GB = 10**9

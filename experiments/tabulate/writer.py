@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.files import RecordError
+from maestro_env.datasets.tabulated import Row, TableError, table_rows, vectors
 from maestro_env.evaluation.problem import Problem
-from maestro_env.tabulated import Row, TableError, table_rows, vectors
 
 _BLOCK = 2**16
 _CHECKED = 1000

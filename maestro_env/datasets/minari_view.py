@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MissingExtraError
-from maestro_env.dataset import STATUS, Dataset, DatasetError, from_table, read_file, rows_in
+from maestro_env.datasets.parquet import (
+    STATUS,
+    Dataset,
+    DatasetError,
+    from_table,
+    read_file,
+    rows_in,
+)
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.texts import in_texts
 from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations, observation
@@ -24,7 +31,7 @@ try:
     import minari
     from minari.dataset.minari_storage import MinariStorage
 except ModuleNotFoundError as error:
-    raise MissingExtraError("maestro_env.minari_view", "minari", "data") from error
+    raise MissingExtraError("maestro_env.datasets.minari_view", "minari", "data") from error
 
 _OBSERVED = ("latency_cycles", "power_mw", "energy_nj", "area_um2")
 _FILES_HELD = 4

@@ -26,7 +26,7 @@ try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 except ModuleNotFoundError as error:
-    raise MissingExtraError("maestro_env.dataset", "pyarrow", "data") from error
+    raise MissingExtraError("maestro_env.datasets.parquet", "pyarrow", "data") from error
 
 RECORD = "dataset.json"
 """The file of a data set that says what was drawn."""

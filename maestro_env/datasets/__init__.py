@@ -1,0 +1,1 @@
+"""Data sets of mappings, and small spaces that are tables."""
