@@ -42,7 +42,9 @@ def program(directory: Path, script: str) -> Path:
 @pytest.fixture
 def drop_in(tmp_path: Path) -> Path:
     """A program that stands in for the binary: it reads its files and writes its CSV."""
-    return program(tmp_path, f'#!/bin/sh\nexec "{sys.executable}" -m maestro_env.compat "$@"\n')
+    return program(
+        tmp_path, f'#!/bin/sh\nexec "{sys.executable}" -m maestro_env.compat.program "$@"\n'
+    )
 
 
 def test_a_report(

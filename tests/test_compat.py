@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from maestro_env.compat import main
+from maestro_env.compat.program import main
 
 Case = dict[str, Any]
 
@@ -32,7 +32,7 @@ ROW = {
     "dataflow": ["SpatialMap(1,1) K;", "TemporalMap(2,2) C;"],
     "hw": {"num_pes": 16, "noc_bw": 8, "hop_latency": 1, "offchip_bw": 8, "simd": 1},
 }
-COMMAND = [sys.executable, "-m", "maestro_env.compat"]
+COMMAND = [sys.executable, "-m", "maestro_env.compat.program"]
 
 
 def written(start: str) -> Case:
@@ -111,7 +111,7 @@ def test_the_drop_in_imports_neither_numpy_nor_gymnasium(
         "import atexit, runpy, sys\n"
         "heavy = ('numpy', 'gymnasium', 'scipy', 'yaml', 'torch', 'matplotlib')\n"
         "atexit.register(lambda: print([name for name in heavy if name in sys.modules]))\n"
-        "runpy.run_module('maestro_env.compat', run_name='__main__', alter_sys=True)\n"
+        "runpy.run_module('maestro_env.compat.program', run_name='__main__', alter_sys=True)\n"
     )
     ended = subprocess.run(
         [sys.executable, "-c", script, *arguments], cwd=tmp_path, capture_output=True, text=True

@@ -12,9 +12,9 @@ from differences import differences
 from exact_reference import Row, inputs, outcome, reference
 from row_reader import static_status
 
-from maestro_env.compat import main
+from maestro_env.compat.exact_rows import evaluate
+from maestro_env.compat.program import main
 from maestro_env.evaluation.problem import STATUSES
-from maestro_env.exact_rows import evaluate
 
 # --- Reference rows -----------------------------------------------------------------------------
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.compat import main
+from maestro_env.compat.exact_rows import evaluate
+from maestro_env.compat.program import main
 from maestro_env.evaluation.objectives import latency_bound
-from maestro_env.exact_rows import evaluate
 from maestro_env.workloads.layer import Layer
 
 HW = {

@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from invariant_helpers import DISTINCT, cost_of, deep, points, relaxed
 
+from maestro_env.compat.exact_rows import evaluate
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exact_rows import evaluate
 from maestro_env.mapspace.mapping import Level, Mapping
 from maestro_env.mapspace.space import MapSpace
 

@@ -8,7 +8,7 @@ import pytest
 from differences import differences
 from exact_reference import EXAMPLE, Row
 
-from maestro_env.exact_rows import evaluate
+from maestro_env.compat.exact_rows import evaluate
 
 IN, COMPUTE, OUT = [10, 2, 1] * 2, [27] * 6, [2, 2, 1] * 2
 ANY_CAPACITY = {

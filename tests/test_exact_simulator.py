@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from row_reader import NAMES, prepare
 from simulator import simulate
 
-from maestro_env.exact_rows import evaluate
+from maestro_env.compat.exact_rows import evaluate
 
 Row = dict[str, Any]
 

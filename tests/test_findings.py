@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from maestro_env.base.m_file import wrap_int32
-from maestro_env.compat import main
+from maestro_env.compat.program import main
 
 MINUS_ONE = "4294967295"
 

@@ -16,7 +16,7 @@ from map_space_helpers import points, spaces, spaces_and_points
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MappingError
-from maestro_env.compat import main
+from maestro_env.compat.program import main
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.problem import STATUSES, Problem
 from maestro_env.mapspace.mapping import Loop, Mapping

@@ -12,8 +12,9 @@ import pytest
 from commands import audit, evaluate, run
 from cpp import PRODUCT_FLAGS, program
 
-from maestro_env import MapSpace, Problem, _native, compat, find_hardware, find_layer
+from maestro_env import MapSpace, Problem, _native, find_hardware, find_layer
 from maestro_env.base.errors import ModelError
+from maestro_env.compat import program as compat
 
 REFUSED = "model maestro computes in the 80-bit long double of x86, which this build for "
 

@@ -14,7 +14,7 @@ import pytest
 from directive_texts import directive
 
 from maestro_env import _native
-from maestro_env.compat import main
+from maestro_env.compat.program import main
 
 Row = dict[str, Any]
 

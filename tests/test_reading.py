@@ -17,7 +17,7 @@ from experiments.pretrain.labels import read_labels
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import HardwareError, NetworkError, TooLongError
 from maestro_env.base.reading import open_bytes, open_text, read_bytes, read_text
-from maestro_env.rows import RowError, run_jsonl
+from maestro_env.compat.rows import RowError, run_jsonl
 from maestro_env.workloads.networks import find_network
 from mappers import make_mapper
 from mappers.prior_file import PriorFileError, read_prior

@@ -25,7 +25,7 @@ from maestro_env.base.errors import (
     MaestroEnvError,
     quoted,
 )
-from maestro_env.compat import main
+from maestro_env.compat.program import main
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import STATUSES, Problem
@@ -192,7 +192,7 @@ def test_rows_replace_no_device(target: str, tmp_path: Path) -> None:
 def test_the_drop_in_ends_with_one_line_and_its_status(
     arguments: list[str | bytes], status: int, ending: str, tmp_path: Path
 ) -> None:
-    shell = ["sh", "-c", f'"$@" {ending}', "sh", sys.executable, "-m", "maestro_env.compat"]
+    shell = ["sh", "-c", f'"$@" {ending}', "sh", sys.executable, "-m", "maestro_env.compat.program"]
     ended = subprocess.run([*shell, *arguments], cwd=tmp_path, capture_output=True)
     assert ended.returncode == status
     assert ended.stdout == b""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.binary import ENDS
+from maestro_env.compat.binary import ENDS
 from maestro_env.evaluation.cost import Cost
 from maestro_env.mapspace.mapping import Mapping
 

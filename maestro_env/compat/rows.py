@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from maestro_env import exact_rows, maestro_rows
 from maestro_env.base.errors import ModelError, TooLongError, complain, quoted
 from maestro_env.base.reading import open_bytes, read_lines
+from maestro_env.compat import exact_rows, maestro_rows
 from maestro_env.evaluation.models import find_model
 
 _USAGE_STATUS = 2

@@ -6,8 +6,8 @@ from typing import Any
 
 from maestro_env import _native
 from maestro_env.base.m_file import ReferenceDeath, parse
-from maestro_env.binary import equal_nocs, run
-from maestro_env.row_format import Row
+from maestro_env.compat.binary import equal_nocs, run
+from maestro_env.compat.row_format import Row
 
 
 def evaluate(given: dict[str, Any]) -> dict[str, Any]:

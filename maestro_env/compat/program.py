@@ -1,6 +1,6 @@
 """Drop-in for the MAESTRO binary: the same command line, CSV and exit statuses.
 
-``python -m maestro_env.compat --Mapping_file=F.m [--HW_file=H.m] [the binary's options]`` writes
+``python -m maestro_env.compat.program --Mapping_file=F.m [--HW_file=H.m] [the binary's options]`` writes
 the CSV the binary writes; ``--jsonl IN[.gz] --out OUT`` evaluates rows instead. Where the binary
 dies, nothing is written, one line goes to stderr and the exit status is 255 for its own exit and
 128 plus the signal's number for a signal. This module imports the standard library and the native
@@ -19,7 +19,7 @@ from maestro_env import _native
 from maestro_env.base.errors import ModelError, TooLongError, complain
 from maestro_env.base.m_file import NetworkText, ReferenceDeath, parse, parse_hardware, wrap_int32
 from maestro_env.base.reading import read_text
-from maestro_env.binary import equal_nocs, run
+from maestro_env.compat.binary import equal_nocs, run
 from maestro_env.evaluation.models import find_model
 
 # Maps every byte to a character and back.
@@ -84,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     if any(argument.split("=")[0] == "--jsonl" for argument in arguments):
         # Rows need more of the standard library, which a single call should not wait for.
-        from maestro_env import rows
+        from maestro_env.compat import rows
 
         return rows.main(arguments)
     try:

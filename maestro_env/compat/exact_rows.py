@@ -11,7 +11,7 @@ from typing import Any
 from maestro_env import _native
 from maestro_env.base.checks import MAX_INT, require_integer
 from maestro_env.base.m_file import MAPS, OPERATORS, Directive, tokens
-from maestro_env.row_format import Row, int32
+from maestro_env.compat.row_format import Row, int32
 
 _MAX = 2**63 - 1
 _DIGITS = len(str(MAX_INT)) + 1
