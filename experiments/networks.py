@@ -36,7 +36,7 @@ from maestro_env.evaluation.transfer import spread
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network
-from mappers.proposals import load_prior
+from mappers.learners.prior.proposals import load_prior
 
 if TYPE_CHECKING:
     from torch import nn

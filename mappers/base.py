@@ -13,9 +13,9 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.arrays import Floats
-from mappers.prior_warning import prior_warning
-from mappers.proposals import load_prior, propose
+from mappers.learners.prior.proposals import load_prior, propose
+from mappers.learners.prior.warning import prior_warning
+from mappers.parts.arrays import Floats
 from mappers.settings import check, setting
 
 Config = TypeVar("Config")

@@ -11,12 +11,12 @@ from scipy.special import ndtr
 
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.arrays import Floats
 from mappers.base import AskMapper
-from mappers.draws import DRAWS
-from mappers.operators import mutate, uniform_crossover, unseen
+from mappers.parts.arrays import Floats
+from mappers.parts.draws import DRAWS
+from mappers.parts.operators import mutate, uniform_crossover, unseen
+from mappers.parts.surrogates import Forest, GaussianProcess, Surrogate, features
 from mappers.settings import setting
-from mappers.surrogates import Forest, GaussianProcess, Surrogate, features
 
 SURROGATES: Mapping[str, Callable[[BayesianConfig, np.random.Generator], Surrogate]] = {
     "forest": lambda config, rng: Forest(config.trees, rng),

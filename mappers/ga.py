@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.arrays import Floats
 from mappers.base import AskTellMapper, StartConfig
-from mappers.draws import DRAWS
-from mappers.operators import mutate, tournament, uniform_crossover
+from mappers.parts.arrays import Floats
+from mappers.parts.draws import DRAWS
+from mappers.parts.operators import mutate, tournament, uniform_crossover
 from mappers.settings import setting
 
 

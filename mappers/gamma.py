@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers import gamma_operators as operators
-from mappers.arrays import Floats
 from mappers.base import AskTellMapper
-from mappers.genes import Genes
-from mappers.operators import unseen
+from mappers.parts import gamma_operators as operators
+from mappers.parts.arrays import Floats
+from mappers.parts.genes import Genes
+from mappers.parts.operators import unseen
 from mappers.settings import setting
 
 

@@ -28,9 +28,9 @@ from maestro_env.workloads.finding import all_layers
 from mappers.agents.elites import Elites
 from mappers.agents.heads import Heads
 from mappers.agents.moves import refine
-from mappers.arrays import Floats
 from mappers.base import Mapper
-from mappers.draws import log_uniform
+from mappers.parts.arrays import Floats
+from mappers.parts.draws import log_uniform
 from mappers.settings import setting
 
 # Of the distance between accelerators beside that between layers: once all of it, once little.

@@ -22,8 +22,8 @@ from mappers.agents.heads import Heads
 from mappers.agents.moves import explore, refine
 from mappers.agents.stateless import StatelessAgents
 from mappers.agents.team import Agents
-from mappers.arrays import Floats, Integers
 from mappers.base import Mapper
+from mappers.parts.arrays import Floats, Integers
 
 # A team has improved if its best value fell by more than this share.
 _GAIN = 1e-3

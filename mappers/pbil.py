@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.arrays import Floats
 from mappers.base import AskTellMapper
-from mappers.draws import DRAWS
+from mappers.parts.arrays import Floats
+from mappers.parts.draws import DRAWS
 from mappers.settings import setting
 
 # A past generation with less weight is forgotten.

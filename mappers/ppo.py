@@ -21,7 +21,7 @@ try:
     from stable_baselines3 import PPO
 
     from maestro_env.environments.sb3 import SB3VecEnv
-    from mappers.threads import one_thread
+    from mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.ppo", str(error.name), "rl") from error
 

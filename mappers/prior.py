@@ -14,13 +14,13 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
 from mappers.agents.elites import Elites
-from mappers.arrays import Floats
 from mappers.base import AskTellMapper
-from mappers.draws import log_uniform
-from mappers.prior_warning import prior_warning
-from mappers.proposals import Proposals, load_prior
+from mappers.learners.prior.proposals import Proposals, load_prior
+from mappers.learners.prior.warning import prior_warning
+from mappers.parts.arrays import Floats
+from mappers.parts.draws import log_uniform
+from mappers.parts.variants import Variants
 from mappers.settings import setting
-from mappers.variants import Variants
 
 # Samples between two looks at what is best.
 _BATCH = 32

@@ -13,15 +13,15 @@ from maestro_env.evaluation.context import context
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import Points
-from mappers.arrays import Floats
+from mappers.learners.prior.proposals import load_prior
+from mappers.parts.arrays import Floats
 from mappers.prior import PriorConfig, PriorMapper
-from mappers.proposals import load_prior
 from mappers.settings import setting
 
 try:
     from mappers.learners.prior.learner import Learner
     from mappers.learners.prior.policy import Batch, Policy
-    from mappers.threads import one_thread
+    from mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.prior_adapted", str(error.name), "rl") from error
 

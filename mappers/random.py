@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maestro_env.mapspace.space import Points
-from mappers.arrays import Floats
 from mappers.base import AskTellMapper
-from mappers.draws import DRAWS
+from mappers.parts.arrays import Floats
+from mappers.parts.draws import DRAWS
 from mappers.settings import setting
 
 _BATCH = 256

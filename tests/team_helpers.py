@@ -12,7 +12,7 @@ from maestro_env.workloads.layer import Layer
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.team import Agents
-from mappers.arrays import Integers
+from mappers.parts.arrays import Integers
 
 SMALL = Heads(MapSpace(Layer("GEMM", {"M": 8, "N": 8, "K": 8}), Hardware(num_pes=8)))
 LARGE = Heads(MapSpace(find_layer("resnet18_l2"), find_hardware("paper")))

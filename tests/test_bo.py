@@ -24,7 +24,7 @@ from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import bo, make_mapper
 from mappers.bo import expected_improvement
-from mappers.surrogates import Features, Forest, GaussianProcess, features
+from mappers.parts.surrogates import Features, Forest, GaussianProcess, features
 
 Floats = NDArray[np.float64]
 

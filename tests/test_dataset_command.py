@@ -26,7 +26,7 @@ from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, fin
 from maestro_env.datasets.parquet import open_dataset
 from maestro_env.evaluation.cost import unit_of
 from maestro_env.evaluation.objectives import find_objective
-from mappers.draws import log_uniform
+from mappers.parts.draws import log_uniform
 from mappers.random import LogRandomMapper
 
 ROOT = Path(__file__).parents[1]

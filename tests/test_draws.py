@@ -16,7 +16,7 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import TILES, MapSpace
 from maestro_env.workloads.layer import Layer
-from mappers.draws import DRAWS, log_uniform
+from mappers.parts.draws import DRAWS, log_uniform
 
 DRAWN = 20_000
 

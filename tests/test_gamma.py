@@ -18,12 +18,12 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
 from maestro_env.workloads.finding import find_layer
-from mappers import gamma_operators as operators
 from mappers import make_mapper
-from mappers.choices import orders_of, ranks_of
-from mappers.gamma_operators import factor_choices
-from mappers.genes import FIXED, Genes
-from mappers.operators import unseen
+from mappers.parts import gamma_operators as operators
+from mappers.parts.choices import orders_of, ranks_of
+from mappers.parts.gamma_operators import factor_choices
+from mappers.parts.genes import FIXED, Genes
+from mappers.parts.operators import unseen
 
 seeds = st.integers(0, 2**32)
 SPACE = MapSpace(CONV, PES)

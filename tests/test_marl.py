@@ -17,7 +17,7 @@ from maestro_env.mapspace.space import Points
 from mappers import make_mapper
 from mappers.agents.heads import Heads
 from mappers.agents.stateless import StatelessAgents
-from mappers.arrays import Floats, Integers
+from mappers.parts.arrays import Floats, Integers
 
 # The search
 

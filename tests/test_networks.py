@@ -27,8 +27,8 @@ from maestro_env.evaluation.rewards import Observations
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.networks import NetworkAgents
-from mappers.arrays import Floats, Integers
-from mappers.threads import one_thread
+from mappers.learners.threads import one_thread
+from mappers.parts.arrays import Floats, Integers
 
 # Seven parameters.
 FEW = Heads(replace(SMALL.space, schema="paper10"))

@@ -11,7 +11,7 @@ from map_space_helpers import spaces
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
-from mappers.operators import mutate, step, tournament, uniform_crossover
+from mappers.parts.operators import mutate, step, tournament, uniform_crossover
 
 seeds = st.integers(0, 2**32)
 

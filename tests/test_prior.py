@@ -28,10 +28,10 @@ from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.networks import find_network
 from mappers import make_mapper
-from mappers.prior_file import PriorFile, PriorFileError
-from mappers.prior_warning import prior_warning
-from mappers.proposals import SAMPLES, Prior, Proposals, load_prior, propose
-from mappers.ranges import far_warning, outside
+from mappers.learners.prior.file import PriorFile, PriorFileError
+from mappers.learners.prior.proposals import SAMPLES, Prior, Proposals, load_prior, propose
+from mappers.learners.prior.ranges import far_warning, outside
+from mappers.learners.prior.warning import prior_warning
 
 ROOT = Path(__file__).parents[1]
 EDP = OBJECTIVES["edp"]
@@ -139,7 +139,7 @@ import numpy as np
 from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer
 from maestro_env.evaluation.objectives import OBJECTIVES
 from mappers import make_mapper
-from mappers.proposals import propose
+from mappers.learners.prior.proposals import propose
 problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))
 edp = OBJECTIVES["edp"]
 assert len(propose([problem], [edp])[0]) == 10

@@ -18,7 +18,7 @@ from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
-from mappers.prior_file import PriorFileError
+from mappers.learners.prior.file import PriorFileError
 
 SMALL = Problem(MapSpace(Layer("GEMM", {"M": 30, "N": 20, "K": 40}), PRESETS["edge"]))
 

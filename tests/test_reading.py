@@ -20,7 +20,7 @@ from maestro_env.base.reading import open_bytes, open_text, read_bytes, read_tex
 from maestro_env.compat.rows import RowError, run_jsonl
 from maestro_env.workloads.networks import find_network
 from mappers import make_mapper
-from mappers.prior_file import PriorFileError, read_prior
+from mappers.learners.prior.file import PriorFileError, read_prior
 
 ROOT = Path(__file__).parents[1]
 # Longer than a pipe holds.

@@ -29,8 +29,8 @@ from maestro_env.workloads.layer import Layer
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.stateless import StatelessAgents
-from mappers.arrays import Floats, Integers
-from mappers.threads import one_thread
+from mappers.learners.threads import one_thread
+from mappers.parts.arrays import Floats, Integers
 
 UNSEEN = np.zeros((0, 4), np.float32)
 

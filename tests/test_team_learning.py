@@ -15,7 +15,7 @@ from mappers.agents.heads import Heads
 from mappers.agents.networks import NetworkAgents
 from mappers.agents.stateless import StatelessAgents
 from mappers.agents.team import Agents
-from mappers.threads import one_thread
+from mappers.learners.threads import one_thread
 
 UNIFORM = Heads(SMALL.space, "uniform")
 # Rewards alone teach, without bonuses.

@@ -17,7 +17,7 @@ from maestro_env.base.errors import printable
 from maestro_env.datasets.parquet import Dataset
 from maestro_env.evaluation.cost import METRICS, unit_of
 from maestro_env.mapspace.parameter import Parameter
-from mappers.draws import DRAWS
+from mappers.parts.draws import DRAWS
 
 CARD = "README.md"
 _SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from experiments.flags import option
 from experiments.goals import ProblemConfig
 from maestro_env.evaluation.objectives import OBJECTIVES
-from mappers.draws import DRAWS
+from mappers.parts.draws import DRAWS
 
 
 @dataclass(frozen=True)

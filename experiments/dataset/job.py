@@ -22,7 +22,7 @@ from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import PROVERS, mapper_names
-from mappers.draws import DRAWS
+from mappers.parts.draws import DRAWS
 
 
 def execute(config: DatasetConfig) -> int:

@@ -19,7 +19,7 @@ from maestro_env.datasets.parquet import DatasetError, rows_in, to_table, write_
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.problem import Problem, Rows
 from maestro_env.mapspace.space import Points
-from mappers.draws import DRAWS
+from mappers.parts.draws import DRAWS
 
 ROWS_PER_FILE = 100_000
 # So many vectors and their figures stay in a core's cache.

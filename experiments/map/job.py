@@ -36,8 +36,8 @@ from experiments.sheets import Sheet, significant
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network, parse_dims
-from mappers.proposals import load_prior
-from mappers.ranges import far_warning
+from mappers.learners.prior.proposals import load_prior
+from mappers.learners.prior.ranges import far_warning
 
 _HEADER = (
     *("layer", "operator", "dimensions", "count", "macs", "latency_cycles", "energy_nj"),

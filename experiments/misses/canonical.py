@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from experiments.misses.loop_steps import cuts, moving_loops
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.choices import orders_of, ranks_of
+from mappers.parts.choices import orders_of, ranks_of
 
 Booleans = NDArray[np.bool_]
 _LEVELS = ("l2", "l1")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.choices import sizes_at
+from mappers.parts.choices import sizes_at
 
 Integers = NDArray[np.int64]
 _Cut = tuple[Integers, Integers]

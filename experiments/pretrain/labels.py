@@ -30,7 +30,7 @@ from maestro_env.optimum.known import known_optimum, layer_text
 from maestro_env.optimum.search import OptimumError, OptimumSearch, require_bounded
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
-from mappers.arrays import Floats
+from mappers.parts.arrays import Floats
 
 FORMAT = "maestro-env/labels/1"
 SUFFIX = ".jsonl.gz"

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.arrays import Floats, Integers
-from mappers.choices import orders_of, ranks_of, sizes_at
+from mappers.parts.arrays import Floats, Integers
+from mappers.parts.choices import orders_of, ranks_of, sizes_at
 
 NEAR = 0.03
 """Share of the least value that a near-optimum may be above it."""

@@ -20,7 +20,7 @@ from experiments.pretrain.training import Settings, Training
 from experiments.progress import Bar
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
-from mappers.prior_file import PriorFile
+from mappers.learners.prior.file import PriorFile
 
 _NAME = "prior.safetensors"
 _IMITATION = 300

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clustering import LINKAGES, MEASURES
 from maestro_env.evaluation.rewards import REWARDS
 from mappers.base import StartConfig
-from mappers.draws import DRAWS
+from mappers.parts.draws import DRAWS
 from mappers.settings import setting
 
 GROUPINGS = ("clustered", "reversed", "random")

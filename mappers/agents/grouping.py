@@ -14,7 +14,7 @@ from maestro_env.base.reading import read_text
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mapspace.space import MapSpace, Points
 from mappers.agents.config import MarlConfig
-from mappers.arrays import Floats
+from mappers.parts.arrays import Floats
 
 _BATCH = 4096
 _MAX_CHARACTERS = 2**20

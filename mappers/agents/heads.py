@@ -10,8 +10,8 @@ from scipy.sparse import csr_matrix
 
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.arrays import Booleans, Floats, Integers
-from mappers.choices import orders_of, sizes_at
+from mappers.parts.arrays import Booleans, Floats, Integers
+from mappers.parts.choices import orders_of, sizes_at
 
 MOST_LOGITS = 8192
 """Most logits of a head: of a parameter with more choices, the head offers a spread-out part.

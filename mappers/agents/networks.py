@@ -9,13 +9,13 @@ from maestro_env.evaluation.rewards import Observations
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.team import MOST_CHANGE, Agents, normalised
-from mappers.arrays import Floats, Integers
+from mappers.parts.arrays import Floats, Integers
 
 try:
     import torch
     from torch import Tensor
 
-    from mappers.threads import one_thread
+    from mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.agents.networks", str(error.name), "rl") from error
 

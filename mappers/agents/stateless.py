@@ -8,7 +8,7 @@ from maestro_env.evaluation.rewards import Observations
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.team import MOST_CHANGE, Agents, normalised
-from mappers.arrays import Floats, Integers
+from mappers.parts.arrays import Floats, Integers
 
 
 class Adam:

@@ -9,7 +9,7 @@ import numpy as np
 from maestro_env.evaluation.rewards import Observations
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
-from mappers.arrays import Floats, Integers
+from mappers.parts.arrays import Floats, Integers
 
 MOST_CHANGE = 20.0
 """Largest logarithm of a ratio: ratios that PPO does not clip would overflow beyond it."""

@@ -17,8 +17,8 @@ from threadpoolctl import ThreadpoolController
 
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.arrays import Floats
-from mappers.choices import orders_of, sizes_at
+from mappers.parts.arrays import Floats
+from mappers.parts.choices import orders_of, sizes_at
 
 Features = NDArray[np.float32]
 

@@ -8,8 +8,8 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.optimum.known import layer_text
 from maestro_env.workloads.finding import models
-from mappers.prior_file import PriorFile
-from mappers.ranges import far_warning
+from mappers.learners.prior.file import PriorFile
+from mappers.learners.prior.ranges import far_warning
 
 
 def prior_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.arrays import Floats, Integers
+from mappers.parts.arrays import Floats, Integers
 
 # What one part in common with a mapping ahead costs, in logarithms of probabilities.
 _COMMON = 2.0

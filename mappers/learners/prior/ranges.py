@@ -12,7 +12,7 @@ from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.evaluation.context import CONTEXT, SPANS, context
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
-from mappers.prior_file import PriorFile
+from mappers.learners.prior.file import PriorFile
 
 # Contexts are of single precision.
 _ROUNDING = 1e-6

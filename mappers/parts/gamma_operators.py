@@ -19,9 +19,9 @@ import numpy as np
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.mapspace.unit_cube import count_up_to
-from mappers.arrays import Floats, Integers
-from mappers.choices import orders_of, ranks_of
-from mappers.genes import FIXED, Genes
+from mappers.parts.arrays import Floats, Integers
+from mappers.parts.choices import orders_of, ranks_of
+from mappers.parts.genes import FIXED, Genes
 
 # Individuals of a first population with tiles of one element on both levels.
 _UNIT = 2

@@ -7,7 +7,7 @@ from collections.abc import Set
 import numpy as np
 
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.arrays import Floats
+from mappers.parts.arrays import Floats
 
 # The largest small step is this share of a size's choices.
 _STEP_SHARE = 16

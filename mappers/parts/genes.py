@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.arrays import Integers
-from mappers.choices import sizes_at
+from mappers.parts.arrays import Integers
+from mappers.parts.choices import sizes_at
 
 FIXED = -1
 """The column of a gene that the schema fixes."""

@@ -14,9 +14,16 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import Points
+from mappers.learners.prior.file import (
+    SHIPPED,
+    WAY_OUT,
+    Arrays,
+    PriorFile,
+    PriorFileError,
+    read_prior,
+)
 from mappers.learners.prior.shapes import Widths, shapes
-from mappers.prior_file import SHIPPED, WAY_OUT, Arrays, PriorFile, PriorFileError, read_prior
-from mappers.variety import varied
+from mappers.learners.prior.variety import varied
 
 SAMPLES = 10
 """How many proposals a search starts from."""

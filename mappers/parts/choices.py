@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.mapspace.parameter import Parameter
-from mappers.arrays import Integers
+from mappers.parts.arrays import Integers
 
 
 def sizes_at(parameter: Parameter, choices: NDArray[np.integer]) -> Integers:

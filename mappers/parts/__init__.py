@@ -1,0 +1,1 @@
+"""What black-box mappers share."""
