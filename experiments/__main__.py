@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from experiments import cli
+from experiments.shell import cli
 
 _NAMES = {name.replace("_", "-"): f"experiments.{name}" for name in cli.COMMANDS}
 

@@ -17,9 +17,9 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from threading import Thread
 
-from experiments import cli
 from experiments.claims import Claim
 from experiments.progress import Bar
+from experiments.shell import cli
 from experiments.works import Pending, Show, Work
 from maestro_env.base.errors import MaestroEnvError
 

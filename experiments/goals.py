@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments import cli
-from experiments.files import (
+from experiments.shell import cli
+from experiments.shell.files import (
     check_same,
     distinct_name,
     ensure_directory,
@@ -20,7 +20,7 @@ from experiments.files import (
     write_record,
     write_text,
 )
-from experiments.flags import UsageError, option
+from experiments.shell.flags import UsageError, option
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments import files
 from experiments.cells import Versions, improvements, tell_failure
-from experiments.files import RecordError, check_same, distinct_name
 from experiments.goals import Goal
 from experiments.library import Start
 from experiments.progress import best_note
 from experiments.searches import run_search
+from experiments.shell import files
+from experiments.shell.files import RecordError, check_same, distinct_name
 from experiments.stats import Floats
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator

@@ -12,8 +12,8 @@ import numpy as np
 
 from experiments.claims import claimed
 from experiments.datasets import user_cache
-from experiments.files import RecordError, ensure_directory, read_record, write_record
 from experiments.goals import Goal
+from experiments.shell.files import RecordError, ensure_directory, read_record, write_record
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.evaluation.problem import Problem

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.flags import option
 from experiments.goals import HARDWARE_HELP, LAYER_HELP
+from experiments.shell.flags import option
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from experiments import cli
 from experiments.cell_pool import run_cells
 from experiments.cells import Versions
 from experiments.claims import claimed, remove_abandoned
-from experiments.files import (
+from experiments.goals import ANEW, Goal, ProblemConfig, make_goal
+from experiments.layer_search import LayerWork, MappedLayer, SearchSettings
+from experiments.library import Entry, Start, add_to_library, read_library, start_of
+from experiments.machine import processor, versions
+from experiments.mapped_network import MappedNetwork
+from experiments.shell import cli
+from experiments.shell.files import (
     RecordError,
     check_same,
     ensure_directory,
@@ -25,11 +30,6 @@ from experiments.files import (
     read_record,
     write_record,
 )
-from experiments.goals import ANEW, Goal, ProblemConfig, make_goal
-from experiments.layer_search import LayerWork, MappedLayer, SearchSettings
-from experiments.library import Entry, Start, add_to_library, read_library, start_of
-from experiments.machine import processor, versions
-from experiments.mapped_network import MappedNetwork
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.transfer import spread

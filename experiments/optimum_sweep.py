@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.claims import Claim
-from experiments.files import distinct_name
 from experiments.goals import Goal
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits, prove, write_certificate
+from experiments.shell.files import distinct_name
 from maestro_env.optimum.known import layer_text
 
 _SECONDS_BETWEEN_LOOKS = 0.5

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments import files
 from experiments.cells import Versions
-from experiments.files import RecordError, check_same
 from experiments.goals import ANEW, Goal
+from experiments.shell import files
+from experiments.shell.files import RecordError, check_same
 from maestro_env.optimum.known import KnownOptimum
 
 Step = tuple[float, float | None, float | None]

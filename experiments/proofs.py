@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments import cli
-from experiments.files import RecordError
 from experiments.goals import Goal
 from experiments.proof_records import Found, ProofRecord, Step
+from experiments.shell import cli
+from experiments.shell.files import RecordError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import MOST_NODES, OptimumSearch

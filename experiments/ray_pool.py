@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from experiments import cli, files
-from experiments.flags import UsageError
 from experiments.machine import versions
 from experiments.ray_worker import Outcome
+from experiments.shell import cli, files
+from experiments.shell.flags import UsageError
 from experiments.works import Pending, Show
 from maestro_env.base.errors import MaestroEnvError, MissingExtraError
 

@@ -10,19 +10,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments import cli, flags
 from experiments.cell_pool import run_cells
 from experiments.cells import Cell, Finished, Versions, Work, read_cell
 from experiments.claims import claimed, remove_abandoned
-from experiments.files import (
-    RecordError,
-    check_same,
-    file_digest,
-    is_empty,
-    read_record,
-    run_directory,
-    write_record,
-)
 from experiments.goal_optima import find_optimum
 from experiments.goals import (
     ANEW,
@@ -43,6 +33,16 @@ from experiments.library import Start, read_library, start_of
 from experiments.machine import processor, versions
 from experiments.progress import Bar
 from experiments.ray_pool import connect
+from experiments.shell import cli, flags
+from experiments.shell.files import (
+    RecordError,
+    check_same,
+    file_digest,
+    is_empty,
+    read_record,
+    run_directory,
+    write_record,
+)
 from experiments.standings import Contest
 from experiments.study_config import StudyConfig
 from maestro_env.accelerators.hardware import find_hardware

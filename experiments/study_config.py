@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.flags import option
 from experiments.goals import RAY_HELP, ProblemConfig
+from experiments.shell.flags import option
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from experiments.files import distinct_name
 from experiments.plots import GREY, STYLES, in_picture, save, tidy
+from experiments.shell.files import distinct_name
 from experiments.standings import Contest, profiles
 from experiments.stats import Floats, bootstrap_interval, iqm
 from experiments.study import Study

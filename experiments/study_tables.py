@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.files import write_csv
 from experiments.sheets import Sheet, significant
+from experiments.shell.files import write_csv
 from experiments.standings import (
     WITHIN,
     Checkpoints,

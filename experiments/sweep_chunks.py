@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments import files
 from experiments.cells import Versions, tell_failure
 from experiments.claims import claimed, remove_abandoned
-from experiments.files import RecordError, check_same, distinct_name, is_empty
 from experiments.goals import ANEW, Goal
 from experiments.mapped_network import buffer_bytes
 from experiments.searches import run_search
+from experiments.shell import files
+from experiments.shell.files import RecordError, check_same, distinct_name, is_empty
 from experiments.stats import Floats
 from experiments.sweep_axes import Sweep
 from maestro_env.evaluation.evaluator import Best, Evaluator

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.files import RecordError, read_record
 from experiments.goals import ANEW, ProblemConfig
+from experiments.shell.files import RecordError, read_record
 from experiments.sweep_axes import LayerSet, Sweep
 from experiments.sweep_chunks import CONFIG, VECTOR, Chunk, make_chunks
 from maestro_env.accelerators.hardware import Hardware

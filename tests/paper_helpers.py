@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from experiments.cells import Finished
-from experiments.files import ensure_directory
 from experiments.paper.frame import QUICK, Item, Scale
 from experiments.paper.ledger import Arena, Run, make_arenas
+from experiments.shell.files import ensure_directory
 from experiments.windows import Windows
 
 LONG, SHORT = 1000, 100

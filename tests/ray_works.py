@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.files import ensure_directory, write_record
+from experiments.shell.files import ensure_directory, write_record
 from experiments.works import Show
 
 

@@ -13,12 +13,12 @@ import pytest
 from commands import run as main
 from run_helpers import contents, interrupt_after_import, run
 
-from experiments import cli, flags
 from experiments.bench.job import BenchConfig
 from experiments.cluster.job import ClusterConfig
 from experiments.compare.job import CompareConfig
 from experiments.optimum.job import OptimumConfig
 from experiments.run.job import RunConfig
+from experiments.shell import cli, flags
 
 COMMANDS = sorted(path.parent.name for path in Path(cli.__file__).parent.glob("*/__main__.py"))
 
@@ -168,7 +168,7 @@ import experiments.{command}.__main__
     loaded = set(modules)
     package = f"experiments.{command}"
     assert started == package
-    ours = {"experiments", "experiments.cli", package, f"{package}.__main__"}
+    ours = {"experiments", "experiments.shell.cli", package, f"{package}.__main__"}
     assert {name for name in loaded if name.startswith("experiments")} == ours
     assert not {"argparse", "dataclasses", "maestro_env", "mappers", "numpy"} & loaded
 

@@ -16,10 +16,10 @@ import pytest
 import yaml
 
 import clustering
-import experiments.flags
+import experiments.shell.flags
 import maestro_env
 import mappers
-from experiments import cli
+from experiments.shell import cli
 from maestro_env.accelerators.hardware import PRESETS, find_hardware
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.models import MODELS
@@ -174,9 +174,9 @@ def test_the_hardware_file_is_read(tmp_path: Path) -> None:
 def test_the_commands_have_these_flags(
     module: str, flags: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = experiments.flags.run
+    run = experiments.shell.flags.run
     monkeypatch.setattr(
-        experiments.flags,
+        experiments.shell.flags,
         "run",
         lambda config, _, module, argv: run(config, lambda _: 0, module, argv),
     )

@@ -16,9 +16,9 @@ import pytest
 from commands import completion, layers
 
 import maestro_env
-from experiments import cli, flags
 from experiments.__main__ import main
 from experiments.paper.plan import ITEMS, _kind
+from experiments.shell import cli, flags
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.workloads.finding import all_layers, models
 

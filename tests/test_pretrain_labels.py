@@ -16,8 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import spaces
 
-from experiments import cli
-from experiments.files import RecordError
 from experiments.pretrain import labels as making
 from experiments.pretrain import shards
 from experiments.pretrain.labels import (
@@ -30,6 +28,8 @@ from experiments.pretrain.labels import (
 from experiments.pretrain.near_optima import NEAR, NearEvaluator, essentials, neighbours
 from experiments.pretrain.problems import shapes_of
 from experiments.pretrain.shards import make_labels
+from experiments.shell import cli
+from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.environments.task import Task

@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("torch")
 
-from experiments.files import RecordError
 from experiments.pretrain.labels import make_label
 from experiments.pretrain.lessons import Lesson, draw_lessons, lessons_of, training_layers
 from experiments.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.pretrain.training import Settings, Training
+from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.context import context

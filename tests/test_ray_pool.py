@@ -22,11 +22,12 @@ from sweep_helpers import chunks, rows, sweep
 from sweep_helpers import tables as sweep_tables
 
 import mappers
-from experiments import cli, ray_pool
+from experiments import ray_pool
 from experiments.cell_pool import run_cells
-from experiments.files import RecordError
 from experiments.machine import versions
 from experiments.ray_pool import ClusterError, connect
+from experiments.shell import cli
+from experiments.shell.files import RecordError
 from maestro_env.base.errors import MissingExtraError
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")

@@ -12,8 +12,8 @@ from threading import Thread
 
 import pytest
 
-from experiments.files import RecordError, file_digest, read_csv, read_json
 from experiments.pretrain.labels import read_labels
+from experiments.shell.files import RecordError, file_digest, read_csv, read_json
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import HardwareError, NetworkError, TooLongError
 from maestro_env.base.reading import open_bytes, open_text, read_bytes, read_text

@@ -18,7 +18,7 @@ from commands import audit
 from compare_helpers import LAYER, cell, compare, tables
 from run_helpers import contents, edit, load, run, trace_rows
 
-from experiments.files import replacing
+from experiments.shell.files import replacing
 
 pytestmark = pytest.mark.usefixtures("_undrawn")
 FLAGS = (f"--layer={LAYER}", "--objective=latency", "--mapper=random", "--seeds=2")

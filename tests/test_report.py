@@ -16,12 +16,12 @@ from commands import compare
 from commands import map_network as map_command
 from commands import report as main
 
-from experiments.files import RecordError
 from experiments.layer_search import MappedLayer, SearchSettings
 from experiments.mapped_network import MappedNetwork
 from experiments.networks import map_network
 from experiments.pages import Section, section_of, write_report, writer
 from experiments.pages.charts import charts_of
+from experiments.shell.files import RecordError
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.fronts import Front
 from maestro_env.mapspace.mapping import Mapping

@@ -14,7 +14,7 @@ from compare_helpers import LAYER, cell, cells, compare, tables
 from run_helpers import load, trace_rows
 
 from experiments.claims import Claim
-from experiments.files import RecordError
+from experiments.shell.files import RecordError
 
 PATIENCE = 300
 MAPPERS = "random,logging"

@@ -169,7 +169,7 @@ def test_a_full_disk_loses_nothing(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr("experiments.files.Path.write_text", write)
+        patched.setattr("experiments.shell.files.Path.write_text", write)
         config = tmp_path / "config.yaml"
         with config.open("w") as file:
             file.write(SHORT)

@@ -10,9 +10,9 @@ from experiments.audit.config import AuditConfig
 from experiments.audit.scores import NONE, Auditor, headers_of
 from experiments.audit.sweeps import is_sweep, sheets_of
 from experiments.cells import Finished
-from experiments.files import RecordError
 from experiments.goals import Goal
 from experiments.sheets import Sheet
+from experiments.shell.files import RecordError
 from experiments.study import read_all
 
 

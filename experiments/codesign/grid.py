@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from experiments.codesign.config import CodesignConfig
-from experiments.flags import UsageError
+from experiments.shell.flags import UsageError
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.accelerators.hardware_files import written_entries
 from maestro_env.base.checks import MAX_INT, plain_integer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.flags import option
 from experiments.goals import MAPPERS_HELP
+from experiments.shell.flags import option
 from experiments.study_config import StudyConfig
 from maestro_env.evaluation.objectives import OBJECTIVES
 

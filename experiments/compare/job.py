@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.compare.config import CompareConfig
-from experiments.files import write_text
 from experiments.goals import split_layers
+from experiments.shell.files import write_text
 from experiments.standings import Contest
 from experiments.study import Study, conduct, make_study
 from experiments.study_plots import draw

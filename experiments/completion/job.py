@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from experiments import cli
 from experiments.completion.config import SHELLS, CompletionConfig
-from experiments.flags import PROGRAM, command_name, declare
+from experiments.shell import cli
+from experiments.shell.flags import PROGRAM, command_name, declare
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
 

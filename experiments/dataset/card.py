@@ -11,8 +11,8 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from experiments.dataset.config import DatasetConfig
-from experiments.files import write_text
-from experiments.flags import to_flags
+from experiments.shell.files import write_text
+from experiments.shell.flags import to_flags
 from maestro_env.base.errors import printable
 from maestro_env.datasets.parquet import Dataset
 from maestro_env.evaluation.cost import METRICS, unit_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.flags import option
 from experiments.goals import ProblemConfig
+from experiments.shell.flags import option
 from maestro_env.evaluation.objectives import OBJECTIVES
 from mappers.parts.draws import DRAWS
 

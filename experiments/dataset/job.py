@@ -7,7 +7,6 @@ from contextlib import closing
 from importlib.metadata import version
 from typing import Any
 
-from experiments import cli, files, flags
 from experiments.claims import only_process
 from experiments.dataset.card import write_card
 from experiments.dataset.config import DatasetConfig
@@ -16,6 +15,7 @@ from experiments.goals import ANEW, Goal, make_goal, require_fit, split_layers
 from experiments.machine import versions
 from experiments.progress import Bar
 from experiments.sheets import Sheet
+from experiments.shell import cli, files, flags
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset

@@ -12,9 +12,9 @@ from zlib import crc32
 
 import numpy as np
 
-from experiments.files import ensure_directory, replacing
 from experiments.goals import Goal
 from experiments.searches import Recorder, run_search
+from experiments.shell.files import ensure_directory, replacing
 from maestro_env.datasets.parquet import DatasetError, rows_in, to_table, write_file
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.problem import Problem, Rows

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from experiments.evaluate.config import EvaluateConfig
-from experiments.files import write_text
-from experiments.flags import UsageError
 from experiments.mapping_files import read_mapped
 from experiments.sheets import Sheet
+from experiments.shell.files import write_text
+from experiments.shell.flags import UsageError
 from maestro_env.base.errors import ModelError, printable
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.flags import option
 from experiments.mapping_config import MappingConfig
+from experiments.shell.flags import option
 from maestro_env.evaluation.objectives import OBJECTIVES
 
 

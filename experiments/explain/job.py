@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.explain.config import ExplainConfig
-from experiments.files import ensure_directory, replacing
 from experiments.mapping_files import read_mapped
 from experiments.plots import save
+from experiments.shell.files import ensure_directory, replacing
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import Explanation, explain_mapping

@@ -1,5 +1,5 @@
 """Starts ``maestro-env gamma-parity``."""
 
-from experiments import cli
+from experiments.shell import cli
 
 cli.start("gamma-parity")

@@ -1,5 +1,5 @@
 """Starts ``maestro-env hardware``."""
 
-from experiments import cli
+from experiments.shell import cli
 
 cli.start("hardware")

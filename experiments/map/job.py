@@ -12,17 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from experiments import cli, flags
-from experiments.files import (
-    distinct_name,
-    ensure_directory,
-    run_directory,
-    safe_name,
-    write_csv,
-    write_json,
-    write_text,
-)
-from experiments.flags import UsageError
 from experiments.goals import make_goal, require_fit
 from experiments.layer_search import MappedLayer, SearchSettings
 from experiments.library import add_to_library, default_library
@@ -33,6 +22,17 @@ from experiments.network_facts import bottleneck, left_out_lines
 from experiments.networks import OBJECTIVES, map_layers
 from experiments.ray_pool import connect
 from experiments.sheets import Sheet, significant
+from experiments.shell import cli, flags
+from experiments.shell.files import (
+    distinct_name,
+    ensure_directory,
+    run_directory,
+    safe_name,
+    write_csv,
+    write_json,
+    write_text,
+)
+from experiments.shell.flags import UsageError
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network, parse_dims

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.flags import option
+from experiments.shell.flags import option
 
 
 @dataclass(frozen=True)

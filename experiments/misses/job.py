@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from experiments.cells import Finished
-from experiments.files import RecordError
 from experiments.goals import Goal
 from experiments.misses.canonical import canonical, differences
 from experiments.misses.config import MissesConfig
@@ -20,6 +19,7 @@ from experiments.misses.neighbours import least_change
 from experiments.misses.optima import known_optima, prove
 from experiments.progress import Bar
 from experiments.sheets import Sheet
+from experiments.shell.files import RecordError
 from experiments.study import read_all
 
 # Larger changes share a column, or a row.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from experiments import cli, files, flags
 from experiments.claims import remove_abandoned
 from experiments.machine import processor, versions
 from experiments.optima.cells import cells_of
@@ -16,6 +15,7 @@ from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord
 from experiments.proofs import Limits
 from experiments.sheets import Sheet, significant
+from experiments.shell import cli, files, flags
 from maestro_env.optimum.known import TABLE
 
 

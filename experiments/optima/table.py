@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from experiments.claims import claimed
-from experiments.files import write_csv
 from experiments.goals import Goal
+from experiments.shell.files import write_csv
 from maestro_env.optimum.known import COLUMNS, KEY, TABLE, KnownOptimum, layer_text, read_table
 
 

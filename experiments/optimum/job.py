@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments import cli, files, flags
 from experiments.claims import only_process
 from experiments.goals import Goal, make_goal, write_best
 from experiments.machine import processor, versions
@@ -19,6 +18,7 @@ from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord
 from experiments.proofs import Limits, prove, write_certificate
 from experiments.sheets import Sheet, significant
+from experiments.shell import cli, files, flags
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.problem import Problem
 from maestro_env.optimum.search import require_bounded

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.cells import Versions
-from experiments.files import RecordError
 from experiments.mapped_network import Choice, MappedNetwork
 from experiments.network_facts import left_out_lines
 from experiments.pages.found import Curve, Found
+from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from experiments.flags import option
+from experiments.shell.flags import option
 
 ITEMS: Mapping[str, str] = {
     "table2": "table2:Table2",

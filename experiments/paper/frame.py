@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from experiments.files import write_csv
 from experiments.paper.ledger import Finished, Run
 from experiments.paper.rows import Rows, read_rows, select
+from experiments.shell.files import write_csv
 
 LAYERS = ("mobilenetv2_l2", "vgg16_l2")
 """The layers of the paper's figures."""

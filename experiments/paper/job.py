@@ -10,15 +10,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import chain
 
-from experiments import cli
-from experiments.files import ensure_directory, write_json
-from experiments.flags import UsageError, command, to_flags
 from experiments.machine import processor, versions
 from experiments.paper.config import PaperConfig
 from experiments.paper.frame import Item
 from experiments.paper.ledger import Finished, Run, in_turn, open_directory, read, run_rest
 from experiments.paper.page import ABOUT, write_page
 from experiments.paper.plan import Plan, resolve
+from experiments.shell import cli
+from experiments.shell.files import ensure_directory, write_json
+from experiments.shell.flags import UsageError, command, to_flags
 
 
 def execute(config: PaperConfig) -> int:

@@ -18,9 +18,9 @@ from experiments.cells import Cell, Versions, Work, read_cell
 from experiments.cells import Finished as Finished
 from experiments.claims import claimed, remove_abandoned
 from experiments.datasets import collect
-from experiments.files import check_same, distinct_name, read_json, write_json
 from experiments.goals import Goal, ProblemConfig, check_goal, make_goal, write_goal
 from experiments.paper.reach import Reach, middle
+from experiments.shell.files import check_same, distinct_name, read_json, write_json
 from experiments.standings import Contest
 from experiments.stats import Floats
 from experiments.windows import Windows

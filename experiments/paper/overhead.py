@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from clustering import cluster
-from experiments.files import ensure_directory, write_text
 from experiments.paper.frame import Item, searches
 from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas, samples_of
 from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows
 from experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle
 from experiments.paper.rows import grouped, pivot, select
 from experiments.paper.verdicts import at_most, everywhere, mostly, tally
+from experiments.shell.files import ensure_directory, write_text
 from experiments.stats import Floats
 
 _SAMPLES, _RATIOS = "samples.csv", "ratios.csv"

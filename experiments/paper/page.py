@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 
-from experiments.files import RecordError, ensure_directory, read_json, write_text
 from experiments.paper.frame import Item
 from experiments.paper.plan import Plan
 from experiments.paper.verdicts import everywhere, tally
+from experiments.shell.files import RecordError, ensure_directory, read_json, write_text
 
 ABOUT = "about.json"
 """Beside an item's result files: where they come from."""

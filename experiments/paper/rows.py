@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from experiments.files import RecordError, read_csv
+from experiments.shell.files import RecordError, read_csv
 
 Row = Mapping[str, str]
 Rows = Sequence[Row]

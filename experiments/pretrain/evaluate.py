@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments import files
 from experiments.cells import Versions, tell_failure
-from experiments.files import RecordError, check_same, distinct_name
 from experiments.pretrain.methods import Method
 from experiments.pretrain.protocol import Held
 from experiments.searches import UnspentError, stream
+from experiments.shell import files
+from experiments.shell.files import RecordError, check_same, distinct_name
 from maestro_env.evaluation.evaluator import Evaluator
 
 CHECKPOINTS = (1, 10, 100, 500, 1000, 5000, 20_000)

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-from experiments import cli, files
 from experiments.cell_pool import run_cells
 from experiments.claims import remove_abandoned
-from experiments.flags import UsageError
 from experiments.goals import unique
 from experiments.machine import versions
 from experiments.pretrain.config import PretrainConfig
@@ -32,6 +30,8 @@ from experiments.pretrain.shards import make_labels
 from experiments.pretrain.tables import pair_sheet, score_sheets, write_problems
 from experiments.progress import Bar
 from experiments.sheets import Sheet
+from experiments.shell import cli, files
+from experiments.shell.flags import UsageError
 
 Problems = Mapping[str, Sequence[Held]]
 

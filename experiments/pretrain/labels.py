@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.files import RecordError, cannot_read, replacing
 from experiments.pretrain.near_optima import NearEvaluator
+from experiments.shell.files import RecordError, cannot_read, replacing
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import TooLongError
 from maestro_env.base.reading import open_bytes, read_lines

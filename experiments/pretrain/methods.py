@@ -11,9 +11,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.files import file_digest
 from experiments.pretrain.labels import read_labels
 from experiments.pretrain.protocol import Held, shapes_of
+from experiments.shell.files import file_digest
 from maestro_env.evaluation.transfer import Mapped
 from maestro_env.optimum.known import layer_text
 from mappers import make_mapper, mapper_names, may_end_early

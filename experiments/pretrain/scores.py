@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.files import RecordError
 from experiments.pretrain.evaluate import Evaluation, checkpoints
 from experiments.pretrain.protocol import Held, Optimum
+from experiments.shell.files import RecordError
 from experiments.stats import Floats, iqm, stratified_interval
 
 WORST = 1000.0

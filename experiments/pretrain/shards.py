@@ -12,10 +12,10 @@ import numpy as np
 from experiments.cell_pool import run_cells
 from experiments.cells import tell_failure
 from experiments.claims import remove_abandoned
-from experiments.files import check_same, ensure_directory, read_record, write_record
 from experiments.goals import ANEW
 from experiments.pretrain.labels import SUFFIX, Label, make_label, write_labels
 from experiments.pretrain.problems import training_problem
+from experiments.shell.files import check_same, ensure_directory, read_record, write_record
 from experiments.works import Show
 
 PROBLEMS = 32

@@ -7,9 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments import cli, files
 from experiments.claims import only_process
-from experiments.flags import UsageError
 from experiments.goals import unique
 from experiments.pretrain import drawn
 from experiments.pretrain.config import PretrainConfig
@@ -18,6 +16,8 @@ from experiments.pretrain.lessons import lessons_of
 from experiments.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.pretrain.training import Settings, Training
 from experiments.progress import Bar
+from experiments.shell import cli, files
+from experiments.shell.flags import UsageError
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from mappers.learners.prior.file import PriorFile

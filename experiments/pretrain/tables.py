@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from experiments.files import write_csv
 from experiments.pretrain.protocol import Held, Optimum
 from experiments.pretrain.scores import FIGURES, WORST, Scores, figures, paired
 from experiments.sheets import Sheet
+from experiments.shell.files import write_csv
 
 _HALF_WAY = 100
 _TABLE = ("method", "network", "layer", "hardware", "objective", "samples", "ratio", "valid")

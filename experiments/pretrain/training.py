@@ -21,9 +21,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from experiments.files import RecordError, check_same, read_record, replacing, write_record
 from experiments.pretrain.experience import experience
 from experiments.pretrain.lessons import Lesson, draw_lessons, training_layers
+from experiments.shell.files import RecordError, check_same, read_record, replacing, write_record
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.proposer import Networks
 from maestro_env.mapspace.space import Points

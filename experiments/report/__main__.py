@@ -1,5 +1,5 @@
 """Starts ``maestro-env report``."""
 
-from experiments import cli
+from experiments.shell import cli
 
 cli.start("report")

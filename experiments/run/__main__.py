@@ -1,5 +1,5 @@
 """Starts ``python -m experiments.run``."""
 
-from experiments import cli
+from experiments.shell import cli
 
 cli.start("run")

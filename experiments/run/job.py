@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments import cli
 from experiments.cells import Finished, join_traces, trace_path
-from experiments.files import check_same, read_json, safe_name, write_json
 from experiments.goals import Goal, write_best
 from experiments.run.config import RunConfig
+from experiments.shell import cli
+from experiments.shell.files import check_same, read_json, safe_name, write_json
 from experiments.standings import Contest
 from experiments.stats import iqm
 from experiments.study import Study, conduct, make_study

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.files import LOCK, RecordError
-from experiments.flags import UsageError
+from experiments.shell.files import LOCK, RecordError
+from experiments.shell.flags import UsageError
 from maestro_env.base.errors import MissingExtraError, quoted
 
 

@@ -7,9 +7,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from experiments import flags
-from experiments.files import write_text
-from experiments.flags import UsageError
+from experiments.shell import flags
+from experiments.shell.files import write_text
+from experiments.shell.flags import UsageError
 from experiments.sweep.config import SweepConfig
 
 _SCRIPT = """\

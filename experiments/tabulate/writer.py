@@ -14,7 +14,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.files import RecordError
+from experiments.shell.files import RecordError
 from maestro_env.datasets.tabulated import Row, TableError, table_rows, vectors
 from maestro_env.evaluation.problem import Problem
 

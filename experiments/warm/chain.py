@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments import files
 from experiments.cells import tell_failure
-from experiments.files import check_same, distinct_name
 from experiments.goals import Goal
 from experiments.library import Entry, Start, start_of
 from experiments.searches import Recorder, run_search
+from experiments.shell import files
+from experiments.shell.files import check_same, distinct_name
 
 Show = Callable[[float, str], None]
 

@@ -75,7 +75,7 @@ def main(package: str, argv: list[str] | None = None) -> int:
 
     def run() -> int:
         with importing():
-            from experiments import flags
+            from experiments.shell import flags
 
             config = config_class(package)
         return flags.run(config, execute, package, argv)

@@ -1,0 +1,1 @@
+"""The command line: flags, start and end of a command, files."""
