@@ -18,8 +18,8 @@ from multiprocessing.connection import wait
 from threading import Thread
 
 from experiments.claims import Claim
-from experiments.progress import Bar
 from experiments.shell import cli
+from experiments.shown.progress import Bar
 from experiments.works import Pending, Show, Work
 from maestro_env.base.errors import MaestroEnvError
 

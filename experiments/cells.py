@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.goals import Goal, goal_directory
-from experiments.progress import best_note
 from experiments.searches import Recorder, run_search
 from experiments.shell import files
 from experiments.shell.files import BRIEF, RecordError, cannot_read, distinct_name, replacing
-from experiments.stats import Floats
+from experiments.shown.progress import best_note
+from experiments.shown.statistics import Floats
 from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.base.errors import printable
 from maestro_env.evaluation.evaluator import Evaluator

@@ -14,10 +14,10 @@ import numpy as np
 from clustering import Samples
 from experiments.goals import Goal
 from experiments.machine import code_digest
-from experiments.progress import Bar
 from experiments.searches import Recorder, run_search
 from experiments.shell.files import RecordError, ensure_directory, replacing
-from experiments.stats import Floats
+from experiments.shown.progress import Bar
+from experiments.shown.statistics import Floats
 from maestro_env.mapspace.space import Points
 from mappers.agents.grouping import refusing, samples_of
 

@@ -14,11 +14,11 @@ import numpy as np
 from experiments.cells import Versions, improvements, tell_failure
 from experiments.goals import Goal
 from experiments.library import Start
-from experiments.progress import best_note
 from experiments.searches import run_search
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same, distinct_name
-from experiments.stats import Floats
+from experiments.shown.progress import best_note
+from experiments.shown.statistics import Floats
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments import stats
 from experiments.cells import Finished
 from experiments.goals import Goal
-from experiments.stats import Floats, iqm, stratified_interval
+from experiments.shown import statistics as stats
+from experiments.shown.statistics import Floats, iqm, stratified_interval
 from maestro_env.optimum.known import KnownOptimum
 
 Checkpoints = NDArray[np.int64]

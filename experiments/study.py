@@ -31,7 +31,6 @@ from experiments.goals import (
 )
 from experiments.library import Start, read_library, start_of
 from experiments.machine import processor, versions
-from experiments.progress import Bar
 from experiments.ray_pool import connect
 from experiments.shell import cli, flags
 from experiments.shell.files import (
@@ -43,6 +42,7 @@ from experiments.shell.files import (
     run_directory,
     write_record,
 )
+from experiments.shown.progress import Bar
 from experiments.standings import Contest
 from experiments.study_config import StudyConfig
 from maestro_env.accelerators.hardware import find_hardware

@@ -13,10 +13,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from experiments.plots import GREY, STYLES, in_picture, save, tidy
 from experiments.shell.files import distinct_name
+from experiments.shown.plots import GREY, STYLES, in_picture, save, tidy
+from experiments.shown.statistics import Floats, bootstrap_interval, iqm
 from experiments.standings import Contest, profiles
-from experiments.stats import Floats, bootstrap_interval, iqm
 from experiments.study import Study
 
 # More lines than these hide each other.

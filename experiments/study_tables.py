@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.sheets import Sheet, significant
 from experiments.shell.files import write_csv
+from experiments.shown.statistics import Floats
+from experiments.shown.tables import Sheet, significant
 from experiments.standings import (
     WITHIN,
     Checkpoints,
@@ -22,7 +23,6 @@ from experiments.standings import (
     overall,
     standings,
 )
-from experiments.stats import Floats
 from experiments.study import Study
 from maestro_env.base.errors import printable
 from maestro_env.optimum.known import KnownOptimum

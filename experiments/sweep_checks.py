@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 
-from experiments.progress import Bar
+from experiments.shown.progress import Bar
 from experiments.sweep_axes import Sweep, check_fit
 from experiments.sweep_estimate import seconds_of_cells
 from maestro_env.evaluation.models import find_model

@@ -17,7 +17,7 @@ from experiments.mapped_network import buffer_bytes
 from experiments.searches import run_search
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same, distinct_name, is_empty
-from experiments.stats import Floats
+from experiments.shown.statistics import Floats
 from experiments.sweep_axes import Sweep
 from maestro_env.evaluation.evaluator import Best, Evaluator
 

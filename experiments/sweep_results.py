@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from experiments.shell.files import replacing
-from experiments.stats import Floats, iqm
+from experiments.shown.statistics import Floats, iqm
 from experiments.sweep_axes import LayerSet, Sweep
 from experiments.sweep_chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from experiments.goals import Goal
 from experiments.searches import Recorder
-from experiments.stats import Floats
+from experiments.shown.statistics import Floats
 
 _WINDOWS = 100
 _DIGITS = 5

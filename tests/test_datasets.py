@@ -18,9 +18,9 @@ from clustering import Samples
 from experiments import machine
 from experiments.datasets import Collected, collect, default_cache, describe
 from experiments.goals import Goal, ProblemConfig, make_goal
-from experiments.progress import Bar
 from experiments.searches import run_search
 from experiments.shell.files import RecordError
+from experiments.shown.progress import Bar
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective

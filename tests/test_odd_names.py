@@ -9,9 +9,9 @@ from commands import audit, cluster
 from compare_helpers import compare
 from run_helpers import run
 
-from experiments.plots import in_picture
-from experiments.progress import Bar
-from experiments.sheets import Sheet, shown
+from experiments.shown.plots import in_picture
+from experiments.shown.progress import Bar
+from experiments.shown.tables import Sheet, shown
 from maestro_env.base.errors import printable
 
 # What breaks the mathematics of a picture, colours a terminal, is markup, an emoji, or too long.

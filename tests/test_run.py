@@ -17,7 +17,7 @@ from odd_mappers import ODD
 from run_helpers import FILES, LAYER, SAMPLES, load, run, trace_rows
 
 import mappers
-from experiments.stats import iqm
+from experiments.shown.statistics import iqm
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import Problem

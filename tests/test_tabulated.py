@@ -15,7 +15,7 @@ import pytest
 from commands import tabulate
 from test_docs import DOCS, cells
 
-from experiments.sheets import significant
+from experiments.shown.tables import significant
 from experiments.tabulate.writer import write_table
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware

@@ -11,8 +11,8 @@ from experiments.audit.scores import NONE, Auditor, headers_of
 from experiments.audit.sweeps import is_sweep, sheets_of
 from experiments.cells import Finished
 from experiments.goals import Goal
-from experiments.sheets import Sheet
 from experiments.shell.files import RecordError
+from experiments.shown.tables import Sheet
 from experiments.study import read_all
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from experiments.audit.scores import NONE, UNKNOWN, Auditor, Score, headers_of
 from experiments.goals import ANEW
-from experiments.sheets import Sheet
 from experiments.shell.files import RecordError, read_record
+from experiments.shown.tables import Sheet
 from experiments.sweep_axes import Sweep
 from experiments.sweep_chunks import CONFIG
 from experiments.sweep_records import RECORD, SWEEPS, Found, best_mappings, recorded_chunks

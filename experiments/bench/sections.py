@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, TypeVar
 
-from experiments.sheets import Sheet
+from experiments.shown.tables import Sheet
 
 Key = TypeVar("Key", bound=Hashable)
 

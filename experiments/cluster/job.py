@@ -15,11 +15,11 @@ from experiments.cluster.config import ClusterConfig
 from experiments.cluster.plots import draw_clustering
 from experiments.datasets import collect, default_cache
 from experiments.goals import Goal, make_goal, require_fit
-from experiments.progress import Bar
-from experiments.sheets import Sheet
 from experiments.shell import cli
 from experiments.shell.files import RecordError, run_directory, safe_name, write_text
 from experiments.shell.flags import UsageError
+from experiments.shown.progress import Bar
+from experiments.shown.tables import Sheet
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.registry import look_up
 from maestro_env.workloads.finding import find_layer

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scipy.cluster import hierarchy
 
 from clustering import Clustering
-from experiments.plots import GREY, STYLES, in_picture, save
+from experiments.shown.plots import GREY, STYLES, in_picture, save
 
 # Dependences at least this strong are written white on dark.
 _DARK = 0.6

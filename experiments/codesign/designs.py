@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.codesign.grid import area_of
-from experiments.stats import Floats
+from experiments.shown.statistics import Floats
 from experiments.sweep_axes import LayerSet, Sweep
 from experiments.sweep_results import Results
 from maestro_env.accelerators.hardware import Hardware

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from experiments.codesign.designs import Design
 from experiments.codesign.grid import UM2_A_MM2
-from experiments.plots import GREY, STYLES, in_picture, save, tidy
-from experiments.stats import Floats
+from experiments.shown.plots import GREY, STYLES, in_picture, save, tidy
+from experiments.shown.statistics import Floats
 
 _SIZE = (11, 4.8)
 _OTHERS: dict[str, Any] = {"s": 22, "color": "#BBBBBB", "linewidths": 0, "zorder": 2}

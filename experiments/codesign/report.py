@@ -15,8 +15,8 @@ from experiments.codesign.config import CodesignConfig
 from experiments.codesign.designs import Design, front_of, workloads
 from experiments.codesign.grid import AXES, UM2_A_MM2, Grid, hardware_yaml
 from experiments.codesign.plots import draw_front
-from experiments.sheets import Sheet, shown, significant
 from experiments.shell.files import ensure_directory, write_csv, write_record, write_text
+from experiments.shown.tables import Sheet, shown, significant
 from experiments.sweep_axes import Sweep
 from experiments.sweep_records import RECORD
 from maestro_env.accelerators.hardware import Hardware

@@ -13,9 +13,9 @@ from experiments.dataset.config import DatasetConfig
 from experiments.dataset.writer import ROWS_PER_FILE, Part, plan, write_parts
 from experiments.goals import ANEW, Goal, make_goal, require_fit, split_layers
 from experiments.machine import versions
-from experiments.progress import Bar
-from experiments.sheets import Sheet
 from experiments.shell import cli, files, flags
+from experiments.shown.progress import Bar
+from experiments.shown.tables import Sheet
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from experiments.evaluate.config import EvaluateConfig
 from experiments.mapping_files import read_mapped
-from experiments.sheets import Sheet
 from experiments.shell.files import write_text
 from experiments.shell.flags import UsageError
+from experiments.shown.tables import Sheet
 from maestro_env.base.errors import ModelError, printable
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from experiments.explain.config import ExplainConfig
 from experiments.mapping_files import read_mapped
-from experiments.plots import save
 from experiments.shell.files import ensure_directory, replacing
+from experiments.shown.plots import save
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import Explanation, explain_mapping

@@ -8,10 +8,10 @@ import numpy as np
 
 from experiments.gamma_parity.config import ParityConfig
 from experiments.goals import Goal, ProblemConfig, make_goal, require_fit
-from experiments.progress import Bar
 from experiments.searches import run_search
-from experiments.sheets import Sheet
-from experiments.stats import Floats
+from experiments.shown.progress import Bar
+from experiments.shown.statistics import Floats
+from experiments.shown.tables import Sheet
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.workloads.finding import find_layer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from experiments.hardware.config import HardwareConfig
-from experiments.sheets import Sheet
+from experiments.shown.tables import Sheet
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.hardware import DESCRIPTIONS, PRESETS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from experiments.layers.config import LayersConfig
-from experiments.sheets import Sheet
+from experiments.shown.tables import Sheet
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network

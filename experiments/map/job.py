@@ -21,7 +21,6 @@ from experiments.mapped_network import Choice, MappedNetwork, buffer_bytes
 from experiments.network_facts import bottleneck, left_out_lines
 from experiments.networks import OBJECTIVES, map_layers
 from experiments.ray_pool import connect
-from experiments.sheets import Sheet, significant
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     distinct_name,
@@ -33,6 +32,7 @@ from experiments.shell.files import (
     write_text,
 )
 from experiments.shell.flags import UsageError
+from experiments.shown.tables import Sheet, significant
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network, parse_dims

@@ -17,9 +17,9 @@ from experiments.misses.canonical import canonical, differences
 from experiments.misses.config import MissesConfig
 from experiments.misses.neighbours import least_change
 from experiments.misses.optima import known_optima, prove
-from experiments.progress import Bar
-from experiments.sheets import Sheet
 from experiments.shell.files import RecordError
+from experiments.shown.progress import Bar
+from experiments.shown.tables import Sheet
 from experiments.study import read_all
 
 # Larger changes share a column, or a row.

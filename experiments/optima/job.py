@@ -11,11 +11,11 @@ from experiments.optima.cells import cells_of
 from experiments.optima.config import OptimaConfig
 from experiments.optima.table import write_table
 from experiments.optimum_sweep import OptimumCell, Records, sweep
-from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord
 from experiments.proofs import Limits
-from experiments.sheets import Sheet, significant
 from experiments.shell import cli, files, flags
+from experiments.shown.progress import Bar
+from experiments.shown.tables import Sheet, significant
 from maestro_env.optimum.known import TABLE
 
 

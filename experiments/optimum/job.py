@@ -13,12 +13,12 @@ from experiments.claims import only_process
 from experiments.goals import Goal, make_goal, write_best
 from experiments.machine import processor, versions
 from experiments.optimum.config import OptimumConfig
-from experiments.plots import STYLES, in_picture, save, tidy
-from experiments.progress import Bar
 from experiments.proof_records import Found, ProofRecord
 from experiments.proofs import Limits, prove, write_certificate
-from experiments.sheets import Sheet, significant
 from experiments.shell import cli, files, flags
+from experiments.shown.plots import STYLES, in_picture, save, tidy
+from experiments.shown.progress import Bar
+from experiments.shown.tables import Sheet, significant
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.problem import Problem
 from maestro_env.optimum.search import require_bounded

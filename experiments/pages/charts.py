@@ -11,7 +11,7 @@ from typing import Any
 
 from experiments.pages.found import Curve, Found
 from experiments.pages.sections import Section
-from experiments.sheets import shown
+from experiments.shown.tables import shown
 from maestro_env.explanation.traffic import PLACES
 
 Spec = dict[str, Any]

@@ -9,8 +9,8 @@ import numpy as np
 
 from experiments.pages.found import Found
 from experiments.pages.sections import Section
-from experiments.sheets import Sheet, shown, significant
-from experiments.stats import iqm
+from experiments.shown.statistics import iqm
+from experiments.shown.tables import Sheet, shown, significant
 
 
 @dataclass(frozen=True)

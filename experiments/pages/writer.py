@@ -15,8 +15,8 @@ from experiments.pages.charts import charts_of
 from experiments.pages.found import Found
 from experiments.pages.sections import Section
 from experiments.pages.tables import layers_table, mappers_table, totals_table
-from experiments.sheets import shown
 from experiments.shell.files import RecordError, ensure_directory, write_text
+from experiments.shown.tables import shown
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.explanation.traffic import PLACES
 

@@ -23,7 +23,7 @@ from experiments.paper.reach import (
 )
 from experiments.paper.rows import Rows, grouped, select
 from experiments.paper.verdicts import at_least, everywhere
-from experiments.stats import Floats
+from experiments.shown.statistics import Floats
 
 SINGLE = ("ppo", "ppo_box")
 MULTI = ("marl", "marl_clustered")

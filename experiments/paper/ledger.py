@@ -21,8 +21,8 @@ from experiments.datasets import collect
 from experiments.goals import Goal, ProblemConfig, check_goal, make_goal, write_goal
 from experiments.paper.reach import Reach, middle
 from experiments.shell.files import check_same, distinct_name, read_json, write_json
+from experiments.shown.statistics import Floats
 from experiments.standings import Contest
-from experiments.stats import Floats
 from experiments.windows import Windows
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.optimum.known import known_optimum

@@ -27,7 +27,7 @@ from experiments.paper.table3 import (
     put_ratios,
 )
 from experiments.paper.table3_view import mapper_label, most_seeds, ratio_tables
-from experiments.sheets import significant
+from experiments.shown.tables import significant
 
 _EARLY = 100
 """A number of samples below all of Table III."""

@@ -17,7 +17,7 @@ from experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle
 from experiments.paper.rows import grouped, pivot, select
 from experiments.paper.verdicts import at_most, everywhere, mostly, tally
 from experiments.shell.files import ensure_directory, write_text
-from experiments.stats import Floats
+from experiments.shown.statistics import Floats
 
 _SAMPLES, _RATIOS = "samples.csv", "ratios.csv"
 _SOURCE = "resnet18_l2"

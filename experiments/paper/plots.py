@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from experiments.goals import unique
 from experiments.paper.ratios import Ratio
 from experiments.paper.rows import Rows, grouped
-from experiments.plots import GREY, STYLES, save, tidy
-from experiments.stats import Floats
+from experiments.shown.plots import GREY, STYLES, save, tidy
+from experiments.shown.statistics import Floats
 
 _COLOURS = [colour for colour, _ in STYLES]
 _MARKERS = "osD^"

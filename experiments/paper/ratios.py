@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from experiments.paper.ledger import Arena
 from experiments.paper.rows import Row
-from experiments.sheets import significant
-from experiments.stats import Floats, iqm, stratified_interval
+from experiments.shown.statistics import Floats, iqm, stratified_interval
+from experiments.shown.tables import significant
 
 _DIGITS = 4
 RATIO_COLUMNS = ("problems", "samples", "ratio", "low", "high", "without", "alone")

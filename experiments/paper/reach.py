@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.stats import Floats, stratified_interval
+from experiments.shown.statistics import Floats, stratified_interval
 from experiments.windows import Windows
 
 _LAST = 10

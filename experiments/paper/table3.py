@@ -15,7 +15,7 @@ from experiments.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Finished, Run
 from experiments.paper.printed import CONTROLS, MARL, OWN, PAPERS, TABLE_3
 from experiments.paper.ratios import Ratio, cost_ratios
 from experiments.paper.rows import read_rows, select
-from experiments.stats import Floats, bootstrap_interval, iqm
+from experiments.shown.statistics import Floats, bootstrap_interval, iqm
 
 _COSTLY = ("bo", "marl_mlp")
 MAPPERS = (

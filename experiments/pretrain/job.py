@@ -28,10 +28,10 @@ from experiments.pretrain.protocol import (
 from experiments.pretrain.scores import Scores, scores_of
 from experiments.pretrain.shards import make_labels
 from experiments.pretrain.tables import pair_sheet, score_sheets, write_problems
-from experiments.progress import Bar
-from experiments.sheets import Sheet
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
+from experiments.shown.progress import Bar
+from experiments.shown.tables import Sheet
 
 Problems = Mapping[str, Sequence[Held]]
 

@@ -13,7 +13,7 @@ import numpy as np
 from experiments.pretrain.evaluate import Evaluation, checkpoints
 from experiments.pretrain.protocol import Held, Optimum
 from experiments.shell.files import RecordError
-from experiments.stats import Floats, iqm, stratified_interval
+from experiments.shown.statistics import Floats, iqm, stratified_interval
 
 WORST = 1000.0
 """What a search counts as that is farther from the optimum, or has found no valid mapping."""

@@ -15,9 +15,9 @@ from experiments.pretrain.labels import Label, labels_digest, read_labels, witho
 from experiments.pretrain.lessons import lessons_of
 from experiments.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.pretrain.training import Settings, Training
-from experiments.progress import Bar
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
+from experiments.shown.progress import Bar
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from mappers.learners.prior.file import PriorFile

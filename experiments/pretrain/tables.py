@@ -7,8 +7,8 @@ from pathlib import Path
 
 from experiments.pretrain.protocol import Held, Optimum
 from experiments.pretrain.scores import FIGURES, WORST, Scores, figures, paired
-from experiments.sheets import Sheet
 from experiments.shell.files import write_csv
+from experiments.shown.tables import Sheet
 
 _HALF_WAY = 100
 _TABLE = ("method", "network", "layer", "hardware", "objective", "samples", "ratio", "valid")

@@ -14,8 +14,8 @@ from experiments.goals import Goal, write_best
 from experiments.run.config import RunConfig
 from experiments.shell import cli
 from experiments.shell.files import check_same, read_json, safe_name, write_json
+from experiments.shown.statistics import iqm
 from experiments.standings import Contest
-from experiments.stats import iqm
 from experiments.study import Study, conduct, make_study
 from experiments.study_plots import draw_convergence
 from experiments.study_tables import ledger_sheet, problem_sheet, seconds_sheet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from experiments.sheets import Sheet, significant
+from experiments.shown.tables import Sheet, significant
 from experiments.sweep_axes import Sweep
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.sheets import Sheet, significant
 from experiments.shell.files import write_csv, write_text
+from experiments.shown.tables import Sheet, significant
 from experiments.sweep_chunks import Chunk
 from experiments.sweep_results import SUMMARY, TABLE, Results, collect, summarize
 

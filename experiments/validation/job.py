@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.sheets import Sheet
+from experiments.shown.tables import Sheet
 from experiments.validation.config import ValidationConfig
 from experiments.validation.eyeriss import MEASURED, Measured
 from maestro_env.accelerators.chips import CHIPS

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.progress import Bar
+from experiments.shown.progress import Bar
 from experiments.verify.stream import CertificateError, Claim, Stream, open_stream, read_claim
 from experiments.verify.tree import Tally, Tree
 

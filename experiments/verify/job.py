@@ -6,8 +6,8 @@ import math
 import sys
 from pathlib import Path
 
-from experiments.sheets import shown
 from experiments.shell import cli
+from experiments.shown.tables import shown
 from experiments.verify.check import Verified, verify
 from experiments.verify.config import VerifyConfig
 from experiments.verify.stream import CertificateError

@@ -12,7 +12,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from experiments.sheets import shown
+from experiments.shown.tables import shown
 from maestro_env.evaluation.evaluator import Evaluator
 
 # More of anything than this is shown in per cent.

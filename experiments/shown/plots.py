@@ -8,9 +8,9 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.sheets import shown
 from experiments.shell import cli
 from experiments.shell.files import replacing
+from experiments.shown.tables import shown
 
 # Okabe and Ito's colours, told apart by colour-blind readers; line styles tell the rest apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

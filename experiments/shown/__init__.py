@@ -1,0 +1,1 @@
+"""What is shown: statistics, tables, plots, progress."""
