@@ -13,11 +13,11 @@ import numpy as np
 
 from clustering import Samples
 from experiments.goals import Goal
-from experiments.machine import code_digest
 from experiments.searches import Recorder, run_search
 from experiments.shell.files import RecordError, ensure_directory, replacing
 from experiments.shown.progress import Bar
 from experiments.shown.statistics import Floats
+from experiments.store.versions import code_digest
 from maestro_env.mapspace.space import Points
 from mappers.agents.grouping import refusing, samples_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.cells import Versions
-from experiments.claims import claimed
 from experiments.goals import Goal
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits, prove
+from experiments.store.claims import claimed
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.optimum.search import OptimumError, require_bounded
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.claims import claimed
 from experiments.datasets import user_cache
 from experiments.goals import Goal
 from experiments.shell.files import RecordError, ensure_directory, read_record, write_record
+from experiments.store.claims import claimed
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.evaluation.problem import Problem

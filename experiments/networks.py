@@ -13,13 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from experiments.cell_pool import run_cells
 from experiments.cells import Versions
-from experiments.claims import claimed, remove_abandoned
 from experiments.goals import ANEW, Goal, ProblemConfig, make_goal
 from experiments.layer_search import LayerWork, MappedLayer, SearchSettings
 from experiments.library import Entry, Start, add_to_library, read_library, start_of
-from experiments.machine import processor, versions
 from experiments.mapped_network import MappedNetwork
 from experiments.shell import cli
 from experiments.shell.files import (
@@ -30,6 +27,9 @@ from experiments.shell.files import (
     read_record,
     write_record,
 )
+from experiments.store.claims import claimed, remove_abandoned
+from experiments.store.pool import run_cells
+from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.transfer import spread

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.claims import Claim
 from experiments.goals import Goal
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits, prove, write_certificate
 from experiments.shell.files import distinct_name
+from experiments.store.claims import Claim
 from maestro_env.optimum.known import layer_text
 
 _SECONDS_BETWEEN_LOOKS = 0.5

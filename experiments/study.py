@@ -10,9 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.cell_pool import run_cells
 from experiments.cells import Cell, Finished, Versions, Work, read_cell
-from experiments.claims import claimed, remove_abandoned
 from experiments.goal_optima import find_optimum
 from experiments.goals import (
     ANEW,
@@ -30,8 +28,6 @@ from experiments.goals import (
     write_goal,
 )
 from experiments.library import Start, read_library, start_of
-from experiments.machine import processor, versions
-from experiments.ray_pool import connect
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,
@@ -44,6 +40,10 @@ from experiments.shell.files import (
 )
 from experiments.shown.progress import Bar
 from experiments.standings import Contest
+from experiments.store.claims import claimed, remove_abandoned
+from experiments.store.pool import run_cells
+from experiments.store.ray_pool import connect
+from experiments.store.versions import processor, versions
 from experiments.study_config import StudyConfig
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.optimum.known import KnownOptimum

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from experiments.cells import Versions, tell_failure
-from experiments.claims import claimed, remove_abandoned
 from experiments.goals import ANEW, Goal
 from experiments.mapped_network import buffer_bytes
 from experiments.searches import run_search
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same, distinct_name, is_empty
 from experiments.shown.statistics import Floats
+from experiments.store.claims import claimed, remove_abandoned
 from experiments.sweep_axes import Sweep
 from maestro_env.evaluation.evaluator import Best, Evaluator
 

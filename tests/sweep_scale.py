@@ -21,8 +21,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from experiments.cell_pool import run_cells
 from experiments.goals import ProblemConfig
+from experiments.store.pool import run_cells
 from experiments.sweep.report import report
 from experiments.sweep_axes import Sweep, make_sweep
 from experiments.sweep_checks import check

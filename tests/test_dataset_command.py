@@ -19,9 +19,9 @@ from run_helpers import contents, load
 pytest.importorskip("pyarrow", reason="needs the extra data")
 
 import mappers
-from experiments.claims import Claim
 from experiments.dataset import writer
 from experiments.searches import Recorder, run_search
+from experiments.store.claims import Claim
 from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, find_layer
 from maestro_env.datasets.parquet import open_dataset
 from maestro_env.evaluation.cost import unit_of

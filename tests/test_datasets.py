@@ -15,12 +15,12 @@ from planted import LATENCY
 
 import mappers
 from clustering import Samples
-from experiments import machine
 from experiments.datasets import Collected, collect, default_cache, describe
 from experiments.goals import Goal, ProblemConfig, make_goal
 from experiments.searches import run_search
 from experiments.shell.files import RecordError
 from experiments.shown.progress import Bar
+from experiments.store import versions as machine
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective

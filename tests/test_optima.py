@@ -18,10 +18,10 @@ from run_helpers import load
 import experiments.goal_optima
 import experiments.optima.job
 import experiments.optima.table
-from experiments.claims import Claim
 from experiments.optima.cells import cells_of
 from experiments.optima.config import OptimaConfig
 from experiments.proofs import Limits
+from experiments.store.claims import Claim
 from maestro_env import KnownOptimum, known_optimum
 from maestro_env.accelerators.hardware import PRESETS, find_hardware
 from maestro_env.base.errors import UnknownNameError

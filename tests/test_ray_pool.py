@@ -22,12 +22,12 @@ from sweep_helpers import chunks, rows, sweep
 from sweep_helpers import tables as sweep_tables
 
 import mappers
-from experiments import ray_pool
-from experiments.cell_pool import run_cells
-from experiments.machine import versions
-from experiments.ray_pool import ClusterError, connect
 from experiments.shell import cli
 from experiments.shell.files import RecordError
+from experiments.store import ray_pool
+from experiments.store.pool import run_cells
+from experiments.store.ray_pool import ClusterError, connect
+from experiments.store.versions import versions
 from maestro_env.base.errors import MissingExtraError
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
@@ -130,7 +130,7 @@ DRIVER = """
 import logging, sys
 from pathlib import Path
 import ray
-from experiments.cell_pool import run_cells
+from experiments.store.pool import run_cells
 from test_ray_pool import works
 ray.init(sys.argv[2], logging_level=logging.CRITICAL, log_to_driver=False)
 sys.exit(run_cells(works(Path(sys.argv[1]), seconds=0.1), 0, 1, ray=sys.argv[2]))
@@ -233,9 +233,9 @@ def test_a_node_with_other_code_is_refused(
 
 
 def test_a_node_without_the_package_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "experiments.ray_worker", None)
+    monkeypatch.setitem(sys.modules, "experiments.store.ray_worker", None)
     told = ray_pool._remote()._function(b"", {})
-    assert "maestro-env is missing or older: import of experiments.ray_worker" in told
+    assert "maestro-env is missing or older: import of experiments.store.ray_worker" in told
 
 
 def test_a_full_disk_loses_no_record(

@@ -13,8 +13,8 @@ import pytest
 from compare_helpers import LAYER, cell, cells, compare, tables
 from run_helpers import load, trace_rows
 
-from experiments.claims import Claim
 from experiments.shell.files import RecordError
+from experiments.store.claims import Claim
 
 PATIENCE = 300
 MAPPERS = "random,logging"
@@ -139,7 +139,7 @@ import socket, sys
 from pathlib import Path
 if {host!r}:
     socket.gethostname = lambda: {host!r}
-from experiments.claims import Claim
+from experiments.store.claims import Claim
 claim = Claim(Path({str(path)!r}))
 assert claim.take()
 print("held", flush=True)
@@ -216,7 +216,7 @@ def test_a_cell_that_another_process_runs_is_waited_for(
         owner.kill()
         owner.communicate()
 
-    monkeypatch.setattr("experiments.cell_pool.time.sleep", wait)
+    monkeypatch.setattr("experiments.store.pool.time.sleep", wait)
     assert compare(out, "--resume", samples=20) == 0
     assert waits == [False]
     assert load(path)["improvements"] == before["improvements"]

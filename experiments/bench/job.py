@@ -11,8 +11,8 @@ from experiments.bench.config import BenchConfig
 from experiments.bench.copies import copies
 from experiments.bench.environments import steps
 from experiments.bench.speedups import against_binary
-from experiments.machine import processor, versions
 from experiments.shell.files import ensure_directory, write_json
+from experiments.store.versions import processor, versions
 from maestro_env.base.threads import processors
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from experiments.cell_pool import run_cells
 from experiments.cells import Versions
 from experiments.codesign.config import CodesignConfig
 from experiments.codesign.designs import Design, designs_of
@@ -16,8 +15,6 @@ from experiments.codesign.explorers import explorer_of
 from experiments.codesign.grid import Grid, make_grid
 from experiments.codesign.report import Outcome, report
 from experiments.goals import ANEW, find_mappers, unique
-from experiments.machine import processor, versions
-from experiments.ray_pool import connect
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,
@@ -27,6 +24,9 @@ from experiments.shell.files import (
     safe_name,
 )
 from experiments.shell.flags import UsageError
+from experiments.store.pool import run_cells
+from experiments.store.ray_pool import connect
+from experiments.store.versions import processor, versions
 from experiments.sweep_axes import Sweep, make_sweep
 from experiments.sweep_checks import check, measure
 from experiments.sweep_chunks import chunk_sizes, open_sweep

@@ -7,15 +7,15 @@ from contextlib import closing
 from importlib.metadata import version
 from typing import Any
 
-from experiments.claims import only_process
 from experiments.dataset.card import write_card
 from experiments.dataset.config import DatasetConfig
 from experiments.dataset.writer import ROWS_PER_FILE, Part, plan, write_parts
 from experiments.goals import ANEW, Goal, make_goal, require_fit, split_layers
-from experiments.machine import versions
 from experiments.shell import cli, files, flags
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
+from experiments.store.claims import only_process
+from experiments.store.versions import versions
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset

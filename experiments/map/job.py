@@ -15,12 +15,10 @@ import numpy as np
 from experiments.goals import make_goal, require_fit
 from experiments.layer_search import MappedLayer, SearchSettings
 from experiments.library import add_to_library, default_library
-from experiments.machine import processor, versions
 from experiments.map.config import MapConfig
 from experiments.mapped_network import Choice, MappedNetwork, buffer_bytes
 from experiments.network_facts import bottleneck, left_out_lines
 from experiments.networks import OBJECTIVES, map_layers
-from experiments.ray_pool import connect
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     distinct_name,
@@ -33,6 +31,8 @@ from experiments.shell.files import (
 )
 from experiments.shell.flags import UsageError
 from experiments.shown.tables import Sheet, significant
+from experiments.store.ray_pool import connect
+from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network, parse_dims

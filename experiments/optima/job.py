@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from experiments.claims import remove_abandoned
-from experiments.machine import processor, versions
 from experiments.optima.cells import cells_of
 from experiments.optima.config import OptimaConfig
 from experiments.optima.table import write_table
@@ -16,6 +14,8 @@ from experiments.proofs import Limits
 from experiments.shell import cli, files, flags
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
+from experiments.store.claims import remove_abandoned
+from experiments.store.versions import processor, versions
 from maestro_env.optimum.known import TABLE
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from experiments.claims import claimed
 from experiments.goals import Goal
 from experiments.shell.files import write_csv
+from experiments.store.claims import claimed
 from maestro_env.optimum.known import COLUMNS, KEY, TABLE, KnownOptimum, layer_text, read_table
 
 

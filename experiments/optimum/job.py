@@ -9,9 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.claims import only_process
 from experiments.goals import Goal, make_goal, write_best
-from experiments.machine import processor, versions
 from experiments.optimum.config import OptimumConfig
 from experiments.proof_records import Found, ProofRecord
 from experiments.proofs import Limits, prove, write_certificate
@@ -19,6 +17,8 @@ from experiments.shell import cli, files, flags
 from experiments.shown.plots import STYLES, in_picture, save, tidy
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
+from experiments.store.claims import only_process
+from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.problem import Problem
 from maestro_env.optimum.search import require_bounded

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import chain
 
-from experiments.machine import processor, versions
 from experiments.paper.config import PaperConfig
 from experiments.paper.frame import Item
 from experiments.paper.ledger import Finished, Run, in_turn, open_directory, read, run_rest
@@ -19,6 +18,7 @@ from experiments.paper.plan import Plan, resolve
 from experiments.shell import cli
 from experiments.shell.files import ensure_directory, write_json
 from experiments.shell.flags import UsageError, command, to_flags
+from experiments.store.versions import processor, versions
 
 
 def execute(config: PaperConfig) -> int:

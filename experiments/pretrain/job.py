@@ -7,10 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-from experiments.cell_pool import run_cells
-from experiments.claims import remove_abandoned
 from experiments.goals import unique
-from experiments.machine import versions
 from experiments.pretrain.config import PretrainConfig
 from experiments.pretrain.evaluate import Evaluation, Scored, read_evaluations
 from experiments.pretrain.methods import Method
@@ -32,6 +29,9 @@ from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
+from experiments.store.claims import remove_abandoned
+from experiments.store.pool import run_cells
+from experiments.store.versions import versions
 
 Problems = Mapping[str, Sequence[Held]]
 

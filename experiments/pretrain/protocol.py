@@ -15,13 +15,13 @@ from random import Random
 
 from experiments.datasets import user_cache
 from experiments.goals import Goal, ProblemConfig, make_goal
-from experiments.machine import processor, versions
 from experiments.optimum_sweep import OptimumCell, Show, sweep
 from experiments.pretrain import drawn
 from experiments.pretrain.problems import HELD_MACHINE, has_mapping, random_machine
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits
 from experiments.shell import files
+from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.optimum.known import known_optimum, layer_text
 from maestro_env.optimum.search import OptimumError, require_bounded

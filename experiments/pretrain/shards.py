@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.cell_pool import run_cells
 from experiments.cells import tell_failure
-from experiments.claims import remove_abandoned
 from experiments.goals import ANEW
 from experiments.pretrain.labels import SUFFIX, Label, make_label, write_labels
 from experiments.pretrain.problems import training_problem
 from experiments.shell.files import check_same, ensure_directory, read_record, write_record
-from experiments.works import Show
+from experiments.store.claims import remove_abandoned
+from experiments.store.pool import run_cells
+from experiments.store.works import Show
 
 PROBLEMS = 32
 """Problems of a shard."""

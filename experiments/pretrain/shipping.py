@@ -7,7 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.claims import only_process
 from experiments.goals import unique
 from experiments.pretrain import drawn
 from experiments.pretrain.config import PretrainConfig
@@ -18,6 +17,7 @@ from experiments.pretrain.training import Settings, Training
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
 from experiments.shown.progress import Bar
+from experiments.store.claims import only_process
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from mappers.learners.prior.file import PriorFile

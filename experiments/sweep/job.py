@@ -7,13 +7,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiments.cell_pool import run_cells
-from experiments.claims import Claim
-from experiments.machine import processor, versions
-from experiments.ray_pool import connect
 from experiments.shell import cli, flags
 from experiments.shell.files import run_directory, safe_name
 from experiments.shell.flags import UsageError
+from experiments.store.claims import Claim
+from experiments.store.pool import run_cells
+from experiments.store.ray_pool import connect
+from experiments.store.versions import processor, versions
 from experiments.sweep.config import SweepConfig
 from experiments.sweep.description import read_sweep
 from experiments.sweep.plan import print_plan

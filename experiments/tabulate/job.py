@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.claims import Claim, remove_abandoned
 from experiments.goals import unique
-from experiments.machine import processor, versions
 from experiments.shell import cli, files
 from experiments.shell.files import RecordError
 from experiments.shell.flags import UsageError
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
+from experiments.store.claims import Claim, remove_abandoned
+from experiments.store.versions import processor, versions
 from experiments.tabulate.config import TabulateConfig
 from experiments.tabulate.writer import bytes_left, write_table
 from maestro_env.base.registry import look_up

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cell_pool import run_cells
-from experiments.claims import remove_abandoned
 from experiments.goals import find_mappers, make_goal, require_fit, unique
 from experiments.shell import cli, flags
 from experiments.shell.files import run_directory, write_csv, write_text
 from experiments.shell.flags import UsageError
 from experiments.shown.tables import Sheet
+from experiments.store.claims import remove_abandoned
+from experiments.store.pool import run_cells
 from experiments.warm.chain import Chain
 from experiments.warm.config import WarmConfig
 from maestro_env.accelerators.hardware import find_hardware

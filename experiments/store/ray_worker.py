@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from experiments.cells import Versions
-from experiments.machine import versions
-from experiments.works import Work
+from experiments.store.versions import versions
+from experiments.store.works import Work
 from maestro_env.base.errors import printable
 
 

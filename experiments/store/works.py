@@ -7,7 +7,7 @@ from dataclasses import Field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from experiments.claims import Claim
+from experiments.store.claims import Claim
 
 Show = Callable[[float, str], None]
 """Shows how much is done, and a note."""

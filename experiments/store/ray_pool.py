@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from experiments.machine import versions
-from experiments.ray_worker import Outcome
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
-from experiments.works import Pending, Show
+from experiments.store.ray_worker import Outcome
+from experiments.store.versions import versions
+from experiments.store.works import Pending, Show
 from maestro_env.base.errors import MaestroEnvError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def _remote() -> Any:
 
     def maestro_env_works(pickled: bytes, asked: dict[str, str | None]) -> object:
         try:
-            from experiments.ray_worker import run_works
+            from experiments.store.ray_worker import run_works
         except ImportError as error:
             import platform
 

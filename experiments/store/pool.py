@@ -17,10 +17,10 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from threading import Thread
 
-from experiments.claims import Claim
 from experiments.shell import cli
 from experiments.shown.progress import Bar
-from experiments.works import Pending, Show, Work
+from experiments.store.claims import Claim
+from experiments.store.works import Pending, Show, Work
 from maestro_env.base.errors import MaestroEnvError
 
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -52,7 +52,7 @@ def run_cells(
     try:
         with Bar("searches", total or finished + len(works), finished) as bar:
             if ray is not None:
-                from experiments.ray_pool import run_on_ray
+                from experiments.store.ray_pool import run_on_ray
 
                 return run_on_ray(tasks, finished, ray, bar.show)
             if jobs > 1:

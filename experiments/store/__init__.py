@@ -1,0 +1,1 @@
+"""Directories of records that several processes share, and what runs them."""
