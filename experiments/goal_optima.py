@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.cells import Versions
-from experiments.goals import Goal
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits, prove
+from experiments.search.cells import Versions
+from experiments.search.goals import Goal
 from experiments.store.claims import claimed
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.optimum.search import OptimumError, require_bounded

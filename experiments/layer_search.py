@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cells import Versions, improvements, tell_failure
-from experiments.goals import Goal
-from experiments.library import Start
-from experiments.searches import run_search
+from experiments.search.cells import Versions, improvements, tell_failure
+from experiments.search.goals import Goal
+from experiments.search.library import Start
+from experiments.search.searches import run_search
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same, distinct_name
 from experiments.shown.progress import best_note

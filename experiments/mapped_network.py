@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.goals import Goal
 from experiments.layer_search import MappedLayer
+from experiments.search.goals import Goal
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.fronts import least_product

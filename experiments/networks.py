@@ -13,11 +13,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from experiments.cells import Versions
-from experiments.goals import ANEW, Goal, ProblemConfig, make_goal
 from experiments.layer_search import LayerWork, MappedLayer, SearchSettings
-from experiments.library import Entry, Start, add_to_library, read_library, start_of
 from experiments.mapped_network import MappedNetwork
+from experiments.search.cells import Versions
+from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal
+from experiments.search.library import Entry, Start, add_to_library, read_library, start_of
 from experiments.shell import cli
 from experiments.shell.files import (
     RecordError,

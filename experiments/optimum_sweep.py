@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.goals import Goal
 from experiments.proof_records import ProofRecord
 from experiments.proofs import Limits, prove, write_certificate
+from experiments.search.goals import Goal
 from experiments.shell.files import distinct_name
 from experiments.store.claims import Claim
 from maestro_env.optimum.known import layer_text

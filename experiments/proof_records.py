@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.cells import Versions
-from experiments.goals import ANEW, Goal
+from experiments.search.cells import Versions
+from experiments.search.goals import ANEW, Goal
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same
 from maestro_env.optimum.known import KnownOptimum

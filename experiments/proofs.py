@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.goals import Goal
 from experiments.proof_records import Found, ProofRecord, Step
+from experiments.search.goals import Goal
 from experiments.shell import cli
 from experiments.shell.files import RecordError
 from maestro_env.evaluation.evaluator import Evaluator

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.cells import Finished
-from experiments.goals import Goal
+from experiments.search.cells import Finished
+from experiments.search.goals import Goal
 from experiments.shown import statistics as stats
 from experiments.shown.statistics import Floats, iqm, stratified_interval
 from maestro_env.optimum.known import KnownOptimum

@@ -10,9 +10,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.cells import Cell, Finished, Versions, Work, read_cell
 from experiments.goal_optima import find_optimum
-from experiments.goals import (
+from experiments.search.cells import Cell, Finished, Versions, Work, read_cell
+from experiments.search.goals import (
     ANEW,
     GOAL,
     Goal,
@@ -27,7 +27,7 @@ from experiments.goals import (
     unique,
     write_goal,
 )
-from experiments.library import Start, read_library, start_of
+from experiments.search.library import Start, read_library, start_of
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,

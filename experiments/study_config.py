@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.goals import RAY_HELP, ProblemConfig
+from experiments.search.goals import RAY_HELP, ProblemConfig
 from experiments.shell.flags import option
 
 

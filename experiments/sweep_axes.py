@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from experiments.goals import Goal, ProblemConfig, make_goal, require_distinct
+from experiments.search.goals import Goal, ProblemConfig, make_goal, require_distinct
 from experiments.shell.flags import UsageError
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cells import Versions, tell_failure
-from experiments.goals import ANEW, Goal
 from experiments.mapped_network import buffer_bytes
-from experiments.searches import run_search
+from experiments.search.cells import Versions, tell_failure
+from experiments.search.goals import ANEW, Goal
+from experiments.search.searches import run_search
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same, distinct_name, is_empty
 from experiments.shown.statistics import Floats

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 
-from experiments.searches import run_search
+from experiments.search.searches import run_search
 from experiments.sweep_axes import Sweep
 from maestro_env.evaluation.evaluator import Evaluator
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.goals import ANEW, ProblemConfig
+from experiments.search.goals import ANEW, ProblemConfig
 from experiments.shell.files import RecordError, read_record
 from experiments.sweep_axes import LayerSet, Sweep
 from experiments.sweep_chunks import CONFIG, VECTOR, Chunk, make_chunks

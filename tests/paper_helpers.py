@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.cells import Finished
 from experiments.paper.frame import QUICK, Item, Scale
 from experiments.paper.ledger import Arena, Run, make_arenas
+from experiments.search.cells import Finished
+from experiments.search.windows import Windows
 from experiments.shell.files import ensure_directory
-from experiments.windows import Windows
 
 LONG, SHORT = 1000, 100
 PPO = Run("vgg16_l2", "latency", "ppo", 0, LONG)

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from experiments.goals import ProblemConfig
+from experiments.search.goals import ProblemConfig
 from experiments.store.pool import run_cells
 from experiments.sweep.report import report
 from experiments.sweep_axes import Sweep, make_sweep

@@ -21,7 +21,7 @@ from planted import LATENCY, PARTITION, planted
 from clustering import AgentGroups, Clustering, cluster
 from experiments.cluster import job
 from experiments.cluster.plots import cut, draw_clustering, row_order
-from experiments.goals import Goal
+from experiments.search.goals import Goal
 from mappers.agents.grouping import read_groups
 
 LAYER = "resnet18_l2"

@@ -16,7 +16,7 @@ from run_helpers import run as run_one
 
 import mappers
 from experiments.compare.job import CompareConfig
-from experiments.goals import split_layers
+from experiments.search.goals import split_layers
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

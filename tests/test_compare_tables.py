@@ -13,7 +13,7 @@ from run_helpers import load, trace_rows
 from run_helpers import run as run_one
 
 import mappers
-from experiments.cells import Work, run_cell
+from experiments.search.cells import Work, run_cell
 
 FILES = {
     "cells",
@@ -162,7 +162,7 @@ def test_of_a_comparison_interrupted_early(
             return search(work)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.cells.run_cell", run)
+    monkeypatch.setattr("experiments.search.cells.run_cell", run)
     assert compare(out, f"--layers=mobilenetv2_l2,resnet18_l2,{LAYER}", "--mappers=random") == 130
     capsys.readouterr()
     assert section(out, "All 3 problems")["random"] == ["-", "-"]

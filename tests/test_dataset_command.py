@@ -20,7 +20,7 @@ pytest.importorskip("pyarrow", reason="needs the extra data")
 
 import mappers
 from experiments.dataset import writer
-from experiments.searches import Recorder, run_search
+from experiments.search.searches import Recorder, run_search
 from experiments.store.claims import Claim
 from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, find_layer
 from maestro_env.datasets.parquet import open_dataset

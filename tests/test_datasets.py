@@ -15,9 +15,9 @@ from planted import LATENCY
 
 import mappers
 from clustering import Samples
-from experiments.datasets import Collected, collect, default_cache, describe
-from experiments.goals import Goal, ProblemConfig, make_goal
-from experiments.searches import run_search
+from experiments.search.goals import Goal, ProblemConfig, make_goal
+from experiments.search.samples import Collected, collect, default_cache, describe
+from experiments.search.searches import run_search
 from experiments.shell.files import RecordError
 from experiments.shown.progress import Bar
 from experiments.store import versions as machine
@@ -84,7 +84,7 @@ def test_samples_are_paid_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     first = collect(goal(), "random", SAMPLES, 0, cache, bar)
     assert (first.spent, first.complaint, bar.done) == (SAMPLES, None, SAMPLES)
     assert files(cache) == [first.path]
-    monkeypatch.setattr("experiments.datasets.run_search", None)
+    monkeypatch.setattr("experiments.search.samples.run_search", None)
     again = collect(goal(), "random", SAMPLES, 0, cache, bar)
     assert bar.entered == 1
     assert (again.spent, again.complaint, again.path) == (0, None, first.path)
@@ -119,7 +119,7 @@ def test_whatever_decides_the_samples_decides_their_key(monkeypatch: pytest.Monk
         for search in (("ga", SAMPLES, 0), ("random", SAMPLES + 1, 0), ("random", SAMPLES, 1))
     ]
     here = describe(goal(), "random", SAMPLES, 0)
-    monkeypatch.setattr("experiments.datasets.code_digest", lambda: "other code")
+    monkeypatch.setattr("experiments.search.samples.code_digest", lambda: "other code")
     keys += [describe(goal(), "random", SAMPLES, 0), here]
     assert len(set(keys)) == len(keys)
 
@@ -200,7 +200,7 @@ def test_any_wrong_byte_is_noticed_or_without_effect(
 def test_a_cache_that_cannot_be_made_is_an_error_before_anything_is_spent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.datasets.run_search", None)
+    monkeypatch.setattr("experiments.search.samples.run_search", None)
     (tmp_path / "file").touch()
     with pytest.raises(RecordError, match="cannot make directory"):
         gather(tmp_path / "file" / "cache")

@@ -21,7 +21,7 @@ from commands import map_network as main
 from prior_helpers import random_file
 
 from experiments.layer_search import LayerWork
-from experiments.library import add_to_library, default_library, read_library
+from experiments.search.library import add_to_library, default_library, read_library
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.problem import Problem

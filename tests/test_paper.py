@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from odd_mappers import ODD
 
 import mappers
-from experiments.cells import Work, run_cell
 from experiments.paper.config import ITEMS
 from experiments.paper.ledger import Run, in_turn, run_rest
+from experiments.search.cells import Work, run_cell
 
 REPOSITORY = Path(__file__).parents[1]
 LAYER = "gemm:M=64,N=64,K=64"
@@ -193,7 +193,7 @@ def test_ctrl_c_writes_what_is_finished_and_says_how_to_continue(
         return run_cell(work)
 
     with monkeypatch.context() as patched:
-        patched.setattr("experiments.cells.run_cell", run)
+        patched.setattr("experiments.search.cells.run_cell", run)
         assert make(out) == 130
     # Seed by seed: those of the last seed are missing.
     assert done == sorted(done)

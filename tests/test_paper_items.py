@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from paper_helpers import LONG, MARL, PPO, SHORT, made_up, make_item
 
 from clustering import Samples, cluster
-from experiments.cells import Finished
 from experiments.paper import plots
 from experiments.paper.decomposition import PLAIN, Decomposition, mainly, samples_to_default
 from experiments.paper.fig4 import clustering_of, facts, pairs_of
@@ -32,7 +31,8 @@ from experiments.paper.ratios import Ratio
 from experiments.paper.reach import Factor, Reach
 from experiments.paper.table2 import Table2, typical_extent
 from experiments.paper.table3 import MAPPERS, MarlPaper, Table3
-from experiments.windows import reference
+from experiments.search.cells import Finished
+from experiments.search.windows import reference
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from paper_helpers import made_up, make_item
 
-from experiments.cells import Finished
 from experiments.paper.frame import FULL, QUICK, Item
 from experiments.paper.ledger import Run, goal
 from experiments.paper.optima import Optima
+from experiments.search.cells import Finished
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.layer import Layer

@@ -28,7 +28,7 @@ from experiments.paper.reach import (
 )
 from experiments.paper.table3 import leads, times_fewer
 from experiments.paper.verdicts import at_least, everywhere, mostly, tally
-from experiments.windows import Windows
+from experiments.search.windows import Windows
 
 NEVER = (math.inf,) * 3
 

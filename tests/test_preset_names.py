@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.goals import ProblemConfig, make_goal
-from experiments.searches import run_search
+from experiments.search.goals import ProblemConfig, make_goal
+from experiments.search.searches import run_search
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS, find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.workloads.finding import find_layer

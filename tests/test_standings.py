@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.cells import Cell, Finished
-from experiments.goals import Goal, ProblemConfig, make_goal
+from experiments.search.cells import Cell, Finished
+from experiments.search.goals import Goal, ProblemConfig, make_goal
 from experiments.standings import Contest, overall, profiles, standings
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.optimum.known import KnownOptimum

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from run_helpers import contents, edit
 from sweep_helpers import CONFIG, chunks, main, rows, sweep, tables
 
-from experiments.goals import ProblemConfig, make_goal
+from experiments.search.goals import ProblemConfig, make_goal
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.networks import find_network

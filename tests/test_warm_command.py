@@ -14,7 +14,7 @@ from commands import compare, map_network
 from commands import run as run_command
 from commands import warm as main
 
-from experiments.library import read_library
+from experiments.search.library import read_library
 
 HARDWARE = "--hardware=num_pes=16,l1_bytes=512,l2_bytes=8192,noc_bw=8,offchip_bw=4,name=small"
 NETWORK = """K,C,Y,X,R,S,T

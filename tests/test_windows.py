@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.goals import Goal, ProblemConfig, make_goal
-from experiments.searches import Recorder
-from experiments.windows import from_entry, to_entry, window_ends, window_means, windows_of
+from experiments.search.goals import Goal, ProblemConfig, make_goal
+from experiments.search.searches import Recorder
+from experiments.search.windows import from_entry, to_entry, window_ends, window_means, windows_of
 from maestro_env import MaestroEnv
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.workloads.finding import find_layer

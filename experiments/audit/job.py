@@ -9,8 +9,8 @@ from pathlib import Path
 from experiments.audit.config import AuditConfig
 from experiments.audit.scores import NONE, Auditor, headers_of
 from experiments.audit.sweeps import is_sweep, sheets_of
-from experiments.cells import Finished
-from experiments.goals import Goal
+from experiments.search.cells import Finished
+from experiments.search.goals import Goal
 from experiments.shell.files import RecordError
 from experiments.shown.tables import Sheet
 from experiments.study import read_all

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.goals import Goal
+from experiments.search.goals import Goal
 from maestro_env.evaluation.objectives import Objective, latency_bound
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.audit.scores import NONE, UNKNOWN, Auditor, Score, headers_of
-from experiments.goals import ANEW
+from experiments.search.goals import ANEW
 from experiments.shell.files import RecordError, read_record
 from experiments.shown.tables import Sheet
 from experiments.sweep_axes import Sweep

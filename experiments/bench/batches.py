@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments.bench.sections import Section, interleaved
-from experiments.searches import Recorder
+from experiments.search.searches import Recorder
 from maestro_env.accelerators.hardware import PRESETS, find_hardware
 from maestro_env.base.threads import processors
 from maestro_env.evaluation.models import MODELS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clustering import AGENTS, LINKAGES, MEASURES
-from experiments.goals import LAYER_HELP, ProblemConfig
+from experiments.search.goals import LAYER_HELP, ProblemConfig
 from experiments.shell.flags import option
 from maestro_env.evaluation.objectives import OBJECTIVES
 from mappers import MAPPERS

@@ -13,8 +13,8 @@ from clustering import LINKAGES, MEASURES, Clustering, ClusteringError, Samples,
 from clustering.stability import stability
 from experiments.cluster.config import ClusterConfig
 from experiments.cluster.plots import draw_clustering
-from experiments.datasets import collect, default_cache
-from experiments.goals import Goal, make_goal, require_fit
+from experiments.search.goals import Goal, make_goal, require_fit
+from experiments.search.samples import collect, default_cache
 from experiments.shell import cli
 from experiments.shell.files import RecordError, run_directory, safe_name, write_text
 from experiments.shell.flags import UsageError

@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from experiments.cells import Versions
 from experiments.codesign.config import CodesignConfig
 from experiments.codesign.designs import Design, designs_of
 from experiments.codesign.explorers import explorer_of
 from experiments.codesign.grid import Grid, make_grid
 from experiments.codesign.report import Outcome, report
-from experiments.goals import ANEW, find_mappers, unique
+from experiments.search.cells import Versions
+from experiments.search.goals import ANEW, find_mappers, unique
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,

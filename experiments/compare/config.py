@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.goals import MAPPERS_HELP
+from experiments.search.goals import MAPPERS_HELP
 from experiments.shell.flags import option
 from experiments.study_config import StudyConfig
 from maestro_env.evaluation.objectives import OBJECTIVES

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.compare.config import CompareConfig
-from experiments.goals import split_layers
+from experiments.search.goals import split_layers
 from experiments.shell.files import write_text
 from experiments.standings import Contest
 from experiments.study import Study, conduct, make_study

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.goals import ProblemConfig
+from experiments.search.goals import ProblemConfig
 from experiments.shell.flags import option
 from maestro_env.evaluation.objectives import OBJECTIVES
 from mappers.parts.draws import DRAWS

@@ -10,7 +10,7 @@ from typing import Any
 from experiments.dataset.card import write_card
 from experiments.dataset.config import DatasetConfig
 from experiments.dataset.writer import ROWS_PER_FILE, Part, plan, write_parts
-from experiments.goals import ANEW, Goal, make_goal, require_fit, split_layers
+from experiments.search.goals import ANEW, Goal, make_goal, require_fit, split_layers
 from experiments.shell import cli, files, flags
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet

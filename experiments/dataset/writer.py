@@ -12,8 +12,8 @@ from zlib import crc32
 
 import numpy as np
 
-from experiments.goals import Goal
-from experiments.searches import Recorder, run_search
+from experiments.search.goals import Goal
+from experiments.search.searches import Recorder, run_search
 from experiments.shell.files import ensure_directory, replacing
 from maestro_env.datasets.parquet import DatasetError, rows_in, to_table, write_file
 from maestro_env.evaluation.cost import METRICS

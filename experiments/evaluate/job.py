@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from experiments.evaluate.config import EvaluateConfig
-from experiments.mapping_files import read_mapped
+from experiments.search.mapping_files import read_mapped
 from experiments.shell.files import write_text
 from experiments.shell.flags import UsageError
 from experiments.shown.tables import Sheet

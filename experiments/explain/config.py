@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.mapping_config import MappingConfig
+from experiments.search.mapping_config import MappingConfig
 from experiments.shell.flags import option
 from maestro_env.evaluation.objectives import OBJECTIVES
 

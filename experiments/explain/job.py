@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.explain.config import ExplainConfig
-from experiments.mapping_files import read_mapped
+from experiments.search.mapping_files import read_mapped
 from experiments.shell.files import ensure_directory, replacing
 from experiments.shown.plots import save
 from maestro_env.evaluation.objectives import find_objective

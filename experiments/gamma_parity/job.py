@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from experiments.gamma_parity.config import ParityConfig
-from experiments.goals import Goal, ProblemConfig, make_goal, require_fit
-from experiments.searches import run_search
+from experiments.search.goals import Goal, ProblemConfig, make_goal, require_fit
+from experiments.search.searches import run_search
 from experiments.shown.progress import Bar
 from experiments.shown.statistics import Floats
 from experiments.shown.tables import Sheet

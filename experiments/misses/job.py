@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.cells import Finished
-from experiments.goals import Goal
 from experiments.misses.canonical import canonical, differences
 from experiments.misses.config import MissesConfig
 from experiments.misses.neighbours import least_change
 from experiments.misses.optima import known_optima, prove
+from experiments.search.cells import Finished
+from experiments.search.goals import Goal
 from experiments.shell.files import RecordError
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet

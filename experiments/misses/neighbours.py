@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from experiments.goals import Goal
+from experiments.search.goals import Goal
 from maestro_env.mapspace.space import MapSpace, Points
 
 _BATCH = 2**17

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.goals import Goal
 from experiments.misses.canonical import canonical
 from experiments.misses.neighbours import changes
+from experiments.search.goals import Goal
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.search import OptimumSearch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from experiments.goals import Goal
+from experiments.search.goals import Goal
 from experiments.shell.files import write_csv
 from experiments.store.claims import claimed
 from maestro_env.optimum.known import COLUMNS, KEY, TABLE, KnownOptimum, layer_text, read_table

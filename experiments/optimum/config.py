@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.goals import LAYER_HELP, ProblemConfig
+from experiments.search.goals import LAYER_HELP, ProblemConfig
 from experiments.shell.flags import option
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.optimum.search import MOST_NODES

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.goals import Goal, make_goal, write_best
 from experiments.optimum.config import OptimumConfig
 from experiments.proof_records import Found, ProofRecord
 from experiments.proofs import Limits, prove, write_certificate
+from experiments.search.goals import Goal, make_goal, write_best
 from experiments.shell import cli, files, flags
 from experiments.shown.plots import STYLES, in_picture, save, tidy
 from experiments.shown.progress import Bar

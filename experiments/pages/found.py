@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from experiments.goals import Goal
 from experiments.network_facts import bottleneck
+from experiments.search.goals import Goal
 from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.models import find_model

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.cells import Versions
 from experiments.mapped_network import Choice, MappedNetwork
 from experiments.network_facts import left_out_lines
 from experiments.pages.found import Curve, Found
+from experiments.search.cells import Versions
 from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware
 

@@ -14,8 +14,8 @@ from experiments.paper.ledger import Arena, Finished, Run, goal, make_arenas
 from experiments.paper.ratios import RATIO_COLUMNS, Ratio, ratio_rows
 from experiments.paper.rows import Row, Rows, grouped, pivot, select
 from experiments.paper.verdicts import at_most, everywhere, mostly, tally
+from experiments.search.windows import reference
 from experiments.shown.statistics import Floats, stratified_interval
-from experiments.windows import reference
 from maestro_env.evaluation.problem import OK
 
 PARAMETERS = 13

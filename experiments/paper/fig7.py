@@ -15,8 +15,8 @@ from experiments.paper.ledger import Arena, Finished, Run, make_arenas
 from experiments.paper.reach import REACH_COLUMNS, Reach, converged, mean_factor
 from experiments.paper.rows import grouped
 from experiments.paper.verdicts import mostly
+from experiments.search.windows import Windows
 from experiments.shown.statistics import Floats
-from experiments.windows import Windows
 
 _TRAJECTORIES, _SETTLING = "trajectories.csv", "settling.csv"
 _LAYER, _OBJECTIVE = "mobilenetv2_l2", "latency"

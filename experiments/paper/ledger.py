@@ -13,17 +13,17 @@ from pathlib import Path
 import numpy as np
 
 from clustering import Samples
-from experiments.cells import Cell, Versions, Work, read_cell
-from experiments.cells import Finished as Finished
-from experiments.datasets import collect
-from experiments.goals import Goal, ProblemConfig, check_goal, make_goal, write_goal
 from experiments.paper.reach import Reach, middle
+from experiments.search.cells import Cell, Versions, Work, read_cell
+from experiments.search.cells import Finished as Finished
+from experiments.search.goals import Goal, ProblemConfig, check_goal, make_goal, write_goal
+from experiments.search.samples import collect
+from experiments.search.windows import Windows
 from experiments.shell.files import check_same, distinct_name, read_json, write_json
 from experiments.shown.statistics import Floats
 from experiments.standings import Contest
 from experiments.store.claims import claimed, remove_abandoned
 from experiments.store.pool import run_cells
-from experiments.windows import Windows
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from experiments.goals import unique
 from experiments.paper.config import ITEMS, PaperConfig
 from experiments.paper.frame import FULL, QUICK, Item
+from experiments.search.goals import unique
 from experiments.shell.flags import UsageError
 from maestro_env.base.errors import UnknownNameError
 

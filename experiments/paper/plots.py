@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.goals import unique
 from experiments.paper.ratios import Ratio
 from experiments.paper.rows import Rows, grouped
+from experiments.search.goals import unique
 from experiments.shown.plots import GREY, STYLES, save, tidy
 from experiments.shown.statistics import Floats
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.search.windows import Windows
 from experiments.shown.statistics import Floats, stratified_interval
-from experiments.windows import Windows
 
 _LAST = 10
 """A search has converged to the mean of the last of so many parts."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.cells import Versions, tell_failure
 from experiments.pretrain.methods import Method
 from experiments.pretrain.protocol import Held
-from experiments.searches import UnspentError, stream
+from experiments.search.cells import Versions, tell_failure
+from experiments.search.searches import UnspentError, stream
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same, distinct_name
 from maestro_env.evaluation.evaluator import Evaluator

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-from experiments.goals import unique
 from experiments.pretrain.config import PretrainConfig
 from experiments.pretrain.evaluate import Evaluation, Scored, read_evaluations
 from experiments.pretrain.methods import Method
@@ -25,6 +24,7 @@ from experiments.pretrain.protocol import (
 from experiments.pretrain.scores import Scores, scores_of
 from experiments.pretrain.shards import make_labels
 from experiments.pretrain.tables import pair_sheet, score_sheets, write_problems
+from experiments.search.goals import unique
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
 from experiments.shown.progress import Bar

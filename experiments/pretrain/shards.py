@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.cells import tell_failure
-from experiments.goals import ANEW
 from experiments.pretrain.labels import SUFFIX, Label, make_label, write_labels
 from experiments.pretrain.problems import training_problem
+from experiments.search.cells import tell_failure
+from experiments.search.goals import ANEW
 from experiments.shell.files import check_same, ensure_directory, read_record, write_record
 from experiments.store.claims import remove_abandoned
 from experiments.store.pool import run_cells

@@ -7,13 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from experiments.goals import unique
 from experiments.pretrain import drawn
 from experiments.pretrain.config import PretrainConfig
 from experiments.pretrain.labels import Label, labels_digest, read_labels, without
 from experiments.pretrain.lessons import lessons_of
 from experiments.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.pretrain.training import Settings, Training
+from experiments.search.goals import unique
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
 from experiments.shown.progress import Bar

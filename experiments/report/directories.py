@@ -8,12 +8,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from experiments.cells import Finished
-from experiments.goals import ANEW, Goal, ProblemConfig, make_goal, unique
 from experiments.layer_search import LayerWork, SearchSettings
 from experiments.mapped_network import MappedNetwork
 from experiments.pages.found import Curve, Found
 from experiments.pages.sections import Section, distinct, section_of
+from experiments.search.cells import Finished
+from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal, unique
 from experiments.shell.files import RecordError, read_json, read_record
 from experiments.shell.flags import PROGRAM, to_flags
 from experiments.study import CONFIG, read_all

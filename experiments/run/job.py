@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cells import Finished, join_traces, trace_path
-from experiments.goals import Goal, write_best
 from experiments.run.config import RunConfig
+from experiments.search.cells import Finished, join_traces, trace_path
+from experiments.search.goals import Goal, write_best
 from experiments.shell import cli
 from experiments.shell.files import check_same, read_json, safe_name, write_json
 from experiments.shown.statistics import iqm

@@ -10,7 +10,7 @@ from pathlib import Path
 
 _PACKAGES = ("maestro-env", "numpy", "scipy", "gymnasium")
 # What decides which points a search from a seed looks at, and their values.
-_OURS = ("clustering", "maestro_env", "mappers", "experiments/searches.py")
+_OURS = ("clustering", "maestro_env", "mappers", "experiments/search/searches.py")
 _OTHERS = ("numpy", "scipy", "scikit-learn", "stable-baselines3", "torch")
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from experiments.goals import ProblemConfig, find_mappers
+from experiments.search.goals import ProblemConfig, find_mappers
 from experiments.shell.flags import UsageError
 from experiments.sweep_axes import Sweep, make_sweep
 from maestro_env.accelerators.hardware import Hardware, find_hardware

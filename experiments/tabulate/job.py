@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.goals import unique
+from experiments.search.goals import unique
 from experiments.shell import cli, files
 from experiments.shell.files import RecordError
 from experiments.shell.flags import UsageError

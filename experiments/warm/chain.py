@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cells import tell_failure
-from experiments.goals import Goal
-from experiments.library import Entry, Start, start_of
-from experiments.searches import Recorder, run_search
+from experiments.search.cells import tell_failure
+from experiments.search.goals import Goal
+from experiments.search.library import Entry, Start, start_of
+from experiments.search.searches import Recorder, run_search
 from experiments.shell import files
 from experiments.shell.files import check_same, distinct_name
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.goals import find_mappers, make_goal, require_fit, unique
+from experiments.search.goals import find_mappers, make_goal, require_fit, unique
 from experiments.shell import cli, flags
 from experiments.shell.files import run_directory, write_csv, write_text
 from experiments.shell.flags import UsageError

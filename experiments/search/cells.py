@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.goals import Goal, goal_directory
-from experiments.searches import Recorder, run_search
+from experiments.search.goals import Goal, goal_directory
+from experiments.search.searches import Recorder, run_search
+from experiments.search.windows import Windows, from_entry, to_entry, windows_of
 from experiments.shell import files
 from experiments.shell.files import BRIEF, RecordError, cannot_read, distinct_name, replacing
 from experiments.shown.progress import best_note
 from experiments.shown.statistics import Floats
-from experiments.windows import Windows, from_entry, to_entry, windows_of
 from maestro_env.base.errors import printable
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import STATUSES

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from clustering import Samples
-from experiments.goals import Goal
-from experiments.searches import Recorder, run_search
+from experiments.search.goals import Goal
+from experiments.search.searches import Recorder, run_search
 from experiments.shell.files import RecordError, ensure_directory, replacing
 from experiments.shown.progress import Bar
 from experiments.shown.statistics import Floats

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.goals import ANEW, GOAL, recorded_layer
-from experiments.mapping_config import MappingConfig
+from experiments.search.goals import ANEW, GOAL, recorded_layer
+from experiments.search.mapping_config import MappingConfig
 from experiments.shell.files import RecordError, read_record
 from experiments.shell.flags import UsageError
 from maestro_env.accelerators.hardware import Hardware, find_hardware

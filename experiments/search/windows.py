@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.goals import Goal
-from experiments.searches import Recorder
+from experiments.search.goals import Goal
+from experiments.search.searches import Recorder
 from experiments.shown.statistics import Floats
 
 _WINDOWS = 100

@@ -1,0 +1,1 @@
+"""One search: its goal, its record, its samples."""
