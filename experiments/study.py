@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.goal_optima import find_optimum
+from experiments.proving.goal_optimum import find_optimum
 from experiments.search.cells import Cell, Finished, Versions, Work, read_cell
 from experiments.search.goals import (
     ANEW,

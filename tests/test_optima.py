@@ -15,12 +15,12 @@ from compare_helpers import rows as csv_rows
 from compare_helpers import section
 from run_helpers import load
 
-import experiments.goal_optima
 import experiments.optima.job
 import experiments.optima.table
+import experiments.proving.goal_optimum
 from experiments.optima.cells import cells_of
 from experiments.optima.config import OptimaConfig
-from experiments.proofs import Limits
+from experiments.proving.proof import Limits
 from experiments.store.claims import Claim
 from maestro_env import KnownOptimum, known_optimum
 from maestro_env.accelerators.hardware import PRESETS, find_hardware
@@ -234,7 +234,7 @@ def test_tables_and_plots_of_a_comparison_show_the_optimum(tmp_path: Path, machi
 def test_an_optimum_that_is_not_proven_is_an_interval(
     tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(experiments.goal_optima, "_LIMITS", Limits(nodes=10, samples=100))
+    monkeypatch.setattr(experiments.proving.goal_optimum, "_LIMITS", Limits(nodes=10, samples=100))
     out, layer = tmp_path / "out", "gemm:M=60,N=50,K=70"
     flags = [f"--layer={layer}", f"--hardware={machine}", "--mapper=random_log", "--samples=500"]
     assert run([*flags, f"--out={out}"]) == 0

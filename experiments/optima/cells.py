@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from experiments.optima.config import OptimaConfig
-from experiments.optimum_sweep import OptimumCell
+from experiments.proving.many import OptimumCell
 from experiments.search.goals import ProblemConfig, make_goal, unique
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.registry import look_up

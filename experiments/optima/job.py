@@ -8,9 +8,9 @@ from statistics import median
 from experiments.optima.cells import cells_of
 from experiments.optima.config import OptimaConfig
 from experiments.optima.table import write_table
-from experiments.optimum_sweep import OptimumCell, Records, sweep
-from experiments.proof_records import Found, ProofRecord
-from experiments.proofs import Limits
+from experiments.proving.many import OptimumCell, Records, sweep
+from experiments.proving.proof import Limits
+from experiments.proving.records import Found, ProofRecord
 from experiments.shell import cli, files, flags
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant

@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.optimum.config import OptimumConfig
-from experiments.proof_records import Found, ProofRecord
-from experiments.proofs import Limits, prove, write_certificate
+from experiments.proving.proof import Limits, prove, write_certificate
+from experiments.proving.records import Found, ProofRecord
 from experiments.search.goals import Goal, make_goal, write_best
 from experiments.shell import cli, files, flags
 from experiments.shown.plots import STYLES, in_picture, save, tidy

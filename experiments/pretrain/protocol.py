@@ -13,11 +13,11 @@ from itertools import product
 from pathlib import Path
 from random import Random
 
-from experiments.optimum_sweep import OptimumCell, Show, sweep
 from experiments.pretrain import drawn
 from experiments.pretrain.problems import HELD_MACHINE, has_mapping, random_machine
-from experiments.proof_records import ProofRecord
-from experiments.proofs import Limits
+from experiments.proving.many import OptimumCell, Show, sweep
+from experiments.proving.proof import Limits
+from experiments.proving.records import ProofRecord
 from experiments.search.goals import Goal, ProblemConfig, make_goal
 from experiments.search.samples import user_cache
 from experiments.shell import files

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.proof_records import Found, ProofRecord, Step
+from experiments.proving.records import Found, ProofRecord, Step
 from experiments.search.goals import Goal
 from experiments.shell import cli
 from experiments.shell.files import RecordError

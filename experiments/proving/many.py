@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.proof_records import ProofRecord
-from experiments.proofs import Limits, prove, write_certificate
+from experiments.proving.proof import Limits, prove, write_certificate
+from experiments.proving.records import ProofRecord
 from experiments.search.goals import Goal
 from experiments.shell.files import distinct_name
 from experiments.store.claims import Claim

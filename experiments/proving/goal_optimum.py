@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.proof_records import ProofRecord
-from experiments.proofs import Limits, prove
+from experiments.proving.proof import Limits, prove
+from experiments.proving.records import ProofRecord
 from experiments.search.cells import Versions
 from experiments.search.goals import Goal
 from experiments.store.claims import claimed

@@ -1,0 +1,1 @@
+"""One proof of an optimum, and many of them."""
