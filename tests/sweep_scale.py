@@ -23,11 +23,11 @@ import numpy as np
 
 from experiments.search.goals import ProblemConfig
 from experiments.store.pool import run_cells
+from experiments.study.sweep.axes import Sweep, make_sweep
+from experiments.study.sweep.checks import check
+from experiments.study.sweep.chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
+from experiments.study.sweep.results import TABLE
 from experiments.sweep.report import report
-from experiments.sweep_axes import Sweep, make_sweep
-from experiments.sweep_checks import check
-from experiments.sweep_chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
-from experiments.sweep_results import TABLE
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.networks import find_network
 

@@ -13,7 +13,7 @@ from commands import gamma_parity as parity_main
 from commands import run as run_main
 from planted import LATENCY, planted
 
-from experiments.study import read_all
+from experiments.study.study import read_all
 from mappers import make_mapper
 
 Refused = Callable[[str, str], str]

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.search.cells import Cell, Finished
 from experiments.search.goals import Goal, ProblemConfig, make_goal
-from experiments.standings import Contest, overall, profiles, standings
+from experiments.study.standings import Contest, overall, profiles, standings
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer

@@ -13,7 +13,7 @@ from experiments.search.cells import Finished
 from experiments.search.goals import Goal
 from experiments.shell.files import RecordError
 from experiments.shown.tables import Sheet
-from experiments.study import read_all
+from experiments.study.study import read_all
 
 
 def execute(config: AuditConfig) -> int:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from experiments.codesign.grid import area_of
 from experiments.shown.statistics import Floats
-from experiments.sweep_axes import LayerSet, Sweep
-from experiments.sweep_results import Results
+from experiments.study.sweep.axes import LayerSet, Sweep
+from experiments.study.sweep.results import Results
 from maestro_env.accelerators.hardware import Hardware
 
 ALL = "all"

@@ -27,11 +27,11 @@ from experiments.shell.flags import UsageError
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
-from experiments.sweep_axes import Sweep, make_sweep
-from experiments.sweep_checks import check, measure
-from experiments.sweep_chunks import chunk_sizes, open_sweep
-from experiments.sweep_records import SWEEPS
-from experiments.sweep_results import TABLE, Results, collect
+from experiments.study.sweep.axes import Sweep, make_sweep
+from experiments.study.sweep.checks import check, measure
+from experiments.study.sweep.chunks import chunk_sizes, open_sweep
+from experiments.study.sweep.records import SWEEPS
+from experiments.study.sweep.results import TABLE, Results, collect
 from maestro_env.workloads.networks import find_network
 
 

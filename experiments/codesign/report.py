@@ -17,8 +17,8 @@ from experiments.codesign.grid import AXES, UM2_A_MM2, Grid, hardware_yaml
 from experiments.codesign.plots import draw_front
 from experiments.shell.files import ensure_directory, write_csv, write_record, write_text
 from experiments.shown.tables import Sheet, shown, significant
-from experiments.sweep_axes import Sweep
-from experiments.sweep_records import RECORD
+from experiments.study.sweep.axes import Sweep
+from experiments.study.sweep.records import RECORD
 from maestro_env.accelerators.hardware import Hardware
 
 HEADER = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from experiments.search.goals import MAPPERS_HELP
 from experiments.shell.flags import option
-from experiments.study_config import StudyConfig
+from experiments.study.config import StudyConfig
 from maestro_env.evaluation.objectives import OBJECTIVES
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from experiments.compare.config import CompareConfig
 from experiments.search.goals import split_layers
 from experiments.shell.files import write_text
-from experiments.standings import Contest
-from experiments.study import Study, conduct, make_study
-from experiments.study_plots import draw
-from experiments.study_tables import (
+from experiments.study.plots import draw
+from experiments.study.standings import Contest
+from experiments.study.study import Study, conduct, make_study
+from experiments.study.tables import (
     LEGEND,
     markdown,
     seconds_sheet,

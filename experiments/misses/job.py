@@ -20,7 +20,7 @@ from experiments.search.goals import Goal
 from experiments.shell.files import RecordError
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
-from experiments.study import read_all
+from experiments.study.study import read_all
 
 # Larger changes share a column, or a row.
 _MOST_COUNTED, _MOST_TOLD = 4, 2

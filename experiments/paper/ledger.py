@@ -21,9 +21,9 @@ from experiments.search.samples import collect
 from experiments.search.windows import Windows
 from experiments.shell.files import check_same, distinct_name, read_json, write_json
 from experiments.shown.statistics import Floats
-from experiments.standings import Contest
 from experiments.store.claims import claimed, remove_abandoned
 from experiments.store.pool import run_cells
+from experiments.study.standings import Contest
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer

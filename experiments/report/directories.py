@@ -16,7 +16,7 @@ from experiments.search.cells import Finished
 from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal, unique
 from experiments.shell.files import RecordError, read_json, read_record
 from experiments.shell.flags import PROGRAM, to_flags
-from experiments.study import CONFIG, read_all
+from experiments.study.study import CONFIG, read_all
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.layer import Layer

@@ -15,10 +15,10 @@ from experiments.search.goals import Goal, write_best
 from experiments.shell import cli
 from experiments.shell.files import check_same, read_json, safe_name, write_json
 from experiments.shown.statistics import iqm
-from experiments.standings import Contest
-from experiments.study import Study, conduct, make_study
-from experiments.study_plots import draw_convergence
-from experiments.study_tables import ledger_sheet, problem_sheet, seconds_sheet
+from experiments.study.plots import draw_convergence
+from experiments.study.standings import Contest
+from experiments.study.study import Study, conduct, make_study
+from experiments.study.tables import ledger_sheet, problem_sheet, seconds_sheet
 
 _SUMMARY = "summary.json"
 _FIGURES = (

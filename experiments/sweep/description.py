@@ -9,7 +9,7 @@ from itertools import product
 
 from experiments.search.goals import ProblemConfig, find_mappers
 from experiments.shell.flags import UsageError
-from experiments.sweep_axes import Sweep, make_sweep
+from experiments.study.sweep.axes import Sweep, make_sweep
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted

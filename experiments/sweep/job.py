@@ -14,15 +14,15 @@ from experiments.store.claims import Claim
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
+from experiments.study.sweep.checks import check, measure
+from experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
+from experiments.study.sweep.results import TABLE
 from experiments.sweep.config import SweepConfig
 from experiments.sweep.description import read_sweep
 from experiments.sweep.plan import print_plan
 from experiments.sweep.remote import Remote
 from experiments.sweep.report import report
 from experiments.sweep.slurm import write_script
-from experiments.sweep_checks import check, measure
-from experiments.sweep_chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
-from experiments.sweep_results import TABLE
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from experiments.shown.tables import Sheet, significant
-from experiments.sweep_axes import Sweep
+from experiments.study.sweep.axes import Sweep
 
 
 def print_plan(sweep: Sweep, sizes: Mapping[str, int], seconds: Mapping[str, float]) -> None:

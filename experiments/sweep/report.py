@@ -8,8 +8,8 @@ from typing import Any
 
 from experiments.shell.files import write_csv, write_text
 from experiments.shown.tables import Sheet, significant
-from experiments.sweep_chunks import Chunk
-from experiments.sweep_results import SUMMARY, TABLE, Results, collect, summarize
+from experiments.study.sweep.chunks import Chunk
+from experiments.study.sweep.results import SUMMARY, TABLE, Results, collect, summarize
 
 _MOST_ROWS = 100
 

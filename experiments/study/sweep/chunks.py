@@ -18,7 +18,7 @@ from experiments.shell import files
 from experiments.shell.files import RecordError, check_same, distinct_name, is_empty
 from experiments.shown.statistics import Floats
 from experiments.store.claims import claimed, remove_abandoned
-from experiments.sweep_axes import Sweep
+from experiments.study.sweep.axes import Sweep
 from maestro_env.evaluation.evaluator import Best, Evaluator
 
 FIGURES = (

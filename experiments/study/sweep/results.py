@@ -14,8 +14,8 @@ import numpy as np
 
 from experiments.shell.files import replacing
 from experiments.shown.statistics import Floats, iqm
-from experiments.sweep_axes import LayerSet, Sweep
-from experiments.sweep_chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
+from experiments.study.sweep.axes import LayerSet, Sweep
+from experiments.study.sweep.chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
 
 TABLE = "results.csv"
 """The table of all cells."""

@@ -39,12 +39,12 @@ from experiments.shell.files import (
     write_record,
 )
 from experiments.shown.progress import Bar
-from experiments.standings import Contest
 from experiments.store.claims import claimed, remove_abandoned
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
-from experiments.study_config import StudyConfig
+from experiments.study.config import StudyConfig
+from experiments.study.standings import Contest
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from experiments.search.goals import ANEW, ProblemConfig
 from experiments.shell.files import RecordError, read_record
-from experiments.sweep_axes import LayerSet, Sweep
-from experiments.sweep_chunks import CONFIG, VECTOR, Chunk, make_chunks
+from experiments.study.sweep.axes import LayerSet, Sweep
+from experiments.study.sweep.chunks import CONFIG, VECTOR, Chunk, make_chunks
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
 

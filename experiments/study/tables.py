@@ -13,7 +13,7 @@ import numpy as np
 from experiments.shell.files import write_csv
 from experiments.shown.statistics import Floats
 from experiments.shown.tables import Sheet, significant
-from experiments.standings import (
+from experiments.study.standings import (
     WITHIN,
     Checkpoints,
     Contest,
@@ -23,7 +23,7 @@ from experiments.standings import (
     overall,
     standings,
 )
-from experiments.study import Study
+from experiments.study.study import Study
 from maestro_env.base.errors import printable
 from maestro_env.optimum.known import KnownOptimum
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from experiments.shell.files import distinct_name
 from experiments.shown.plots import GREY, STYLES, in_picture, save, tidy
 from experiments.shown.statistics import Floats, bootstrap_interval, iqm
-from experiments.standings import Contest, profiles
-from experiments.study import Study
+from experiments.study.standings import Contest, profiles
+from experiments.study.study import Study
 
 # More lines than these hide each other.
 _FEW_SEARCHES = 20

@@ -6,8 +6,8 @@ import math
 import sys
 
 from experiments.shown.progress import Bar
-from experiments.sweep_axes import Sweep, check_fit
-from experiments.sweep_estimate import seconds_of_cells
+from experiments.study.sweep.axes import Sweep, check_fit
+from experiments.study.sweep.estimate import seconds_of_cells
 from maestro_env.evaluation.models import find_model
 from mappers import make_mapper
 

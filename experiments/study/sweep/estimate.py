@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from experiments.search.searches import run_search
-from experiments.sweep_axes import Sweep
+from experiments.study.sweep.axes import Sweep
 from maestro_env.evaluation.evaluator import Evaluator
 
 _PROBLEMS = 3

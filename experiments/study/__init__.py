@@ -1,0 +1,1 @@
+"""Mappers x problems x seeds: the comparison, its tables and plots."""

@@ -1,0 +1,1 @@
+"""Large studies: axes, chunks of cells, totals."""
