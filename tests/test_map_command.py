@@ -20,7 +20,7 @@ import pytest
 from commands import map_network as main
 from prior_helpers import random_file
 
-from experiments.layer_search import LayerWork
+from experiments.network.layer_search import LayerWork
 from experiments.search.library import add_to_library, default_library, read_library
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.context import CONTEXT
@@ -157,7 +157,7 @@ def test_jobs_and_threads_change_no_byte(network: str, tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from experiments import cli
-from experiments.layer_search import LayerWork
+from experiments.network.layer_search import LayerWork
 search, done = LayerWork.run, 0
 def run(*arguments):
     global done

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from commands import map_network as command
 
-from experiments.layer_search import SearchSettings
-from experiments.networks import map_network
+from experiments.network.layer_search import SearchSettings
+from experiments.network.networks import map_network
 from maestro_env.base.errors import NetworkError, UnknownNameError
 from maestro_env.workloads.networks import find_network
 
@@ -73,6 +73,6 @@ def test_a_failed_search_is_an_error(
     def fail(*_: object) -> float:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("experiments.layer_search.run_search", fail)
+    monkeypatch.setattr("experiments.network.layer_search.run_search", fail)
     with pytest.raises(ValueError, match="the search of a layer failed; stderr says why"):
         map_network(network, hardware=HARDWARE, settings=QUICK, directory=tmp_path / "out")

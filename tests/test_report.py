@@ -16,9 +16,9 @@ from commands import compare
 from commands import map_network as map_command
 from commands import report as main
 
-from experiments.layer_search import MappedLayer, SearchSettings
-from experiments.mapped_network import MappedNetwork
-from experiments.networks import map_network
+from experiments.network.layer_search import MappedLayer, SearchSettings
+from experiments.network.mapped_network import MappedNetwork
+from experiments.network.networks import map_network
 from experiments.pages import Section, section_of, write_report, writer
 from experiments.pages.charts import charts_of
 from experiments.shell.files import RecordError

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.layer_search import MappedLayer, SearchSettings
 from experiments.map.config import MapConfig
-from experiments.mapped_network import Choice, MappedNetwork, buffer_bytes
-from experiments.network_facts import bottleneck, left_out_lines
-from experiments.networks import OBJECTIVES, map_layers
+from experiments.network.facts import bottleneck, left_out_lines
+from experiments.network.layer_search import MappedLayer, SearchSettings
+from experiments.network.mapped_network import Choice, MappedNetwork, buffer_bytes
+from experiments.network.networks import OBJECTIVES, map_layers
 from experiments.search.goals import make_goal, require_fit
 from experiments.search.library import add_to_library, default_library
 from experiments.shell import cli, flags

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from experiments.network_facts import bottleneck
+from experiments.network.facts import bottleneck
 from experiments.search.goals import Goal
 from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.cost import Cost

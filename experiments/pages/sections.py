@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.mapped_network import Choice, MappedNetwork
-from experiments.network_facts import left_out_lines
+from experiments.network.facts import left_out_lines
+from experiments.network.mapped_network import Choice, MappedNetwork
 from experiments.pages.found import Curve, Found
 from experiments.search.cells import Versions
 from experiments.shell.files import RecordError

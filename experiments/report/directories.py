@@ -8,8 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from experiments.layer_search import LayerWork, SearchSettings
-from experiments.mapped_network import MappedNetwork
+from experiments.network.layer_search import LayerWork, SearchSettings
+from experiments.network.mapped_network import MappedNetwork
 from experiments.pages.found import Curve, Found
 from experiments.pages.sections import Section, distinct, section_of
 from experiments.search.cells import Finished

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.mapped_network import buffer_bytes
+from experiments.network.mapped_network import buffer_bytes
 from experiments.search.cells import Versions, tell_failure
 from experiments.search.goals import ANEW, Goal
 from experiments.search.searches import run_search

@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from experiments.layer_search import LayerWork, MappedLayer, SearchSettings
-from experiments.mapped_network import MappedNetwork
+from experiments.network.layer_search import LayerWork, MappedLayer, SearchSettings
+from experiments.network.mapped_network import MappedNetwork
 from experiments.search.cells import Versions
 from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal
 from experiments.search.library import Entry, Start, add_to_library, read_library, start_of

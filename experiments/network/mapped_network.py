@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.layer_search import MappedLayer
+from experiments.network.layer_search import MappedLayer
 from experiments.search.goals import Goal
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.cost import Cost

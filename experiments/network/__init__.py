@@ -1,0 +1,1 @@
+"""A network: its layers mapped, chosen, totalled."""
