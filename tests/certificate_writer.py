@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.verify.bounds import innermost_loops, lower_bounds
-from experiments.verify.boxes import (
+from experiments.commands.verify.bounds import innermost_loops, lower_bounds
+from experiments.commands.verify.boxes import (
     OUTER_INNERMOST,
     UNDECIDED,
     Table,
@@ -27,8 +27,8 @@ from experiments.verify.boxes import (
     tidy,
     whole,
 )
-from experiments.verify.facts import Facts
-from experiments.verify.needs import may_fit
+from experiments.commands.verify.facts import Facts
+from experiments.commands.verify.needs import may_fit
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import OK, Problem
 

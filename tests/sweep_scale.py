@@ -21,13 +21,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from experiments.commands.sweep.report import report
 from experiments.search.goals import ProblemConfig
 from experiments.store.pool import run_cells
 from experiments.study.sweep.axes import Sweep, make_sweep
 from experiments.study.sweep.checks import check
 from experiments.study.sweep.chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
 from experiments.study.sweep.results import TABLE
-from experiments.sweep.report import report
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.networks import find_network
 

@@ -13,8 +13,8 @@ from commands import bench as main
 from map_space_helpers import CONV, PES, column
 from run_helpers import load
 
-from experiments.bench import batches, copies, environments, sections, speedups
-from experiments.bench.maestro_binary import MaestroBinary
+from experiments.commands.bench import batches, copies, environments, sections, speedups
+from experiments.commands.bench.maestro_binary import MaestroBinary
 from maestro_env import _native
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.m_file import parse

@@ -19,8 +19,8 @@ from matplotlib.image import imread
 from planted import LATENCY, PARTITION, planted
 
 from clustering import AgentGroups, Clustering, cluster
-from experiments.cluster import job
-from experiments.cluster.plots import cut, draw_clustering, row_order
+from experiments.commands.cluster import job
+from experiments.commands.cluster.plots import cut, draw_clustering, row_order
 from experiments.search.goals import Goal
 from mappers.agents.grouping import read_groups
 
@@ -49,7 +49,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
         path.touch()
         path.with_suffix(".svg").touch()
 
-    monkeypatch.setattr("experiments.cluster.job.draw_clustering", touch)
+    monkeypatch.setattr("experiments.commands.cluster.job.draw_clustering", touch)
 
 
 def run(out: Path, *flags: str, samples: int = 600) -> int:
@@ -69,7 +69,7 @@ def test_planted_groups_end_up_in_the_file(
 ) -> None:
     problem = planted()
     monkeypatch.setattr(
-        "experiments.cluster.job.make_goal", lambda *_: Goal(problem, LATENCY, None)
+        "experiments.commands.cluster.job.make_goal", lambda *_: Goal(problem, LATENCY, None)
     )
     assert run(out, "--agents=5", samples=6000) == 0
     assert files(out) == FILES

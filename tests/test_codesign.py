@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_helpers import contents, edit, load
 
-from experiments.codesign.designs import Design, front_of
-from experiments.codesign.grid import Grid, hardware_yaml
+from experiments.commands.codesign.designs import Design, front_of
+from experiments.commands.codesign.grid import Grid, hardware_yaml
 from experiments.shown.statistics import Floats
 from experiments.study.sweep.records import RECORD
 from maestro_env.accelerators.hardware import Hardware, find_hardware
@@ -62,7 +62,7 @@ def run(out: Path, *flags: str, networks: str = "net", mapper: str = "random_log
 @pytest.fixture(autouse=True)
 def _undrawn(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take, once one is drawn."""
-    monkeypatch.setattr("experiments.codesign.report.draw_front", lambda *_: None)
+    monkeypatch.setattr("experiments.commands.codesign.report.draw_front", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -312,7 +312,7 @@ def test_a_search_needs_its_extra(
 ) -> None:
     out = tmp_path / "out"
     monkeypatch.setitem(sys.modules, "optuna", None)
-    monkeypatch.delitem(sys.modules, "experiments.codesign.nsga2", raising=False)
+    monkeypatch.delitem(sys.modules, "experiments.commands.codesign.nsga2", raising=False)
     assert run(out, "--search=4") == 2
     assert "pip install 'maestro-env[optuna]'" in capsys.readouterr().err
     assert not out.exists()

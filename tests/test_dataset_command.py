@@ -19,7 +19,7 @@ from run_helpers import contents, load
 pytest.importorskip("pyarrow", reason="needs the extra data")
 
 import mappers
-from experiments.dataset import writer
+from experiments.commands.dataset import writer
 from experiments.search.searches import Recorder, run_search
 from experiments.store.claims import Claim
 from maestro_env import METRICS, STATUSES, MapSpace, Problem, find_hardware, find_layer

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from commands import gamma_parity as main
 
-from experiments.gamma_parity import job
+from experiments.commands.gamma_parity import job
 
 
 @pytest.mark.parametrize(

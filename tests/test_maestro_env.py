@@ -88,7 +88,7 @@ def test_a_command_has_the_name_it_was_called_by(
     status, _, err = call(monkeypatch, capsys, "run", "--layer=none")
     assert (status, err[:30]) == (2, "error: unknown layer 'none': a")
     assert flags.command("run") == "maestro-env run"
-    monkeypatch.setattr(sys, "argv", ["/site-packages/experiments/run/__main__.py"])
+    monkeypatch.setattr(sys, "argv", ["/site-packages/experiments/commands/run/__main__.py"])
     assert flags.command("run") == "python -m experiments.run"
 
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from map_space_helpers import points as points_of
 from map_space_helpers import spaces
 
-from experiments.misses.canonical import canonical, differences
-from experiments.misses.neighbours import least_change
-from experiments.misses.optima import UnprovenError, known_optima, prove
+from experiments.commands.misses.canonical import canonical, differences
+from experiments.commands.misses.neighbours import least_change
+from experiments.commands.misses.optima import UnprovenError, known_optima, prove
 from experiments.search.goals import Goal
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import find_objective

@@ -15,11 +15,11 @@ from compare_helpers import rows as csv_rows
 from compare_helpers import section
 from run_helpers import load
 
-import experiments.optima.job
-import experiments.optima.table
+import experiments.commands.optima.job
+import experiments.commands.optima.table
 import experiments.proving.goal_optimum
-from experiments.optima.cells import cells_of
-from experiments.optima.config import OptimaConfig
+from experiments.commands.optima.cells import cells_of
+from experiments.commands.optima.config import OptimaConfig
 from experiments.proving.proof import Limits
 from experiments.store.claims import Claim
 from maestro_env import KnownOptimum, known_optimum
@@ -162,9 +162,9 @@ def test_copies_of_an_environment_tell_the_same() -> None:
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return another place for the table that the command writes."""
     path = tmp_path / "table.csv"
-    for module in (experiments.optima.table, experiments.optima.job):
+    for module in (experiments.commands.optima.table, experiments.commands.optima.job):
         monkeypatch.setattr(module, "TABLE", path)
-    monkeypatch.setattr(experiments.optima.table, "read_table", lambda: csv_rows(path))
+    monkeypatch.setattr(experiments.commands.optima.table, "read_table", lambda: csv_rows(path))
     return path
 
 

@@ -16,18 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import spaces
 
-from experiments.pretrain import labels as making
-from experiments.pretrain import shards
-from experiments.pretrain.labels import (
+from experiments.commands.pretrain import labels as making
+from experiments.commands.pretrain import shards
+from experiments.commands.pretrain.labels import (
     Label,
     make_label,
     read_labels,
     without,
     write_labels,
 )
-from experiments.pretrain.near_optima import NEAR, NearEvaluator, essentials, neighbours
-from experiments.pretrain.problems import shapes_of
-from experiments.pretrain.shards import make_labels
+from experiments.commands.pretrain.near_optima import NEAR, NearEvaluator, essentials, neighbours
+from experiments.commands.pretrain.problems import shapes_of
+from experiments.commands.pretrain.shards import make_labels
 from experiments.shell import cli
 from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware, find_hardware
@@ -132,8 +132,8 @@ def test_neighbours_differ_in_one_parameter(space: MapSpace, seed: int) -> None:
 
 
 def test_an_evaluator_keeps_no_more_than_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.pretrain.near_optima._KEPT", 8)
-    monkeypatch.setattr("experiments.pretrain.near_optima._WAITING", 8)
+    monkeypatch.setattr("experiments.commands.pretrain.near_optima._KEPT", 8)
+    monkeypatch.setattr("experiments.commands.pretrain.near_optima._WAITING", 8)
     task = small()
     points = task.space.sample(5000, np.random.default_rng(0))
     evaluator = NearEvaluator(task.problem, task.objective)

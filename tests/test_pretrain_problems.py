@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.pretrain import drawn
-from experiments.pretrain.problems import (
+from experiments.commands.pretrain import drawn
+from experiments.commands.pretrain.problems import (
     HELD_MACHINE,
     distinct_layers,
     has_mapping,

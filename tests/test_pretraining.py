@@ -11,10 +11,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from experiments.pretrain.labels import make_label
-from experiments.pretrain.lessons import Lesson, draw_lessons, lessons_of, training_layers
-from experiments.pretrain.problems import HELD_MACHINE, shapes_of
-from experiments.pretrain.training import Settings, Training
+from experiments.commands.pretrain.labels import make_label
+from experiments.commands.pretrain.lessons import Lesson, draw_lessons, lessons_of, training_layers
+from experiments.commands.pretrain.problems import HELD_MACHINE, shapes_of
+from experiments.commands.pretrain.training import Settings, Training
 from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.environments.task import Task

@@ -16,18 +16,18 @@ from prior_helpers import random_file
 from run_helpers import edit, load
 from scipy.stats import gmean
 
-from experiments.pretrain.evaluate import Evaluation, Found, checkpoints
-from experiments.pretrain.methods import Method, training_library
-from experiments.pretrain.problems import HELD_MACHINE
-from experiments.pretrain.protocol import (
+from experiments.commands.pretrain.evaluate import Evaluation, Found, checkpoints
+from experiments.commands.pretrain.methods import Method, training_library
+from experiments.commands.pretrain.problems import HELD_MACHINE
+from experiments.commands.pretrain.protocol import (
     Optimum,
     fresh_problems,
     held_problems,
     shapes_of,
     zoo_networks,
 )
-from experiments.pretrain.scores import WORST, Scores, figures, paired, scores_of
-from experiments.pretrain.tables import groups_of
+from experiments.commands.pretrain.scores import WORST, Scores, figures, paired, scores_of
+from experiments.commands.pretrain.tables import groups_of
 from maestro_env.optimum.known import known_optimum, layer_text
 
 NETWORK = """K,C,Y,X,R,S,T

@@ -15,8 +15,8 @@ import pytest
 from commands import tabulate
 from test_docs import DOCS, cells
 
+from experiments.commands.tabulate.writer import write_table
 from experiments.shown.tables import significant
-from experiments.tabulate.writer import write_table
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError, UnknownNameError

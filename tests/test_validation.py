@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from commands import validation
 
-from experiments.validation.eyeriss import BATCH, MEASURED
+from experiments.commands.validation.eyeriss import BATCH, MEASURED
 from maestro_env.accelerators.chips import CHIPS
 
 EYERISS = CHIPS["eyeriss"].hardware

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from test_optimum import small_problems
 from verify_helpers import EDP, TINY, tiny
 
-from experiments.verify.bounds import lower_bounds
-from experiments.verify.boxes import Table, equivalent, first, last, whole
-from experiments.verify.check import verify as check
-from experiments.verify.facts import Facts
+from experiments.commands.verify.bounds import lower_bounds
+from experiments.commands.verify.boxes import Table, equivalent, first, last, whole
+from experiments.commands.verify.check import verify as check
+from experiments.commands.verify.facts import Facts
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import OK, Problem

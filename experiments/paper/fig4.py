@@ -13,7 +13,7 @@ import numpy as np
 from clustering import AGENTS, Clustering, Dependence, cluster
 from clustering.stability import stability
 from clustering.tree import agglomerate, cut_at, cut_to_agents
-from experiments.cluster.plots import draw_clustering
+from experiments.commands.cluster.plots import draw_clustering
 from experiments.paper.frame import Item
 from experiments.paper.ledger import Finished, Run, samples_of
 from experiments.paper.rows import Row, Rows

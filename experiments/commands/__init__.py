@@ -1,0 +1,1 @@
+"""The commands of ``maestro-env``: one file or folder each, found by its name."""

@@ -1,0 +1,99 @@
+"""The best mappings of a sweep, or of the front of a co-design, under both cost models."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from experiments.commands.audit.scores import NONE, UNKNOWN, Auditor, Score, headers_of
+from experiments.search.goals import ANEW
+from experiments.shell.files import RecordError, read_record
+from experiments.shown.tables import Sheet
+from experiments.study.sweep.axes import Sweep
+from experiments.study.sweep.chunks import CONFIG
+from experiments.study.sweep.records import RECORD, SWEEPS, Found, best_mappings, recorded_chunks
+from maestro_env.evaluation.objectives import Objective
+
+_NOTE = (
+    "Layers: one execution. All: the latency of all executions, and of how many layers MAESTRO's "
+    "figures are possible."
+)
+
+Scores = Mapping[Found, Score | None]
+"""What cells found, and its score; None where no mapping is valid."""
+
+
+def is_sweep(directory: Path) -> bool:
+    """Say whether a directory is one of ``sweep`` or ``codesign``."""
+    return (directory / RECORD).exists() or "sweep" in read_record(directory / CONFIG, ANEW)
+
+
+def sheets_of(directory: Path) -> Iterator[Sheet]:
+    """Yield a table for every accelerator and objective; of a co-design, for those on its front.
+
+    Raises:
+        RecordError: a record that cannot be read or was changed.
+    """
+    if not (directory / RECORD).exists():
+        yield from _sheets(directory, None)
+        return
+    entry = read_record(directory / RECORD, "delete it, and --resume writes it again")
+    front = {design["hardware"] for design in entry["front"]}
+    rounds = (path for path in (directory / SWEEPS).iterdir() if path.name.isdecimal())
+    for path in sorted(rounds, key=lambda each: int(each.name)):
+        yield from _sheets(path, front)
+
+
+def _sheets(directory: Path, wanted: Collection[str] | None) -> Iterator[Sheet]:
+    """Yield the tables of a sweep, of the accelerators that are wanted; None for all."""
+    chunks = recorded_chunks(directory)
+    sweep = chunks[0].sweep
+    found: dict[tuple[str, ...], list[Found]] = {}
+    for each in best_mappings(chunks):
+        _, *place = sweep.names(each.problem)
+        if wanted is None or place[0] in wanted:
+            found.setdefault(tuple(place), []).append(each)
+    for (hardware, _), cells in found.items():
+        scores = {each: _score(directory, sweep, each) for each in cells}
+        objective = sweep.goal(cells[0].problem).objective
+        searched = f"searched for {objective.name} ({objective.unit}) under {sweep.problem.model}"
+        left = ("layers", "mapper", "seed", "verdict on maestro")
+        rows = [*_rows(sweep, scores, objective), *_totals(sweep, scores, objective)]
+        yield Sheet(f"{hardware}, {searched}", left, headers_of(objective), rows, _NOTE)
+
+
+def _score(directory: Path, sweep: Sweep, found: Found) -> Score | None:
+    """Score the mapping of a cell; None if it has none."""
+    goal = sweep.goal(found.problem)
+    try:
+        goal.check_best(found.vector, found.value)
+    except ValueError as error:
+        called = ", ".join(sweep.names(found.problem))
+        raise RecordError(f"{directory}: {called}, {found.mapper}: {error}; {ANEW}") from None
+    return None if found.vector is None else Auditor(goal).score(found.vector)
+
+
+def _rows(sweep: Sweep, scores: Scores, objective: Objective) -> Iterator[Sequence[str]]:
+    for found, score in sorted(scores.items(), key=lambda each: each[0].problem):
+        layer, _, _ = sweep.names(found.problem)
+        figures = [NONE] if score is None else [score.verdict, *score.columns(objective)]
+        yield layer, found.mapper, str(found.seed), *figures
+
+
+def _totals(sweep: Sweep, scores: Scores, objective: Objective) -> Iterator[Sequence[str]]:
+    """Yield a row for every set of layers and search: the sums over all executions."""
+    searches: dict[tuple[str, str], dict[str, Score | None]] = {}
+    for found, score in scores.items():
+        layer, _, _ = sweep.names(found.problem)
+        searches.setdefault((found.mapper, str(found.seed)), {})[layer] = score
+    for part, (search, by_layer) in product(sweep.sets, searches.items()):
+        layers = [by_layer.get(sweep.layers[each].name) or UNKNOWN for each in part.layers]
+        possible = sum(each.possible for each in layers)
+        figures = np.array([(*each.cycles, each.roofline) for each in layers])
+        maestro, exact, roofline = (np.array(part.counts) @ figures).tolist()
+        total = Score("", UNKNOWN.values, (maestro, exact), roofline)
+        verdict = f"possible: {possible} of {len(layers)}"
+        yield f"all of {part.name}", *search, verdict, *total.columns(objective)

@@ -1,0 +1,96 @@
+"""What networks take on accelerators, and which of these no other one beats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.commands.codesign.grid import area_of
+from experiments.shown.statistics import Floats
+from experiments.study.sweep.axes import LayerSet, Sweep
+from experiments.study.sweep.results import Results
+from maestro_env.accelerators.hardware import Hardware
+
+ALL = "all"
+"""What all networks together are called."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a workload takes on an accelerator.
+
+    Args:
+        workload: a network, or ``ALL``.
+        hardware: the accelerator.
+        latency_cycles: of all executions of the layers; infinite if one has no valid mapping.
+        energy_nj: the same.
+        unmapped: names of the layers without a valid mapping.
+    """
+
+    workload: str
+    hardware: Hardware
+    latency_cycles: float
+    energy_nj: float
+    unmapped: tuple[str, ...] = ()
+
+    @cached_property
+    def area_um2(self) -> float:
+        """Area of the PEs and buffers that the accelerator has."""
+        return area_of(self.hardware)
+
+    @property
+    def edp(self) -> float:
+        """Latency times energy, in cycles x nJ."""
+        return self.latency_cycles * self.energy_nj
+
+
+def workloads(sweep: Sweep) -> tuple[LayerSet, ...]:
+    """Return the networks of a sweep and, if there are several, all of them executed once."""
+    sets = sweep.sets
+    if len(sets) == 1:
+        return sets
+    layers = tuple(chain.from_iterable(each.layers for each in sets))
+    counts = tuple(chain.from_iterable(each.counts for each in sets))
+    return (*sets, LayerSet(ALL, layers, counts))
+
+
+def designs_of(results: Results) -> Iterator[Design]:
+    """Yield what every workload takes on every accelerator of a sweep of one mapper and seed."""
+    sweep = results.sweep
+    found = ~np.isnan(results.figures["value"][0, :, :, 0, 0])
+    for part in workloads(sweep):
+        totals = results.totals(part)
+        latency, energy = (totals[name][0, :, 0, 0] for name in ("latency_cycles", "energy_nj"))
+        for index, hardware in enumerate(sweep.hardware):
+            left = dict.fromkeys(layer for layer in part.layers if not found[layer, index])
+            unmapped = tuple(sweep.layers[layer].name for layer in left)
+            yield Design(part.name, hardware, float(latency[index]), float(energy[index]), unmapped)
+
+
+def front_of(designs: Iterable[Design]) -> list[Design]:
+    """Return the designs that no other one beats, the fastest first.
+
+    One beats another if it has no more latency, energy or area, and less of one. Of equal ones the
+    first is kept; those without latency are left out.
+    """
+    mapped = [each for each in designs if not each.unmapped]
+    figures = [(each.latency_cycles, each.energy_nj, each.area_um2) for each in mapped]
+    rows = _least(np.array(figures, dtype=np.float64).reshape(-1, 3))
+    return [mapped[row] for row in rows]
+
+
+def _least(figures: Floats) -> Sequence[int]:
+    """Return the rows that no other one beats, in ascending order of figures float64[N, 3]."""
+    kept: list[int] = []
+    front: NDArray[np.float64] = np.empty((0, figures.shape[1]))
+    # Sorts are stable, and what beats a row stands before it.
+    for row in np.lexsort(figures.T[::-1]).tolist():
+        if not (front <= figures[row]).all(axis=1).any():
+            kept.append(row)
+            front = figures[kept]
+    return kept

@@ -1,0 +1,47 @@
+"""Which accelerators of a grid are looked at, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from experiments.commands.codesign.config import CodesignConfig
+from experiments.commands.codesign.designs import Design
+from experiments.commands.codesign.grid import Grid
+from maestro_env.accelerators.hardware import Hardware
+
+
+class Explorer(Protocol):
+    """Chooses accelerators, round by round."""
+
+    def ask(self) -> Sequence[Hardware]:
+        """Return the accelerators of the next round; none once it has chosen all it will."""
+
+    def tell(self, designs: Sequence[Design]) -> None:
+        """Learn what the workload takes on each of them, in their order."""
+
+
+class Everything:
+    """All accelerators of a grid that fit, in one round."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._left = list(grid.fitting.values())
+
+    def ask(self) -> Sequence[Hardware]:
+        return self._left
+
+    def tell(self, designs: Sequence[Design]) -> None:
+        self._left = []
+
+
+def explorer_of(config: CodesignConfig, grid: Grid) -> Explorer:
+    """Return what chooses the accelerators that flags ask for.
+
+    Raises:
+        MissingExtraError: a search needs the extra ``optuna``.
+    """
+    if config.search is None:
+        return Everything(grid)
+    from experiments.commands.codesign.nsga2 import Search
+
+    return Search(grid, config.search, config.seed)

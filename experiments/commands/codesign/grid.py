@@ -1,0 +1,117 @@
+"""The accelerators that are looked at: a grid around one, as far as it fits an area."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+
+from experiments.commands.codesign.config import CodesignConfig
+from experiments.shell.flags import UsageError
+from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.hardware_files import written_entries
+from maestro_env.base.checks import MAX_INT, plain_integer
+from maestro_env.base.errors import quoted
+from maestro_env.environments.texts import text_of
+
+AXES = ("num_pes", "l1_bytes", "l2_bytes", "noc_bw", "offchip_bw")
+"""The fields of ``Hardware`` that a grid changes."""
+
+UM2_A_MM2 = 1e6
+_MOST = 100_000
+
+Values = tuple[int, ...]
+"""One for every axis."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All combinations of the values of ``AXES``.
+
+    Args:
+        base: has all other fields.
+        axes: ascending values of every axis.
+        budget_um2: most area of an accelerator.
+    """
+
+    base: Hardware
+    axes: tuple[Values, ...]
+    budget_um2: float
+
+    @property
+    def size(self) -> int:
+        """Number of combinations, in the budget or not."""
+        return math.prod(map(len, self.axes))
+
+    @cached_property
+    def fitting(self) -> dict[Values, Hardware]:
+        """The accelerators in the budget, by their values; those of the first axis change last."""
+        made = {values: self._make(values) for values in product(*self.axes)}
+        return {values: each for values, each in made.items() if area_of(each) <= self.budget_um2}
+
+    @property
+    def least_um2(self) -> float:
+        """Area of the smallest accelerator."""
+        return area_of(self._make(tuple(map(min, self.axes))))
+
+    def _make(self, values: Values) -> Hardware:
+        pes, l1, l2, noc, offchip = values
+        return replace(
+            self.base,
+            num_pes=pes,
+            l1_bytes=l1,
+            l2_bytes=l2,
+            noc_bw=noc,
+            offchip_bw=offchip,
+            name=f"pe{pes}-l1_{l1}-l2_{l2}-noc{noc}-off{offchip}",
+        )
+
+
+def area_of(hardware: Hardware) -> float:
+    """Return the area in um^2 of the PEs and buffers that an accelerator has."""
+    return hardware.area_um2(hardware.l1_bytes, hardware.l2_bytes)
+
+
+def hardware_yaml(hardware: Hardware) -> str:
+    """Return an accelerator as a file that ``--hardware`` takes."""
+    entries = written_entries(text_of(hardware))
+    return "".join(f"{key}: {value}\n" for _, key, value in entries)
+
+
+def make_grid(config: CodesignConfig) -> Grid:
+    """Make the grid that flags describe.
+
+    Raises:
+        MaestroEnvError: values that cannot be, too many, or none within the area.
+    """
+    base = find_hardware(config.hardware)
+    axes = tuple(_axis(config, name, base) for name in AXES)
+    budget = area_of(base) if config.area is None else config.area * UM2_A_MM2
+    grid = Grid(base, axes, budget)
+    if grid.size > _MOST:
+        raise UsageError(
+            f"the grid has {grid.size:,} accelerators; allowed: {_MOST:,}; give fewer values"
+        )
+    if not grid.fitting:
+        raise UsageError(
+            f"no accelerator of the grid fits --area {budget / UM2_A_MM2:.4g} mm^2: "
+            f"the smallest has {grid.least_um2 / UM2_A_MM2:.4g}; give more area or smaller values"
+        )
+    return grid
+
+
+def _axis(config: CodesignConfig, name: str, base: Hardware) -> Values:
+    text = getattr(config, name)
+    if text is None:
+        return (getattr(base, name),)
+    flag = f"--{name.replace('_', '-')}"
+    values = [_value(flag, each.strip()) for each in text.split(",")]
+    return tuple(sorted(set(values)))
+
+
+def _value(flag: str, text: str) -> int:
+    number = plain_integer(text)
+    if number is None or not 0 < number <= MAX_INT:
+        raise UsageError(f"{flag}: {quoted(text)}; allowed: integers from 1 to {MAX_INT}")
+    return number

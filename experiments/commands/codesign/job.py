@@ -1,0 +1,98 @@
+"""The co-design: map networks to accelerators in rounds of a sweep each, and report the front."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+from experiments.commands.codesign.config import CodesignConfig
+from experiments.commands.codesign.designs import Design, designs_of
+from experiments.commands.codesign.explorers import explorer_of
+from experiments.commands.codesign.grid import Grid, make_grid
+from experiments.commands.codesign.report import Outcome, report
+from experiments.search.cells import Versions
+from experiments.search.goals import ANEW, find_mappers, unique
+from experiments.shell import cli, flags
+from experiments.shell.files import (
+    RecordError,
+    ensure_directory,
+    is_empty,
+    run_directory,
+    safe_name,
+)
+from experiments.shell.flags import UsageError
+from experiments.store.pool import run_cells
+from experiments.store.ray_pool import connect
+from experiments.store.versions import processor, versions
+from experiments.study.sweep.axes import Sweep, make_sweep
+from experiments.study.sweep.checks import check, measure
+from experiments.study.sweep.chunks import chunk_sizes, open_sweep
+from experiments.study.sweep.records import SWEEPS
+from experiments.study.sweep.results import TABLE, Results, collect
+from maestro_env.workloads.networks import find_network
+
+
+def execute(config: CodesignConfig) -> int:
+    """Do what a config asks and return the exit status."""
+    grid = make_grid(config)
+    sweep, note = _resolve(config, grid)
+    explorer = explorer_of(config, grid)
+    if note:
+        print(f"note: {note}", file=sys.stderr)
+    check(sweep)
+    if config.ray is not None:
+        connect(config.ray)
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    here = {**versions(), "processor": processor()}
+    directory = run_directory(config.out, f"codesign-{safe_name(config.networks)}", config.resume)
+    if not (directory / SWEEPS).is_dir() and not is_empty(directory):
+        raise RecordError(f"{directory} has files but no {SWEEPS}: it is no co-design's; {ANEW}")
+    began, designs, core_seconds, status = time.perf_counter(), list[Design](), 0.0, 0
+    try:
+        for number in count(1):
+            if status or not (chosen := explorer.ask()):
+                break
+            part = replace(sweep, hardware=tuple(chosen))
+            results, status = _run(part, directory / SWEEPS / str(number), here, config)
+            core_seconds += results.seconds
+            found = list(designs_of(results))
+            designs += found
+            # The last workload is the whole one.
+            explorer.tell(found[-len(chosen) :])
+        if status != cli.INTERRUPTED:
+            report(Outcome(config, grid, sweep, designs), directory)
+            spent = time.perf_counter() - began
+            print(f"time: {spent:,.1f} s; searches: {core_seconds / 3600:.3g} core-hours")
+    except KeyboardInterrupt:
+        status = cli.INTERRUPTED
+    if status == cli.INTERRUPTED:
+        with cli.undisturbed():
+            flags.tell_interrupted("finished", config, "codesign", directory)
+    return status
+
+
+def _resolve(config: CodesignConfig, grid: Grid) -> tuple[Sweep, str]:
+    """Return the sweep of all accelerators, and a note on its mapper."""
+    if config.mapper == "all" or "," in config.mapper:
+        raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
+    mappers, note = find_mappers("--mapper", config.mapper)
+    networks = [find_network(name) for name in unique(config.networks.split(","))]
+    hardware = list(grid.fitting.values())
+    sweep = make_sweep(
+        config, networks, [], hardware, [config.objective], mappers, config.samples, 1, config.seed
+    )
+    return sweep, note
+
+
+def _run(
+    sweep: Sweep, directory: Path, here: Versions, config: CodesignConfig
+) -> tuple[Results, int]:
+    """Search the cells of a round that are not there yet; return all, and the exit status."""
+    ensure_directory(directory)
+    chunks = open_sweep(sweep, directory, here, lambda: chunk_sizes(sweep, measure(sweep)))
+    left = [chunk for chunk in chunks if not chunk.path.exists()]
+    status = run_cells(left, len(chunks) - len(left), config.jobs, ray=config.ray)
+    return collect(chunks, directory / TABLE), status

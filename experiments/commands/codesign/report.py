@@ -1,0 +1,181 @@
+"""Writes and prints what was found: tables, the front, its accelerators as files, a picture."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from experiments.commands.codesign.config import CodesignConfig
+from experiments.commands.codesign.designs import Design, front_of, workloads
+from experiments.commands.codesign.grid import AXES, UM2_A_MM2, Grid, hardware_yaml
+from experiments.commands.codesign.plots import draw_front
+from experiments.shell.files import ensure_directory, write_csv, write_record, write_text
+from experiments.shown.tables import Sheet, shown, significant
+from experiments.study.sweep.axes import Sweep
+from experiments.study.sweep.records import RECORD
+from maestro_env.accelerators.hardware import Hardware
+
+HEADER = (
+    *("workload", "hardware", *AXES, "area_um2", "latency_cycles", "energy_nj", "edp", "front"),
+    "unmapped",
+)
+"""The columns of the table of all accelerators."""
+
+_MOST_ROWS = 60
+_MOST_LINES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What was found.
+
+    Args:
+        config: what was asked for.
+        grid: the accelerators that could be.
+        sweep: of all of them.
+        designs: of those that were looked at, for every workload.
+    """
+
+    config: CodesignConfig
+    grid: Grid
+    sweep: Sweep
+    designs: Sequence[Design]
+
+    @cached_property
+    def workload(self) -> str:
+        """The name of all networks together."""
+        return workloads(self.sweep)[-1].name
+
+    @cached_property
+    def by_workload(self) -> dict[str, list[Design]]:
+        """The designs of every workload, in the order of the grid."""
+        order = {each.name: place for place, each in enumerate(self.sweep.hardware)}
+        ranked = sorted(self.designs, key=lambda each: order[each.hardware.name])
+        names = [part.name for part in workloads(self.sweep)]
+        return {name: [each for each in ranked if each.workload == name] for name in names}
+
+    @cached_property
+    def fronts(self) -> dict[str, list[Design]]:
+        """The front of every workload, the fastest first."""
+        return {name: front_of(designs) for name, designs in self.by_workload.items()}
+
+    @cached_property
+    def chosen(self) -> dict[str, set[Hardware]]:
+        """The accelerators on the front of every workload."""
+        return {name: {each.hardware for each in front} for name, front in self.fronts.items()}
+
+    @property
+    def front(self) -> list[Design]:
+        """The front of all networks together, the fastest first."""
+        return self.fronts[self.workload]
+
+    @property
+    def title(self) -> str:
+        """What was looked at, in one line."""
+        looked, budget = len(self.by_workload[self.workload]), self.grid.budget_um2 / UM2_A_MM2
+        name = " + ".join(part.name for part in self.sweep.sets)
+        return f"{name}: front of {looked:,} accelerators within {budget:.4g} mm^2"
+
+
+def report(outcome: Outcome, directory: Path) -> None:
+    """Write everything into a directory, and print the front."""
+    rows = [_row(each, outcome) for each in _all(outcome)]
+    write_csv(directory / "accelerators.csv", HEADER, rows)
+    write_csv(directory / "front.csv", HEADER, [_row(each, outcome) for each in outcome.front])
+    folder = directory / "hardware"
+    ensure_directory(folder)
+    for design in outcome.front:
+        write_text(folder / f"{design.hardware.name}.yaml", hardware_yaml(design.hardware))
+    write_record(directory / RECORD, _described(outcome))
+    _tell_unmapped(outcome)
+    sheet = _sheet(outcome)
+    write_text(directory / "front.md", sheet.markdown())
+    sheet.print()
+    print()
+    print(f"accelerators: {directory / 'accelerators.csv'}")
+    print(f"front: {directory / 'front.csv'}; its accelerators, for --hardware: {folder}")
+    if outcome.front:
+        draw_front(outcome.by_workload[outcome.workload], outcome.front, outcome.title, directory)
+        print(f"plot: {directory / 'front.png'}")
+
+
+def _all(outcome: Outcome) -> Iterator[Design]:
+    for designs in outcome.by_workload.values():
+        yield from designs
+
+
+def _row(design: Design, outcome: Outcome) -> list[Any]:
+    hardware = design.hardware
+    figures = (design.latency_cycles, design.energy_nj, design.edp)
+    return [
+        *(design.workload, hardware.name, *(getattr(hardware, name) for name in AXES)),
+        *(design.area_um2, *(each if math.isfinite(each) else None for each in figures)),
+        int(hardware in outcome.chosen[design.workload]),
+        ";".join(design.unmapped),
+    ]
+
+
+def _described(outcome: Outcome) -> dict[str, Any]:
+    config, grid = outcome.config, outcome.grid
+    return {
+        "schema": "maestro-env/codesign/1",
+        "networks": [part.name for part in outcome.sweep.sets],
+        **{name: getattr(config, name) for name in ("objective", "mapper", "samples", "seed")},
+        "search": config.search,
+        "base": grid.base.record(),
+        "grid": dict(zip(AXES, map(list, grid.axes), strict=True)),
+        "budget_um2": grid.budget_um2,
+        "over_budget": grid.size - len(grid.fitting),
+        "looked_at": len(outcome.by_workload[outcome.workload]),
+        "front": [dict(zip(HEADER, _row(each, outcome), strict=True)) for each in outcome.front],
+    }
+
+
+def _tell_unmapped(outcome: Outcome) -> None:
+    """Say which layers have no valid mapping on how many accelerators."""
+    looked = outcome.by_workload[outcome.workload]
+    counts = Counter(each.unmapped for each in looked if each.unmapped)
+    for names, times in counts.most_common(_MOST_LINES):
+        print(
+            f"no valid mapping of {shown(', '.join(names))} was found on {times:,} of "
+            f"{len(looked):,} accelerators; accelerators.csv names them",
+            file=sys.stderr,
+        )
+
+
+def _sheet(outcome: Outcome) -> Sheet:
+    front = outcome.front
+    rows = [
+        (
+            each.hardware.name,
+            *(f"{getattr(each.hardware, name):,}" for name in AXES),
+            *(significant(value, 5) for value in (each.area_um2, each.latency_cycles)),
+            *(significant(value, 5) for value in (each.energy_nj, each.edp)),
+        )
+        for each in front[:_MOST_ROWS]
+    ]
+    columns = ("PEs", "L1\nB a PE", "L2\nB", "NoC\nwords/cycle", "off-chip\nwords/cycle")
+    figures = ("area\num^2", "latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ")
+    return Sheet(outcome.title, ("hardware",), (*columns, *figures), rows, _note(outcome))
+
+
+def _note(outcome: Outcome) -> str:
+    grid, front = outcome.grid, outcome.front
+    over = grid.size - len(grid.fitting)
+    parts = [
+        f"Front of latency, energy and area: {len(front):,} accelerators. Of {grid.size:,} in the "
+        f"grid {over:,} do not fit the area. Area is that of PEs and buffers; networks and main "
+        "memory add none. Latency and energy are sums over all executions of the layers."
+    ]
+    if len(front) > _MOST_ROWS:
+        parts.append(f"These are the first {_MOST_ROWS}; front.csv has all.")
+    if front:
+        least = min(front, key=lambda each: each.edp)
+        parts.append(f"Least EDP: {least.hardware.name}.")
+    return " ".join(parts)

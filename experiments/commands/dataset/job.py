@@ -1,0 +1,135 @@
+"""Makes a data set: the record of what is drawn, the files of rows, and the card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from importlib.metadata import version
+from typing import Any
+
+from experiments.commands.dataset.card import write_card
+from experiments.commands.dataset.config import DatasetConfig
+from experiments.commands.dataset.writer import ROWS_PER_FILE, Part, plan, write_parts
+from experiments.search.goals import ANEW, Goal, make_goal, require_fit, split_layers
+from experiments.shell import cli, files, flags
+from experiments.shown.progress import Bar
+from experiments.shown.tables import Sheet
+from experiments.store.claims import only_process
+from experiments.store.versions import versions
+from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.base.errors import UnknownNameError
+from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
+from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.layer import Layer
+from mappers import PROVERS, mapper_names
+from mappers.parts.draws import DRAWS
+
+
+def execute(config: DatasetConfig) -> int:
+    """Write the files that are missing, then the card; return the exit status."""
+    hardware = find_hardware(config.hardware)
+    layers = {name: find_layer(name) for name in split_layers(config.layers)}
+    goals = {
+        name: make_goal(config, layer, hardware, config.objective) for name, layer in layers.items()
+    }
+    _require_draw(config.draw, goals.values())
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    facts = _describe(config, goals)
+    directory = files.run_directory(config.out, "dataset", config.resume)
+    with only_process(directory / RECORD) as record:
+        if files.is_empty(directory):
+            files.write_record(record, facts)
+        else:
+            files.check_same(record, files.read_record(record, ANEW), facts)
+        parts = [
+            part
+            for name, goal in goals.items()
+            for part in plan(directory / _folder(name), goal, config.samples)
+        ]
+        if not _write(parts, config):
+            flags.tell_interrupted("written", config, "dataset", directory)
+            return cli.INTERRUPTED
+        dataset = open_dataset(directory)
+        write_card(dataset, config)
+    _sheet(dataset).print()
+    print(f"data set: {directory}")
+    return 0
+
+
+def _write(parts: Sequence[Part], config: DatasetConfig) -> bool:
+    """Write the files and say whether all are there: an interrupt leaves those under way out."""
+    made, done = write_parts(parts, config.draw, config.seed, config.threads), 0
+    try:
+        with closing(made), Bar("rows", sum(part.rows for part in parts)) as bar:
+            for part in made:
+                done += part.rows
+                bar.show(done, "")
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def _require_draw(draw: str, goals: Iterable[Goal]) -> None:
+    """Refuse what is neither a distribution nor a mapper that spends its budget on every goal."""
+    allowed = [*DRAWS, *(name for name in mapper_names() if name not in PROVERS)]
+    name, *settings = draw.split(":")
+    if name not in allowed or (name in DRAWS and settings):
+        raise UnknownNameError("draw", draw, allowed)
+    if draw not in DRAWS:
+        require_fit([draw], goals)
+
+
+def _describe(config: DatasetConfig, goals: dict[str, Goal]) -> dict[str, Any]:
+    """Return everything that decides the rows, as JSON."""
+    goal = next(iter(goals.values()))
+    problem, searched = goal.problem, config.draw not in DRAWS
+    return {
+        "problem": {
+            "hardware": problem.hardware.record(),
+            "schema": problem.space.schema,
+            "tiles": problem.space.tiles,
+            "model": problem.model,
+            "guard": problem.guard,
+        },
+        "draw": {
+            "format": FORMAT,
+            "draw": config.draw,
+            "objective": [goal.objective.name, config.energy] if searched else None,
+            "seed": config.seed,
+            "samples": config.samples,
+            "rows_per_file": ROWS_PER_FILE,
+        },
+        "layers": {
+            name: {"folder": _folder(name), "layer": _fields(each.problem.layer)}
+            for name, each in goals.items()
+        },
+        "versions": {**versions(), "pyarrow": version("pyarrow")},
+    }
+
+
+def _fields(layer: Layer) -> dict[str, Any]:
+    """Return the arguments that make a layer, as JSON."""
+    return {
+        "operator": layer.operator,
+        "extents": dict(layer.extents),
+        "stride": list(layer.stride),
+        "name": layer.name,
+        "count": layer.count,
+    }
+
+
+def _folder(layer: str) -> str:
+    return files.distinct_name(layer)
+
+
+def _sheet(dataset: Dataset) -> Sheet:
+    problem = next(iter(dataset.problems.values()))
+    rows = []
+    for name in dataset.problems:
+        statuses = dataset.statuses(name)
+        count = sum(statuses.values())
+        size = sum(path.stat().st_size for path in dataset.files(name))
+        valid = statuses.get("ok", 0) / count
+        rows.append((name, f"{count:,}", f"{valid:.2%}", f"{size / count:.0f}"))
+    title = f"Mappings on {problem.hardware.name} under {problem.model}"
+    return Sheet(title, ("layer",), ("rows", "valid", "bytes a row"), rows)

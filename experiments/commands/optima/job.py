@@ -1,0 +1,93 @@
+"""The sweep over layers, accelerators and objectives: prove each optimum, keep it, report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from experiments.commands.optima.cells import cells_of
+from experiments.commands.optima.config import OptimaConfig
+from experiments.commands.optima.table import write_table
+from experiments.proving.many import OptimumCell, Records, sweep
+from experiments.proving.proof import Limits
+from experiments.proving.records import Found, ProofRecord
+from experiments.shell import cli, files, flags
+from experiments.shown.progress import Bar
+from experiments.shown.tables import Sheet, significant
+from experiments.store.claims import remove_abandoned
+from experiments.store.versions import processor, versions
+from maestro_env.optimum.known import TABLE
+
+
+def execute(config: OptimaConfig) -> int:
+    """Search, write, print, and return the exit status."""
+    cells = cells_of(config)
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    here = {**versions(), "processor": processor()}
+    directory = files.run_directory(config.out, "optima", config.resume)
+    remove_abandoned(directory)
+    records = [(cell, ProofRecord(cell.path(directory), cell.goal, here)) for cell in cells]
+    for _, record in records:
+        if record.path.exists():
+            record.read()
+    status = 0
+    try:
+        with Bar("cells", len(records)) as bar:
+            limits = Limits(nodes=config.nodes, seconds=config.seconds)
+            sweep(records, limits, bar.show, config.threads)
+    except KeyboardInterrupt:
+        status = cli.INTERRUPTED
+    with cli.undisturbed():
+        _report(records)
+        print(f"optima: {directory}")
+        if status:
+            flags.tell_interrupted("found", config, "optima", directory)
+        elif config.write:
+            _write(records)
+    return status
+
+
+def _write(records: Records) -> None:
+    optima = ((cell.goal, optimum) for cell, each in records if (optimum := each.found.optimum))
+    print(f"table: {write_table(optima):,} optima in {TABLE}")
+
+
+def _report(records: Records) -> None:
+    """Print how many cells are proven and how long it took, and the cells that are left."""
+    columns = ("cells", "searched", "proven", "median seconds", "longest", "boxes")
+    kinds = dict.fromkeys(_kind(cell) for cell, _ in records)
+    rows = [
+        (*kind, *_counts([record for cell, record in records if _kind(cell) == kind]))
+        for kind in kinds
+    ]
+    rows.append(("all", "", *_counts([record for _, record in records])))
+    Sheet("Optima", ("hardware", "objective"), columns, rows).print()
+    left = [
+        (str(cell), *_figures(record.found))
+        for cell, record in records
+        if record.left is not None and not record.found.proven
+    ]
+    if left:
+        print()
+        Sheet("Not proven", ("cell",), ("best", "bound", "gap", "seconds"), left).print()
+
+
+def _kind(cell: OptimumCell) -> tuple[str, str]:
+    return cell.goal.problem.hardware.name, cell.goal.objective.name
+
+
+def _counts(records: Sequence[ProofRecord]) -> tuple[str, ...]:
+    found = [record.found for record in records if record.left is not None]
+    seconds = [each.seconds for each in found] or [0.0]
+    counts = (len(records), len(found), sum(each.proven for each in found))
+    return (
+        *map(str, counts),
+        f"{median(seconds):.2f}",
+        f"{max(seconds):.1f}",
+        f"{sum(each.nodes for each in found):,}",
+    )
+
+
+def _figures(found: Found) -> tuple[str, ...]:
+    values = (significant(value or float("inf"), 7) for value in (found.best, found.bound))
+    return (*values, f"{found.gap:.3%}", f"{found.seconds:.1f}")

@@ -1,0 +1,109 @@
+"""The sweep: read its file, search the chunks that are not there yet, write what they found."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from experiments.commands.sweep.config import SweepConfig
+from experiments.commands.sweep.description import read_sweep
+from experiments.commands.sweep.plan import print_plan
+from experiments.commands.sweep.remote import Remote
+from experiments.commands.sweep.report import report
+from experiments.commands.sweep.slurm import write_script
+from experiments.shell import cli, flags
+from experiments.shell.files import run_directory, safe_name
+from experiments.shell.flags import UsageError
+from experiments.store.claims import Claim
+from experiments.store.pool import run_cells
+from experiments.store.ray_pool import connect
+from experiments.store.versions import processor, versions
+from experiments.study.sweep.checks import check, measure
+from experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
+from experiments.study.sweep.results import TABLE
+from maestro_env.base.checks import plain_integer
+from maestro_env.base.errors import quoted
+
+
+def execute(config: SweepConfig) -> int:
+    """Do what a config asks and return the exit status."""
+    if config.slurm and config.shard:
+        raise UsageError("--slurm and --shard: give one of them; tasks of Slurm share the chunks")
+    part, shards = _shard(config.shard)
+    remote = None if config.copy_to is None else Remote(config.copy_to)
+    if remote and config.out:
+        remote.require_outside(Path(config.out))
+    sweep, note = read_sweep(config.config)
+    if note:
+        print(f"note: {note}", file=sys.stderr)
+    if config.dry_run:
+        check(sweep)
+        seconds = measure(sweep)
+        print_plan(sweep, chunk_sizes(sweep, seconds), seconds)
+        return 0
+    if not config.resume:
+        # Before there is a directory.
+        check(sweep)
+
+    def make_sizes() -> Mapping[str, int]:
+        if config.resume:
+            check(sweep)
+        return shard_sizes(sweep, shards) if config.shard else chunk_sizes(sweep, measure(sweep))
+
+    if config.ray is not None:
+        connect(config.ray)
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    here = {**versions(), "processor": processor()}
+    directory = run_directory(config.out, safe_name(Path(config.config).stem), config.resume)
+    chunks = open_sweep(sweep, directory, here, make_sizes)
+    if config.slurm is not None:
+        script = write_script(config, directory)
+        print(f"script: {script}\nstart it with: sbatch {shlex.quote(str(script))}")
+        return 0
+    asked = chunks[part::shards]
+    left = [chunk for chunk in asked if not chunk.path.exists()]
+    status = run_cells(left, len(asked) - len(left), config.jobs, ray=config.ray)
+    try:
+        if status != cli.INTERRUPTED:
+            _conclude(chunks, directory, remote)
+    except KeyboardInterrupt:
+        status = cli.INTERRUPTED
+    if status == cli.INTERRUPTED:
+        with cli.undisturbed():
+            flags.tell_interrupted("finished", config, "sweep", directory)
+    return status
+
+
+def _conclude(chunks: Sequence[Chunk], directory: Path, remote: Remote | None) -> None:
+    """Write the tables and copy the directory, unless chunks are left to other processes."""
+    ended = sum(chunk.path.exists() or chunk.error_path.exists() for chunk in chunks)
+    if ended < len(chunks):
+        print(
+            f"chunks: {ended:,} of {len(chunks):,} are in {directory}; "
+            "the tables are written once all are there"
+        )
+        return
+    claim = Claim(directory / TABLE)
+    if not claim.take():
+        print(f"tables: another process writes them to {directory}")
+        return
+    try:
+        report(chunks, directory)
+        if remote is not None:
+            remote.copy(directory)
+            print(f"copy: {remote}")
+    finally:
+        claim.give_back()
+
+
+def _shard(text: str | None) -> tuple[int, int]:
+    """Return which shard is asked for, counted from 0, and how many there are."""
+    if text is None:
+        return 0, 1
+    part, slash, shards = text.partition("/")
+    number, total = plain_integer(part), plain_integer(shards)
+    if not slash or number is None or total is None or not 1 <= number <= total <= 100_000:
+        raise UsageError(f"--shard {quoted(text)}; allowed: 1/n to n/n, such as 2/4, n to 100,000")
+    return number - 1, total
