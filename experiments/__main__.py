@@ -1,4 +1,4 @@
-"""``maestro-env COMMAND``: every command of ``experiments`` under one name."""
+"""``maestro-env COMMAND``: every command of ``experiments/commands`` under its name."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import sys
 
 from experiments.shell import cli
 
-_NAMES = {name.replace("_", "-"): f"experiments.{name}" for name in cli.COMMANDS}
-
 
 def main() -> None:
     """Run the command that the process's arguments name, and end the process."""
     arguments = sys.argv[1:]
-    if arguments and arguments[0] in _NAMES:
-        cli.leave(cli.main(_NAMES[arguments[0]], arguments[1:]))
+    if arguments and arguments[0] in cli.command_names():
+        cli.leave(cli.main(arguments[0], arguments[1:]))
     cli.leave(cli.answering(lambda: _describe(arguments)))
 
 
@@ -22,18 +20,19 @@ def _describe(arguments: list[str]) -> int:
     from maestro_env import __version__
     from maestro_env.base.errors import UnknownNameError
 
+    names = cli.command_names()
     if arguments in ([], ["--help"], ["-h"]):
-        width = max(map(len, _NAMES))
+        width = max(map(len, names))
         print("usage: maestro-env COMMAND [options]\n")
         print("Map the layers of neural networks to accelerators.\n\ncommands:")
-        for name, package in _NAMES.items():
-            print(f"  {name:{width}}  {cli.summary(package)}")
+        for name in names:
+            print(f"  {name:{width}}  {cli.summary(name)}")
         print("\nmaestro-env COMMAND --help lists the flags of a command, --version the version.")
         return 0
     if arguments == ["--version"]:
         print(f"maestro-env {__version__}")
         return 0
-    error = UnknownNameError("command", arguments[0], [*_NAMES, "--help", "--version"])
+    error = UnknownNameError("command", arguments[0], [*names, "--help", "--version"])
     alone = arguments[0] in ("--help", "-h", "--version")
     message = f"{arguments[0]} stands alone; for a command: COMMAND --help" if alone else error
     print(f"error: {message}", file=sys.stderr)

@@ -1,10 +1,11 @@
 """Starting and ending a command, so that Ctrl-C is answered in one line at any moment.
 
-A command imports this module, which is light, then its flags, and the rest once these are right.
+This module is light, so that Ctrl-C is answered while the command itself is imported.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import sys
@@ -12,37 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, NoReturn
 
-COMMANDS = {
-    "run": "RunConfig",
-    "compare": "CompareConfig",
-    "map": "MapConfig",
-    "sweep": "SweepConfig",
-    "codesign": "CodesignConfig",
-    "report": "ReportConfig",
-    "optimum": "OptimumConfig",
-    "evaluate": "EvaluateConfig",
-    "explain": "ExplainConfig",
-    "layers": "LayersConfig",
-    "hardware": "HardwareConfig",
-    "validation": "ValidationConfig",
-    "audit": "AuditConfig",
-    "misses": "MissesConfig",
-    "verify": "VerifyConfig",
-    "cluster": "ClusterConfig",
-    "optima": "OptimaConfig",
-    "tabulate": "TabulateConfig",
-    "paper": "PaperConfig",
-    "exploit": "ExploitConfig",
-    "gamma_parity": "ParityConfig",
-    "dataset": "DatasetConfig",
-    "bench": "BenchConfig",
-    "warm": "WarmConfig",
-    "pretrain": "PretrainConfig",
-    "completion": "CompletionConfig",
-}
-"""The commands, packages of ``experiments``, and the dataclass of their flags in ``config``."""
+_FOLDER = Path(__file__).parents[1] / "commands"
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 + SIGINT."""
@@ -55,9 +29,14 @@ _NO_OUTPUT = 74
 _MESSAGE = "interrupted"
 
 
-def start(package: str) -> NoReturn:
+def command_names() -> list[str]:
+    """Return the names of the commands: each is a module of ``experiments.commands``."""
+    return sorted(path.stem.replace("_", "-") for path in _FOLDER.glob("[!_]*"))
+
+
+def start(name: str) -> NoReturn:
     """Run a command with the flags of the process, and end the process."""
-    leave(main(package))
+    leave(main(name))
 
 
 def leave(status: int) -> NoReturn:
@@ -67,37 +46,30 @@ def leave(status: int) -> NoReturn:
     sys.exit(status)
 
 
-def main(package: str, argv: list[str] | None = None) -> int:
-    """Run a command with these flags, or those of the process; return its exit status.
-
-    ``execute`` in the package's ``job`` takes the dataclass of the flags.
-    """
+def main(name: str, argv: list[str] | None = None) -> int:
+    """Run a command with these flags, or those of the process; return its exit status."""
 
     def run() -> int:
         with importing():
             from experiments.shell import flags
 
-            config = config_class(package)
-        return flags.run(config, execute, package, argv)
-
-    def execute(config: Any) -> int:
-        with importing():
-            # Not importlib's function, which python -X importtime does not see.
-            job = __import__(f"{package}.job", fromlist=["execute"])
-        status: int = job.execute(config)
-        return status
+            command = load(name)
+        return flags.run(command.Config, command.execute, name, argv)
 
     return answering(run)
 
 
-def config_class(package: str) -> Any:
-    """Return the dataclass of a command's flags."""
-    return getattr(import_module(f"{package}.config"), COMMANDS[package.rpartition(".")[2]])
+def load(name: str) -> Any:
+    """Return the module of a command: ``Config``, its flags, and ``execute``, which takes them."""
+    return import_module(f"experiments.commands.{name.replace('-', '_')}")
 
 
-def summary(package: str) -> str:
-    """Return what a command does, in one line."""
-    return str(import_module(package).__doc__).splitlines()[0].partition(": ")[2].rstrip(".")
+def summary(name: str) -> str:
+    """Return what a command does, in one line, without importing it."""
+    module = _FOLDER / name.replace("-", "_")
+    path = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return text.splitlines()[0].partition(": ")[2].rstrip(".")
 
 
 def answering(run: Callable[[], int]) -> int:

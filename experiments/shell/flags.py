@@ -60,7 +60,7 @@ def option(
 def run(
     config_class: type[Config],
     execute: Callable[[Config], int],
-    module: str,
+    name: str,
     argv: list[str] | None,
 ) -> int:
     """Parse flags, or those of the process, into a config, execute it and return the exit status.
@@ -68,7 +68,7 @@ def run(
     The config is a dataclass of ``option`` fields; its docstring describes the command.
     """
     try:
-        return execute(_parse(config_class, module, argv))
+        return execute(_parse(config_class, name, argv))
     except MaestroEnvError as error:
         print(f"error: {error}", file=sys.stderr)
     except MemoryError as error:
@@ -88,26 +88,20 @@ def to_flags(config: DataclassInstance) -> list[str]:
     return flags
 
 
-def tell_interrupted(what: str, config: DataclassInstance, module: str, directory: Path) -> None:
+def tell_interrupted(what: str, config: DataclassInstance, name: str, directory: Path) -> None:
     """Say on stderr where the results of a command are and how it is continued."""
     resuming = to_flags(dataclasses.replace(config, out=str(directory), resume=True))
     print(
         f"interrupted: what is {what} is in {directory}; "
-        f"continue with: {command(module)} {shlex.join(resuming)}",
+        f"continue with: {command(name)} {shlex.join(resuming)}",
         file=sys.stderr,
     )
 
 
-def command(module: str) -> str:
+def command(name: str) -> str:
     """Return how this process's user starts a command."""
-    if Path(sys.argv[0]).name == PROGRAM:
-        return f"{PROGRAM} {command_name(module)}"
-    return f"python -m {module}"
-
-
-def command_name(module: str) -> str:
-    """Return what ``maestro-env`` calls a command."""
-    return module.rpartition(".")[2].replace("_", "-")
+    program = PROGRAM if Path(sys.argv[0]).name == PROGRAM else "python -m experiments"
+    return f"{program} {name}"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -115,8 +109,8 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see --help)")
 
 
-def _parse(config_class: type[Config], module: str, argv: list[str] | None) -> Config:
-    parser = _Parser(prog=command(module), formatter_class=_formatter, allow_abbrev=False)
+def _parse(config_class: type[Config], name: str, argv: list[str] | None) -> Config:
+    parser = _Parser(prog=command(name), formatter_class=_formatter, allow_abbrev=False)
     declare(parser, config_class)
     values = vars(parser.parse_args(argv))
     return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})

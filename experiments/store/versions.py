@@ -36,7 +36,7 @@ def code_digest() -> str:
     It takes no commit to change it, nor does anything change it that no search depends on.
     """
     digest = hashlib.sha256(" ".join(str(_installed(name)) for name in _OTHERS).encode())
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     for name in _OURS:
         below = [path for path in (root / name).rglob("*") if "__pycache__" not in path.parts]
         for path in sorted(path for path in (root / name, *below) if path.is_file()):

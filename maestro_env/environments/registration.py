@@ -26,7 +26,7 @@ def _register() -> None:
     for version, entry_point in enumerate(("env_v0:MaestroEnvV0", "env:MaestroEnv")):
         gymnasium.register(
             id=f"MaestroEnv-v{version}",
-            entry_point=f"maestro_env.{entry_point}",
+            entry_point=f"maestro_env.environments.{entry_point}",
             vector_entry_point="maestro_env.environments.making:make_vector_env",
         )
 

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env audit``."""
-
-from experiments.shell import cli
-
-cli.start("audit")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env bench``."""
-
-from experiments.shell import cli
-
-cli.start("bench")

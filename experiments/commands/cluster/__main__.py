@@ -1,5 +1,0 @@
-"""Starts ``maestro-env cluster``."""
-
-from experiments.shell import cli
-
-cli.start("cluster")

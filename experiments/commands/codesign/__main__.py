@@ -1,5 +1,0 @@
-"""Starts ``maestro-env codesign``."""
-
-from experiments.shell import cli
-
-cli.start("codesign")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env compare``."""
-
-from experiments.shell import cli
-
-cli.start("compare")

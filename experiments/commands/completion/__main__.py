@@ -1,5 +1,0 @@
-"""Starts ``maestro-env completion``."""
-
-from experiments.shell import cli
-
-cli.start("completion")

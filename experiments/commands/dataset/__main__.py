@@ -1,5 +1,0 @@
-"""Starts ``maestro-env dataset``."""
-
-from experiments.shell import cli
-
-cli.start("dataset")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env evaluate``."""
-
-from experiments.shell import cli
-
-cli.start("evaluate")

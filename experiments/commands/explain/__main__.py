@@ -1,5 +1,0 @@
-"""Starts ``maestro-env explain``."""
-
-from experiments.shell import cli
-
-cli.start("explain")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env hardware``."""
-
-from experiments.shell import cli
-
-cli.start("hardware")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env layers``."""
-
-from experiments.shell import cli
-
-cli.start("layers")

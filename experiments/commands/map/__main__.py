@@ -1,5 +1,0 @@
-"""Starts ``maestro-env map``."""
-
-from experiments.shell import cli
-
-cli.start("map")

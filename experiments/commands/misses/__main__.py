@@ -1,5 +1,0 @@
-"""Starts ``maestro-env misses``."""
-
-from experiments.shell import cli
-
-cli.start("misses")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env optima``."""
-
-from experiments.shell import cli
-
-cli.start("optima")

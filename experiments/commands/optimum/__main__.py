@@ -1,5 +1,0 @@
-"""Starts ``maestro-env optimum``."""
-
-from experiments.shell import cli
-
-cli.start("optimum")

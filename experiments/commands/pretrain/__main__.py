@@ -1,5 +1,0 @@
-"""Starts ``maestro-env pretrain``."""
-
-from experiments.shell import cli
-
-cli.start("pretrain")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env report``."""
-
-from experiments.shell import cli
-
-cli.start("report")

@@ -1,5 +1,0 @@
-"""Starts ``python -m experiments.run``."""
-
-from experiments.shell import cli
-
-cli.start("run")

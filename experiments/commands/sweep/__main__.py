@@ -1,5 +1,0 @@
-"""Starts ``maestro-env sweep``."""
-
-from experiments.shell import cli
-
-cli.start("sweep")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env tabulate``."""
-
-from experiments.shell import cli
-
-cli.start("tabulate")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env validation``."""
-
-from experiments.shell import cli
-
-cli.start("validation")

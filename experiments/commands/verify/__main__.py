@@ -1,5 +1,0 @@
-"""Starts ``maestro-env verify``."""
-
-from experiments.shell import cli
-
-cli.start("verify")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env warm``."""
-
-from experiments.shell import cli
-
-cli.start("warm")

@@ -1,5 +1,0 @@
-"""Starts ``maestro-env paper``."""
-
-from experiments.shell import cli
-
-cli.start("paper")
