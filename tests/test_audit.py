@@ -28,7 +28,7 @@ def table(shown: str) -> list[list[str]]:
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.commands.compare.job.draw", lambda *_: [])
+    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,11 @@ import pytest
 from commands import run as main
 from run_helpers import contents, interrupt_after_import, run
 
-from experiments.commands.bench.job import BenchConfig
-from experiments.commands.cluster.job import ClusterConfig
-from experiments.commands.compare.job import CompareConfig
-from experiments.commands.optimum.job import OptimumConfig
-from experiments.commands.run.job import RunConfig
+from experiments.commands.bench import BenchConfig
+from experiments.commands.cluster import ClusterConfig
+from experiments.commands.compare import CompareConfig
+from experiments.commands.optimum import OptimumConfig
+from experiments.commands.run import RunConfig
 from experiments.shell import cli, flags
 
 COMMANDS = sorted(path.parent.name for path in Path(cli.__file__).parent.glob("*/__main__.py"))
@@ -132,14 +132,14 @@ def test_flags_of_a_config_make_that_config() -> None:
 
 
 # The first and the last import of a command, and a large one between them.
-@pytest.mark.parametrize("module", ["argparse", "scipy.stats", "experiments.commands.run.job"])
+@pytest.mark.parametrize("module", ["argparse", "scipy.stats", "experiments.commands.run"])
 def test_ctrl_c_while_the_run_starts(module: str, out: Path) -> None:
     ended = interrupt_after_import(module, "run", f"--out={out}")
     assert ended == (130, ["interrupted\n"])
     assert not out.exists()
 
 
-@pytest.mark.parametrize("module", ["gymnasium", "experiments.commands.bench.job"])
+@pytest.mark.parametrize("module", ["gymnasium", "experiments.commands.bench"])
 def test_ctrl_c_in_the_benchmark(module: str) -> None:
     assert interrupt_after_import(module, "bench") == (130, ["interrupted\n"])
 

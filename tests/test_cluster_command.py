@@ -49,7 +49,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
         path.touch()
         path.with_suffix(".svg").touch()
 
-    monkeypatch.setattr("experiments.commands.cluster.job.draw_clustering", touch)
+    monkeypatch.setattr("experiments.commands.cluster.draw_clustering", touch)
 
 
 def run(out: Path, *flags: str, samples: int = 600) -> int:
@@ -69,7 +69,7 @@ def test_planted_groups_end_up_in_the_file(
 ) -> None:
     problem = planted()
     monkeypatch.setattr(
-        "experiments.commands.cluster.job.make_goal", lambda *_: Goal(problem, LATENCY, None)
+        "experiments.commands.cluster.make_goal", lambda *_: Goal(problem, LATENCY, None)
     )
     assert run(out, "--agents=5", samples=6000) == 0
     assert files(out) == FILES

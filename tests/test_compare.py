@@ -15,7 +15,7 @@ from run_helpers import load, trace_rows
 from run_helpers import run as run_one
 
 import mappers
-from experiments.commands.compare.job import CompareConfig
+from experiments.commands.compare import CompareConfig
 from experiments.search.goals import split_layers
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -29,8 +29,8 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.commands.compare.job.draw", lambda *_: [])
-    monkeypatch.setattr("experiments.commands.run.job.draw_convergence", lambda *_: None)
+    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
+    monkeypatch.setattr("experiments.commands.run.draw_convergence", lambda *_: None)
 
 
 @pytest.fixture

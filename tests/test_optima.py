@@ -19,7 +19,7 @@ import experiments.commands.optima.job
 import experiments.commands.optima.table
 import experiments.proving.goal_optimum
 from experiments.commands.optima.cells import cells_of
-from experiments.commands.optima.config import OptimaConfig
+from experiments.commands.optima.flags import Config as OptimaConfig
 from experiments.proving.proof import Limits
 from experiments.store.claims import Claim
 from maestro_env import KnownOptimum, known_optimum

@@ -145,7 +145,7 @@ edp = OBJECTIVES["edp"]
 assert len(propose([problem], [edp])[0]) == 10
 for mapper in ("prior", "ga_log:start=prior", "optimum:start=prior:samples=20:nodes=1000"):
     make_mapper(mapper).search(Evaluator(problem, edp, 120), 120, np.random.default_rng(0))
-import experiments.commands.map.job
+import experiments.commands.map
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)

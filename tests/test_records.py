@@ -27,8 +27,8 @@ FLAGS = (f"--layer={LAYER}", "--objective=latency", "--mapper=random", "--seeds=
 @pytest.fixture
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.commands.run.job.draw_convergence", lambda *_: None)
-    monkeypatch.setattr("experiments.commands.compare.job.draw", lambda *_: [])
+    monkeypatch.setattr("experiments.commands.run.draw_convergence", lambda *_: None)
+    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +253,7 @@ def test_file_names_of_any_bytes_leave_readable_files(
 
 
 def load_parameters() -> list[str]:
-    from experiments.commands.compare.job import CompareConfig, resolve
+    from experiments.commands.compare import CompareConfig, resolve
 
     (goal,) = resolve(CompareConfig(layers=LAYER, objectives="latency")).goals.values()
     return [parameter.name for parameter in goal.problem.space.parameters]

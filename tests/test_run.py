@@ -35,7 +35,7 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Save the time that pictures take."""
-    monkeypatch.setattr("experiments.commands.run.job.draw_convergence", lambda *_: None)
+    monkeypatch.setattr("experiments.commands.run.draw_convergence", lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -262,7 +262,7 @@ def test_an_interruption_while_results_are_written(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patches:
-        patches.setattr(f"experiments.commands.run.job.{work}", interrupt)
+        patches.setattr(f"experiments.commands.run.{work}", interrupt)
         assert run(out) == 130
     message = capsys.readouterr().err.splitlines()[-1]
     assert main(shlex.split(message.partition("python -m experiments.run ")[2])) == 0

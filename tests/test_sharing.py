@@ -203,7 +203,7 @@ def test_a_cell_that_another_process_runs_is_waited_for(
 ) -> None:
     """Its owner dies meanwhile: the search is run here, and no other one again."""
     out = tmp_path / "out"
-    monkeypatch.setattr("experiments.commands.compare.job.draw", lambda *_: [])
+    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
     assert compare(out, samples=20) == 0
     path = cell(out, "random", 1)
     before, kept = load(path), {each: each.read_bytes() for each in cells(out) if each != path}

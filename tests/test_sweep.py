@@ -69,7 +69,7 @@ def test_every_cell_is_there_once_and_its_figures_are_those_of_its_vector(out: P
 def test_a_cell_is_the_same_search_as_by_compare(
     out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("experiments.commands.compare.job.draw", lambda *_: [])
+    monkeypatch.setattr("experiments.commands.compare.draw", lambda *_: [])
     flags = ["--samples=60", "--seeds=3", "--seed=5", f"--out={tmp_path / 'compared'}"]
     flags += [f"--layers={GEMM}", f"--hardware={HARDWARE[1]}", "--objectives=edp,latency"]
     assert compare([*flags, "--mappers=random_log,ga_log"]) == 0

@@ -1,1 +1,69 @@
 """``maestro-env audit``: score a run's best mappings under both cost models."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+
+from experiments.commands.audit.scores import NONE, Auditor, headers_of
+from experiments.commands.audit.sweeps import is_sweep, sheets_of
+from experiments.search.cells import Finished
+from experiments.search.goals import Goal
+from experiments.shell.files import RecordError
+from experiments.shell.flags import option
+from experiments.shown.tables import Sheet
+from experiments.study.study import read_all
+
+
+@dataclass(frozen=True)
+class Config:
+    """Score a run's best mappings under both models: are their figures possible?"""
+
+    rundir: str = option(MISSING, "a directory of run, compare, sweep or codesign")
+
+
+def execute(config: Config) -> int:
+    """Score, print, and return the exit status."""
+    directory = Path(config.rundir)
+    sheets = sheets_of(directory) if is_sweep(directory) else _sheets(directory)
+    for sheet in sheets:
+        sheet.print()
+    return 0
+
+
+def _sheets(directory: Path) -> Iterator[Sheet]:
+    """Yield a table for every problem that searches are for."""
+    found = read_all(directory)
+    if not found:
+        raise RecordError(f"{directory} has no searches; give a directory of experiments.run")
+    for goal, searches in found:
+        auditor = Auditor(goal)
+        if warning := auditor.warning:
+            print(f"warning: {warning}", file=sys.stderr)
+        yield _sheet(goal, auditor, searches)
+
+
+def _sheet(goal: Goal, auditor: Auditor, searches: Sequence[Finished]) -> Sheet:
+    problem, objective = goal.problem, goal.objective
+    layer = problem.layer
+    rows = [
+        (each.cell.mapper, str(each.cell.seed), *_columns(goal, auditor, each)) for each in searches
+    ]
+    title = (
+        f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name}, searched "
+        f"for {objective.name} ({objective.unit}) under {problem.model}; "
+        f"roofline {auditor.roofline:,} cycles"
+    )
+    return Sheet(title, ("mapper", "seed", "verdict on maestro"), headers_of(objective), rows)
+
+
+def _columns(goal: Goal, auditor: Auditor, search: Finished) -> Iterator[str]:
+    """Yield the verdict on a search's best mapping, and figures of both models."""
+    if search.best_point is None:
+        yield NONE
+        return
+    score = auditor.score(search.best_point)
+    yield score.verdict
+    yield from score.columns(goal.objective)

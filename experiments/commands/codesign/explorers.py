@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from experiments.commands.codesign.config import CodesignConfig
 from experiments.commands.codesign.designs import Design
+from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid
 from maestro_env.accelerators.hardware import Hardware
 
@@ -34,7 +34,7 @@ class Everything:
         self._left = []
 
 
-def explorer_of(config: CodesignConfig, grid: Grid) -> Explorer:
+def explorer_of(config: Config, grid: Grid) -> Explorer:
     """Return what chooses the accelerators that flags ask for.
 
     Raises:

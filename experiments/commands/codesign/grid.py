@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
-from experiments.commands.codesign.config import CodesignConfig
+from experiments.commands.codesign.flags import Config
 from experiments.shell.flags import UsageError
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.accelerators.hardware_files import written_entries
@@ -79,7 +79,7 @@ def hardware_yaml(hardware: Hardware) -> str:
     return "".join(f"{key}: {value}\n" for _, key, value in entries)
 
 
-def make_grid(config: CodesignConfig) -> Grid:
+def make_grid(config: Config) -> Grid:
     """Make the grid that flags describe.
 
     Raises:
@@ -101,7 +101,7 @@ def make_grid(config: CodesignConfig) -> Grid:
     return grid
 
 
-def _axis(config: CodesignConfig, name: str, base: Hardware) -> Values:
+def _axis(config: Config, name: str, base: Hardware) -> Values:
     text = getattr(config, name)
     if text is None:
         return (getattr(base, name),)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from experiments.commands.codesign.config import CodesignConfig
 from experiments.commands.codesign.designs import Design, designs_of
 from experiments.commands.codesign.explorers import explorer_of
+from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid, make_grid
 from experiments.commands.codesign.report import Outcome, report
 from experiments.search.cells import Versions
@@ -35,7 +35,7 @@ from experiments.study.sweep.results import TABLE, Results, collect
 from maestro_env.workloads.networks import find_network
 
 
-def execute(config: CodesignConfig) -> int:
+def execute(config: Config) -> int:
     """Do what a config asks and return the exit status."""
     grid = make_grid(config)
     sweep, note = _resolve(config, grid)
@@ -74,7 +74,7 @@ def execute(config: CodesignConfig) -> int:
     return status
 
 
-def _resolve(config: CodesignConfig, grid: Grid) -> tuple[Sweep, str]:
+def _resolve(config: Config, grid: Grid) -> tuple[Sweep, str]:
     """Return the sweep of all accelerators, and a note on its mapper."""
     if config.mapper == "all" or "," in config.mapper:
         raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
@@ -87,9 +87,7 @@ def _resolve(config: CodesignConfig, grid: Grid) -> tuple[Sweep, str]:
     return sweep, note
 
 
-def _run(
-    sweep: Sweep, directory: Path, here: Versions, config: CodesignConfig
-) -> tuple[Results, int]:
+def _run(sweep: Sweep, directory: Path, here: Versions, config: Config) -> tuple[Results, int]:
     """Search the cells of a round that are not there yet; return all, and the exit status."""
     ensure_directory(directory)
     chunks = open_sweep(sweep, directory, here, lambda: chunk_sizes(sweep, measure(sweep)))

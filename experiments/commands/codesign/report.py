@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.codesign.config import CodesignConfig
 from experiments.commands.codesign.designs import Design, front_of, workloads
+from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import AXES, UM2_A_MM2, Grid, hardware_yaml
 from experiments.commands.codesign.plots import draw_front
 from experiments.shell.files import ensure_directory, write_csv, write_record, write_text
@@ -42,7 +42,7 @@ class Outcome:
         designs: of those that were looked at, for every workload.
     """
 
-    config: CodesignConfig
+    config: Config
     grid: Grid
     sweep: Sweep
     designs: Sequence[Design]

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from experiments.commands.dataset.config import DatasetConfig
+from experiments.commands.dataset.flags import Config
 from experiments.shell.files import write_text
 from experiments.shell.flags import to_flags
 from maestro_env.base.errors import printable
@@ -24,7 +24,7 @@ _SIZES = {10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<
 _SIZES |= {10**7: "1M<n<10M", 10**8: "10M<n<100M", 10**9: "100M<n<1B"}
 
 
-def write_card(dataset: Dataset, config: DatasetConfig) -> None:
+def write_card(dataset: Dataset, config: Config) -> None:
     """Write the card beside the files."""
     layers = [_layer(dataset, name) for name in dataset.problems]
     environment = Environment(

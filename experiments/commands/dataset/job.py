@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from experiments.commands.dataset.card import write_card
-from experiments.commands.dataset.config import DatasetConfig
+from experiments.commands.dataset.flags import Config
 from experiments.commands.dataset.writer import ROWS_PER_FILE, Part, plan, write_parts
 from experiments.search.goals import ANEW, Goal, make_goal, require_fit, split_layers
 from experiments.shell import cli, files, flags
@@ -25,7 +25,7 @@ from mappers import PROVERS, mapper_names
 from mappers.parts.draws import DRAWS
 
 
-def execute(config: DatasetConfig) -> int:
+def execute(config: Config) -> int:
     """Write the files that are missing, then the card; return the exit status."""
     hardware = find_hardware(config.hardware)
     layers = {name: find_layer(name) for name in split_layers(config.layers)}
@@ -56,7 +56,7 @@ def execute(config: DatasetConfig) -> int:
     return 0
 
 
-def _write(parts: Sequence[Part], config: DatasetConfig) -> bool:
+def _write(parts: Sequence[Part], config: Config) -> bool:
     """Write the files and say whether all are there: an interrupt leaves those under way out."""
     made, done = write_parts(parts, config.draw, config.seed, config.threads), 0
     try:
@@ -79,7 +79,7 @@ def _require_draw(draw: str, goals: Iterable[Goal]) -> None:
         require_fit([draw], goals)
 
 
-def _describe(config: DatasetConfig, goals: dict[str, Goal]) -> dict[str, Any]:
+def _describe(config: Config, goals: dict[str, Goal]) -> dict[str, Any]:
     """Return everything that decides the rows, as JSON."""
     goal = next(iter(goals.values()))
     problem, searched = goal.problem, config.draw not in DRAWS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from experiments.commands.optima.config import OptimaConfig
+from experiments.commands.optima.flags import Config
 from experiments.proving.many import OptimumCell
 from experiments.search.goals import ProblemConfig, make_goal, unique
 from maestro_env.accelerators.hardware import PRESETS
@@ -15,7 +15,7 @@ from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
 
 
-def cells_of(config: OptimaConfig) -> list[OptimumCell]:
+def cells_of(config: Config) -> list[OptimumCell]:
     """Look up every cell that a config asks for.
 
     Raises:

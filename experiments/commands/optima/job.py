@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from experiments.commands.optima.cells import cells_of
-from experiments.commands.optima.config import OptimaConfig
+from experiments.commands.optima.flags import Config
 from experiments.commands.optima.table import write_table
 from experiments.proving.many import OptimumCell, Records, sweep
 from experiments.proving.proof import Limits
@@ -19,7 +19,7 @@ from experiments.store.versions import processor, versions
 from maestro_env.optimum.known import TABLE
 
 
-def execute(config: OptimaConfig) -> int:
+def execute(config: Config) -> int:
     """Search, write, print, and return the exit status."""
     cells = cells_of(config)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-from experiments.commands.pretrain.config import PretrainConfig
 from experiments.commands.pretrain.evaluate import Evaluation, Scored, read_evaluations
+from experiments.commands.pretrain.flags import Config
 from experiments.commands.pretrain.methods import Method
 from experiments.commands.pretrain.protocol import (
     FRESH_NODES,
@@ -36,7 +36,7 @@ from experiments.store.versions import versions
 Problems = Mapping[str, Sequence[Held]]
 
 
-def execute(config: PretrainConfig) -> int:
+def execute(config: Config) -> int:
     """Do what a config asks and return the exit status."""
     asked = [config.evaluate, config.make_labels, config.hold]
     if sum(each is not None for each in asked) > 1:
@@ -48,20 +48,20 @@ def execute(config: PretrainConfig) -> int:
     return _train(config) if config.evaluate is None else _evaluate(config)
 
 
-def _label(config: PretrainConfig) -> int:
+def _label(config: Config) -> int:
     assert config.make_labels is not None
     if config.labels is None:
         raise UsageError("--make-labels needs --labels DIRECTORY to write them to")
     return make_labels(Path(config.labels), config.seed, config.make_labels, config.jobs)
 
 
-def _train(config: PretrainConfig) -> int:
+def _train(config: Config) -> int:
     with cli.importing():
         from experiments.commands.pretrain.shipping import train
     return train(config)
 
 
-def _evaluate(config: PretrainConfig) -> int:
+def _evaluate(config: Config) -> int:
     assert config.evaluate is not None
     methods = [Method(text) for text in unique(config.evaluate.split(","))]
     problems = _problems(config)
@@ -109,7 +109,7 @@ def _evaluate(config: PretrainConfig) -> int:
     return status
 
 
-def _problems(config: PretrainConfig) -> Problems:
+def _problems(config: Config) -> Problems:
     if config.fresh is not None:
         held = fresh_problems(config.fresh)
         return {held[0].network: held}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.commands.pretrain import drawn
-from experiments.commands.pretrain.config import PretrainConfig
+from experiments.commands.pretrain.flags import Config
 from experiments.commands.pretrain.labels import Label, labels_digest, read_labels, without
 from experiments.commands.pretrain.lessons import lessons_of
 from experiments.commands.pretrain.problems import HELD_MACHINE, shapes_of
@@ -26,7 +26,7 @@ _NAME = "prior.safetensors"
 _IMITATION = 300
 
 
-def train(config: PretrainConfig) -> int:
+def train(config: Config) -> int:
     """Train in --out, or go on there, and write the file; return the exit status."""
     networks = unique(config.hold.split(",")) if config.hold else ()
     held = shapes_of(*networks)
@@ -50,7 +50,7 @@ def train(config: PretrainConfig) -> int:
     return 0
 
 
-def _settings(config: PretrainConfig, networks: tuple[str, ...], labels: list[Label]) -> Settings:
+def _settings(config: Config, networks: tuple[str, ...], labels: list[Label]) -> Settings:
     imitation = config.imitation
     if imitation is None:
         imitation = _IMITATION if labels else 0
@@ -62,9 +62,7 @@ def _settings(config: PretrainConfig, networks: tuple[str, ...], labels: list[La
     return Settings(config.seed, ",".join(networks), imitation, config.steps, digest)
 
 
-def _file(
-    config: PretrainConfig, settings: Settings, training: Training, lessons: int
-) -> PriorFile:
+def _file(config: Config, settings: Settings, training: Training, lessons: int) -> PriorFile:
     card: dict[str, Any] = {
         **asdict(settings),
         "labelled_problems": lessons,

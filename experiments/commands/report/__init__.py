@@ -1,1 +1,46 @@
 """``maestro-env report``: a page, Markdown and CSV of mapped networks and searches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import MISSING, dataclass, replace
+from pathlib import Path
+
+from experiments.commands.report.directories import read_section
+from experiments.pages import Section, write_report
+from experiments.pages.writer import KINDS
+from experiments.shell.flags import option
+
+
+@dataclass(frozen=True)
+class Config:
+    """Write report.html (one page without any other file), report.md and report.csv."""
+
+    directories: tuple[str, ...] = option(
+        MISSING, "what map, run or compare has written", value="directory", several=True
+    )
+    out: str | None = option(
+        None, "where to write (default: the first directory)", value="directory"
+    )
+
+
+def execute(config: Config) -> int:
+    """Read, write, say where, and return the exit status."""
+    directories = list(dict.fromkeys(Path(each) for each in config.directories))
+    sections = _named([read_section(each) for each in directories], directories)
+    out = Path(config.out) if config.out is not None else directories[0]
+    paths = [out / f"report{ending}" for ending in KINDS]
+    for path in paths:
+        write_report(sections, path)
+    for path in paths:
+        print(f"report: {path}")
+    return 0
+
+
+def _named(sections: list[Section], directories: list[Path]) -> list[Section]:
+    """Tell sections of one title apart by their directories."""
+    times = Counter(each.title for each in sections)
+    return [
+        replace(each, title=f"{each.title} ({place})") if times[each.title] > 1 else each
+        for each, place in zip(sections, directories, strict=True)
+    ]

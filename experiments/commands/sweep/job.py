@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiments.commands.sweep.config import SweepConfig
 from experiments.commands.sweep.description import read_sweep
+from experiments.commands.sweep.flags import Config
 from experiments.commands.sweep.plan import print_plan
 from experiments.commands.sweep.remote import Remote
 from experiments.commands.sweep.report import report
@@ -27,7 +27,7 @@ from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
 
 
-def execute(config: SweepConfig) -> int:
+def execute(config: Config) -> int:
     """Do what a config asks and return the exit status."""
     if config.slurm and config.shard:
         raise UsageError("--slurm and --shard: give one of them; tasks of Slurm share the chunks")

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.commands.sweep.config import SweepConfig
+from experiments.commands.sweep.flags import Config
 from experiments.shell import flags
 from experiments.shell.files import write_text
 from experiments.shell.flags import UsageError
@@ -26,7 +26,7 @@ exec {command}
 """
 
 
-def write_script(config: SweepConfig, directory: Path) -> Path:
+def write_script(config: Config, directory: Path) -> Path:
     """Write the script into a directory of the sweep and return its path.
 
     Raises:

@@ -2,3 +2,54 @@
 
 It shares no code with the search that writes them.
 """
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+
+from experiments.commands.verify.check import Verified, verify
+from experiments.commands.verify.stream import CertificateError
+from experiments.shell import cli
+from experiments.shell.flags import option
+from experiments.shown.tables import shown
+
+
+@dataclass(frozen=True)
+class Config:
+    """Check that certificates prove their optima, with bounds that the search does not share."""
+
+    certificate: tuple[str, ...] = option(MISSING, "files of the command optimum", several=True)
+
+
+def execute(config: Config) -> int:
+    """Check, print, and return the exit status."""
+    status = 0
+    for name in config.certificate:
+        try:
+            print(f"verified: {shown(name)}: {_told(verify(Path(name)))}")
+        except CertificateError as error:
+            print(f"refused: {shown(name)}: {error}", file=sys.stderr)
+            status = cli.FAILED
+    return status
+
+
+def _told(verified: Verified) -> str:
+    """Say in words what a certificate proves."""
+    claim, tally = verified.claim, verified.tally
+    space, objective = claim.problem.space, claim.objective
+    where = f"{space.layer} on {space.hardware.name or 'a machine without a name'}"
+    mappings = f"no mapping of {space.schema} ({space.tiles})"
+    if math.isinf(claim.bound):
+        proven = f"{mappings} fits the buffers"
+    else:
+        unit = objective.unit
+        proven = f"{mappings} has less {objective.name} than {claim.bound!r} {unit}"
+        if claim.point is not None and claim.value == claim.bound:
+            proven += ", which the vector in the file has"
+        elif claim.point is not None:
+            proven += f"; the vector in the file has {claim.value!r}"
+    work = f"{tally.left_out:,} boxes, {tally.mappings:,} mappings, {verified.seconds:.1f} s"
+    return f"{where}: {proven} ({work}; digest {verified.digest[:16]})"

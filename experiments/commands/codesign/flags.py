@@ -1,0 +1,58 @@
+"""The flags of ``maestro-env codesign``."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass
+
+from experiments.search.goals import RAY_HELP, ProblemConfig
+from experiments.shell.flags import option
+
+
+@dataclass(frozen=True)
+class _Designs:
+    """The flags that say which accelerators are looked at, and how."""
+
+    networks: str = option(MISSING, "networks as map takes them, with commas between")
+    num_pes: str = option("42,84,126,168,252,336,504,672", "numbers of PEs, with commas between")
+    l1_bytes: str = option("128,192,256,384,512,768,1024,2048", "capacities of a PE's L1")
+    l2_bytes: str = option("27000,54000,108000,216000,432000", "capacities of L2")
+    noc_bw: str | None = option(
+        None, "words per cycle of the networks-on-chip (default: those of --hardware)", value="list"
+    )
+    offchip_bw: str | None = option(
+        None, "words per cycle of main memory (default: those of --hardware)", value="list"
+    )
+    area: float | None = option(
+        None,
+        "budget of PEs and buffers in mm^2 (default: the area of --hardware)",
+        most=10**6,
+        kind=float,
+    )
+    search: int | None = option(
+        None,
+        "evaluate so many accelerators, chosen by NSGA-II (default: all; extra optuna)",
+        least=1,
+        most=100_000,
+        kind=int,
+    )
+    objective: str = option("edp", "what to minimise for every layer, as run takes it")
+    mapper: str = option("prior", "mapper of every layer, as run takes it")
+    samples: int = option(500, "evaluations of one layer's search", least=1)
+    seed: int = option(0, "of all searches")
+
+
+# Fields of the last base come first, and so do their flags in the help.
+@dataclass(frozen=True)
+class Config(ProblemConfig, _Designs):
+    """Map networks to every accelerator of a grid that fits an area; print the Pareto front.
+
+    The front is of latency, energy and area.
+    """
+
+    hardware: str = option("edge", "accelerator with what the grid leaves open, as run takes it")
+    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
+    ray: str | None = option(None, RAY_HELP, value="address")
+    out: str | None = option(
+        None, "where to write (default: a new directory below runs/)", value="directory"
+    )
+    resume: bool = option(False, "continue what is in --out, or join processes that work on it")

@@ -1,0 +1,72 @@
+"""``maestro-env compare``: compare mappers over layers, objectives and seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.search.goals import MAPPERS_HELP, split_layers
+from experiments.shell.files import write_text
+from experiments.shell.flags import option
+from experiments.study.config import StudyConfig
+from experiments.study.plots import draw
+from experiments.study.standings import Contest
+from experiments.study.study import Study, conduct, make_study
+from experiments.study.tables import (
+    LEGEND,
+    markdown,
+    seconds_sheet,
+    sheets,
+    write_ledger,
+    write_seconds,
+    write_table,
+)
+from maestro_env.evaluation.objectives import OBJECTIVES
+
+
+@dataclass(frozen=True)
+class _Problems:
+    """The flags that say what is searched."""
+
+    layers: str = option(
+        "resnet18_l2,resnet18_l16,alexnet_l2,gpt2_l4",
+        "layers as run takes them, with commas between",
+    )
+    objectives: str = option(
+        "latency,edp",
+        f"what to minimise, some of these with commas between: {', '.join(OBJECTIVES)}",
+    )
+    mappers: str = option("all", MAPPERS_HELP)
+
+
+@dataclass(frozen=True)
+class Config(StudyConfig, _Problems):
+    """Compare mappers on layers and objectives; write tables, a ledger and figures."""
+
+
+def execute(config: Config) -> int:
+    """Do what a config asks and return the exit status."""
+    return conduct(resolve(config), "compare", "compare", _report)
+
+
+def resolve(config: Config) -> Study:
+    """Look up everything a config names."""
+    layers, objectives = split_layers(config.layers), config.objectives.split(",")
+    return make_study(config, layers, objectives, ("--mappers", config.mappers))
+
+
+def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool) -> None:
+    tables = list(sheets(study, contests))
+    write_text(directory / "table.md", markdown(study, tables))
+    write_table(directory / "table.csv", study, contests)
+    write_ledger(directory / "ledger.csv", study, contests)
+    write_seconds(directory / "seconds.csv", contests)
+    pictures = list(draw(study, contests, directory))
+    for sheet in (*tables, seconds_sheet(study, contests)):
+        sheet.print()
+        print()
+    print(LEGEND)
+    print(f"tables: {directory / 'table.md'}")
+    for path in pictures:
+        print(f"plot: {path}")

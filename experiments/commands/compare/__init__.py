@@ -1,1 +1,0 @@
-"""``maestro-env compare``: compare mappers over layers, objectives and seeds."""

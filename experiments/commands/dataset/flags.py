@@ -1,0 +1,37 @@
+"""The flags of ``maestro-env dataset``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.search.goals import ProblemConfig
+from experiments.shell.flags import option
+from maestro_env.evaluation.objectives import OBJECTIVES
+from mappers.parts.draws import DRAWS
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The flags that say what is drawn."""
+
+    layers: str = option("resnet18_l2", "layers as run takes them, with commas between")
+    samples: int = option(100_000, "rows of each layer", least=1)
+    draw: str = option(
+        "uniform",
+        f"how mappings are drawn: {', '.join(DRAWS)} (sizes log-uniform), or by the searches of a "
+        "mapper, as run takes it",
+    )
+    objective: str = option("edp", f"what such a mapper minimises: {', '.join(OBJECTIVES)}")
+    seed: int = option(0, "of all draws; the same one makes the same files")
+
+
+# Fields of the last base come first, and so do their flags in the help.
+@dataclass(frozen=True)
+class Config(ProblemConfig, _Rows):
+    """Write mappings of layers with all figures of the cost model, as Parquet files."""
+
+    threads: int = option(1, "files that are made at a time", least=1, most=1024)
+    out: str | None = option(
+        None, "where to write (default: the first free runs/dataset-<n>)", value="directory"
+    )
+    resume: bool = option(False, "continue the data set in --out")

@@ -1,0 +1,109 @@
+"""``maestro-env evaluate``: score a mapping file under both cost models."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.search.mapping_config import MappingConfig
+from experiments.search.mapping_files import read_mapped
+from experiments.shell.files import write_text
+from experiments.shell.flags import UsageError, option
+from experiments.shown.tables import Sheet
+from maestro_env.base.errors import ModelError, printable
+from maestro_env.evaluation.models import MODELS
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import Problem
+from maestro_env.exchange import FORMATS, format_by_ending
+from maestro_env.mapspace.mapping import Mapping
+from maestro_env.mapspace.space import MapSpace
+
+
+@dataclass(frozen=True)
+class Config(MappingConfig):
+    """Score one mapping under both cost models; print its loop nest and its figures."""
+
+    write: str | None = option(None, "also write the mapping to this new file", value="file")
+    format: str | None = option(
+        None, f"of the file to write: {', '.join(FORMATS)} (default: by the ending of its name)"
+    )
+
+
+# Numbers from here on are shown with an exponent.
+_LARGE = 1e9
+_OTHER_FIGURES = {
+    "l1_bytes": "L1 of a PE\n(bytes)",
+    "l2_bytes": "L2\n(bytes)",
+    "macs_per_cycle": "MACs/cycle",
+}
+
+
+def execute(config: Config) -> int:
+    """Read, evaluate, print, and return the exit status."""
+    mapping, space = read_mapped(config)
+    _write(config, mapping, Problem(space))
+    problems = list(_problems(space))
+    print(f"{mapping}\n")
+    headers = [f"{each.name}\n({each.unit})" for each in OBJECTIVES.values()]
+    headers += _OTHER_FIGURES.values()
+    rows = [(problem.model, *_score(problem, mapping)) for problem in problems]
+    layer = space.layer
+    title = f"{layer} ({layer.operator} {layer.dimensions})"
+    if space.hardware.name:
+        title += f" on {space.hardware.name}"
+    Sheet(title, ("model", "status"), headers, rows).print()
+    for problem in problems:
+        print(f"{problem.model}: {problem.explain(mapping)}")
+    if config.write is not None:
+        print(f"wrote {config.write}")
+    return 0
+
+
+def _write(config: Config, mapping: Mapping, problem: Problem) -> None:
+    """Write the mapping to another file, if that is asked for."""
+    if config.write is None:
+        if config.format is not None:
+            raise UsageError("--format is of a file to write: name it with --write FILE")
+        return
+    path = Path(config.write)
+    form = format_by_ending(config.write, config.format)
+    if form.key and config.format is None:
+        raise UsageError(f"{path} may be of several formats: give one with --format")
+    text = form.write(mapping, problem)
+    if path.exists():
+        raise UsageError(f"{path} exists: give another name")
+    write_text(path, text)
+
+
+def _problems(space: MapSpace) -> Iterator[Problem]:
+    """Yield a problem for each model that this build has."""
+    for model in MODELS:
+        try:
+            problem = Problem(space, model)
+        except ModelError as error:
+            print(f"note: {error}", file=sys.stderr)
+            continue
+        if warning := problem.stride_warning():
+            print(f"warning: {printable(warning)}", file=sys.stderr)
+        yield problem
+
+
+def _score(problem: Problem, mapping: Mapping) -> Iterator[str]:
+    """Yield the status of a mapping, and its figures if it has any."""
+    cost, status = problem.evaluate_mapping(mapping)
+    yield status
+    if cost is None:
+        return
+    figures = cost.figures()
+    values = [each.of(figures) for each in OBJECTIVES.values()]
+    for value in (*values, *(figures.get(name, math.nan) for name in _OTHER_FIGURES)):
+        yield _shown(value)
+
+
+def _shown(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return f"{value:,.0f}" if 1000 <= value < _LARGE else f"{value:.4g}"

@@ -1,1 +1,0 @@
-"""``maestro-env evaluate``: score a mapping file under both cost models."""

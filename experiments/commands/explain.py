@@ -1,0 +1,53 @@
+"""``maestro-env explain``: say why a mapping costs what it does, and what would be better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.search.mapping_config import MappingConfig
+from experiments.search.mapping_files import read_mapped
+from experiments.shell.files import ensure_directory, replacing
+from experiments.shell.flags import option
+from experiments.shown.plots import save
+from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
+from maestro_env.evaluation.problem import Problem
+from maestro_env.explanation import Explanation, explain_mapping
+from maestro_env.explanation.pictures import time_figure, traffic_figure
+from maestro_env.explanation.rendering import picture
+
+
+@dataclass(frozen=True)
+class Config(MappingConfig):
+    """Say why a mapping costs what it does under the model exact, and what would be better."""
+
+    objective: str = option("edp", f"by which other mappings are judged: {', '.join(OBJECTIVES)}")
+    out: str | None = option(
+        None, "where to write pictures: of PEs, traffic and time", value="directory"
+    )
+
+
+def execute(config: Config) -> int:
+    """Read, explain, print, draw, and return the exit status."""
+    objective = find_objective(config.objective)
+    mapping, space = read_mapped(config)
+    explanation = explain_mapping(Problem(space), mapping, objective)
+    if config.out is not None:
+        _draw(explanation, Path(config.out))
+    print(explanation)
+    if config.out is not None:
+        print(f"\npictures: {config.out}")
+    return 0
+
+
+def _draw(explanation: Explanation, directory: Path) -> None:
+    """Write the pictures."""
+    from matplotlib.image import imsave
+
+    ensure_directory(directory)
+    problem = explanation.problem
+    pes = picture(explanation.mapping, problem.hardware, problem.layer)
+    with replacing(directory / "pes.png") as temporary:
+        imsave(temporary, pes, format="png")
+    save(traffic_figure(explanation), directory / "traffic.png")
+    save(time_figure(explanation), directory / "time.png")

@@ -1,1 +1,0 @@
-"""``maestro-env gamma-parity``: compare mapper gamma with GAMMA's own program."""

@@ -1,0 +1,43 @@
+"""``maestro-env hardware``: list the accelerators that have a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.shown.tables import Sheet
+from maestro_env.accelerators.chips import CHIPS
+from maestro_env.accelerators.hardware import DESCRIPTIONS, PRESETS, UNLIMITED, Hardware
+from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES
+
+
+@dataclass(frozen=True)
+class Config:
+    """List the accelerators that have a name, with their figures and sources."""
+
+
+_FIGURES = ("PEs", "lanes", "L1 B", "L2 B", "NoC w/c", "off-chip w/c", "word B", "MHz")
+
+
+def execute(config: Config) -> int:
+    """Print, and return the exit status."""
+    machines = [*PRESETS.values(), *(chip.hardware for chip in CHIPS.values())]
+    rows = [(each.name, each.technology.name, *_figures(each)) for each in machines]
+    Sheet("Accelerators", ("name", "technology"), _FIGURES, rows).print()
+    for name, text in DESCRIPTIONS.items():
+        print(f"{name}: {text}")
+    for name, chip in CHIPS.items():
+        print(f"{name}: {chip.source}; {chip.note}")
+    print("\nTechnologies")
+    for name in TECHNOLOGIES:
+        print(f"{name}: {SOURCES[name]}")
+    return 0
+
+
+def _figures(hardware: Hardware) -> tuple[str, ...]:
+    limited = (hardware.l1_bytes, hardware.l2_bytes, hardware.noc_bw, hardware.offchip_bw)
+    clock = "-" if hardware.clock_mhz is None else f"{hardware.clock_mhz:g}"
+    return (
+        *(f"{each:,}" for each in (hardware.num_pes, hardware.simd_lanes)),
+        *("no limit" if each >= UNLIMITED else f"{each:,}" for each in limited),
+        *(str(hardware.word_bytes), clock),
+    )

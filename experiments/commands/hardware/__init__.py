@@ -1,1 +1,0 @@
-"""``maestro-env hardware``: list the accelerators that have a name."""

@@ -1,0 +1,60 @@
+"""``maestro-env layers``: list the layers that have a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from experiments.shell.flags import option
+from experiments.shown.tables import Sheet
+from maestro_env.workloads.finding import all_layers, models
+from maestro_env.workloads.layer import Layer
+from maestro_env.workloads.network import Network
+from maestro_env.workloads.networks import find_network, parse_dims
+
+
+@dataclass(frozen=True)
+class Config:
+    """List the layers that have a name, or those of a network, with their numbers of MACs."""
+
+    network: str | None = option(
+        None, "list those of one network, such as resnet18, or of a file, such as net.onnx"
+    )
+    dim: str | None = option(
+        None, "numbers of dimensions that the file leaves open, such as batch=1,tokens=128"
+    )
+
+
+def execute(config: Config) -> int:
+    """Look up or read, print, and return the exit status."""
+    network, dims = config.network, parse_dims(config.dim or "")
+    if network is None or (network in models() and not dims):
+        _layers("Layers", all_layers() if network is None else models()[network])
+    else:
+        _network(find_network(network, dims))
+    return 0
+
+
+def _layers(title: str, layers: Iterable[Layer], note: str = "") -> None:
+    rows = [
+        (layer.name, layer.operator, layer.dimensions, f"{layer.macs:,}", layer.count)
+        for layer in layers
+    ]
+    Sheet(title, ("name", "operator", "dimensions"), ("MACs", "count"), rows, note).print()
+
+
+def _network(network: Network) -> None:
+    """Print the layers of a network, what was left out, and what is approximated."""
+    total = network.macs + network.left_out_macs
+    note = f"{network.macs:,} MACs in all"
+    _layers(f"Layers of {network.name}", network.layers, "\n".join([note, *network.notes]))
+    rows = [
+        (each.name, each.operator, each.reason, *_share(each.macs, total))
+        for each in network.left_out
+    ]
+    if rows:
+        Sheet("Left out", ("name", "operator", "reason"), ("MACs", "share"), rows).print()
+
+
+def _share(macs: int | None, total: int) -> tuple[str, str]:
+    return ("unknown", "unknown") if macs is None else (f"{macs:,}", f"{macs / total:.1%}")

@@ -1,1 +1,0 @@
-"""``maestro-env layers``: list the layers that have a name."""

@@ -1,0 +1,326 @@
+"""``maestro-env map``: map every layer of a network; write the mappings and the totals."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.network.facts import bottleneck, left_out_lines
+from experiments.network.layer_search import MappedLayer, SearchSettings
+from experiments.network.mapped_network import Choice, MappedNetwork, buffer_bytes
+from experiments.network.networks import OBJECTIVES, map_layers
+from experiments.search.goals import RAY_HELP, ProblemConfig, make_goal, require_fit
+from experiments.search.library import add_to_library, default_library
+from experiments.shell import cli, flags
+from experiments.shell.files import (
+    distinct_name,
+    ensure_directory,
+    run_directory,
+    safe_name,
+    write_csv,
+    write_json,
+    write_text,
+)
+from experiments.shell.flags import UsageError, option
+from experiments.shown.tables import Sheet, significant
+from experiments.store.ray_pool import connect
+from experiments.store.versions import processor, versions
+from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.workloads.network import Network
+from maestro_env.workloads.networks import find_network, parse_dims
+from mappers.learners.prior.proposals import load_prior
+from mappers.learners.prior.ranges import far_warning
+
+
+@dataclass(frozen=True)
+class _Network:
+    """The flags that say what is mapped and how."""
+
+    network: str = option(
+        MISSING, "a network such as resnet50, or a file: .onnx, .m, .csv or .yaml (docs/howto.md)"
+    )
+    dim: str | None = option(
+        None, "numbers of dimensions that the file leaves open: batch=1,tokens=128"
+    )
+    objective: str = option("edp", "what to minimise: latency, energy, edp")
+    mapper: str | None = option(
+        None, "mapper of every layer (default: marl, then the proof of the optimum within --nodes)"
+    )
+    samples: int = option(500, "evaluations of one layer's search", least=1)
+    nodes: int = option(1_000_000, "boxes of mappings that a proof may take; 0: prove nothing")
+    front: int = option(
+        500, "evaluations for latency and for energy, each, that a choice for the network needs"
+    )
+    warm: bool = option(True, "start no search from the mappings of similar layers")
+    library: str | None = option(
+        None, "file of mapped layers to start from and to add to; cache: the user's own"
+    )
+    seed: int = option(0, "of all searches")
+
+
+# Fields of the last base come first, and so do their flags in the help.
+@dataclass(frozen=True)
+class Config(ProblemConfig, _Network):
+    """Map every distinct layer of a network; print its latency, energy, EDP and area."""
+
+    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
+    jobs: int = option(1, "layers at a time, each in a process of its own", least=1, most=1024)
+    ray: str | None = option(None, RAY_HELP, value="address")
+    out: str | None = option(
+        None, "where to write (default: a new directory below runs/)", value="directory"
+    )
+    resume: bool = option(False, "continue what is in --out, or join processes that work on it")
+
+
+_HEADER = (
+    *("layer", "operator", "dimensions", "count", "macs", "latency_cycles", "energy_nj"),
+    *("latency_share", "energy_share", "objective", "bound", "gap", "bottleneck", "found_by"),
+    *("samples", "vector"),
+)
+
+
+def execute(config: Config) -> int:
+    """Map, write, print, and return the exit status."""
+    network, library = _resolve(config)
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    here = {**versions(), "processor": processor()}
+    if config.ray is not None:
+        connect(config.ray)
+    stem = f"{safe_name(network.name)}-{config.objective}"
+    directory = run_directory(config.out, stem, config.resume)
+    settings = SearchSettings(
+        config.mapper, config.samples, config.nodes, config.front, config.seed
+    )
+    try:
+        mapped, status = map_layers(
+            network,
+            directory,
+            config,
+            config.objective,
+            settings,
+            config.warm,
+            library,
+            config.threads,
+            config.jobs,
+            here,
+            config.ray,
+        )
+    except KeyboardInterrupt:
+        mapped, status = None, cli.INTERRUPTED
+    if status == cli.INTERRUPTED:
+        with cli.undisturbed():
+            flags.tell_interrupted("finished", config, "map", directory)
+    if mapped is None:
+        return status
+    return _report(mapped, config, directory)
+
+
+def _resolve(config: Config) -> tuple[Network, Path | None]:
+    """Look up and check everything that can be before a sample is spent."""
+    network = find_network(config.network, parse_dims(config.dim or ""))
+    hardware = find_hardware(config.hardware)
+    if config.objective not in OBJECTIVES:
+        allowed = ", ".join(OBJECTIVES)
+        raise UsageError(f"--objective {config.objective}: allowed for a network: {allowed}")
+    if config.energy != "total":
+        raise UsageError(f"--energy {config.energy}: allowed for a network: total")
+    goals = [make_goal(config, layer, hardware, config.objective) for layer in network.layers]
+    warnings = [goal.problem.stride_warning() for goal in goals]
+    if config.mapper is None:
+        given = [(goal.problem, goal.objective) for goal in goals]
+        warnings.append(far_warning(load_prior().file, given))
+    for warning in dict.fromkeys(warnings):
+        if warning:
+            print(f"warning: {warning}", file=sys.stderr)
+    if config.mapper is not None:
+        if config.mapper == "all" or "," in config.mapper:
+            raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
+        require_fit([config.mapper], goals)
+    if config.library is None:
+        return network, None
+    library = default_library() if config.library == "cache" else Path(config.library)
+    add_to_library(library, [])
+    return network, library
+
+
+def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
+    """Write and print what was found; return the exit status."""
+    network, objective = mapped.network, config.objective
+    for line in (*left_out_lines(network), *network.notes):
+        print(line)
+    if mapped.unmapped:
+        print(
+            f"failed: no valid mapping of {', '.join(mapped.unmapped)} was found: "
+            "give more --samples, or other hardware",
+            file=sys.stderr,
+        )
+    if not mapped.mapped:
+        return cli.FAILED
+    choices = mapped.choices()
+    bound = mapped.bound
+    sheets = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1]))
+    for sheet in sheets:
+        sheet.print()
+        print()
+    _write(mapped, config, choices, bound, directory)
+    write_text(directory / "network.md", "\n".join(sheet.markdown() for sheet in sheets))
+    print(f"network: {directory / 'network.json'}")
+    return cli.FAILED if mapped.unmapped else 0
+
+
+def _totals(
+    mapped: MappedNetwork, objective: str, choices: list[Choice], bound: float | None
+) -> Sheet:
+    network = mapped.network
+    rows = [
+        (
+            each.name,
+            *(significant(value, 5) for value in (each.latency_cycles, each.energy_nj, each.edp)),
+            "-" if bound is None else f"{max(each.value(objective) / bound - 1, 0):.2%}",
+            *(f"{value:,.0f}" for value in (each.l1_bytes, each.l2_bytes)),
+            significant(each.area_um2, 5),
+        )
+        for each in choices
+    ]
+    executions = sum(layer.count for layer in network.layers)
+    title = (
+        f"{network.name} on {mapped.hardware.name}: {executions} executions of "
+        f"{len(network.layers)} layers, {network.macs:,} MACs"
+    )
+    columns = ("latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ", f"{objective}\nabove bound")
+    buffers = ("L1\nB a PE", "L2\nB", "area\num^2")
+    return Sheet(title, ("mappings",), (*columns, *buffers), rows, _note(mapped, choices))
+
+
+def _note(mapped: MappedNetwork, choices: list[Choice]) -> str:
+    chosen = choices[-1]
+    names = [layer.name for layer, _ in mapped.mapped]
+    needs = [buffer_bytes(cost) for cost in chosen.costs]
+    l1, l2 = (names[int(np.argmax(each))] for each in zip(*needs, strict=True))
+    parts = [
+        "Layers run one after the other. There is one accelerator: its buffers are as large as the "
+        f"most demanding layer needs, L1 for {l1}, L2 for {l2}."
+    ]
+    if mapped.unmapped:
+        parts.append(f"In no total, as no valid mapping was found: {', '.join(mapped.unmapped)}.")
+    if len(choices) > 1:
+        saved = 1 - choices[1].edp / choices[0].edp
+        parts.append(
+            "The least EDP of a network need not be made of the least EDPs of its layers: chosen "
+            f"for the network, the mappings take {saved:.2%} less."
+        )
+    return " ".join(parts)
+
+
+def _layers(mapped: MappedNetwork, chosen: Choice) -> Sheet:
+    rows = [
+        (
+            row["layer"],
+            f"{row['operator']} {row['dimensions']}",
+            str(row["count"]),
+            f"{row['latency_share']:.1%}",
+            f"{row['energy_share']:.1%}",
+            significant(row["objective"], 5),
+            _gap(row["gap"]),
+            row["bottleneck"],
+            row["found_by"],
+        )
+        for row in _rows(mapped, chosen)
+    ]
+    objective = mapped.layers[0].goal.objective
+    columns = (
+        *("count", "latency\nshare", "energy\nshare", f"best\n{objective.name}", "above\nbound"),
+        *("bottleneck", "found by"),
+    )
+    note = (
+        f"Shares of all executions, by the mappings called '{chosen.name}'. Best {objective.name} "
+        f"in {objective.unit}, of one execution."
+    )
+    return Sheet("Layers", ("layer", "shape"), columns, rows, note)
+
+
+def _gap(gap: float | None) -> str:
+    if gap is None:
+        return "-"
+    return "proven" if gap == 0 else f"{gap:.2%}"
+
+
+def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[dict[str, Any]]:
+    """Yield what the tables tell of every layer."""
+    for (layer, found), cost, vector in zip(
+        mapped.mapped, chosen.costs, chosen.vectors, strict=True
+    ):
+        problem = found.goal.problem
+        slowest = bottleneck(problem, problem.space.decode(vector))
+        values = (
+            *(layer.name, layer.operator, layer.dimensions, layer.count, layer.macs),
+            *(cost.latency_cycles, cost.energy_nj),
+            layer.count * cost.latency_cycles / chosen.latency_cycles,
+            layer.count * cost.energy_nj / chosen.energy_nj,
+            *(_best(found), found.bound, found.gap if math.isfinite(found.gap) else None),
+            *(slowest, found.found_by, found.samples, list(vector)),
+        )
+        yield dict(zip(_HEADER, values, strict=True))
+
+
+def _best(found: MappedLayer) -> float:
+    assert found.best is not None
+    return float(found.values[found.best])
+
+
+def _write(
+    mapped: MappedNetwork,
+    config: Config,
+    choices: list[Choice],
+    bound: float | None,
+    directory: Path,
+) -> None:
+    """Write the network as JSON and CSV, and the mapping of every layer."""
+    rows = list(_rows(mapped, choices[-1]))
+    cells = ([_cell(row[name]) for name in _HEADER] for row in rows)
+    write_csv(directory / "layers.csv", _HEADER, cells)
+    folder = directory / "mappings"
+    ensure_directory(folder)
+    for (_, found), row in zip(mapped.mapped, rows, strict=True):
+        mapping = found.goal.problem.space.decode(row["vector"])
+        path = folder / distinct_name(row["layer"])
+        write_text(path.with_name(f"{path.name}.json"), mapping.to_json())
+        write_text(path.with_name(f"{path.name}.m"), mapping.to_m(found.goal.problem.layer))
+    network = mapped.network
+    entry = {
+        "schema": "maestro-env/network/1",
+        "network": network.name,
+        "hardware": mapped.layers[0].goal.describe()["hardware"],
+        "objective": config.objective,
+        "macs": network.macs,
+        "left_out": [vars(each) for each in network.left_out],
+        "notes": network.notes,
+        "unmapped": mapped.unmapped,
+        "bound": bound,
+        "command": _command(config),
+        "choices": [_described(each) for each in choices],
+        "layers": rows,
+    }
+    write_json(directory / "network.json", entry)
+
+
+def _command(config: Config) -> str:
+    """Return what makes the same network again, wherever and however many processes work on it."""
+    asked = replace(config, out=None, resume=False, threads=1, jobs=1, ray=None)
+    return shlex.join([flags.PROGRAM, "map", *flags.to_flags(asked)])
+
+
+def _cell(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _described(choice: Choice) -> dict[str, Any]:
+    names = ("latency_cycles", "energy_nj", "edp", "l1_bytes", "l2_bytes", "area_um2")
+    return {"name": choice.name, **{name: getattr(choice, name) for name in names}}

@@ -1,1 +1,0 @@
-"""``maestro-env map``: map every layer of a network; write the mappings and the totals."""

@@ -1,0 +1,39 @@
+"""The flags of ``maestro-env optima``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.shell.flags import option
+from maestro_env.accelerators.hardware import PRESETS
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.mapspace.space import SCHEMAS
+from maestro_env.optimum.search import MOST_NODES
+
+
+@dataclass(frozen=True)
+class Config:
+    """Find and prove the optima of many layers, accelerators and objectives, one after the other.
+
+    Layers of one shape are one cell. What a run directory has is not searched again unless limits
+    are higher. Several processes can work on one directory.
+    """
+
+    layers: str = option("all", "names of layers with commas between; all: every shape of the zoo")
+    hardware: str = option("unlimited,edge", f"some of {', '.join(PRESETS)} with commas between")
+    objectives: str = option(
+        "latency,edp", f"what to minimise, some of {', '.join(OBJECTIVES)} with commas between"
+    )
+    schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
+    seconds: float = option(60.0, "end a search after so many seconds")
+    nodes: int = option(
+        MOST_NODES, "end a search after so many boxes of mappings", least=1, most=MOST_NODES
+    )
+    threads: int = option(1, "threads of bounds and evaluation", least=1, most=1024)
+    out: str | None = option(
+        None, "where to write (default: the first free runs/optima-<n>)", value="directory"
+    )
+    resume: bool = option(
+        False, "continue what is in --out, extend it, or join processes that work on it"
+    )
+    write: bool = option(False, "write what was found to the table of maestro_env.optimum.known")

@@ -1,0 +1,176 @@
+"""``maestro-env optimum``: find the best mapping of a layer and prove that none is better."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from experiments.proving.proof import Limits, prove, write_certificate
+from experiments.proving.records import Found, ProofRecord
+from experiments.search.goals import LAYER_HELP, Goal, ProblemConfig, make_goal, write_best
+from experiments.shell import cli, files, flags
+from experiments.shell.flags import option
+from experiments.shown.plots import STYLES, in_picture, save, tidy
+from experiments.shown.progress import Bar
+from experiments.shown.tables import Sheet, significant
+from experiments.store.claims import only_process
+from experiments.store.versions import processor, versions
+from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.problem import Problem
+from maestro_env.optimum.search import MOST_NODES, require_bounded
+from maestro_env.workloads.finding import find_layer
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The flags that say what is searched."""
+
+    layer: str = option("mobilenetv2_l2", LAYER_HELP)
+    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
+
+
+# Fields of the last base come first, and so do their flags in the help.
+@dataclass(frozen=True)
+class Config(ProblemConfig, _Problem):
+    """Find the best mapping of a layer and prove that none is better."""
+
+    start: int = option(1000, "samples of marl first: a value to improve on", most=10**6)
+    seed: int = option(0, "of these samples")
+    gap: float = option(0.0, "end with a best value at most this share above the bound")
+    nodes: int = option(MOST_NODES, "end after so many boxes of mappings", least=1, most=MOST_NODES)
+    samples: int = option(10**9, "end after so many evaluated mappings", least=1)
+    seconds: float = option(1e9, "end after so many seconds")
+    threads: int = option(1, "threads of bounds and evaluation", least=1, most=1024)
+    out: str | None = option(
+        None,
+        "where to write (default: the first free runs/<layer>-<objective>-optimum-<n>)",
+        value="directory",
+    )
+    resume: bool = option(False, "continue the search in --out")
+
+
+_CERTIFICATE = "certificate.gz"
+
+
+def execute(config: Config) -> int:
+    """Search, write, print, and return the exit status."""
+    hardware = find_hardware(config.hardware)
+    goal = make_goal(config, find_layer(config.layer), hardware, config.objective)
+    require_bounded(goal.problem, goal.objective)
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    here = {**versions(), "processor": processor()}
+    stem = f"{files.safe_name(goal.problem.layer.name)}-{goal.objective.name}-optimum"
+    directory = files.run_directory(config.out, stem, config.resume)
+    with only_process(directory / "optimum.json") as path:
+        record = ProofRecord(path, goal, here)
+        # A search that was killed at once has written nothing.
+        if not files.is_empty(directory):
+            record.read()
+        ended = False
+        with suppress(KeyboardInterrupt):
+            _prove(config, goal, record)
+            ended = True
+        with cli.undisturbed():
+            _report(goal, record, ended)
+            if ended:
+                return 0
+            flags.tell_interrupted("found", config, "optimum", directory)
+    return cli.INTERRUPTED
+
+
+def _prove(config: Config, goal: Goal, record: ProofRecord) -> None:
+    limits = Limits(config.gap, config.nodes, config.samples, config.seconds)
+    with Bar("gap", 1) as bar:
+
+        def show(now: Found) -> None:
+            best = math.inf if now.best is None else now.best
+            bar.show(1 - min(now.gap, 1), f"best {best:.4g}, gap {now.gap:.2%}")
+
+        prove(goal, record, limits, config.start, config.seed, config.threads, show)
+    write_certificate(goal, record, record.path.with_name(_CERTIFICATE), config.threads)
+
+
+def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
+    """Write the best mapping and the plot, print the table."""
+    directory, found = record.path.parent, record.found
+    if found.best_point is not None:
+        write_best(
+            directory,
+            goal,
+            found.best_point,
+            objective=found.best,
+            bound=found.bound,
+            certificate=found.certificate,
+        )
+    _draw(goal, found, directory / "optimum.png")
+    _sheet(goal, found, ended).print()
+    if found.certificate:
+        print(f"certificate: {directory / _CERTIFICATE}")
+    print(f"optimum: {directory}")
+
+
+def _sheet(goal: Goal, found: Found, ended: bool) -> Sheet:
+    problem = goal.problem
+    best, bound = found.best or math.inf, found.bound or math.inf
+    figures = {
+        f"best {goal.objective.name} ({goal.objective.unit})": significant(best, 7),
+        "bound": significant(bound, 7),
+        "gap": "0 (proven)" if found.proven else f"{found.gap:.3%}",
+        "boxes": f"{found.nodes:,}",
+        "samples": f"{found.samples:,}",
+        "seconds": f"{found.seconds:.1f}",
+    }
+    title = (
+        f"{problem.layer} on {problem.hardware.name}: mappings of {problem.space.schema}, "
+        f"{problem.space.tiles}"
+    )
+    note = ""
+    if ended and not found.proven:
+        note = "ended at a limit: the same flags with --resume --out and a higher one go on"
+    elif ended and found.best_point is None:
+        note = _nearest(problem)
+    return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
+
+
+def _nearest(problem: Problem) -> str:
+    """Say what the mapping that needs the least lacks, where none fits."""
+    point = np.zeros(len(problem.space.parameters), dtype=np.int32)
+    if "cluster_size" in problem.space.columns:
+        # One cluster holds the smallest tile, and its PEs share what is left of it.
+        column = problem.space.columns["cluster_size"]
+        point[column] = problem.space.sizes[column] - 1
+    cost, _ = problem.evaluate_mapping(problem.space.decode(point))
+    assert cost is not None
+    there = problem.hardware
+    return (
+        f"no mapping fits the buffers: the smallest tiles need {cost.l1_bytes:,.0f} B of L1 a PE "
+        f"(there are {there.l1_bytes:,}) and {cost.l2_bytes:,.0f} B of L2 (there are "
+        f"{there.l2_bytes:,})"
+    )
+
+
+def _draw(goal: Goal, found: Found, png: Path) -> None:
+    """Draw best and bound over time."""
+    seconds, best, bound = (
+        [math.nan if each is None else each for each in column]
+        for column in zip(*found.curve, strict=True)
+    )
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.subplots()
+    for values, label, (colour, line) in zip(
+        (best, bound), ("best", "bound"), STYLES, strict=False
+    ):
+        axes.step(seconds, values, where="post", label=label, color=colour, linestyle=line)
+    axes.set(
+        xlabel="seconds", ylabel=f"{goal.objective.name} ({goal.objective.unit})", yscale="log"
+    )
+    axes.set_title(in_picture(f"{goal.problem.layer} on {goal.problem.hardware.name}"), loc="left")
+    axes.legend(frameon=False)
+    tidy(axes)
+    save(figure, png)

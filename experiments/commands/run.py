@@ -1,0 +1,148 @@
+"""``maestro-env run``: search mappings of one layer; write the best one, traces and a plot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.search.cells import Finished, join_traces, trace_path
+from experiments.search.goals import LAYER_HELP, MAPPERS_HELP, Goal, write_best
+from experiments.shell import cli
+from experiments.shell.files import check_same, read_json, safe_name, write_json
+from experiments.shell.flags import option
+from experiments.shown.statistics import iqm
+from experiments.study.config import StudyConfig
+from experiments.study.plots import draw_convergence
+from experiments.study.standings import Contest
+from experiments.study.study import Study, conduct, make_study
+from experiments.study.tables import ledger_sheet, problem_sheet, seconds_sheet
+from maestro_env.evaluation.objectives import OBJECTIVES
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The flags that say what is searched."""
+
+    layer: str = option("mobilenetv2_l2", LAYER_HELP)
+    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
+    mapper: str = option("all", MAPPERS_HELP)
+
+
+@dataclass(frozen=True)
+class Config(StudyConfig, _Problem):
+    """Search mappings of one layer; write a run directory with traces, best mapping and plot."""
+
+    seeds: int = option(1, "searches per mapper, one a seed", least=1, most=10_000)
+    list_layers: bool = option(
+        False, "print the known layers, as the command layers does, and stop"
+    )
+
+
+_SUMMARY = "summary.json"
+_FIGURES = (
+    *("best", "times_lower_bound", "regret", "samples_to_best", "evaluations", "invalid"),
+    *("unique", "warm_up", "seconds", "model_seconds"),
+)
+
+
+def execute(config: Config) -> int:
+    """Do what a config asks and return the exit status."""
+    if config.list_layers:
+        return cli.main("layers", [])
+    mappers = ("--mapper", config.mapper)
+    study = make_study(config, [config.layer.strip()], [config.objective], mappers, single=True)
+    ((layer, objective), goal), *_ = study.goals.items()
+    if config.resume and config.out and (path := Path(config.out) / _SUMMARY).exists():
+        check_same(path, read_json(path), {"problem": {"layer": layer, "objective": objective}})
+    stem = f"{safe_name(goal.problem.layer.name)}-{objective}"
+    return conduct(study, "run", stem, _report)
+
+
+def _report(study: Study, directory: Path, contests: Sequence[Contest], interrupted: bool) -> None:
+    (contest,) = contests
+    searches = [search for found in contest.searches.values() for search in found]
+    kept = [trace_path(each.cell.path(directory)) for each in searches if each.trace is not None]
+    join_traces(directory / "trace.csv.gz", kept)
+    _write_best(directory, contest.goal, searches)
+    png = directory / "convergence.png"
+    draw_convergence(study, contest, png)
+    write_json(directory / _SUMMARY, _summary(contest, interrupted))
+    rest = (ledger_sheet(study, contests), seconds_sheet(study, contests))
+    for sheet in (problem_sheet(study, contest), *rest):
+        sheet.print()
+        print()
+    if not any(len(search.at) for search in searches):
+        print("no valid mapping was found")
+    if len(kept) < len(searches):
+        others = len(searches) - len(kept)
+        print(f"no trace of {others} searches, which experiments.compare ran")
+    print(f"plot: {png}")
+
+
+def _write_best(directory: Path, goal: Goal, searches: Sequence[Finished]) -> None:
+    """Write the mapping of the search that found the least value, the first one of equals."""
+    valid = [each for each in searches if each.best_point is not None]
+    best = min(valid, key=lambda each: each.values[-1], default=None)
+    if best is None or best.best_point is None:
+        return
+    write_best(
+        directory,
+        goal,
+        best.best_point,
+        mapper=best.cell.mapper,
+        seed=best.cell.seed,
+        evaluation=int(best.at[-1]),
+        objective=best.best,
+    )
+
+
+def _summary(contest: Contest, interrupted: bool) -> dict[str, Any]:
+    goal, optimum = contest.goal, contest.optimum
+    return {
+        "problem": {"layer": contest.layer, "objective": contest.objective},
+        "objective": contest.objective,
+        "unit": goal.objective.unit,
+        "lower_bound": goal.lower_bound,
+        "optimum": optimum.value if optimum else None,
+        "optimum_bound": optimum.bound if optimum else None,
+        "interrupted": interrupted,
+        "mappers": {
+            mapper: _over_seeds([_figures(each, contest) for each in found])
+            for mapper, found in contest.searches.items()
+            if found
+        },
+    }
+
+
+def _figures(search: Finished, contest: Contest) -> dict[str, Any]:
+    best, bound, optimum = search.best, contest.goal.lower_bound, contest.optimum
+    return {
+        "seed": search.cell.seed,
+        "evaluations": search.evaluations,
+        "invalid": search.invalid,
+        "unique": search.unique,
+        "warm_up": search.warm_up,
+        "best": best,
+        "times_lower_bound": best / bound if best and bound else None,
+        "regret": best / optimum.value - 1 if best and optimum else None,
+        "samples_to_best": int(search.at[-1]) if best else None,
+        "seconds": search.seconds,
+        "model_seconds": search.model_seconds,
+        "best_point": search.best_point,
+    }
+
+
+def _over_seeds(seeds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the interquartile mean of every figure, None if it is not finite, and the seeds."""
+    return {**{name: _mean(seed[name] for seed in seeds) for name in _FIGURES}, "seeds": seeds}
+
+
+def _mean(figures: Iterable[float | None]) -> float | None:
+    values = [math.inf if each is None else each for each in figures]
+    mean = float(iqm(np.array(values, dtype=np.float64)))
+    return mean if math.isfinite(mean) else None
