@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
+from typing import Any
 
 from experiments.shell import cli
-from experiments.shell.flags import PROGRAM, command_name, declare, option
+from experiments.shell.flags import PROGRAM, declare, option
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
 
@@ -23,37 +25,36 @@ class Config:
     shell: str = option(MISSING, f"one of {', '.join(SHELLS)}")
 
 
-try:
-    import shtab
-except ModuleNotFoundError as error:
-    raise MissingExtraError("completion", str(error.name), "completion") from error
-
-# What the values of flags may be called, and how a shell completes these.
+# Which values of flags are files or directories, by what they are called.
 _FILES = {
-    "DIRECTORY": shtab.DIRECTORY,
-    "RUNDIR": shtab.DIRECTORY,
-    "FILE": shtab.FILE,
-    "PATH": shtab.FILE,
-    "CERTIFICATE": shtab.FILE,
+    "DIRECTORY": "DIRECTORY",
+    "RUNDIR": "DIRECTORY",
+    "FILE": "FILE",
+    "PATH": "FILE",
+    "CERTIFICATE": "FILE",
 }
 
 
 def execute(config: Config) -> int:
     """Print the script and return the exit status."""
     look_up("shell", config.shell, dict.fromkeys(SHELLS))
-    print(shtab.complete(_parser(), shell=config.shell))
+    try:
+        import shtab
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("completion", str(error.name), "completion") from error
+    kinds = {called: getattr(shtab, kind) for called, kind in _FILES.items()}
+    print(shtab.complete(_parser(kinds), shell=config.shell))
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(kinds: Mapping[str, Any]) -> argparse.ArgumentParser:
     """Return a parser of all commands and their flags, which only the script is made of."""
     parser = argparse.ArgumentParser(prog=PROGRAM)
     parser.add_argument("--version", action="version", help="print the version and stop")
     commands = parser.add_subparsers()
-    for name in cli.COMMANDS:
-        package = f"experiments.{name}"
-        child = commands.add_parser(command_name(package), help=cli.summary(package))
-        for action in declare(child, cli.config_class(package)):
-            if action.metavar in _FILES:
-                action.complete = _FILES[action.metavar]  # type: ignore[attr-defined]
+    for name in cli.command_names():
+        child = commands.add_parser(name, help=cli.summary(name))
+        for action in declare(child, cli.load(name).Config):
+            if kind := kinds.get(str(action.metavar)):
+                action.complete = kind  # type: ignore[attr-defined]
     return parser

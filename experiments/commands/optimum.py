@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from experiments.proving.proof import Limits, prove, write_certificate
 from experiments.proving.records import Found, ProofRecord
 from experiments.search.goals import LAYER_HELP, Goal, ProblemConfig, make_goal, write_best
 from experiments.shell import cli, files, flags
 from experiments.shell.flags import option
-from experiments.shown.plots import STYLES, in_picture, save, tidy
+from experiments.shown.plots import STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import only_process
@@ -161,7 +160,7 @@ def _draw(goal: Goal, found: Found, png: Path) -> None:
         [math.nan if each is None else each for each in column]
         for column in zip(*found.curve, strict=True)
     )
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = new_figure((8, 5))
     axes = figure.subplots()
     for values, label, (colour, line) in zip(
         (best, bound), ("best", "bound"), STYLES, strict=False

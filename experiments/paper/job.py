@@ -39,7 +39,7 @@ def execute(config: PaperConfig) -> int:
     with cli.undisturbed():
         print(
             f"interrupted: what is finished is in {plan.out}; continue with: "
-            f"{command('experiments.paper')} {shlex.join(to_flags(config))}",
+            f"{command('paper')} {shlex.join(to_flags(config))}",
             file=sys.stderr,
         )
     return status

@@ -17,7 +17,7 @@ from experiments.shell.files import RecordError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import MOST_NODES, OptimumSearch
-from mappers.marl import MarlMapper
+from mappers import make_mapper
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _NODES_BETWEEN_LOOKS = 100_000
@@ -95,7 +95,7 @@ def prove(
             evaluator = Evaluator(goal.problem, goal.objective, threads=threads)
             try:
                 if first := min(start, limits.samples):
-                    MarlMapper().search(evaluator, first, np.random.default_rng(seed))
+                    make_mapper("marl").search(evaluator, first, np.random.default_rng(seed))
             finally:
                 samples = evaluator.used
                 search.begin_with(evaluator.best)

@@ -11,8 +11,13 @@ from typing import Any
 import numpy as np
 
 from experiments.search.goals import Goal
-from experiments.search.samples import user_cache
-from experiments.shell.files import RecordError, ensure_directory, read_record, write_record
+from experiments.shell.files import (
+    RecordError,
+    ensure_directory,
+    read_record,
+    user_cache,
+    write_record,
+)
 from experiments.store.claims import claimed
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MaestroEnvError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from clustering import Samples
 from experiments.search.goals import Goal
 from experiments.search.searches import Recorder, run_search
-from experiments.shell.files import RecordError, ensure_directory, replacing
+from experiments.shell.files import RecordError, ensure_directory, replacing, user_cache
 from experiments.shown.progress import Bar
 from experiments.shown.statistics import Floats
 from experiments.store.versions import code_digest
@@ -74,12 +73,6 @@ def collect(
 def default_cache() -> Path:
     """Return the user's directory of samples."""
     return user_cache() / "samples"
-
-
-def user_cache() -> Path:
-    """Return the user's directory of what can be made again, by the XDG specification."""
-    home = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (home if home.is_absolute() else Path.home() / ".cache") / "maestro-env"
 
 
 def describe(goal: Goal, policy: str, samples: int, seed: int) -> str:

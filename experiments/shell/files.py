@@ -187,6 +187,12 @@ def run_directory(out: str | None, stem: str, resume: bool = False) -> Path:
     return directory
 
 
+def user_cache() -> Path:
+    """Return the user's directory of what can be made again, by the XDG specification."""
+    home = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (home if home.is_absolute() else Path.home() / ".cache") / "maestro-env"
+
+
 def ensure_directory(directory: Path) -> None:
     """Make a directory unless it is there."""
     if not _make(directory) and not directory.is_dir():

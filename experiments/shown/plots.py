@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from experiments.shell import cli
 from experiments.shell.files import replacing
 from experiments.shown.tables import shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, told apart by colour-blind readers; line styles tell the rest apart.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -19,8 +20,17 @@ STYLES = tuple((colour, line) for line in _LINES for colour in _COLOURS)
 GREY = "#555555"
 
 
+def new_figure(size: tuple[float, float]) -> Figure:
+    """Return an empty figure of a width and height in inches."""
+    from matplotlib.figure import Figure  # It takes half a second, which --help need not.
+
+    return Figure(figsize=size, layout="constrained")
+
+
 def save(figure: Figure, png: Path) -> None:
     """Write a figure to a PNG file and to an SVG file beside it; Ctrl-C waits for both."""
+    import matplotlib as mpl
+
     svg = png.with_suffix(".svg")
     with cli.deferred():
         with replacing(png) as temporary:

@@ -2,46 +2,65 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING
 
 from experiments.shown.tables import shown
 from maestro_env.evaluation.evaluator import Evaluator
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 # More of anything than this is shown in per cent.
 _COUNTABLE = 10**6
 
 
-class Bar(Progress):
+class Bar:
     """What is done of a total, shown within the ``with`` block where stderr is a terminal."""
 
     def __init__(self, what: str, total: int, done: int = 0) -> None:
-        console = Console(stderr=True)
-        super().__init__(
-            TextColumn(shown(what), markup=False),
-            BarColumn(),
-            MofNCompleteColumn() if total <= _COUNTABLE else TaskProgressColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}", markup=False),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self._only = self.add_task("", total=total, completed=done)
+        self._progress: Progress | None = None
+        if sys.stderr is not None and sys.stderr.isatty():
+            self._progress = _made(what, total)
+            self._only = self._progress.add_task("", total=total, completed=done)
+
+    def __enter__(self) -> Bar:
+        if self._progress is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
 
     def show(self, done: float, note: str) -> None:
         """Show how much is done, and a note."""
-        self.update(self._only, completed=done, description=shown(note))
+        if self._progress is not None:
+            self._progress.update(self._only, completed=done, description=shown(note))
 
     def follow(self, evaluator: Evaluator, before: int = 0) -> None:
         """Show how far a search is, after so many samples of others before it."""
         self.show(before + evaluator.used, best_note(evaluator))
+
+
+def _made(what: str, total: int) -> Progress:
+    from rich import progress
+    from rich.console import Console
+
+    return progress.Progress(
+        progress.TextColumn(shown(what), markup=False),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn() if total <= _COUNTABLE else progress.TaskProgressColumn(),
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True),
+    )
 
 
 def best_note(evaluator: Evaluator) -> str:

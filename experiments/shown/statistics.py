@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import trim_mean
 
 Floats = NDArray[np.float64]
 
@@ -23,6 +22,8 @@ def iqm(values: Floats) -> Floats:
     The quarter is rounded down, so that below four values this is the mean. It is float64[...] of
     values float64[S, ...], which are infinite where a seed found nothing.
     """
+    from scipy.stats import trim_mean  # It takes half a second, which --help need not.
+
     mean: Floats = trim_mean(values, 0.25, axis=0)
     return mean
 

@@ -6,24 +6,13 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import NoReturn
 
 from maestro_env.base.errors import printable
 
 # Rows are for people and for grep: a pipe has no width to fold them to.
 _PIPE_COLUMNS = 300
 _LONGEST = 200
-
-
-class _Console(Console):
-    """Leaves it to the command what to do when its reader has gone."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
 
 
 @dataclass(frozen=True)
@@ -46,15 +35,22 @@ class Sheet:
 
     def print(self) -> None:
         """Print it to stdout: text as it is, no markup, and nothing a terminal would obey."""
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table(title=Text(shown(self.title)), title_justify="left", box=box.SIMPLE_HEAD)
         table.caption, table.caption_justify = Text(self.note) if self.note else None, "left"
         for header in self.left:
-            table.add_column(_header(header), no_wrap=True)
+            table.add_column(Text(_header(header)), no_wrap=True)
         for header in self.right:
-            table.add_column(_header(header), justify="right")
+            table.add_column(Text(_header(header)), justify="right")
         for row in self.rows:
             table.add_row(*(Text(shown(str(cell))) for cell in row))
-        console = _Console(highlight=False)
+        console = Console(highlight=False)
+        # The command says what to do when its reader has gone.
+        console.on_broken_pipe = _raise  # type: ignore[method-assign]
         if not console.is_terminal:
             console.width = _PIPE_COLUMNS
         console.print(table)
@@ -69,8 +65,12 @@ class Sheet:
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _header(text: str) -> Text:
-    return Text("\n".join(map(shown, text.split("\n"))))
+def _raise() -> NoReturn:
+    raise BrokenPipeError
+
+
+def _header(text: str) -> str:
+    return "\n".join(map(shown, text.split("\n")))
 
 
 def _escaped(cell: object) -> str:

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from experiments.shell.files import distinct_name
-from experiments.shown.plots import GREY, STYLES, in_picture, save, tidy
+from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.statistics import Floats, bootstrap_interval, iqm
 from experiments.study.standings import Contest, profiles
 from experiments.study.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # More lines than these hide each other.
 _FEW_SEARCHES = 20
@@ -43,7 +44,7 @@ def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator
 
 def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
     """Draw the best so far of every mapper on a problem, to a PNG file and an SVG file."""
-    figure = Figure(figsize=_SIZE, layout="constrained")
+    figure = new_figure(_SIZE)
     axes = figure.subplots()
     samples, goal = study.config.samples, contest.goal
     grid = np.unique(np.geomspace(1, samples, _GRID).astype(int))
@@ -83,7 +84,7 @@ def _limits(contest: Contest) -> dict[str, float]:
 
 
 def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
-    figure = Figure(figsize=_SIZE, layout="constrained")
+    figure = new_figure(_SIZE)
     axes = figure.subplots()
     limits = np.geomspace(1, _PROFILE_TO, _PROFILE_POINTS)
     made = profiles(contests, study.config.samples, limits)

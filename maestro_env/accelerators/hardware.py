@@ -220,7 +220,7 @@ def find_hardware(text: str | Hardware) -> Hardware:
     """Return the accelerator that a text names, or the accelerator itself.
 
     Args:
-        text: a preset or its alias, a chip of ``maestro_env.accelerators.chips``, a ``.yaml`` file (of ours, or
+        text: a preset or its alias, a chip of ``CHIPS``, a ``.yaml`` file (of ours, or
             an architecture of Timeloop or AccelForge), a MAESTRO ``.m`` file, or the fields of
             ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
 

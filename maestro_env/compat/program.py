@@ -1,7 +1,7 @@
 """Drop-in for the MAESTRO binary: the same command line, CSV and exit statuses.
 
-``python -m maestro_env.compat.program --Mapping_file=F.m [--HW_file=H.m] [the binary's options]`` writes
-the CSV the binary writes; ``--jsonl IN[.gz] --out OUT`` evaluates rows instead. Where the binary
+``maestro-compat --Mapping_file=F.m [--HW_file=H.m] [the binary's options]`` writes the CSV that the
+binary writes; ``--jsonl IN[.gz] --out OUT`` evaluates rows instead. Where the binary
 dies, nothing is written, one line goes to stderr and the exit status is 255 for its own exit and
 128 plus the signal's number for a signal. This module imports the standard library and the native
 core alone, so that it starts quickly.

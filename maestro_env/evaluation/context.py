@@ -32,7 +32,7 @@ CONTEXT: tuple[str, ...] = (
 )
 """What the entries of a context are; all are from 0 to 1.
 
-- ``extent_*``: of the loops of the canonical nest (``maestro_env.workloads.loops``), and ``stride_*``:
+- ``extent_*``: of the loops of the canonical nest (``workloads.loops``), and ``stride_*``:
   log2(1 + x) / 31.
 - ``macs_per_lane``, MACs over all SIMD lanes of all PEs, and ``*_words`` of each tensor:
   log2(1 + x) / 62.

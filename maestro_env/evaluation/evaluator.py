@@ -64,7 +64,7 @@ class Evaluator:
         threads: of the batch evaluation; results do not depend on it.
         on_batch: called after every batch, for progress bars.
         start: int32[N, D], vectors that a mapper evaluates first and learns from, such as the best
-            ones of similar layers (``maestro_env.evaluation.transfer``); None for none. They are charged.
+            ones of similar layers (``evaluation.transfer``); None for none. They are charged.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
@@ -150,7 +150,7 @@ class Evaluator:
         return batch, rows.metrics
 
     def constrain(self, points: Points) -> tuple[Batch, NDArray[np.float64]]:
-        """The same, with the constraint violations, float64[N] (``maestro_env.evaluation.violations``)."""
+        """The same, with the constraint violations, float64[N]."""
         batch, figures = self.evaluate_in_full(points)
         return batch, violations(Rows(figures, batch.status), self.problem.hardware)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from itertools import cycle
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from scipy.cluster import hierarchy
 
 from clustering import Clustering
-from experiments.shown.plots import GREY, STYLES, in_picture, save
+from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Dependences at least this strong are written white on dark.
 _DARK = 0.6
@@ -21,7 +23,7 @@ _HEADROOM = 1.1
 def draw_clustering(clustering: Clustering, path: Path, title: str) -> None:
     """Draw the matrix and the tree side by side, a row a parameter and a colour an agent."""
     order = row_order(clustering)
-    figure = Figure(figsize=(10, 0.32 * len(order) + 1.6), layout="constrained")
+    figure = new_figure((10, 0.32 * len(order) + 1.6))
     figure.suptitle(in_picture(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
     left, right = figure.subplots(1, 2, sharey=True)
     _draw_matrix(left, clustering, order)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
-from matplotlib.figure import Figure
 
 from experiments.commands.codesign.designs import Design
 from experiments.commands.codesign.grid import UM2_A_MM2
-from experiments.shown.plots import GREY, STYLES, in_picture, save, tidy
+from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.statistics import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
 
 _SIZE = (11, 4.8)
 _OTHERS: dict[str, Any] = {"s": 22, "color": "#BBBBBB", "linewidths": 0, "zorder": 2}
@@ -42,7 +43,7 @@ def draw_front(
     Left is energy against latency, right EDP against area. Designs with unmapped layers are left
     out; the front has one at least.
     """
-    figure = Figure(figsize=_SIZE, layout="constrained")
+    figure = new_figure(_SIZE)
     figure.suptitle(in_picture(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
     left, right = figure.subplots(1, 2)
     chosen = {each.hardware for each in front}

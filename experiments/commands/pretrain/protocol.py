@@ -19,8 +19,8 @@ from experiments.proving.many import OptimumCell, Show, sweep
 from experiments.proving.proof import Limits
 from experiments.proving.records import ProofRecord
 from experiments.search.goals import Goal, ProblemConfig, make_goal
-from experiments.search.samples import user_cache
 from experiments.shell import files
+from experiments.shell.files import user_cache
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.optimum.known import known_optimum, layer_text
