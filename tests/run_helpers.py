@@ -62,12 +62,12 @@ def trace_rows(out: Path) -> list[list[str]]:
 
 
 def interrupt_after_import(module: str, *command: str) -> tuple[int, list[str]]:
-    """Send Ctrl-C to ``python -m command`` once it has imported a module.
+    """Send Ctrl-C to ``maestro-env`` and a command once it has imported a module.
 
     Returns:
         The exit status, and what it wrote to stderr.
     """
-    command_line = [sys.executable, "-X", "importtime", "-m", *command]
+    command_line = [sys.executable, "-X", "importtime", "-m", "experiments", *command]
     lines = []
     with subprocess.Popen(
         command_line,

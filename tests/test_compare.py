@@ -15,7 +15,7 @@ from run_helpers import load, trace_rows
 from run_helpers import run as run_one
 
 import mappers
-from experiments.commands.compare import CompareConfig
+from experiments.commands.compare import Config as CompareConfig
 from experiments.search.goals import split_layers
 
 pytestmark = pytest.mark.usefixtures("undrawn")

@@ -42,9 +42,11 @@ SNIPPETS = [
 
 
 def commands(page: Path) -> list[tuple[str, str]]:
-    """Return the commands of a page: module and flags."""
+    """Return the commands of a page: name and flags."""
     text = re.sub(r"\\\n *", "", page.read_text(encoding="utf-8"))
-    return re.findall(r"^python -m (experiments\.\w+)(.*)$", text, re.MULTILINE)
+    return re.findall(
+        r"^(?:python -m experiments\.|maestro-env )(\w[\w-]+)(.*)$", text, re.MULTILINE
+    )
 
 
 COMMANDS = [

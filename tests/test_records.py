@@ -253,7 +253,8 @@ def test_file_names_of_any_bytes_leave_readable_files(
 
 
 def load_parameters() -> list[str]:
-    from experiments.commands.compare import CompareConfig, resolve
+    from experiments.commands.compare import Config as CompareConfig
+    from experiments.commands.compare import resolve
 
     (goal,) = resolve(CompareConfig(layers=LAYER, objectives="latency")).goals.values()
     return [parameter.name for parameter in goal.problem.space.parameters]
