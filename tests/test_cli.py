@@ -96,7 +96,7 @@ def test_help_names_every_flag_once(command: str, capsys: pytest.CaptureFixture[
         cli.main(command, ["--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    assert shown.startswith(f"usage: python -m experiments {command} [options]")
+    assert shown.startswith(f"usage: maestro-env {command} [options]")
     named = re.findall(r"^  (--[a-z0-9-]+)", shown, re.MULTILINE)
     config = cli.load(command).Config
     assert named == [flags._flag(field) for field in fields(config) if not flags._bare(field)]

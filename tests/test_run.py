@@ -236,7 +236,7 @@ def test_an_interrupted_run_keeps_what_is_finished_and_can_be_resumed(
     assert message.startswith(f"interrupted: what is finished is in {out}; continue with: ")
     seconds = summary["mappers"]["random"]["seeds"][0]["seconds"]
 
-    assert main(shlex.split(message.partition("python -m experiments run ")[2])) == 0
+    assert main(shlex.split(message.partition("maestro-env run ")[2])) == 0
     assert (out / "trace.csv.gz").read_bytes() == (whole / "trace.csv.gz").read_bytes()
     assert (out / "best_cost.json").read_bytes() == (whole / "best_cost.json").read_bytes()
     resumed = load(out / "summary.json")
@@ -265,7 +265,7 @@ def test_an_interruption_while_results_are_written(
         patches.setattr(f"experiments.commands.run.{work}", interrupt)
         assert run(out) == 130
     message = capsys.readouterr().err.splitlines()[-1]
-    assert main(shlex.split(message.partition("python -m experiments run ")[2])) == 0
+    assert main(shlex.split(message.partition("maestro-env run ")[2])) == 0
     assert {path.name for path in out.iterdir()} == FILES
     assert load(out / "summary.json")["interrupted"] is False
 

@@ -17,7 +17,7 @@ from experiments.paper.page import ABOUT, write_page
 from experiments.paper.plan import Plan, resolve
 from experiments.shell import cli
 from experiments.shell.files import ensure_directory, write_json
-from experiments.shell.flags import UsageError, command, to_flags
+from experiments.shell.flags import PROGRAM, UsageError, to_flags
 from experiments.store.versions import processor, versions
 
 
@@ -39,7 +39,7 @@ def execute(config: PaperConfig) -> int:
     with cli.undisturbed():
         print(
             f"interrupted: what is finished is in {plan.out}; continue with: "
-            f"{command('paper')} {shlex.join(to_flags(config))}",
+            f"{PROGRAM} paper {shlex.join(to_flags(config))}",
             file=sys.stderr,
         )
     return status

@@ -93,15 +93,9 @@ def tell_interrupted(what: str, config: DataclassInstance, name: str, directory:
     resuming = to_flags(dataclasses.replace(config, out=str(directory), resume=True))
     print(
         f"interrupted: what is {what} is in {directory}; "
-        f"continue with: {command(name)} {shlex.join(resuming)}",
+        f"continue with: {PROGRAM} {name} {shlex.join(resuming)}",
         file=sys.stderr,
     )
-
-
-def command(name: str) -> str:
-    """Return how this process's user starts a command."""
-    program = PROGRAM if Path(sys.argv[0]).name == PROGRAM else "python -m experiments"
-    return f"{program} {name}"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -110,7 +104,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parse(config_class: type[Config], name: str, argv: list[str] | None) -> Config:
-    parser = _Parser(prog=command(name), formatter_class=_formatter, allow_abbrev=False)
+    parser = _Parser(prog=f"{PROGRAM} {name}", formatter_class=_formatter, allow_abbrev=False)
     declare(parser, config_class)
     values = vars(parser.parse_args(argv))
     return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
