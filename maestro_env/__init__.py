@@ -51,9 +51,9 @@ if TYPE_CHECKING:
     from maestro_env.evaluation.objectives import Objective as Objective
     from maestro_env.evaluation.objectives import find_objective as find_objective
     from maestro_env.evaluation.optimisers import ObjectiveFunction as ObjectiveFunction
-    from maestro_env.evaluation.problem import STATUSES as STATUSES
     from maestro_env.evaluation.problem import Problem as Problem
-    from maestro_env.evaluation.problem import Rows as Rows
+    from maestro_env.evaluation.status import STATUSES as STATUSES
+    from maestro_env.evaluation.status import Rows as Rows
     from maestro_env.explanation import Explanation as Explanation
     from maestro_env.explanation import explain_mapping as explain_mapping
     from maestro_env.mapspace.mapping import Level as Level
@@ -120,9 +120,9 @@ _HOME = {
     "PRESETS": "accelerators.hardware",
     "Parameter": "mapspace.parameter",
     "Problem": "evaluation.problem",
-    "Rows": "evaluation.problem",
+    "Rows": "evaluation.status",
     "SCHEMAS": "mapspace.space",
-    "STATUSES": "evaluation.problem",
+    "STATUSES": "evaluation.status",
     "Schema": "mapspace.space",
     "TECHNOLOGIES": "accelerators.technologies",
     "TILES": "mapspace.space",

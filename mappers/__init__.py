@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import UnknownNameError, quoted
-from mappers.base import Mapper
+from mappers.base import Mapper, StartConfig
 from mappers.outside import load, make, packaged, require_mapper, require_name
 from mappers.settings import changed
 
@@ -101,7 +101,13 @@ def make_mapper(text: str) -> Mapper[Any]:
     name, *changes = text.split(":")
     mapper_class = _find(name)
     config = changed(mapper_class.DEFAULT, changes)
-    return mapper_class(config) if name in MAPPERS else make(f"mapper {name}", mapper_class, config)
+    own = name in MAPPERS
+    made = mapper_class(config) if own else make(f"mapper {name}", mapper_class, config)
+    if isinstance(config, StartConfig) and config.start == "prior":
+        from mappers.learners.prior.start import PriorOpening  # Others need not load a policy.
+
+        made.opening = PriorOpening()
+    return made
 
 
 def _find(name: str) -> type[Mapper[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,8 +13,6 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.learners.prior.proposals import load_prior, propose
-from mappers.learners.prior.warning import prior_warning
 from mappers.parts.arrays import Floats
 from mappers.settings import check, setting
 
@@ -37,6 +35,16 @@ class StartConfig:
     )
 
 
+class Opening(Protocol):
+    """Mappings that a search may begin with, known from other problems."""
+
+    def points(self, problem: Problem, objective: Objective) -> Points:
+        """Return some, int32[N, D]."""
+
+    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+        """Return, in one line, what to know before searches begin with them; None for nothing."""
+
+
 class Mapper(ABC, Generic[Config]):
     """Searches a map space for the point with the least objective.
 
@@ -55,6 +63,8 @@ class Mapper(ABC, Generic[Config]):
     def __init__(self, config: Config | None = None) -> None:
         self.config: Config = self.DEFAULT if config is None else config
         check(self.config)
+        # The registry gives it to mappers whose settings ask for one.
+        self.opening: Opening | None = None
 
     def require_fit(self, problem: Problem, objective: Objective) -> None:
         """Refuse what the mapper or its settings cannot search. Called before a search.
@@ -65,7 +75,7 @@ class Mapper(ABC, Generic[Config]):
 
     def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
         """Return, in one line, what to know before searches for these goals; None for nothing."""
-        return prior_warning(load_prior().file, goals) if self._begins_with_prior else None
+        return self.opening.warning(goals) if self.opening else None
 
     @abstractmethod
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
@@ -88,16 +98,13 @@ class Mapper(ABC, Generic[Config]):
     def first_points(self, evaluator: Evaluator, budget: int) -> Points:
         """Return the start of a search, int32[N, D]; nothing once one has begun.
 
-        It is what the evaluator was given, then proposals of the prior if the settings say so.
+        It is what the evaluator was given, then the opening, if there is one.
         """
         points = evaluator.start
-        if self._begins_with_prior and not evaluator.used:
-            points = np.concatenate([points, *propose([evaluator.problem], [evaluator.objective])])
+        if self.opening and not evaluator.used:
+            more = self.opening.points(evaluator.problem, evaluator.objective)
+            points = np.concatenate([points, more])
         return points[: 0 if evaluator.used else budget]
-
-    @property
-    def _begins_with_prior(self) -> bool:
-        return isinstance(self.config, StartConfig) and self.config.start == "prior"
 
 
 class AskMapper(Mapper[Config]):

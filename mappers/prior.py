@@ -16,7 +16,7 @@ from maestro_env.mapspace.space import MapSpace, Points
 from mappers.agents.elites import Elites
 from mappers.base import AskTellMapper
 from mappers.learners.prior.proposals import Proposals, load_prior
-from mappers.learners.prior.warning import prior_warning
+from mappers.learners.prior.start import prior_warning
 from mappers.parts.arrays import Floats
 from mappers.parts.draws import log_uniform
 from mappers.parts.variants import Variants

@@ -16,7 +16,8 @@ import numpy as np
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.models import MODELS, find_model
 from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVES, find_objective
-from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.workloads.layer import DIMENSIONS, Layer
 

@@ -16,7 +16,8 @@ from technology_helpers import random_technology
 
 from maestro_env import _native
 from maestro_env.evaluation.objectives import OBJECTIVES
-from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace, Points
 
 Range = tuple[int, int]

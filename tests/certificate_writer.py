@@ -30,7 +30,8 @@ from experiments.commands.verify.boxes import (
 from experiments.commands.verify.facts import Facts
 from experiments.commands.verify.needs import may_fit
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK
 
 EVALUATE = 255
 LONGEST_LIST = 16_384

@@ -11,7 +11,7 @@ from maestro_env.base.errors import LayerError, MappingError
 from maestro_env.base.m_file import ReferenceDeath, parse, parse_hardware
 from maestro_env.compat import exact_rows
 from maestro_env.compat.binary import equal_nocs, run
-from maestro_env.evaluation.problem import STATUSES
+from maestro_env.evaluation.status import STATUSES
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.custom import EXAMPLES, parse_layer
 

@@ -23,7 +23,8 @@ from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES
-from maestro_env.evaluation.problem import OK, STATUSES, Problem, Rows
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK, STATUSES, Rows
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.workloads.layer import Layer
 

@@ -20,8 +20,8 @@ from planted import LATENCY, PARTITION, planted
 
 from clustering import AgentGroups, Clustering, cluster
 from experiments.commands.cluster import job
-from experiments.commands.cluster.plots import cut, draw_clustering, row_order
 from experiments.search.goals import Goal
+from experiments.shown.clustering import cut, draw_clustering, row_order
 from mappers.agents.grouping import read_groups
 
 LAYER = "resnet18_l2"

@@ -23,7 +23,8 @@ from experiments.shell import cli
 from maestro_env.accelerators.hardware import PRESETS, find_hardware
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.models import MODELS
-from maestro_env.evaluation.problem import OK, STATUSES, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace
 from maestro_env.workloads.finding import find_layer

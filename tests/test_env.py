@@ -23,8 +23,9 @@ from maestro_env.environments.information import NOT_EVALUATED
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
-from maestro_env.evaluation.problem import OK, STATUSES, Problem
+from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.rewards import REWARDS
+from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.workloads.layer import Layer
 
 LAYERS = ("mobilenetv2_l2", "resnet18_l2", "gpt2_l4", "alexnet_l7")

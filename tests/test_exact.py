@@ -14,7 +14,7 @@ from row_reader import static_status
 
 from maestro_env.compat.exact_rows import evaluate
 from maestro_env.compat.program import main
-from maestro_env.evaluation.problem import STATUSES
+from maestro_env.evaluation.status import STATUSES
 
 # --- Reference rows -----------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from maestro_env.evaluation.fronts import (
     totals_of,
 )
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import OK
+from maestro_env.evaluation.status import OK
 from mappers import make_mapper
 
 pairs = st.tuples(st.integers(1, 12), st.integers(1, 12))

@@ -17,7 +17,8 @@ from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import STATUSES, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import STATUSES
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer

@@ -13,7 +13,8 @@ from mapper_helpers import Recorder
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK
 from maestro_env.evaluation.transfer import (
     KEEPS,
     Mapped,

@@ -18,7 +18,8 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.compat.program import main
 from maestro_env.evaluation.models import MODELS
-from maestro_env.evaluation.problem import STATUSES, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import STATUSES
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
 

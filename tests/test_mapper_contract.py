@@ -14,7 +14,7 @@ from mapper_helpers import QUICK, SPENDERS, Recorder, every_mapper, every_model,
 from maestro_env.base.errors import BudgetExceededError, MapSpaceError, UnknownNameError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import OK, STATUSES
+from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.space import Points
 from mappers import MAPPERS, make_mapper
 

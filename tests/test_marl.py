@@ -12,7 +12,8 @@ from run_helpers import load, run
 
 from clustering import AgentGroups
 from maestro_env._native import METRICS
-from maestro_env.evaluation.problem import STATUSES, Problem, Rows
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import STATUSES, Rows
 from maestro_env.mapspace.space import Points
 from mappers import make_mapper
 from mappers.agents.heads import Heads

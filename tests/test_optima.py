@@ -27,7 +27,8 @@ from maestro_env.accelerators.hardware import PRESETS, find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.evaluation.objectives import Objective, find_objective
-from maestro_env.evaluation.problem import OK, STATUSES, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import KEY, layer_text, read_table
 from maestro_env.workloads.finding import all_layers, find_layer

@@ -16,7 +16,8 @@ from scipy.optimize import differential_evolution
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.optimisers import ObjectiveFunction
-from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer

@@ -31,7 +31,7 @@ from mappers import make_mapper
 from mappers.learners.prior.file import PriorFile, PriorFileError
 from mappers.learners.prior.proposals import SAMPLES, Prior, Proposals, load_prior, propose
 from mappers.learners.prior.ranges import far_warning, outside
-from mappers.learners.prior.warning import prior_warning
+from mappers.learners.prior.start import prior_warning
 
 ROOT = Path(__file__).parents[1]
 EDP = OBJECTIVES["edp"]

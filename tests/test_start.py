@@ -14,7 +14,7 @@ from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import OK
+from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import TILES, MapSpace, Points
 from maestro_env.mapspace.unit_cube import choices_at, share_at
 from maestro_env.workloads.layer import Layer

@@ -20,8 +20,9 @@ from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.making import make_vector_env
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.rewards import observation
+from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 

@@ -19,7 +19,7 @@ from experiments.commands.tabulate import job, writer
 from experiments.store.claims import Claim
 from maestro_env.datasets.tabulated import TABULATED, TabulatedSpace, open_table
 from maestro_env.evaluation.objectives import OBJECTIVES
-from maestro_env.evaluation.problem import OK
+from maestro_env.evaluation.status import OK
 
 BLOCK = 5000
 

@@ -31,7 +31,8 @@ from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
-from maestro_env.evaluation.problem import OK, STATUSES, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.layer import Layer

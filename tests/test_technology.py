@@ -31,7 +31,8 @@ from maestro_env.base.errors import (
 )
 from maestro_env.environments.texts import text_of
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.known import known_optimum

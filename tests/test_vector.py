@@ -31,8 +31,9 @@ from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import OK, STATUSES, Problem
+from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.rewards import REWARDS
+from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 

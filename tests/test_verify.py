@@ -22,7 +22,8 @@ from experiments.commands.verify.check import verify as check
 from experiments.commands.verify.facts import Facts
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
-from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import OptimumSearch

@@ -19,7 +19,8 @@ from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import HardwareError, ModelError
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
-from maestro_env.evaluation.problem import OK, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.certificate import certify
 from maestro_env.workloads.finding import find_layer

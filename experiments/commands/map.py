@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.facts import bottleneck, left_out_lines
 from experiments.network.layer_search import MappedLayer, SearchSettings
-from experiments.network.mapped_network import Choice, MappedNetwork, buffer_bytes
+from experiments.network.mapped_network import MappedNetwork, left_out_lines
 from experiments.network.networks import OBJECTIVES, map_layers
+from experiments.pages.found import bottleneck
+from experiments.pages.sections import Choice
 from experiments.search.goals import RAY_HELP, ProblemConfig, make_goal, require_fit
 from experiments.search.library import add_to_library, default_library
 from experiments.shell import cli, flags
@@ -33,6 +34,7 @@ from experiments.shown.tables import Sheet, significant
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.evaluation.cost import buffer_bytes
 from maestro_env.workloads.network import Network
 from maestro_env.workloads.networks import find_network, parse_dims
 from mappers.learners.prior.proposals import load_prior

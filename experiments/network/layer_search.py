@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.cells import Versions, improvements, tell_failure
+from experiments.search.cells import improvements, tell_failure
 from experiments.search.goals import Goal
 from experiments.search.library import Start
 from experiments.search.searches import run_search
@@ -19,6 +19,7 @@ from experiments.shell import files
 from experiments.shell.files import RecordError, check_same, distinct_name
 from experiments.shown.progress import best_note
 from experiments.shown.statistics import Floats
+from experiments.store.versions import Versions
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,47 +12,16 @@ from typing import Any
 import numpy as np
 
 from experiments.network.layer_search import MappedLayer
+from experiments.pages.found import Curve, Found
+from experiments.pages.sections import Choice, Section, distinct
+from experiments.pages.writer import write_report
 from experiments.search.goals import Goal
+from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.cost import Cost, buffer_bytes
 from maestro_env.evaluation.fronts import least_product
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """One mapping for every layer of a network that has one, and what they take together.
-
-    Args:
-        name: how they were chosen.
-        costs: of one execution of every layer.
-        vectors: of every layer, int32[D].
-        latency_cycles: of all executions, one after the other.
-        energy_nj: of all executions.
-        l1_bytes: the most a layer needs of a PE's L1.
-        l2_bytes: the most a layer needs of L2.
-        area_um2: of one accelerator with such buffers.
-    """
-
-    name: str
-    costs: tuple[Cost, ...]
-    vectors: tuple[tuple[int, ...], ...]
-    latency_cycles: float
-    energy_nj: float
-    l1_bytes: float
-    l2_bytes: float
-    area_um2: float
-
-    @property
-    def edp(self) -> float:
-        """Latency times energy, in cycles x nJ."""
-        return self.latency_cycles * self.energy_nj
-
-    def value(self, objective: str) -> float:
-        """Return the objective of the network: latency, energy or edp."""
-        values = {"latency": self.latency_cycles, "energy": self.energy_nj, "edp": self.edp}
-        return values[objective]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +92,6 @@ class MappedNetwork:
                 written.
             MissingExtraError: the page needs the extra ``report``.
         """
-        from experiments.pages import section_of, write_report
-
         write_report([section_of(self)], Path(path))
 
     def _choice(self, name: str, rows: Sequence[int]) -> Choice:
@@ -152,7 +119,55 @@ def _cost(goal: Goal, point: np.ndarray) -> Cost:
     return cost
 
 
-def buffer_bytes(cost: Cost) -> tuple[float, float]:
-    """Return the bytes that the area of a mapping counts, of L1 and of L2."""
-    used = cost.l2_bytes if cost.l2_used_bytes is None else cost.l2_used_bytes
-    return cost.l1_bytes or 0.0, used or 0.0
+def section_of(mapped: MappedNetwork, title: str = "", command: str = "") -> Section:
+    """Return the section of a mapped network.
+
+    Args:
+        mapped: layers without a mapping are named, and in no table.
+        title: by default the names of network and hardware.
+        command: makes the same again.
+
+    Raises:
+        RecordError: no layer has a mapping.
+    """
+    network = mapped.network
+    if not mapped.mapped:
+        raise RecordError(f"no valid mapping of any layer of {network.name} was found")
+    choices, samples = mapped.choices(), mapped.settings["samples"]
+    unmapped = [f"No valid mapping was found, so in no total: {each}" for each in mapped.unmapped]
+    found = tuple(
+        Found(
+            layer.name,
+            each.goal,
+            vector,
+            float(each.values[each.best or 0]),
+            each.bound,
+            each.gap if math.isfinite(each.gap) else None,
+            each.found_by,
+            each.samples,
+            layer.count,
+            (Curve(layer.name, each.improvements, samples),) if each.improvements else (),
+        )
+        for (layer, each), vector in zip(mapped.mapped, choices[-1].vectors, strict=True)
+    )
+    return Section(
+        title or f"{network.name} on {mapped.hardware.name or 'hardware'}",
+        mapped.hardware,
+        mapped.objective,
+        found,
+        tuple(choices),
+        mapped.bound,
+        network.macs,
+        (*unmapped, *left_out_lines(network), *network.notes),
+        command,
+        mapped.settings,
+        distinct([each.versions for each in mapped.layers]),
+    )
+
+
+def left_out_lines(network: Network) -> Iterator[str]:
+    """Yield a line for every operator that no layer stands for."""
+    total = network.macs + network.left_out_macs
+    for each in network.left_out:
+        share = "unknown MACs" if each.macs is None else f"{each.macs / total:.1%} of MACs"
+        yield f"left out: {each.name} ({each.operator}, {share}): {each.reason}"

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.network.layer_search import LayerWork, MappedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork
-from experiments.search.cells import Versions
 from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal
 from experiments.search.library import Entry, Start, add_to_library, read_library, start_of
 from experiments.shell import cli
@@ -29,7 +28,7 @@ from experiments.shell.files import (
 )
 from experiments.store.claims import claimed, remove_abandoned
 from experiments.store.pool import run_cells
-from experiments.store.versions import processor, versions
+from experiments.store.versions import Versions, processor, versions
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.transfer import spread

@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from experiments.network.facts import bottleneck
 from experiments.search.goals import Goal
 from maestro_env.base.errors import ModelError
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.models import find_model
-from maestro_env.explanation import TENSORS, count_energy, explain_mapping
+from maestro_env.evaluation.problem import Problem
+from maestro_env.explanation import TENSORS, count_energy, explain_mapping, find_bottleneck
 from maestro_env.mapspace.mapping import Mapping
 
 
@@ -119,3 +119,11 @@ class Found:
             for tensor, part in zip(TENSORS, row, strict=True)
         }
         return {("MACs", "computation"): parts.macs, **named}
+
+
+def bottleneck(problem: Problem, mapping: Mapping) -> str:
+    """Return the resource of which more would save most cycles; ``-`` where none is known."""
+    try:
+        return next(iter(find_bottleneck(problem, mapping).names), "-")
+    except ModelError:
+        return "-"

@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.network.facts import left_out_lines
-from experiments.network.mapped_network import Choice, MappedNetwork
-from experiments.pages.found import Curve, Found
-from experiments.search.cells import Versions
-from experiments.shell.files import RecordError
+from experiments.pages.found import Found
+from experiments.store.versions import Versions
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.evaluation.cost import Cost
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """One mapping for every layer of a network that has one, and what they take together.
+
+    Args:
+        name: how they were chosen.
+        costs: of one execution of every layer.
+        vectors: of every layer, int32[D].
+        latency_cycles: of all executions, one after the other.
+        energy_nj: of all executions.
+        l1_bytes: the most a layer needs of a PE's L1.
+        l2_bytes: the most a layer needs of L2.
+        area_um2: of one accelerator with such buffers.
+    """
+
+    name: str
+    costs: tuple[Cost, ...]
+    vectors: tuple[tuple[int, ...], ...]
+    latency_cycles: float
+    energy_nj: float
+    l1_bytes: float
+    l2_bytes: float
+    area_um2: float
+
+    @property
+    def edp(self) -> float:
+        """Latency times energy, in cycles x nJ."""
+        return self.latency_cycles * self.energy_nj
+
+    def value(self, objective: str) -> float:
+        """Return the objective of the network: latency, energy or edp."""
+        values = {"latency": self.latency_cycles, "energy": self.energy_nj, "edp": self.edp}
+        return values[objective]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,52 +87,6 @@ class Section:
         if not self.bound or self.objective is None:
             return None
         return max(choice.value(self.objective) / self.bound - 1, 0.0)
-
-
-def section_of(mapped: MappedNetwork, title: str = "", command: str = "") -> Section:
-    """Return the section of a mapped network.
-
-    Args:
-        mapped: layers without a mapping are named, and in no table.
-        title: by default the names of network and hardware.
-        command: makes the same again.
-
-    Raises:
-        RecordError: no layer has a mapping.
-    """
-    network = mapped.network
-    if not mapped.mapped:
-        raise RecordError(f"no valid mapping of any layer of {network.name} was found")
-    choices, samples = mapped.choices(), mapped.settings["samples"]
-    unmapped = [f"No valid mapping was found, so in no total: {each}" for each in mapped.unmapped]
-    found = tuple(
-        Found(
-            layer.name,
-            each.goal,
-            vector,
-            float(each.values[each.best or 0]),
-            each.bound,
-            each.gap if math.isfinite(each.gap) else None,
-            each.found_by,
-            each.samples,
-            layer.count,
-            (Curve(layer.name, each.improvements, samples),) if each.improvements else (),
-        )
-        for (layer, each), vector in zip(mapped.mapped, choices[-1].vectors, strict=True)
-    )
-    return Section(
-        title or f"{network.name} on {mapped.hardware.name or 'hardware'}",
-        mapped.hardware,
-        mapped.objective,
-        found,
-        tuple(choices),
-        mapped.bound,
-        network.macs,
-        (*unmapped, *left_out_lines(network), *network.notes),
-        command,
-        mapped.settings,
-        distinct([each.versions for each in mapped.layers]),
-    )
 
 
 def distinct(versions: list[Versions]) -> tuple[Versions, ...]:

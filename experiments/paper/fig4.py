@@ -13,10 +13,10 @@ import numpy as np
 from clustering import AGENTS, Clustering, Dependence, cluster
 from clustering.stability import stability
 from clustering.tree import agglomerate, cut_at, cut_to_agents
-from experiments.commands.cluster.plots import draw_clustering
 from experiments.paper.frame import Item
 from experiments.paper.ledger import Finished, Run, samples_of
 from experiments.paper.rows import Row, Rows
+from experiments.shown.clustering import draw_clustering
 
 _PAIRS, _GROUPINGS = "pairs.csv", "groupings.csv"
 _RUN = Run("mobilenetv2_l2", "latency", "random", seed=0, samples=0)

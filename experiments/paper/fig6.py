@@ -16,7 +16,7 @@ from experiments.paper.rows import Row, Rows, grouped, pivot, select
 from experiments.paper.verdicts import at_most, everywhere, mostly, tally
 from experiments.search.windows import reference
 from experiments.shown.statistics import Floats, stratified_interval
-from maestro_env.evaluation.problem import OK
+from maestro_env.evaluation.status import OK
 
 PARAMETERS = 13
 """Of the map space: as many agents are one per parameter."""

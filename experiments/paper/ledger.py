@@ -14,7 +14,7 @@ import numpy as np
 
 from clustering import Samples
 from experiments.paper.reach import Reach, middle
-from experiments.search.cells import Cell, Versions, Work, read_cell
+from experiments.search.cells import Cell, Work, read_cell
 from experiments.search.cells import Finished as Finished
 from experiments.search.goals import Goal, ProblemConfig, check_goal, make_goal, write_goal
 from experiments.search.samples import collect
@@ -23,6 +23,7 @@ from experiments.shell.files import check_same, distinct_name, read_json, write_
 from experiments.shown.statistics import Floats
 from experiments.store.claims import claimed, remove_abandoned
 from experiments.store.pool import run_cells
+from experiments.store.versions import Versions
 from experiments.study.standings import Contest
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.optimum.known import known_optimum

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from experiments.proving.proof import Limits, prove
 from experiments.proving.records import ProofRecord
-from experiments.search.cells import Versions
 from experiments.search.goals import Goal
 from experiments.store.claims import claimed
+from experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.optimum.search import OptimumError, require_bounded
 

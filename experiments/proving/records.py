@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.cells import Versions
 from experiments.search.goals import ANEW, Goal
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same
+from experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum
 
 Step = tuple[float, float | None, float | None]

@@ -25,12 +25,11 @@ from experiments.shell import files
 from experiments.shell.files import BRIEF, RecordError, cannot_read, distinct_name, replacing
 from experiments.shown.progress import best_note
 from experiments.shown.statistics import Floats
+from experiments.store.versions import Versions
 from maestro_env.base.errors import printable
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.problem import STATUSES
+from maestro_env.evaluation.status import STATUSES
 from mappers import may_end_early
-
-Versions = dict[str, str | None]
 
 _TRACE_HEADER = ("mapper", "seed", "evaluation", "objective", "best", "status")
 

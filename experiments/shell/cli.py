@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NoReturn
@@ -61,7 +60,8 @@ def main(name: str, argv: list[str] | None = None) -> int:
 
 def load(name: str) -> Any:
     """Return the module of a command: ``Config``, its flags, and ``execute``, which takes them."""
-    return import_module(f"experiments.commands.{name.replace('-', '_')}")
+    # Not importlib's function, which python -X importtime does not see.
+    return __import__(f"experiments.commands.{name.replace('-', '_')}", fromlist=["execute"])
 
 
 def summary(name: str) -> str:

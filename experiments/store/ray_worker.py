@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments.search.cells import Versions
-from experiments.store.versions import versions
+from experiments.store.versions import Versions, versions
 from experiments.store.works import Work
 from maestro_env.base.errors import printable
 

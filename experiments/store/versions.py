@@ -8,6 +8,9 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+Versions = dict[str, str | None]
+"""Versions by package, the commit and the processor; None for what there is none of."""
+
 _PACKAGES = ("maestro-env", "numpy", "scipy", "gymnasium")
 # What decides which points a search from a seed looks at, and their values.
 _OURS = ("clustering", "maestro_env", "mappers", "experiments/search/searches.py")

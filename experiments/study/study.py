@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.proving.goal_optimum import find_optimum
-from experiments.search.cells import Cell, Finished, Versions, Work, read_cell
+from experiments.search.cells import Cell, Finished, Work, read_cell
 from experiments.search.goals import (
     ANEW,
     GOAL,
@@ -42,7 +42,7 @@ from experiments.shown.progress import Bar
 from experiments.store.claims import claimed, remove_abandoned
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
-from experiments.store.versions import processor, versions
+from experiments.store.versions import Versions, processor, versions
 from experiments.study.config import StudyConfig
 from experiments.study.standings import Contest
 from maestro_env.accelerators.hardware import find_hardware

@@ -22,6 +22,16 @@ MAPS = ("TemporalMap", "SpatialMap")
 _WINDOWS = ("R", "S")
 
 
+ENDS = {
+    "reference_exit": "exits with an error",
+    "reference_sigfpe": "divides by zero",
+    "reference_abort": "aborts",
+    "reference_segv": "reads invalid memory",
+    "reference_undefined": "prints what uninitialised memory holds",
+}
+"""What the binary does with mappings that have no result, by status."""
+
+
 class ReferenceDeath(Exception):
     """The binary dies on this input.
 

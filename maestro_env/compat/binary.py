@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from maestro_env import _native
-from maestro_env.base.m_file import NetworkText, ReferenceDeath
+from maestro_env.base.m_file import ENDS, NetworkText, ReferenceDeath
 
 _NOCS = 4
-
-ENDS = {
-    "reference_exit": "exits with an error",
-    "reference_sigfpe": "divides by zero",
-    "reference_abort": "aborts",
-    "reference_segv": "reads invalid memory",
-    "reference_undefined": "prints what uninitialised memory holds",
-}
-"""What the binary does with mappings that have no result, by status."""
 
 
 def equal_nocs(bandwidth: int, latency: int) -> list[tuple[int, int]]:

@@ -23,8 +23,9 @@ from maestro_env.base.threads import require_threads
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import Objective, find_objective
-from maestro_env.evaluation.problem import Observed, Problem, Rows
+from maestro_env.evaluation.problem import Observed, Problem
 from maestro_env.evaluation.rewards import observation
+from maestro_env.evaluation.status import Rows
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
 

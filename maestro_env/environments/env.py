@@ -9,29 +9,27 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from maestro_env._native import METRICS
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.base.registry import look_up
 from maestro_env.environments.actions import ACTIONS, Mask
-from maestro_env.environments.attributes import Attributes, Best
 from maestro_env.environments.information import (
     NO_FIGURES,
     NOT_EVALUATED,
+    Attributes,
+    Best,
     full_information,
+    regret,
     require_info,
 )
 from maestro_env.environments.observations import Observer
-from maestro_env.environments.spec import TextSpec
-from maestro_env.environments.task import Task, make_tasks
+from maestro_env.environments.task import Task, episode_end, make_tasks, require_episode_length
+from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.rewards import (
-    MOST_REWARDED,
-    REWARDS,
-    Observations,
-    episode_end,
-    require_episode_length,
-)
+from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations
+from maestro_env.evaluation.status import STATUSES
 from maestro_env.workloads.layer import Layer
 
 
@@ -247,3 +245,30 @@ def _require_render_mode(mode: str | None) -> str | None:
     if mode is not None and mode not in modes:
         raise UnknownNameError("render_mode", mode, modes)
     return mode
+
+
+class MaestroEnvV0(MaestroEnv):
+    """``MaestroEnv`` with another ``info``, whose keys differ from step to step.
+
+    After a reset it is empty. A step tells ``status`` (a name of ``STATUSES``), ``mapping`` (the
+    vector), ``best_objective`` (infinite until a mapping is valid) and from then on
+    ``best_mapping`` (its vector), and those figures of ``Cost`` that the mapping has. With
+    ``info="full"`` also ``optimum``, ``optimum_bound`` and ``regret``. Copies that step together
+    (``gymnasium.make_vec``) have the ``info`` of ``MaestroEnv``.
+    """
+
+    def _information(self) -> dict[str, Any]:
+        if self.vector is None:
+            return {}
+        named = zip(METRICS, self._figures.tolist(), strict=True)
+        told: dict[str, Any] = {"status": STATUSES[self._status], "mapping": self.vector}
+        # A figure that is missing is NaN, which equals nothing.
+        told |= {name: figure for name, figure in named if figure == figure}
+        told["best_objective"] = self._best.value
+        if self._best.vector is not None:
+            told["best_mapping"] = self._best.vector.copy()
+        if self.info == "full":
+            optimum, bound = self._task.optimum
+            told |= {"optimum": optimum, "optimum_bound": bound}
+            told["regret"] = regret(self._value, optimum)
+        return told

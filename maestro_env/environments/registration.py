@@ -23,10 +23,10 @@ def register_with_gymnasium() -> None:
 def _register() -> None:
     import gymnasium
 
-    for version, entry_point in enumerate(("env_v0:MaestroEnvV0", "env:MaestroEnv")):
+    for version, name in enumerate(("MaestroEnvV0", "MaestroEnv")):
         gymnasium.register(
             id=f"MaestroEnv-v{version}",
-            entry_point=f"maestro_env.environments.{entry_point}",
+            entry_point=f"maestro_env.environments.env:{name}",
             vector_entry_point="maestro_env.environments.making:make_vector_env",
         )
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.evaluation.context import context
@@ -88,6 +89,22 @@ class Task(Recomputed):
         """Warn where the model miscounts the layer."""
         if warning := self.problem.stride_warning():
             warnings.warn(warning, stacklevel=4)
+
+
+def episode_end(steps: int, length: int) -> tuple[bool, bool]:
+    """Return whether an episode is terminated and whether it is truncated after ``steps``.
+
+    Learners bootstrap the value after a truncation, so an episode of one step must terminate.
+    """
+    ends = steps >= length
+    return ends and length == 1, ends and length > 1
+
+
+def require_episode_length(length: object, action: str) -> int:
+    """Return the mappings of an episode; None stands for the usual number of a kind of action."""
+    if length is None:
+        return 1 if action == "discrete_steps" else 100
+    return require_integer("episode_length", length, EnvError)
 
 
 def make_tasks(

@@ -7,6 +7,8 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
+from gymnasium.envs.registration import EnvSpec
+
 from maestro_env.accelerators.hardware import Hardware, known_hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES, Technology
 from maestro_env.accelerators.technology import written
@@ -69,3 +71,20 @@ def _technology(technology: Technology) -> str:
 
 def _pairs(values: Mapping[str, Any]) -> str:
     return ",".join(f"{name}={value}" for name, value in values.items())
+
+
+class TextSpec:
+    """An environment whose specification names layers, hardware and objectives as texts."""
+
+    _spec: EnvSpec | None = None
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """What ``gymnasium.make`` makes this environment of."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        if spec is not None:
+            spec.kwargs = in_texts(spec.kwargs)
+        self._spec = spec

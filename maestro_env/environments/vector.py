@@ -23,17 +23,10 @@ from maestro_env.environments.information import (
     require_info,
 )
 from maestro_env.environments.observations import Observer
-from maestro_env.environments.spec import TextSpec
-from maestro_env.environments.task import Task
+from maestro_env.environments.task import Task, episode_end, require_episode_length
+from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.evaluator import Batch, Evaluator
-from maestro_env.evaluation.rewards import (
-    MOST_REWARDED,
-    REWARDS,
-    Observations,
-    episode_end,
-    observation,
-    require_episode_length,
-)
+from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations, observation
 from maestro_env.mapspace.space import Points
 
 MAX_COPIES = 2**20

@@ -157,3 +157,9 @@ class Cost:
     def as_dict(self) -> dict[str, Any]:
         """Return all fields by name, None included, and ``clusters`` as dicts."""
         return asdict(self)
+
+
+def buffer_bytes(cost: Cost) -> tuple[float, float]:
+    """Return the bytes that the area of a mapping counts, of L1 and of L2."""
+    used = cost.l2_bytes if cost.l2_used_bytes is None else cost.l2_used_bytes
+    return cost.l1_bytes or 0.0, used or 0.0

@@ -15,9 +15,9 @@ from maestro_env.base.errors import BudgetError, BudgetExceededError
 from maestro_env.base.threads import require_threads
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem, Rows
+from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.rewards import Observations, observation
-from maestro_env.evaluation.violations import violations
+from maestro_env.evaluation.status import Rows, violations
 from maestro_env.mapspace.space import MapSpace, Points
 
 

@@ -5,25 +5,40 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping as Values
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MapSpaceError, quoted
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import OK, Problem
-from maestro_env.evaluation.violations import violations
+from maestro_env.evaluation.status import OK, Rows, violations
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.mapspace.unit_cube import choices_at
 
 Place = ArrayLike | Values[str, int | str] | Mapping
 """A vector of D integers, the values of all parameters by name, or a mapping."""
 
 _ABOVE_ALL = 100.0
+
+
+@runtime_checkable
+class Evaluates(Protocol):
+    """What an objective asks of a ``Problem``."""
+
+    @property
+    def space(self) -> MapSpace: ...
+
+    @property
+    def hardware(self) -> Hardware: ...
+
+    def evaluate(self, points: Points) -> Rows: ...
+
+    def evaluate_as_row(self, mapping: Mapping) -> Rows: ...
 
 
 @dataclass(frozen=True)
@@ -43,11 +58,11 @@ class ObjectiveFunction:
         MapSpaceError, UnknownNameError: by the methods, what is no mapping of the space.
     """
 
-    problem: Problem
+    problem: Evaluates
     metric: Objective
 
     def __post_init__(self) -> None:
-        require_type("problem", self.problem, Problem, "of a MapSpace")
+        require_type("problem", self.problem, Evaluates, "a Problem, of a MapSpace")
         require_type("metric", self.metric, Objective, "see find_objective")
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,36 +17,18 @@ from maestro_env.base.threads import require_threads
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.models import DEFAULT_MODEL, find_model
 from maestro_env.evaluation.objectives import Objective, find_objective
+from maestro_env.evaluation.optimisers import ObjectiveFunction
+from maestro_env.evaluation.status import OK, STATUSES, Rows, explain_status
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
 from maestro_env.workloads.layer import Layer
 
-if TYPE_CHECKING:
-    from maestro_env.evaluation.optimisers import ObjectiveFunction
-
-STATUSES: tuple[str, ...] = _native.STATUSES
-"""Results of checking a mapping; a batch's status codes index this tuple, 0 is ``ok``."""
-
-OK = STATUSES.index("ok")
 Observed = tuple[NDArray[np.float32], float, int, Points, NDArray[np.float64]]
 """An observation, a value, a status code, a vector and its row of metrics."""
 
 _STRIDE_SAMPLES = 2000
 _TYPICAL_SAMPLES = 4000
 _FIGURE_SAMPLES = 100
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A batch's results.
-
-    Args:
-        metrics: float64[N, M], one column per name of ``METRICS``; NaN where there is no result.
-        status: uint8[N], indices into ``STATUSES``.
-    """
-
-    metrics: NDArray[np.float64]
-    status: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -152,8 +133,6 @@ class Problem(Recomputed):
         Raises:
             UnknownNameError: no such objective.
         """
-        from maestro_env.evaluation.optimisers import ObjectiveFunction
-
         return ObjectiveFunction(self, find_objective(objective))
 
     def time(self, points: Points) -> NDArray[np.float64]:
@@ -169,8 +148,6 @@ class Problem(Recomputed):
         ``maestro_env.explanation`` explains why a valid mapping costs what it does.
         """
         require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
-        from maestro_env.evaluation.status import explain_status
-
         row, status, _, problem = self._native.evaluate_mapping(mapping.directives)
         cost = None if np.isnan(row[0]) else Cost.from_row(row)
         return explain_status(status, mapping, problem, cost, self.hardware)

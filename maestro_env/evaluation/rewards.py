@@ -1,4 +1,4 @@
-"""Rewards, observations and episode ends: the rules that both environments share."""
+"""Rewards, and what is observed of a cost."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.base.checks import require_integer
-from maestro_env.base.errors import EnvError
 from maestro_env.evaluation.objectives import area_bound, energy_bound, latency_bound
 from maestro_env.workloads.layer import Layer
 
@@ -40,22 +38,6 @@ REWARDS: Mapping[str, Reward] = {"inverse": _inverse, "log": _logarithmic}
 
 MOST_REWARDED = 1e30
 """The largest ratio of reference and objective that is rewarded, so that rewards are finite."""
-
-
-def episode_end(steps: int, length: int) -> tuple[bool, bool]:
-    """Return whether an episode is terminated and whether it is truncated after ``steps``.
-
-    Learners bootstrap the value after a truncation, so an episode of one step must terminate.
-    """
-    ends = steps >= length
-    return ends and length == 1, ends and length > 1
-
-
-def require_episode_length(length: object, action: str) -> int:
-    """Return the mappings of an episode; None stands for the usual number of a kind of action."""
-    if length is None:
-        return 1 if action == "discrete_steps" else 100
-    return require_integer("episode_length", length, EnvError)
 
 
 def first_observation(layer: Layer, hardware: Hardware) -> Observations:

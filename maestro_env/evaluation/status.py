@@ -1,11 +1,27 @@
-"""Explains the status of a mapping in one line: the loop at fault and the fix."""
+"""What is wrong with a mapping: its status, the loop at fault and the fix, how much it misses."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.compat.binary import ENDS
+from maestro_env.base.m_file import ENDS
 from maestro_env.evaluation.cost import Cost
 from maestro_env.mapspace.mapping import Mapping
+
+STATUSES: tuple[str, ...] = _native.STATUSES
+"""Results of checking a mapping; a batch's status codes index this tuple, 0 is ``ok``."""
+
+OK = STATUSES.index("ok")
+_MEASURED = [STATUSES.index(name) for name in ("l1_overflow", "l2_overflow", "cluster_exceeds_pes")]
+_L1_BYTES, _L2_BYTES = (_native.METRICS.index(name) for name in ("l1_bytes", "l2_bytes"))
+_MOST_PES = 2**62
+# Of what has no measure.
+_OTHER = 1.0
 
 _MEANINGS = {
     "ok": "the mapping is valid",
@@ -26,6 +42,19 @@ _MEANINGS = {
     "below_pe_load": "the model claims fewer cycles than the busiest PE needs",
     "below_compulsory": "the model counts fewer accesses than every mapping has",
 }
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A batch's results.
+
+    Args:
+        metrics: float64[N, M], one column per name of ``METRICS``; NaN where there is no result.
+        status: uint8[N], indices into ``STATUSES``.
+    """
+
+    metrics: NDArray[np.float64]
+    status: NDArray[np.uint8]
 
 
 def explain_status(
@@ -66,3 +95,30 @@ def _crowded(mapping: Mapping, hardware: Hardware) -> tuple[str, str]:
         if pes > hardware.num_pes and not where:
             where = f"level {number}, 'cluster of {level.cluster_size}': "
     return where, f" (needed {mapping.pes:,} PEs, there are {hardware.num_pes:,})"
+
+
+def violations(rows: Rows, hardware: Hardware, pes: int = 0) -> NDArray[np.float64]:
+    """Return the constraint violations of evaluated mappings, float64[N].
+
+    A violation is 0 exactly for a valid mapping, otherwise positive and finite: what is missing of
+    L1, of L2 and of PEs, each as a share of what there is, and 1 for an invalid mapping that misses
+    something else.
+
+    Args:
+        rows: of ``Problem.evaluate``.
+        hardware: with the limits.
+        pes: that the clusters of each mapping need.
+    """
+    missing = (
+        _missing(rows.metrics[:, _L1_BYTES], hardware.l1_bytes)
+        + _missing(rows.metrics[:, _L2_BYTES], hardware.l2_bytes)
+        + max(0, min(pes, _MOST_PES) - hardware.num_pes) / hardware.num_pes
+    )
+    measured = np.isin(rows.status, _MEASURED) & (missing > 0)
+    return np.where(rows.status == OK, 0.0, np.where(measured, missing, _OTHER + missing))
+
+
+def _missing(needed: NDArray[np.float64], capacity: int) -> NDArray[np.float64]:
+    """Return the share of a capacity that is missing; none without a figure."""
+    missing: NDArray[np.float64] = np.fmax(needed - capacity, 0) / capacity
+    return missing

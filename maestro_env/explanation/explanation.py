@@ -1,7 +1,8 @@
-"""All that is to be said about a valid mapping."""
+"""All that is to be said about a valid mapping, and its text: one section a question."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from maestro_env.base.errors import MapSpaceError
@@ -9,15 +10,17 @@ from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation.bottleneck import Bottleneck, find_bottleneck
-from maestro_env.explanation.buffers import Buffers, fill_buffers
+from maestro_env.explanation.buffers import Buffer, Buffers, fill_buffers
 from maestro_env.explanation.costs import cost_of
-from maestro_env.explanation.cycles import Cycles, StepTimes, count_cycles, time_steps
+from maestro_env.explanation.cycles import PARTS, Cycles, Delay, StepTimes, count_cycles, time_steps
 from maestro_env.explanation.dataflows import Dataflow, textbook_dataflows
-from maestro_env.explanation.neighbours import Neighbour, find_neighbours
+from maestro_env.explanation.neighbours import Neighbour, better, better_with_room, find_neighbours
 from maestro_env.explanation.reuse import Stage, count_reuse
-from maestro_env.explanation.text import text_of
-from maestro_env.explanation.traffic import Energy, Traffic, count_energy, count_traffic
+from maestro_env.explanation.traffic import TENSORS, Energy, Traffic, count_energy, count_traffic
 from maestro_env.mapspace.mapping import Mapping
+
+_MOST_NEIGHBOURS = 5
+_Rows = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -102,3 +105,211 @@ def explain_mapping(
         no_neighbours=no_neighbours,
         dataflows=textbook_dataflows(problem, found),
     )
+
+
+def text_of(explanation: Explanation) -> str:
+    """Return an explanation as lines of text: sections with a blank line between them."""
+    sections = (
+        _heading(explanation),
+        str(explanation.mapping).splitlines(),
+        _bound(explanation),
+        _cycles(explanation),
+        _steps(explanation),
+        _energy(explanation),
+        _reuse(explanation),
+        _buffers(explanation),
+        _neighbours(explanation),
+        _dataflows(explanation),
+    )
+    return "\n\n".join("\n".join(section) for section in sections)
+
+
+def _heading(explanation: Explanation) -> Iterator[str]:
+    problem, cost = explanation.problem, explanation.cost
+    layer = problem.layer
+    yield (
+        f"{layer} ({layer.operator} {layer.dimensions}) on {problem.hardware.name or 'hardware'}, "
+        f"model {problem.model}"
+    )
+    yield (
+        f"{cost.latency_cycles:,.0f} cycles, {cost.energy_nj:,.6g} nJ, "
+        f"{cost.area_um2:,.6g} um^2, "
+        f"{explanation.cycles.utilization:.1%} of the peak throughput"
+    )
+
+
+def _bound(explanation: Explanation) -> Iterator[str]:
+    bottleneck = explanation.bottleneck
+    names = " and ".join(bottleneck.names)
+    if not bottleneck.names:
+        yield "Bound by the number of steps: no resource without limit saves a cycle"
+        return
+    if bottleneck.tied:
+        saved = _of(bottleneck.saved_together, bottleneck.latency_cycles)
+        yield f"Bound by {names}: without a limit to one of them nothing is saved, to all {saved}"
+        return
+    yield f"Bound by {bottleneck.names[0]}: saved without a limit to"
+    latency = bottleneck.latency_cycles
+    rows = [
+        (name, f"{saved:,.0f} cycles", f"{saved / latency:.1%}")
+        for name, saved in sorted(bottleneck.saved_cycles.items(), key=lambda each: -each[1])
+    ]
+    if len(bottleneck.names) > 1:
+        together = bottleneck.saved_together
+        rows.append(("all that save some", f"{together:,.0f} cycles", f"{together / latency:.1%}"))
+    yield from _table(rows)
+
+
+def _cycles(explanation: Explanation) -> Iterator[str]:
+    cycles = explanation.cycles
+    yield "Cycles"
+    rows = [
+        (name, f"{count:,.0f}", f"{count / cycles.latency:.1%}", PARTS[name])
+        for name, count in cycles.parts.items()
+        if count
+    ]
+    rows.append(("all", f"{cycles.latency:,.0f}", "100.0%", ""))
+    yield from _table(rows, left=(0, 3))
+    yield (
+        f"  {cycles.time_busy:.1%} of the time computes, with {cycles.pes_busy:.1%} of the PEs and "
+        f"{cycles.lanes_busy:.1%} of what such a PE can do in a cycle"
+    )
+
+
+def _steps(explanation: Explanation) -> Iterator[str]:
+    steps = explanation.steps
+    yield f"A step of L2 (of {steps.steps:,}), in cycles; the slowest sets its time"
+    delays = {"words come in": steps.ingress, "computation": steps.compute}
+    delays["outputs go out"] = steps.egress
+    yield from _table([("", "least", "mean", "most"), *(_delay(*each) for each in delays.items())])
+
+
+def _delay(name: str, delay: Delay) -> tuple[str, ...]:
+    return name, f"{delay.least:,.0f}", f"{delay.mean:,.1f}", f"{delay.most:,.0f}"
+
+
+def _energy(explanation: Explanation) -> Iterator[str]:
+    energy = explanation.energy
+
+    def row(name: str, parts: Sequence[float]) -> tuple[str, ...]:
+        total = sum(parts)
+        cells = (f"{part:,.6g}" for part in parts) if len(parts) > 1 else ("",) * len(TENSORS)
+        return name, *cells, f"{total:,.6g}", f"{total / energy.total:.1%}"
+
+    yield "Energy (nJ)"
+    accesses = [
+        row(memory, parts.tolist())
+        for memory, parts in zip(energy.memories, energy.accesses, strict=True)
+    ]
+    header = ("", *TENSORS, "all", "")
+    yield from _table([header, row("MACs", [energy.macs]), *accesses, row("all", [energy.total])])
+
+
+def _reuse(explanation: Explanation) -> Iterator[str]:
+    yield "Reuse: how often a word is used at each place on its way, and the accesses that saves"
+    for tensor, stages in explanation.reuse.items():
+        yield f"  {tensor}"
+        rows = [
+            (f"  {stage.place}", f"{stage.factor:,.4g} times", f"{stage.avoided:,.0f} saved")
+            for stage in stages
+        ]
+        way = "to" if tensor == "output" else "from"
+        rows.append((f"  {way} main memory", f"{stages[-1].moved:,.0f} words", ""))
+        yield from _table(rows)
+
+
+def _buffers(explanation: Explanation) -> Iterator[str]:
+    buffers = explanation.buffers
+    yield "Buffers"
+    shared = f"{buffers.cluster_bytes:,.0f} B of it for the cluster buffers"
+    kept = f"keeps {', '.join(buffers.resident)} whole" if buffers.resident else "keeps no tensor"
+    enough = "no word is fetched twice"
+    if buffers.hold_bytes > buffers.l2.used_bytes:
+        enough = f"with {buffers.hold_bytes:,.0f} B {enough}"
+    rows = [
+        (*_buffer("L1 of a PE", buffers.l1), shared if buffers.cluster_bytes else ""),
+        (*_buffer("L2", buffers.l2), f"{kept}; {enough}"),
+    ]
+    yield from _table(rows, left=(0, 3))
+
+
+def _buffer(name: str, buffer: Buffer) -> tuple[str, str, str]:
+    return (
+        name,
+        f"{buffer.used_bytes:,.0f} of {buffer.capacity_bytes:,} B",
+        f"{buffer.filled:.1%}",
+    )
+
+
+def _neighbours(explanation: Explanation) -> Iterator[str]:
+    if explanation.no_neighbours:
+        yield f"Neighbours: none: {explanation.no_neighbours}"
+        return
+    objective, neighbours = explanation.objective.name, explanation.neighbours
+    names = list(dict.fromkeys([*OBJECTIVES, objective]))
+    found = better(neighbours, objective)[:_MOST_NEIGHBOURS]
+    yield f"Changes of one parameter that lower {objective}{'' if found else ': none'}"
+    if not found:
+        # What lowers something else shows what is traded for what.
+        others = [each for name in names for each in better(neighbours, name)[:1]]
+        found = list({id(each): each for each in others}.values())
+        if found:
+            yield "  of those that lower something else the best"
+    blocked = better_with_room(neighbours, objective)[:_MOST_NEIGHBOURS]
+    header = ("", *names, "")
+    rows = [(*_changed(each, names), "") for each in found]
+    rows += [(*_changed(each, names), _overflow(each)) for each in blocked]
+    if rows:
+        yield from _table([header, *rows], left=(0, len(names) + 1))
+
+
+def _changed(neighbour: Neighbour, names: Sequence[str]) -> tuple[str, ...]:
+    change = f"{neighbour.parameter} {neighbour.before} -> {neighbour.after}"
+    if neighbour.before.isdigit():
+        before, after = int(neighbour.before), int(neighbour.after)
+        verb = {2 * before: "doubling ", before // 2: "halving "}.get(after, "")
+        change = verb + change
+    return change, *(f"{neighbour.changes[name]:+.2%}" for name in names)
+
+
+def _overflow(neighbour: Neighbour) -> str:
+    over = {"L1": neighbour.l1_over, "L2": neighbour.l2_over}
+    missing = [f"{name} by {count:,} B" for name, count in over.items() if count]
+    return f"overflows {' and '.join(missing)}"
+
+
+def _dataflows(explanation: Explanation) -> Iterator[str]:
+    objective = explanation.objective
+    yield f"Textbook dataflows, sized for {objective.name}"
+    here = objective.of(explanation.cost.figures())
+
+    def row(name: str, cost: Cost | None, fits: str = "-") -> tuple[str, ...]:
+        if cost is None:
+            return name, fits, "-", "-"
+        ratio = objective.of(cost.figures()) / here
+        return name, f"{cost.latency_cycles:,.0f}", f"{cost.energy_nj:,.6g}", f"{ratio:.3f}"
+
+    rows = [row("this mapping", explanation.cost)]
+    rows += [
+        row(each.name, each.cost, "none fits" if each.expressible else "-")
+        for each in explanation.dataflows
+    ]
+    header = ("", "cycles", "nJ", f"{objective.name} / this mapping's")
+    yield from _table([header, *rows])
+    for dataflow in explanation.dataflows:
+        yield f"  {dataflow.name}: {dataflow.how}"
+
+
+def _of(part: float, whole: float) -> str:
+    return f"{part:,.0f} of {whole:,.0f} cycles ({part / whole:.1%})"
+
+
+def _table(rows: _Rows, left: Sequence[int] = (0,)) -> Iterator[str]:
+    """Yield the lines of a table, whose columns are aligned left or right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            cell.ljust(width) if number in left else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield f"  {'  '.join(cells)}".rstrip()

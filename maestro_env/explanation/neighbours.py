@@ -10,7 +10,8 @@ import numpy as np
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.cost import METRICS
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
-from maestro_env.evaluation.problem import OK, STATUSES, Problem
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points, lehmer_rank

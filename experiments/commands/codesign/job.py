@@ -13,7 +13,6 @@ from experiments.commands.codesign.explorers import explorer_of
 from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid, make_grid
 from experiments.commands.codesign.report import Outcome, report
-from experiments.search.cells import Versions
 from experiments.search.goals import ANEW, find_mappers, unique
 from experiments.shell import cli, flags
 from experiments.shell.files import (
@@ -26,7 +25,7 @@ from experiments.shell.files import (
 from experiments.shell.flags import UsageError
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
-from experiments.store.versions import processor, versions
+from experiments.store.versions import Versions, processor, versions
 from experiments.study.sweep.axes import Sweep, make_sweep
 from experiments.study.sweep.checks import check, measure
 from experiments.study.sweep.chunks import chunk_sizes, open_sweep

@@ -17,7 +17,8 @@ from experiments.search.searches import Recorder, run_search
 from experiments.shell.files import ensure_directory, replacing
 from maestro_env.datasets.parquet import DatasetError, rows_in, to_table, write_file
 from maestro_env.evaluation.cost import METRICS
-from maestro_env.evaluation.problem import Problem, Rows
+from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import Rows
 from maestro_env.mapspace.space import Points
 from mappers.parts.draws import DRAWS
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from experiments.commands.pretrain.methods import Method
 from experiments.commands.pretrain.protocol import Held
-from experiments.search.cells import Versions, tell_failure
+from experiments.search.cells import tell_failure
 from experiments.search.searches import UnspentError, stream
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same, distinct_name
+from experiments.store.versions import Versions
 from maestro_env.evaluation.evaluator import Evaluator
 
 CHECKPOINTS = (1, 10, 100, 500, 1000, 5000, 20_000)

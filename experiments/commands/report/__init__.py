@@ -7,8 +7,8 @@ from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 
 from experiments.commands.report.directories import read_section
-from experiments.pages import Section, write_report
-from experiments.pages.writer import KINDS
+from experiments.pages.sections import Section
+from experiments.pages.writer import KINDS, write_report
 from experiments.shell.flags import option
 
 

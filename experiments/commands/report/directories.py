@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.network.layer_search import LayerWork, SearchSettings
-from experiments.network.mapped_network import MappedNetwork
+from experiments.network.mapped_network import MappedNetwork, section_of
 from experiments.pages.found import Curve, Found
-from experiments.pages.sections import Section, distinct, section_of
+from experiments.pages.sections import Section, distinct
 from experiments.search.cells import Finished
 from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal, unique
 from experiments.shell.files import RecordError, read_json, read_record

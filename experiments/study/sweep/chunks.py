@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.mapped_network import buffer_bytes
-from experiments.search.cells import Versions, tell_failure
+from experiments.search.cells import tell_failure
 from experiments.search.goals import ANEW, Goal
 from experiments.search.searches import run_search
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same, distinct_name, is_empty
 from experiments.shown.statistics import Floats
 from experiments.store.claims import claimed, remove_abandoned
+from experiments.store.versions import Versions
 from experiments.study.sweep.axes import Sweep
+from maestro_env.evaluation.cost import buffer_bytes
 from maestro_env.evaluation.evaluator import Best, Evaluator
 
 FIGURES = (

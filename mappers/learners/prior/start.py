@@ -1,4 +1,4 @@
-"""What to know of a prior before it is compared: problems far from its training, or in it."""
+"""The start of a search from proposals of the prior, and what to know before."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ from collections.abc import Iterable
 
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mapspace.space import Points
 from maestro_env.optimum.known import layer_text
 from maestro_env.workloads.finding import models
 from mappers.learners.prior.file import PriorFile
+from mappers.learners.prior.proposals import load_prior, propose
 from mappers.learners.prior.ranges import far_warning
+
+
+class PriorOpening:
+    """Proposals of the shipped prior, which a search begins with (``mappers.base.Opening``)."""
+
+    def points(self, problem: Problem, objective: Objective) -> Points:
+        return propose([problem], [objective])[0]
+
+    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+        return prior_warning(load_prior().file, goals)
 
 
 def prior_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:

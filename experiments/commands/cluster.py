@@ -12,12 +12,12 @@ import numpy as np
 
 from clustering import AGENTS, LINKAGES, MEASURES, Clustering, ClusteringError, Samples, cluster
 from clustering.stability import stability
-from experiments.commands.cluster.plots import draw_clustering
 from experiments.search.goals import LAYER_HELP, Goal, ProblemConfig, make_goal, require_fit
 from experiments.search.samples import collect, default_cache
 from experiments.shell import cli
 from experiments.shell.files import RecordError, run_directory, safe_name, write_text
 from experiments.shell.flags import UsageError, option
+from experiments.shown.clustering import draw_clustering
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
 from maestro_env.accelerators.hardware import find_hardware
