@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def test_a_bar_shows_names_on_a_terminal_alone(
         return capsys.readouterr().err
 
     assert show() == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "200")
     shown_there = show()
