@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from commands import audit as main
 from compare_helpers import compare
 from run_helpers import edit, load, run
 
+from experiments.commands.audit.exploitation import follow
+from experiments.study.study import read_all
 from mappers import MAPPERS
 
 ROOFLINE = 6272
@@ -147,6 +150,43 @@ def test_settings_that_cannot_be_are_one_line(
     assert shown.err.startswith("error: ")
     assert shown.err.count("\n") == 1
     assert message in shown.err
+
+
+def test_the_way_to_an_exploit_is_drawn(
+    exploited: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(exploited), f"--exploit={tmp_path / 'drawn'}"]) == 0
+    names = {path.name for path in (tmp_path / "drawn").iterdir()}
+    assert names == {"exploitation.png", "exploitation.svg"}
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "ga, 4,000 samples, seeds 0 to 1, maestro without guard" in shown
+    found = read_all(exploited)
+    for search in found[0][1]:
+        maestro, exact = follow(found[0][0], search)
+        assert maestro[-1] == search.best / ROOFLINE
+        assert (np.diff(maestro) < 0).all()
+        assert (exact >= 1).all()
+
+
+def test_a_search_that_ends_elsewhere_is_not_drawn(
+    exploited: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "run"
+    shutil.copytree(exploited, directory)
+    path, other = sorted(directory.rglob("ga/?.json"))
+    changed = {name: load(other)[name] for name in ("improvements", "best_point")}
+    edit(path, lambda entry: entry.update(changed), sealed=True)
+    assert main([str(directory), f"--exploit={tmp_path / 'drawn'}"]) == 2
+    assert "ends elsewhere" in capsys.readouterr().err
+    assert not (tmp_path / "drawn").exists()
+
+
+def test_searches_that_did_not_believe_maestro_are_not_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path / "run", "--objective=latency", "--mapper=random", samples=20)
+    assert main([str(tmp_path / "run"), f"--exploit={tmp_path / 'drawn'}"]) == 2
+    assert "no mappings searched for latency under maestro" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [[], ["one", "two"], [" "], ["--run=out"]])

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import compare as main
+from commands import map_network
+from commands import run as run_main
 from compare_helpers import LAYER, LAYERS, cells, compare, rows, tables
 from odd_mappers import ODD, SITE
 from run_helpers import load, trace_rows
@@ -17,6 +19,7 @@ from run_helpers import run as run_one
 import mappers
 from experiments.commands.compare import Config as CompareConfig
 from experiments.search.goals import split_layers
+from experiments.search.library import read_library
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -229,3 +232,35 @@ def test_a_process_that_dies_does_not_take_the_tables(
     assert compare(out, "--mappers=random,dying", "--jobs=2", "--resume") == 1
     assert "failed: a process died in the middle of its work" in capsys.readouterr().err
     assert markdown_row(out, LAYER, "dying")[0] == "dying (0 of 2 seeds)"
+
+
+# --- Libraries ----------------------------------------------------------------------------------
+
+
+def test_a_study_starts_from_a_library_if_it_is_named(out: Path, tmp_path: Path) -> None:
+    network, library = tmp_path / "net.csv", tmp_path / "library.json"
+    network.write_text("K,C,Y,X,R,S,T\n16,8,16,16,1,1,1\n")
+    hardware, named = "--hardware=edge", f"--library={library}"
+    quick = ["--samples=200", "--nodes=0", "--front=0", "--mapper=marl"]
+    assert map_network([str(network), hardware, f"--out={tmp_path / 'net'}", *quick, named]) == 0
+    (known,) = read_library(library)
+    before = library.read_bytes()
+    layer = "conv:K=16,C=8,Y=16,X=16,R=1,S=1"
+    common = [hardware, "--samples=10", "--seeds=1"]
+    flags = [f"--layer={layer}", "--objective=edp", "--mapper=ga_log,random", *common]
+    best = {}
+    for place, more in (("nothing", []), ("library", [named])):
+        assert run_main([*flags, f"--out={tmp_path / place}", *more]) == 0
+        told = load(tmp_path / place / "summary.json")["mappers"]
+        best[place] = [told[mapper]["best"] for mapper in ("ga_log", "random")]
+        assert {each["evaluations"] for each in told.values()} == {10}
+    # The library has the very layer.
+    assert max(best["library"]) <= known.value < min(best["nothing"])
+    # Both commands record with which library they were begun, and add nothing to it.
+    assert library.read_bytes() == before
+    flags = [f"--layers={layer}", "--objectives=edp", "--mappers=ga_log,random", *common]
+    begun = [f"--out={tmp_path / 'library'}", "--resume"]
+    assert main([*flags, *begun, named]) == 0
+    assert main([*flags, *begun]) == 2
+    assert main([*flags, f"--out={out}", f"--library={tmp_path / 'none.json'}"]) == 2
+    assert not out.exists()

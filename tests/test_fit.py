@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from commands import cluster as cluster_main
 from commands import compare as compare_main
-from commands import gamma_parity as parity_main
 from commands import run as run_main
 from planted import LATENCY, planted
 
@@ -60,13 +59,6 @@ def test_more_agents_than_parameters(refused: Refused) -> None:
         "error: agents is 12; allowed: 0 (one per parameter) to 11, as layer gpt2_l4 has 11 "
         "parameters: l2_order, "
     )
-
-
-def test_the_parity_command_searches_layers_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parity_main(["--mapper=marl:agents=14"]) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.startswith("error: agents is 14; allowed: 0 (one per parameter) to 13, ")
 
 
 def test_a_file_that_is_not_there(refused: Refused) -> None:

@@ -21,7 +21,7 @@ from commands import map_network as main
 from prior_helpers import random_file
 
 from experiments.network.layer_search import LayerWork
-from experiments.search.library import add_to_library, default_library, read_library
+from experiments.search.library import add_to_library, find_library, read_library
 from maestro_env.accelerators.hardware import find_hardware
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.problem import Problem
@@ -221,7 +221,7 @@ def test_a_resumed_run_is_the_one_that_was_begun(
     assert run(network, out) == 0
     before = files(out)
     assert run(network, out, "--resume", "--seed=1") == 2
-    assert run(network, out, "--resume", "--no-warm") == 2
+    assert run(network, out, "--resume", "--no-transfer") == 2
     assert run("alexnet", out, "--resume") == 2
     assert capsys.readouterr().err.count("\n") == 3
     assert run(network, out) == 2
@@ -264,8 +264,8 @@ def test_the_library_of_the_user_is_in_the_cache(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert run(network, tmp_path / "out", "--library=cache") == 0
-    assert default_library() == tmp_path / "cache" / "maestro-env" / "library.json"
-    assert len(read_library(default_library())) == 5
+    assert find_library("cache") == tmp_path / "cache" / "maestro-env" / "library.json"
+    assert len(read_library(find_library("cache"))) == 5
 
 
 def test_a_library_keeps_the_least_value_of_a_problem(network: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from experiments.network.networks import OBJECTIVES, map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.sections import Choice
 from experiments.search.goals import RAY_HELP, ProblemConfig, make_goal, require_fit
-from experiments.search.library import add_to_library, default_library
+from experiments.search.library import add_to_library, find_library
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     distinct_name,
@@ -60,9 +60,11 @@ class _Network:
     front: int = option(
         500, "evaluations for latency and for energy, each, that a choice for the network needs"
     )
-    warm: bool = option(True, "start no search from the mappings of similar layers")
+    transfer: bool = option(True, "start no search from the mappings of similar layers")
     library: str | None = option(
-        None, "file of mapped layers to start from and to add to; cache: the user's own"
+        None,
+        "library of mapped layers to start from and to add to; cache: the user's own",
+        value="file",
     )
     seed: int = option(0, "of all searches")
 
@@ -107,7 +109,7 @@ def execute(config: Config) -> int:
             config,
             config.objective,
             settings,
-            config.warm,
+            config.transfer,
             library,
             config.threads,
             config.jobs,
@@ -147,7 +149,7 @@ def _resolve(config: Config) -> tuple[Network, Path | None]:
         require_fit([config.mapper], goals)
     if config.library is None:
         return network, None
-    library = default_library() if config.library == "cache" else Path(config.library)
+    library = find_library(config.library)
     add_to_library(library, [])
     return network, library
 

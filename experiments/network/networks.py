@@ -101,7 +101,7 @@ def map_layers(
     problem: ProblemConfig,
     objective: str = "edp",
     settings: SearchSettings | None = None,
-    warm: bool = True,
+    transfer: bool = True,
     library: Path | None = None,
     threads: int = 1,
     jobs: int = 1,
@@ -118,7 +118,7 @@ def map_layers(
         problem: hardware, cost model and map space.
         objective: what is minimised for every layer: latency, energy or edp.
         settings: of the searches; None for the defaults.
-        warm: whether searches start from the mappings of similar layers.
+        transfer: whether searches start from the mappings of similar layers.
         library: a file of mapped layers to start from and to add to; None for none.
         threads: of the batch evaluation.
         jobs: layers at a time, each in a process of its own.
@@ -132,11 +132,11 @@ def map_layers(
     hardware = find_hardware(problem.hardware)
     goals = [make_goal(problem, layer, hardware, objective) for layer in network.layers]
     digest = load_prior().file.digest if settings.mapper is None else None
-    start = {"warm": warm, "library": library is not None, "prior": digest}
+    start = {"transfer": transfer, "library": library is not None, "prior": digest}
     facts = _facts(network, goals[0], problem, settings, start)
     entries = _open(directory, facts, made_by or {}, library)
     found: dict[int, MappedLayer] = {}
-    for wave in spread(network.layers) if warm else [range(len(goals))]:
+    for wave in spread(network.layers) if transfer else [range(len(goals))]:
         works = {
             index: LayerWork(
                 network.layers[index].name,
@@ -144,7 +144,7 @@ def map_layers(
                 settings,
                 directory,
                 made_by or {},
-                _start(goals[index], [*found.values()], entries, warm),
+                _start(goals[index], [*found.values()], entries) if transfer else (),
                 threads,
             )
             for index in wave
@@ -163,10 +163,8 @@ def map_layers(
     return MappedNetwork(network, hardware, layers, facts["config"]), 0
 
 
-def _start(goal: Goal, found: Sequence[MappedLayer], entries: Sequence[Entry], warm: bool) -> Start:
+def _start(goal: Goal, found: Sequence[MappedLayer], entries: Sequence[Entry]) -> Start:
     """Return what a search begins with: the best mappings of similar layers found before."""
-    if not warm:
-        return ()
     return start_of(goal, [*(entry for each in found if (entry := _entry(each))), *entries])
 
 

@@ -82,9 +82,9 @@ class Entry:
         return cls(Mapped(problem, vector), objective, value)
 
 
-def default_library() -> Path:
-    """Return the library in the user's cache."""
-    return user_cache() / "library.json"
+def find_library(name: str) -> Path:
+    """Return the library that a flag names: a file, or the one in the user's cache."""
+    return user_cache() / "library.json" if name == "cache" else Path(name)
 
 
 def read_library(path: Path) -> list[Entry]:

@@ -17,9 +17,9 @@ class _Budget:
         10, "searches per layer, objective and mapper, one a seed", least=1, most=10_000
     )
     seed: int = option(0, "the first seed; the others count up from it")
-    warm: str | None = option(
+    library: str | None = option(
         None,
-        "library of mapped layers that every search starts from, which map writes (default: none)",
+        "library of mapped layers to start from, which map writes; cache: the user's own",
         value="file",
     )
 

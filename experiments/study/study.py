@@ -27,7 +27,7 @@ from experiments.search.goals import (
     unique,
     write_goal,
 )
-from experiments.search.library import Start, read_library, start_of
+from experiments.search.library import Start, find_library, read_library, start_of
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,
@@ -109,9 +109,10 @@ class Study:
         given = asdict(self.config)
         names = ["samples", *(field.name for field in fields(ProblemConfig))]
         goal = next(iter(self.goals.values()))
-        warm = None if self.config.warm is None else file_digest(Path(self.config.warm))
+        named = self.config.library
+        library = None if named is None else file_digest(find_library(named))
         return {
-            "config": {name: given[name] for name in names} | {"warm": warm},
+            "config": {name: given[name] for name in names} | {"library": library},
             "hardware": goal.problem.hardware.record(),
         }
 
@@ -163,9 +164,10 @@ def make_study(
     names, note = find_mappers(*mappers)
     require_fit(names, goals.values())
     starts: dict[tuple[str, str], Start] = {}
-    if config.warm is not None:
-        file_digest(Path(config.warm))  # It refuses what is not there.
-        entries = read_library(Path(config.warm))
+    if config.library is not None:
+        library = find_library(config.library)
+        file_digest(library)  # It refuses what is not there.
+        entries = read_library(library)
         starts = {place: start_of(goal, entries) for place, goal in goals.items()}
     return Study(config, goals, names, single, note, starts)
 

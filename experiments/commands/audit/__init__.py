@@ -22,11 +22,23 @@ class Config:
     """Score a run's best mappings under both models: are their figures possible?"""
 
     rundir: str = option(MISSING, "a directory of run, compare, sweep or codesign")
+    exploit: str | None = option(
+        None,
+        "draw, in this directory, how searches for latency under maestro without the guard exploit "
+        "its errors; they are done again",
+        value="directory",
+    )
 
 
 def execute(config: Config) -> int:
     """Score, print, and return the exit status."""
     directory = Path(config.rundir)
+    if config.exploit is not None:
+        # It draws, which takes a while to import.
+        from experiments.commands.audit.exploitation import show_exploitation
+
+        show_exploitation(directory, Path(config.exploit))
+        return 0
     sheets = sheets_of(directory) if is_sweep(directory) else _sheets(directory)
     for sheet in sheets:
         sheet.print()

@@ -144,6 +144,6 @@ def _command(config: dict[str, Any], searches: Sequence[Finished]) -> str:
     }
     flags = [f"--{name}={value}" for name, value in several.items()]
     flags += to_flags(_part(ProblemConfig, config))
-    if config.get("warm") is not None:
-        flags.append("--warm=FILE")
+    if config.get("library") is not None:
+        flags.append("--library=FILE")
     return shlex.join([PROGRAM, "compare", *flags])
