@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
 
 from clustering.algorithm import Clustering, cluster
 from clustering.errors import GroupingError
@@ -51,6 +50,8 @@ def stability(
         GroupingError: fewer than one split.
         SamplesError: a half has no information on the parameters' dependence.
     """
+    from sklearn.metrics import adjusted_rand_score  # It takes a second, which --help need not.
+
     if splits < 1:
         raise GroupingError(f"{splits} splits; allowed: 1 or more")
 

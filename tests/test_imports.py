@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -52,14 +51,6 @@ def roots(path: Path) -> set[str]:
     return {name.split(".")[0] for name in imported(path)}
 
 
-def test_the_packages_are_those_that_are_installed() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    packages = set(project["tool"]["setuptools"]["packages"])
-    assert {name.split(".")[0] for name in packages} == ALLOWED.keys()
-    folders = {path.parent.relative_to(ROOT) for name in ALLOWED for path in sources(name)}
-    assert packages == {".".join(folder.parts) for folder in folders}
-
-
 @pytest.mark.parametrize("package", ALLOWED)
 def test_imports_go_one_way(package: str) -> None:
     wrong = {
@@ -68,20 +59,6 @@ def test_imports_go_one_way(package: str) -> None:
         if (names := roots(path) & ALLOWED.keys() - ALLOWED[package])
     }
     assert wrong == {}
-
-
-def test_commands_share_only_what_is_beside_them() -> None:
-    """The paper's command alone takes from the others."""
-    folder = ROOT / "experiments"
-    commands = {path.parent.name for path in folder.glob("*/__main__.py")}
-    assert {"paper", "run"} < commands
-    taken = {
-        (path.relative_to(folder).parts[0], command)
-        for path in sources("experiments")
-        for name in imported(path)
-        if name.startswith("experiments.") and (command := name.split(".")[1]) in commands
-    }
-    assert {(user, command) for user, command in taken if user not in (command, "paper")} == set()
 
 
 def test_clustering_knows_arrays_and_nothing_else() -> None:

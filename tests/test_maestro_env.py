@@ -41,7 +41,7 @@ def test_help_has_a_line_for_each_command(
 ) -> None:
     status, out, err = call(monkeypatch, capsys, *arguments)
     assert (status, err) == (0, "")
-    assert re.findall(r"^  ([a-z-]+)  +\w+ .{10,}[a-z]$", out, re.MULTILINE) == [*cli.COMMANDS]
+    assert re.findall(r"^  ([a-z-]+)  +\w+ .{10,}[a-z]$", out, re.MULTILINE) == NAMES
     assert max(map(len, out.splitlines())) <= 100
 
 

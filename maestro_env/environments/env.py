@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from maestro_env._native import METRICS
+from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.base.registry import look_up
@@ -260,7 +260,7 @@ class MaestroEnvV0(MaestroEnv):
     def _information(self) -> dict[str, Any]:
         if self.vector is None:
             return {}
-        named = zip(METRICS, self._figures.tolist(), strict=True)
+        named = zip(_native.METRICS, self._figures.tolist(), strict=True)
         told: dict[str, Any] = {"status": STATUSES[self._status], "mapping": self.vector}
         # A figure that is missing is NaN, which equals nothing.
         told |= {name: figure for name, figure in named if figure == figure}

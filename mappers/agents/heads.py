@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points
 from mappers.parts.arrays import Booleans, Floats, Integers
 from mappers.parts.choices import orders_of, sizes_at
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 MOST_LOGITS = 8192
 """Most logits of a head: of a parameter with more choices, the head offers a spread-out part.
@@ -70,6 +73,8 @@ class Heads:
         dimension, and which of each two dimensions comes first. What is learnt about one choice so
         carries over to similar ones.
         """
+        from scipy.sparse import csr_matrix  # It takes long, and most mappers need none.
+
         dims = len(self.space.extents)
         heads = zip(self.space.parameters, self.choices, self.starts, strict=True)
         rows, columns, width = [], [], 0
