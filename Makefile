@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard native/*.?pp native/*/*.?pp native/*/*/*.?pp)
+NATIVE := $(wildcard native/*/*.?pp native/*/*/*.?pp)
 CPP := $(NATIVE) $(wildcard tests/native/*.?pp)
 FUZZ_SECONDS ?= 600
 

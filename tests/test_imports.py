@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -73,17 +72,6 @@ def test_the_core_is_reached_through_maestro_env_alone(package: str) -> None:
     users = [path for path in sources(package) for name in imported(path) if "_native" in name]
     assert users == []
     assert any("maestro_env._native" in imported(path) for path in sources("maestro_env"))
-
-
-def test_only_the_bindings_include_python() -> None:
-    native = [path for path in (ROOT / "native").rglob("*") if path.suffix in (".cpp", ".hpp")]
-    including = {
-        str(path.parent.relative_to(ROOT))
-        for path in native
-        if re.search(r"#include\s*[<\"](pybind11|Python\.h)", path.read_text(encoding="utf-8"))
-    }
-    assert len(native) > 10
-    assert including == {"native/python"}
 
 
 def test_a_cost_has_a_field_for_every_metric() -> None:

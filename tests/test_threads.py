@@ -20,7 +20,7 @@ def test_no_race_and_the_rows_of_one_thread() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["native/batch.cpp", "native/thread_pool.cpp"])
+@pytest.mark.parametrize("name", ["native/evaluate/batch.cpp", "native/evaluate/thread_pool.cpp"])
 def test_a_missing_lock_shows(name: str, tmp_path: Path) -> None:
     source, locks = LOCK.subn("", (ROOT / name).read_text(encoding="utf-8"))
     assert locks > 0

@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "overlap.hpp"
 #include "partition.hpp"
-#include "profile.hpp"
 #include "sliding.hpp"
+#include "tile.hpp"
 
 namespace gym::exact {
 

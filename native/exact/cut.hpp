@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "../numbers.hpp"
+#include "../core/numbers.hpp"
 
 namespace gym::exact {
 

@@ -1,7 +1,7 @@
 // The figures of a report, of one mapping or of several.
 #pragma once
 
-#include "../metrics.hpp"
+#include "../core/metrics.hpp"
 #include "report.hpp"
 
 namespace gym::exact {

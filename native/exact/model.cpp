@@ -1,6 +1,5 @@
 #include "model.hpp"
 
-#include "../guard.hpp"
 #include "figures.hpp"
 
 namespace gym::exact {
@@ -142,8 +141,8 @@ Status ExactModel::size(Detail detail) {
   size_buffers(nest_, tiling_, report_);
   if (detail == Detail::rows || always_fits_) return Status::ok;
   const std::int64_t l2_words = required_l2_words(nest_, totals_.words, tiling_);
-  return check_capacities(report_.bytes(report_.l1_total(), hardware_),
-                          report_.bytes(l2_words, hardware_), hardware_);
+  return hardware_.check_capacities(report_.bytes(report_.l1_total(), hardware_),
+                                    report_.bytes(l2_words, hardware_));
 }
 
 void ExactModel::count(Detail detail, Metrics& metrics) {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "../model.hpp"
+#include "../core/model.hpp"
 #include "../wide/batch.hpp"
 #include "report.hpp"
 #include "timer.hpp"

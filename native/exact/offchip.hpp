@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include "../layer.hpp"
-#include "../numbers.hpp"
+#include "../core/layer.hpp"
+#include "../core/numbers.hpp"
 
 namespace gym::exact {
 

@@ -1,8 +1,7 @@
 // What is reported of the steps of the outermost level (E5).
 #pragma once
 
-#include "../numbers.hpp"
-#include "tile_words.hpp"
+#include "tile.hpp"
 
 namespace gym::exact {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include "../area_power.hpp"
-#include "../hardware.hpp"
+#include "../core/area_power.hpp"
+#include "../core/hardware.hpp"
 #include "offchip.hpp"
 #include "profile.hpp"
 #include "traffic.hpp"

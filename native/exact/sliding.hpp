@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "overlap.hpp"
 #include "partition.hpp"
+#include "tile.hpp"
 
 namespace gym::exact {
 

@@ -6,10 +6,10 @@
 #include <limits>
 #include <optional>
 
-#include "../map_space.hpp"
-#include "../mapping.hpp"
-#include "../status.hpp"
-#include "tile_words.hpp"
+#include "../core/map_space.hpp"
+#include "../core/mapping.hpp"
+#include "../core/status.hpp"
+#include "tile.hpp"
 
 namespace gym::exact {
 

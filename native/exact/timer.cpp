@@ -4,7 +4,7 @@
 #include <numeric>
 #include <span>
 
-#include "../integers.hpp"
+#include "../core/integers.hpp"
 
 namespace gym::exact {
 

@@ -6,9 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "../hardware.hpp"
-#include "../metrics.hpp"
+#include "../core/hardware.hpp"
+#include "../core/metrics.hpp"
 #include "box.hpp"
+#include "profile.hpp"
 
 namespace gym::exact {
 

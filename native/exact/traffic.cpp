@@ -1,6 +1,6 @@
 #include "traffic.hpp"
 
-#include "../integers.hpp"
+#include "../core/integers.hpp"
 
 namespace gym::exact {
 

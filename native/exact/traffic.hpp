@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../numbers.hpp"
+#include "../core/numbers.hpp"
 #include "partition.hpp"
 #include "sliding.hpp"
 

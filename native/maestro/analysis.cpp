@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "../integers.hpp"
+#include "../core/integers.hpp"
 
 namespace gym::maestro {
 

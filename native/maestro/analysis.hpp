@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "../hardware.hpp"
+#include "../core/hardware.hpp"
 #include "traffic.hpp"
 #include "volumes.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "../integers.hpp"
+#include "../core/integers.hpp"
 #include "level.hpp"
 
 namespace gym::maestro {

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <limits>
 
-#include "../area_power.hpp"
-#include "../integers.hpp"
+#include "../core/area_power.hpp"
+#include "../core/integers.hpp"
 
 namespace gym::maestro {
 

@@ -2,7 +2,7 @@
 // through, and the units its last round keeps busy.
 #pragma once
 
-#include "../numbers.hpp"
+#include "../core/numbers.hpp"
 
 namespace gym::maestro {
 

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "../area_power.hpp"
-#include "../hardware.hpp"
-#include "../metrics.hpp"
+#include "../core/area_power.hpp"
+#include "../core/hardware.hpp"
+#include "../core/metrics.hpp"
 #include "traffic.hpp"
 
 namespace gym::maestro {

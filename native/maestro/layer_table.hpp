@@ -1,8 +1,8 @@
 // The dimension table MAESTRO derives from a layer (specification S3).
 #pragma once
 
-#include "../layer.hpp"
-#include "../status.hpp"
+#include "../core/layer.hpp"
+#include "../core/status.hpp"
 
 namespace gym::maestro {
 

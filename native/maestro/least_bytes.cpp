@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "../guard.hpp"
-#include "../loop_nest.hpp"
+#include "../core/loop_nest.hpp"
 #include "cut.hpp"
 
 namespace gym::maestro {
@@ -34,7 +33,7 @@ bool LeastBytes::may_fit(const MapSpace& space, const MapSpace::Chosen& chosen) 
     // What the binary makes of strides has no such bound.
     if (!strided_) l2 += 2 * array_words(outer, spatial, units, id);
   }
-  return check_capacities(real(l1), real(l2), hardware_) == Status::ok;
+  return hardware_.check_capacities(real(l1), real(l2)) == Status::ok;
 }
 
 // S4.2; of the table, not of the level, where the space leaves a dimension out.

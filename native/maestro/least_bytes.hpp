@@ -1,8 +1,8 @@
 // What mappings of a space need of the buffers at least, as the binary sizes them (docs/masks.md).
 #pragma once
 
-#include "../hardware.hpp"
-#include "../map_space.hpp"
+#include "../core/hardware.hpp"
+#include "../core/map_space.hpp"
 #include "layer_table.hpp"
 
 namespace gym::maestro {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../integers.hpp"
+#include "../core/integers.hpp"
 
 namespace gym::maestro {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "../mapping.hpp"
-#include "../status.hpp"
+#include "../core/mapping.hpp"
+#include "../core/status.hpp"
 #include "cut.hpp"
 #include "layer_table.hpp"
 

@@ -1,7 +1,7 @@
 // The MAESTRO binary's arithmetic for one layer in a file of its own.
 #pragma once
 
-#include "../model.hpp"
+#include "../core/model.hpp"
 #include "../wide/batch.hpp"
 #include "analysis.hpp"
 #include "least_bytes.hpp"

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "../constants.hpp"
-#include "../layer.hpp"
-#include "../numbers.hpp"
+#include "../core/constants.hpp"
+#include "../core/layer.hpp"
+#include "../core/numbers.hpp"
 
 namespace gym::maestro {
 

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
-#include "../area_power.hpp"
+#include "../core/area_power.hpp"
 
 namespace gym::optimum {
 
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Units of both levels for a range of cluster sizes, given in PEs.
 std::array<Units, 2> units_of(const Problem& problem, Choices cluster) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "box.hpp"
@@ -9,6 +10,9 @@
 #include "traffic.hpp"
 
 namespace gym::optimum {
+
+// The bound of what has no mapping.
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What is minimised: the product of some costs.
 struct Objective {

@@ -2,25 +2,13 @@
 
 #include <algorithm>
 
-#include "../integers.hpp"
-#include "split.hpp"
+#include "../core/integers.hpp"
 
 namespace gym::optimum {
 
 namespace {
 
 using Dims = std::vector<std::int32_t>;
-
-// Lexicographic rank of a permutation of 0, 1, ...
-std::int32_t rank_of(const Dims& order) {
-  std::int32_t rank = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto smaller = std::count_if(order.begin() + static_cast<std::ptrdiff_t>(i), order.end(),
-                                       [&](std::int32_t later) { return later < order[i]; });
-    rank = rank * static_cast<std::int32_t>(order.size() - i) + static_cast<std::int32_t>(smaller);
-  }
-  return rank;
-}
 
 // Ranks of the orders of all dimensions in which those that move come last, `innermost` at the end.
 std::vector<std::int32_t> ranks(std::size_t dims, Dims moving, std::int32_t innermost) {
@@ -55,6 +43,14 @@ void choose(std::vector<std::int32_t>& point, const Choice& from, std::int32_t c
 }
 
 }  // namespace
+
+Tiles without_doubles(const Loop& loop, Tiles tiles) {
+  const auto first =
+      std::lower_bound(loop.inner.begin(), loop.inner.end(), loop.outer[tiles.outer.most]);
+  const auto last = static_cast<std::int32_t>(first - loop.inner.begin());
+  tiles.inner.most = std::min(tiles.inner.most, last);
+  return tiles;
+}
 
 std::vector<Box> all_mappings(const Problem& problem) {
   Box all{};

@@ -21,6 +21,9 @@ struct Box {
   std::array<Tiles, kLoops> tiles;  // those of no loop are 0
 };
 
+// Leaves out inner tiles that are cut to the largest outer one, but for the first such.
+Tiles without_doubles(const Loop& loop, Tiles tiles);
+
 // Boxes that together are all mappings of the space.
 std::vector<Box> all_mappings(const Problem& problem);
 

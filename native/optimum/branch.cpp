@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "split.hpp"
+#include "../core/integers.hpp"
 
 namespace gym::optimum {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 // Parts with other innermost loops have as many sizes left as the whole, which is worth this much.
 constexpr double kOrderWeight = 1.5;
 // Below this, gaps are alike.
 constexpr double kNoGap = 1e-9;
+// Of a range, at most.
+constexpr std::int32_t kParts = 8;
 
 // How far a bound is below the best cost, as a share of it; 0 where it rules a box out.
 double gap(double bound, double best) {
@@ -50,6 +49,58 @@ std::int32_t largest(Choices range, const Fits& fits) {
     (fits(middle) ? range.least : range.most) = middle;
   }
   return range.least;
+}
+
+// Cuts a range into parts of about the same number of choices, ...
+std::vector<Choices> evenly(Choices range) {
+  const std::int32_t count = range.most - range.least + 1;
+  const std::int32_t parts = std::min(count, kParts);
+  std::vector<Choices> made;
+  for (std::int32_t i = 0; i < parts; ++i) {
+    made.push_back({range.least + count * i / parts, range.least + count * (i + 1) / parts - 1});
+  }
+  return made;
+}
+
+// ... or, if they differ in some number, of about as many of these numbers, which do not rise with
+// the choice.
+template <typename Key>
+std::vector<Choices> by_key(Choices range, const Key& key) {
+  if (key(range.least) == key(range.most)) return evenly(range);
+  std::vector<std::int32_t> first;  // choice of every number
+  for (std::int32_t choice = range.least; choice <= range.most; ++choice) {
+    if (first.empty() || key(choice) != key(choice - 1)) first.push_back(choice);
+  }
+  first.push_back(range.most + 1);
+  std::vector<Choices> made;
+  for (const Choices& part : evenly({0, static_cast<std::int32_t>(first.size()) - 2})) {
+    made.push_back({first[part.least], first[part.most + 1] - 1});
+  }
+  return made;
+}
+
+// Parts of a loop's tiles: first ranges of the outer one, by the chunks it makes, then of the inner
+// one. None if there is one choice of both.
+std::vector<Tiles> parts_of(const Loop& loop, const Tiles& tiles) {
+  std::vector<Tiles> made;
+  if (!tiles.outer.single()) {
+    const auto chunks = [&](std::int32_t choice) {
+      return ceil_div(loop.extent, loop.outer[choice]);
+    };
+    for (const Choices& part : by_key(tiles.outer, chunks)) {
+      made.push_back(without_doubles(loop, {part, tiles.inner}));
+    }
+  } else if (!tiles.inner.single()) {
+    const Index tile = loop.outer[tiles.outer.least];
+    const auto chunks = [&](std::int32_t choice) { return ceil_div(tile, loop.inner[choice]); };
+    for (const Choices& part : by_key(tiles.inner, chunks)) made.push_back({tiles.outer, part});
+  }
+  return made;
+}
+
+// Parts of a range of cluster sizes; none if it is one.
+std::vector<Choices> parts_of(Choices cluster) {
+  return cluster.single() ? std::vector<Choices>{} : evenly(cluster);
 }
 
 }  // namespace
@@ -115,7 +166,7 @@ void Brancher::split(const Box& box, double best) {
 void Brancher::split_tiles(Box box, std::size_t i) {
   const Loop& loop = problem_.loops[i];
   const Tiles all = box.tiles[i];
-  for (const Tiles& tiles : gym::optimum::split(loop, all)) {
+  for (const Tiles& tiles : parts_of(loop, all)) {
     box.tiles[i] = tiles;
     add(box, bounds_.least_with(i, tiles));
   }
@@ -126,7 +177,7 @@ void Brancher::split_tiles(Box box, std::size_t i) {
 
 void Brancher::split_cluster(Box box) {
   const Choices all = box.cluster;
-  for (const Choices& cluster : gym::optimum::split(all)) {
+  for (const Choices& cluster : parts_of(all)) {
     box.cluster = cluster;
     add(box, bounds_.least_with(cluster));
   }

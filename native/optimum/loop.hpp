@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../loop_nest.hpp"
+#include "../core/loop_nest.hpp"
 
 namespace gym::optimum {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../hardware.hpp"
-#include "../map_space.hpp"
+#include "../core/hardware.hpp"
+#include "../core/map_space.hpp"
 #include "loop.hpp"
 
 namespace gym::optimum {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "../thread_pool.hpp"
+#include "../evaluate/thread_pool.hpp"
 
 namespace gym::optimum {
 

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 
-#include "../thread_pool.hpp"
+#include "../evaluate/thread_pool.hpp"
 
 namespace gym::optimum {
 
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // Boxes that are looked into side by side, however many threads there are.
 constexpr std::size_t kDivers = 8;
 // After so many nodes, what is left of a box waits behind those with less to cost, if there is
@@ -20,6 +18,45 @@ constexpr std::int64_t kNodesOfDive = 1 << 14;
 constexpr std::int64_t kNodesOfRound = 1 << 11;
 
 }  // namespace
+
+void Diver::begin(const Bounded& box) {
+  left_.assign(1, box);
+  points_.clear();
+  before_ = brancher_.nodes();
+}
+
+void Diver::dive(double best, std::int64_t nodes) {
+  points_.clear();
+  const std::int64_t end = brancher_.nodes() + nodes;
+  while (!left_.empty() && points_.empty() && brancher_.nodes() < end) {
+    const Bounded next = left_.back();
+    left_.pop_back();
+    if (next.bound < best) look_into(next, best);
+  }
+}
+
+void Diver::settle() {
+  if (!points_.empty()) left_.pop_back();
+  points_.clear();
+}
+
+void Diver::look_into(Bounded next, double best) {
+  switch (brancher_.branch(next.box, best)) {
+    case Brancher::Outcome::kNothing:
+      return;
+    case Brancher::Outcome::kLeaf:
+      points_ = points_of(problem_, next.box);
+      left_.push_back(next);
+      return;
+    case Brancher::Outcome::kParts:
+      const auto first = static_cast<std::ptrdiff_t>(left_.size());
+      for (const Bounded& part : brancher_.parts()) {
+        if (part.bound < best) left_.push_back(part);
+      }
+      std::stable_sort(left_.begin() + first, left_.end(),
+                       [](const Bounded& a, const Bounded& b) { return a.bound > b.bound; });
+  }
+}
 
 Search::Search(const Problem& problem, Objective objective, std::size_t most_open)
     : problem_(problem), objective_(objective), most_open_(most_open), best_(kNever) {

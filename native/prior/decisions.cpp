@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../core/integers.hpp"
+
 namespace gym::prior {
 
 namespace {
@@ -12,8 +14,6 @@ constexpr std::array<LoopId, kLoops> kTileOrder = {kLoopK, kLoopC, kLoopG, kLoop
                                                    kLoopP, kLoopQ, kLoopR, kLoopS};
 // Below so many sizes all are options.
 constexpr std::int64_t kFew = 24;
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Collects sizes between two ends, each once; the first ones collected are kept.
 class Sizes {
@@ -234,21 +234,14 @@ void Decisions::take(const Step& step, std::int64_t value, Partial& partial) con
 void Decisions::finish(Partial& partial) const {
   for (std::size_t level = 0; level < 2; ++level) {
     // Loops without choice are outermost; where they stand does not matter.
-    std::vector<std::uint8_t> order(partial.order[level].rbegin(), partial.order[level].rend());
+    std::vector<std::int32_t> order(partial.order[level].rbegin(), partial.order[level].rend());
     for (std::size_t dim = loop_.size(); dim-- > 0;) {
-      const auto each = static_cast<std::uint8_t>(dim);
+      const auto each = static_cast<std::int32_t>(dim);
       if (std::find(order.begin(), order.end(), each) == order.end()) {
         order.insert(order.begin(), each);
       }
     }
-    std::int32_t rank = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto smaller = std::count_if(order.begin() + static_cast<std::ptrdiff_t>(i),
-                                         order.end(), [&](auto d) { return d < order[i]; });
-      rank =
-          rank * static_cast<std::int32_t>(order.size() - i) + static_cast<std::int32_t>(smaller);
-    }
-    partial.point[static_cast<std::size_t>(space().levels[level].order_column)] = rank;
+    partial.point[static_cast<std::size_t>(space().levels[level].order_column)] = rank_of(order);
   }
 }
 

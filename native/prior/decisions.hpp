@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "../hardware.hpp"
-#include "../loop_nest.hpp"
-#include "../map_space.hpp"
-#include "../masks.hpp"
+#include "../core/hardware.hpp"
+#include "../core/loop_nest.hpp"
+#include "../core/map_space.hpp"
+#include "../evaluate/masks.hpp"
 #include "elementary.hpp"
 
 namespace gym::prior {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "../core/integers.hpp"
 #include "decisions.hpp"
 
 namespace gym::prior {
@@ -15,7 +16,6 @@ float octaves(double number) { return log2_of(std::max(number, 0x1p-60)) / kScal
 float share(std::int64_t part, std::int64_t whole) {
   return static_cast<float>(static_cast<double>(part) / static_cast<double>(whole));
 }
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // How full units are on average that share so many chunks in turns.
 float use(std::int64_t chunks, std::int64_t units) {

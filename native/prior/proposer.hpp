@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "../layer.hpp"
-#include "../model.hpp"
+#include "../core/layer.hpp"
+#include "../core/model.hpp"
 #include "networks.hpp"
 
 namespace gym::prior {

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "../batch.hpp"
+#include "../evaluate/batch.hpp"
+#include "../evaluate/models.hpp"
 #include "names.hpp"
 #include "observation.hpp"
 #include "points.hpp"

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "../area_power.hpp"
+#include "../core/area_power.hpp"
+#include "../core/hardware.hpp"
 #include "../exact/timer.hpp"
-#include "../hardware.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "../masks.hpp"
+#include "../evaluate/masks.hpp"
+#include "../evaluate/models.hpp"
 #include "hardware.hpp"
 #include "points.hpp"
 #include "pybind.hpp"

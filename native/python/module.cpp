@@ -1,9 +1,9 @@
 // The Python module. All bindings are one unit: pybind11's own headers take five seconds a unit.
-#include "../constants.hpp"
-#include "../hardware.hpp"
+#include "../core/constants.hpp"
+#include "../core/hardware.hpp"
+#include "../core/metrics.hpp"
+#include "../core/status.hpp"
 #include "../maestro/analysis.hpp"
-#include "../metrics.hpp"
-#include "../status.hpp"
 #include "evaluator.hpp"
 #include "hardware.hpp"
 #include "masks.hpp"

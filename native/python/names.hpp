@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "../layer.hpp"
-#include "../loop_nest.hpp"
-#include "../mapping.hpp"
+#include "../core/layer.hpp"
+#include "../core/loop_nest.hpp"
+#include "../core/mapping.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-#include "../metrics.hpp"
+#include "../core/metrics.hpp"
 #include "pybind.hpp"
 
 namespace gym::python {

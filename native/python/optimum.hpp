@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "../batch.hpp"
+#include "../evaluate/batch.hpp"
 #include "../optimum/proof.hpp"
 #include "../optimum/search.hpp"
 #include "points.hpp"

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "../evaluate/models.hpp"
 #include "../prior/proposer.hpp"
 #include "hardware.hpp"
 #include "points.hpp"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "../exact/model.hpp"
-#include "../guard.hpp"
 #include "names.hpp"
 #include "pybind.hpp"
 
@@ -106,7 +105,7 @@ inline py::tuple exact_report(const NamedLayer& layer,
   if (status == Status::ok) {
     const exact::Report& report = model.report();
     results = exact_results(report, hardware);
-    status = check_capacities(real(report.l1_total()), real(report.plan.size), hardware);
+    status = hardware.check_capacities(real(report.l1_total()), real(report.plan.size));
   }
   return py::make_tuple(kStatusNames[static_cast<std::size_t>(status)], results);
 }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "../map_space.hpp"
+#include "../core/map_space.hpp"
 #include "names.hpp"
 #include "points.hpp"
 #include "pybind.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "../model.hpp"
+#include "../core/model.hpp"
 #include "target.hpp"
 
 namespace gym {
@@ -13,8 +13,9 @@ template <typename Problem>
 class Batch {
  public:
   // Blocks are evaluated by one target, a mapping alone by another.
-  explicit Batch(const Problem& problem, const Target& block = target_for_blocks(),
-                 const Target& single = target_for_one())
+  explicit Batch(const Problem& problem,
+                 const Target<Problem>& block = target_for_blocks<Problem>(),
+                 const Target<Problem>& single = target_for_one<Problem>())
       : problem_(problem), block_(block), single_(single) {}
 
   // Writes a row and a status each. `settle(i, chosen)` returns the status of point i, or nothing
@@ -23,7 +24,7 @@ class Batch {
   template <typename Settle, typename General>
   void evaluate(const Points& points, const Results& results, Settle settle, General general) {
     const MapSpace& space = points.space;
-    const Target& target = points.count == 1 ? single_ : block_;
+    const Target<Problem>& target = points.count == 1 ? single_ : block_;
     const bool reads = open(space);
     std::array<std::int64_t, kBlock> index{};
     int size = 0;
@@ -107,16 +108,16 @@ class Batch {
     tilings_.level[1].units.of[i] = chosen.cluster;
   }
 
-  void run_block(const Target& target, int size, Detail detail) {
+  void run_block(const Target<Problem>& target, int size, Detail detail) {
     const int lanes = target.lanes;
     const int end = (size + lanes - 1) / lanes * lanes;
     for (TilingColumns::Level& level : tilings_.level) level.repeat(size, end, problem_.loops);
-    target.of(problem_)(problem_, tilings_, size, detail, columns_);
+    target.evaluate(problem_, tilings_, size, detail, columns_);
   }
 
   const Problem& problem_;
-  const Target& block_;
-  const Target& single_;
+  const Target<Problem>& block_;
+  const Target<Problem>& single_;
   TilingColumns tilings_;
   ResultColumns columns_;
   std::array<int, MapSpace::kMaxLoops> loop_{};  // by dimension of the space

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "../metrics.hpp"
+#include "../core/metrics.hpp"
 
 namespace gym {
 

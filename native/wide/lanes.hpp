@@ -1,8 +1,44 @@
-// Columns in the registers of an instruction set.
+// Columns in the registers of an instruction set. Code that includes this is compiled once for each
+// set: GYM_LANES is how many mappings a register holds.
 #pragma once
 
-#include "../numbers.hpp"
-#include "columns.hpp"
+// Functions that others use too must run on any processor: their headers come before the
+// instruction sets.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "target.hpp"
+
+#if GYM_LANES == 4
+#define GYM_INSTRUCTIONS "avx2"
+#elif GYM_LANES == 8
+#define GYM_INSTRUCTIONS "avx512f,avx512dq,avx512vl"
+#endif
+// GCC takes operations on vectors apart where they are defined, not where they are inlined.
+#ifdef GYM_INSTRUCTIONS
+#define GYM_PRAGMA_OF(text) _Pragma(#text)
+#define GYM_PRAGMA(text) GYM_PRAGMA_OF(text)
+#ifdef __clang__
+GYM_PRAGMA(clang attribute push(__attribute__((target(GYM_INSTRUCTIONS))), apply_to = function))
+#define GYM_END_OF_INSTRUCTIONS GYM_PRAGMA(clang attribute pop)
+#else
+GYM_PRAGMA(GCC target(GYM_INSTRUCTIONS))
+#endif
+#endif
+#ifndef GYM_END_OF_INSTRUCTIONS
+#define GYM_END_OF_INSTRUCTIONS
+#endif
+
+#include "../core/numbers.hpp"
 
 namespace gym {
 namespace {
@@ -88,5 +124,26 @@ GYM_INLINE void store(const BasicMetrics<Wide>& figures, WideFlag right, Detail 
   for (std::size_t c = 0; c < count; ++c) store(columns[c], results.figures[c], first);
 }
 
+// A Target's `evaluate`, by that of a model.
+template <typename Problem, auto evaluate>
+void evaluate_lanes(const Problem& problem, const TilingColumns& tilings, int size, Detail detail,
+                    ResultColumns& results) {
+  BasicMetrics<Wide> figures;
+  // Models leave what they have no figure for.
+  std::fill_n(reinterpret_cast<Wide*>(&figures), columns_of(detail),
+              number<Wide>(std::numeric_limits<double>::quiet_NaN()));
+  for (int first = 0; first < size; first += GYM_LANES) {
+    const WideFlag right = evaluate(problem, load(tilings, problem.loops, first), detail, figures);
+    store(figures, right, detail, first, results);
+  }
+}
+
 }  // namespace
 }  // namespace gym
+
+// Defines a model's code for an instruction set, at the end of its file.
+#define GYM_TARGET(model, member, name)                                                        \
+  constinit const gym::Target<gym::model::wide::Problem> gym::model::wide::Problem::member = { \
+      name, GYM_LANES,                                                                         \
+      gym::evaluate_lanes<gym::model::wide::Problem, gym::model::wide::evaluate>};             \
+  GYM_END_OF_INSTRUCTIONS

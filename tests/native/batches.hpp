@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-#include "../../native/batch.hpp"
+#include "../../native/evaluate/batch.hpp"
 #include "fuzz_input.hpp"
 #include "problems.hpp"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "../../native/hardware.hpp"
-#include "../../native/mapping.hpp"
+#include "../../native/core/hardware.hpp"
+#include "../../native/core/mapping.hpp"
 
 namespace driver {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../native/batch.hpp"
+#include "../../native/evaluate/batch.hpp"
 
 namespace driver {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <thread>
 
-#include "../../native/thread_pool.hpp"
+#include "../../native/evaluate/thread_pool.hpp"
 #include "problems.hpp"
 
 namespace {

@@ -7,9 +7,7 @@
 #include <cstdio>
 #include <random>
 
-#include "../../native/exact/model.hpp"
-#include "../../native/maestro/model.hpp"
-#include "../../native/wide/batch.hpp"
+#include "../../native/evaluate/models.hpp"
 #include "batches.hpp"
 
 namespace {
@@ -51,6 +49,7 @@ Hardware any_machine(Random& random) {
 // The exact model's problems, and what its lanes need.
 class Exact {
  public:
+  using Problem = gym::exact::wide::Problem;
   static constexpr const char* kName = "exact";
 
   static Layer any_layer(Random& random, const driver::Square& square) {
@@ -76,12 +75,13 @@ class Exact {
   const gym::exact::Tiler tiler_;
 
  public:
-  const gym::exact::wide::Problem problem;
+  const Problem problem;
 };
 
 // The same of MAESTRO's.
 class Maestro {
  public:
+  using Problem = gym::maestro::wide::Problem;
   static constexpr const char* kName = "maestro";
 
   static Layer any_layer(Random& random, const driver::Square& square) {
@@ -124,7 +124,7 @@ class Maestro {
   Maestro(const Layer& layer, const Hardware& hardware)
       : problem(gym::maestro::make_layer_table(layer, false), hardware) {}
 
-  const gym::maestro::wide::Problem problem;
+  const Problem problem;
 };
 
 struct Score {
@@ -147,7 +147,7 @@ struct Score {
 // One problem's mappings, the last block of which is seldom full, and some of them alone.
 template <typename Side>
 void compare(const Layer& layer, const Hardware& hardware, const MapSpace& space,
-             const gym::Target& target, Score& score) {
+             const gym::Target<typename Side::Problem>& target, Score& score) {
   const auto points = driver::random_points(space, kMappings, 4);
   const auto model = gym::make_model(Side::kName, layer, hardware);
   const Side side(layer, hardware);
@@ -187,7 +187,8 @@ void compare(const Layer& layer, const Hardware& hardware, const MapSpace& space
 }
 
 template <typename Side>
-std::int64_t check(const gym::Target& target) {
+std::int64_t check(std::size_t index) {
+  const auto& target = *gym::targets<typename Side::Problem>()[index];
   Random random;
   Score score;
   for (int i = 0; i < kProblems; ++i) {
@@ -210,9 +211,9 @@ std::int64_t check(const gym::Target& target) {
 
 int main() {
   std::int64_t wrong = 0;
-  for (const gym::Target* target : gym::targets()) {
-    wrong += check<Exact>(*target);
-    if (gym::maestro::kHasExtendedPrecision) wrong += check<Maestro>(*target);
+  for (std::size_t target = 0; target < gym::supported_targets(); ++target) {
+    wrong += check<Exact>(target);
+    if (gym::maestro::kHasExtendedPrecision) wrong += check<Maestro>(target);
   }
   return wrong > 0;
 }

@@ -3,8 +3,9 @@
 
 #include <array>
 
-#include "../../hardware.hpp"
-#include "../../metrics.hpp"
+#include "../../core/hardware.hpp"
+#include "../../core/metrics.hpp"
+#include "../../wide/target.hpp"
 #include "../report.hpp"
 #include "../tiling.hpp"
 
@@ -26,6 +27,9 @@ struct Loop {
 };
 
 struct Problem {
+  // The lane code for each instruction set.
+  static const Target<Problem> kBaseline, kAvx2, kAvx512;
+
   Problem(const LoopNest& nest, const Hardware& hardware, const Tiler& tiler);
 
   // Loops refer to axes.

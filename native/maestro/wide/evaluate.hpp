@@ -2,6 +2,7 @@
 // bit, but for averages, see Problem::finish.
 #pragma once
 
+#include "../../wide/lanes.hpp"
 #include "top.hpp"
 
 namespace gym::maestro::wide {

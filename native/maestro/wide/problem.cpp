@@ -1,6 +1,6 @@
 #include "problem.hpp"
 
-#include "../../numbers.hpp"
+#include "../../core/numbers.hpp"
 
 namespace gym::maestro::wide {
 

@@ -3,10 +3,10 @@
 
 #include <array>
 
-#include "../../hardware.hpp"
-#include "../../map_space.hpp"
-#include "../../metrics.hpp"
-#include "../../wide/columns.hpp"
+#include "../../core/hardware.hpp"
+#include "../../core/map_space.hpp"
+#include "../../core/metrics.hpp"
+#include "../../wide/target.hpp"
 #include "../layer_table.hpp"
 
 namespace gym::maestro::wide {
@@ -25,6 +25,9 @@ struct Loop {
 };
 
 struct Problem {
+  // The lane code for each instruction set.
+  static const Target<Problem> kBaseline, kAvx2, kAvx512;
+
   Problem(const LayerTable& table, const Hardware& hardware);
 
   // Whether lanes evaluate the points of a space.

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "integers.hpp"
+#include "../core/integers.hpp"
 #include "thread_pool.hpp"
 
 namespace gym {

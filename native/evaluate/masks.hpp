@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "model.hpp"
+#include "../core/model.hpp"
 
 namespace gym {
 

@@ -4,19 +4,13 @@
 #include <array>
 #include <vector>
 
-#include "hardware.hpp"
-#include "loop_nest.hpp"
-#include "mapping.hpp"
-#include "metrics.hpp"
-#include "status.hpp"
+#include "../core/hardware.hpp"
+#include "../core/loop_nest.hpp"
+#include "../core/mapping.hpp"
+#include "../core/metrics.hpp"
+#include "../core/status.hpp"
 
 namespace gym {
-
-// What a row's buffers exceed, if anything.
-Status check_capacities(double l1_bytes, double l2_bytes, const Hardware& hardware);
-
-// Without the guard too, a row must be a positive amount of time, energy and silicon.
-Status check_positive(const Metrics& metrics);
 
 class Guard {
  public:

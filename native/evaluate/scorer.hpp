@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "../core/model.hpp"
 #include "guard.hpp"
-#include "model.hpp"
 
 namespace gym {
 

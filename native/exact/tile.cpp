@@ -1,4 +1,4 @@
-#include "overlap.hpp"
+#include "tile.hpp"
 
 namespace gym::exact {
 

@@ -81,6 +81,8 @@ struct Points {
 
 // All permutations of 0..n-1 in lexicographic order, that of their Lehmer codes; n <= kMaxLoops.
 const std::vector<MapSpace::Order>& permutations(std::size_t n);
+// The place of one of them among all.
+std::int32_t rank_of(const std::vector<std::int32_t>& order);
 
 // In the header because batches of mappings wait for it.
 inline MapSpace::Chosen MapSpace::read(const std::int32_t* point) const {

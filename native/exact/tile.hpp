@@ -1,10 +1,12 @@
-// Rows that tiles of a sliding axis touch, and share (E1, E4.2).
+// Distinct words that a tile's MACs touch (E1), and rows that tiles of a sliding axis share (E4.2).
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
-#include "../loop_nest.hpp"
+#include "../core/loop_nest.hpp"
+#include "../core/numbers.hpp"
 
 namespace gym::exact {
 
@@ -39,6 +41,29 @@ inline std::int64_t overlap(SlidingTile first, SlidingTile second, std::int64_t 
   if (low >= high) return 0;
   if (solid(first, stride) && solid(second, stride)) return high - low;
   return gapped_overlap(first, second, stride, shift, low, high);
+}
+
+template <typename Number>
+struct BasicTileWords {
+  Number input, filter, output;
+
+  GYM_INLINE Number fetched() const { return input + filter; }
+  // Whether a network of so many words a cycle takes them in a single go.
+  GYM_INLINE auto pass(Number bw) const { return (fetched() <= bw) & (output <= bw); }
+  // Bytes that hold two.
+  GYM_INLINE Number buffer() const { return 2 * (fetched() + output); }
+};
+using TileWords = BasicTileWords<Count>;
+
+using Extents = std::array<std::int64_t, kLoops>;
+
+inline TileWords tile_words(const LoopNest& nest, const Extents& tile) {
+  const std::int64_t y = rows({tile[kLoopP], tile[kLoopR]}, nest.stride_y);
+  const std::int64_t x = rows({tile[kLoopQ], tile[kLoopS]}, nest.stride_x);
+  const std::int64_t batch = tile[kLoopN] * tile[kLoopG];
+  return {batch * tile[kLoopC] * y * x,
+          tile[kLoopG] * tile[kLoopK] * tile[kLoopC] * tile[kLoopR] * tile[kLoopS],
+          batch * tile[kLoopK] * tile[kLoopP] * tile[kLoopQ]};
 }
 
 }  // namespace gym::exact

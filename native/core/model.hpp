@@ -1,8 +1,6 @@
 // What a cost model is to the rest: a mapping in, figures or the reason for none out.
 #pragma once
 
-#include <memory>
-#include <string_view>
 #include <vector>
 
 #include "hardware.hpp"
@@ -58,9 +56,5 @@ class Model {
  private:
   Mapping decoded_;
 };
-
-// The model called `name` for one layer on one machine; null for an unknown name.
-std::unique_ptr<Model> make_model(std::string_view name, const Layer& layer,
-                                  const Hardware& hardware);
 
 }  // namespace gym

@@ -30,6 +30,16 @@ const std::vector<MapSpace::Order>& permutations(std::size_t n) {
   return tables[n];
 }
 
+std::int32_t rank_of(const std::vector<std::int32_t>& order) {
+  std::int32_t rank = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto smaller = std::count_if(order.begin() + static_cast<std::ptrdiff_t>(i), order.end(),
+                                       [&](std::int32_t later) { return later < order[i]; });
+    rank = rank * static_cast<std::int32_t>(order.size() - i) + static_cast<std::int32_t>(smaller);
+  }
+  return rank;
+}
+
 void MapSpace::decode(const std::int32_t* point, Mapping& mapping) const {
   const Chosen chosen = read(point);
   mapping.clear();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "models.hpp"
+
 namespace gym {
 
 namespace {
@@ -10,6 +12,14 @@ namespace {
 void blank(Metrics& metrics, Detail detail) {
   double* figures = reinterpret_cast<double*>(&metrics);
   std::fill_n(figures, columns_of(detail), std::numeric_limits<double>::quiet_NaN());
+}
+
+// Without the guard too, a row must be a positive amount of time, energy and silicon.
+Status check_positive(const Metrics& metrics) {
+  if (!(metrics.latency_cycles > 0)) return Status::above_peak;
+  const bool paid = metrics.energy_nj > 0 && !(metrics.csv_energy_nj <= 0) &&
+                    metrics.l1_bytes > 0 && metrics.l2_bytes > 0;
+  return paid ? Status::ok : Status::below_compulsory;
 }
 
 }  // namespace
@@ -49,7 +59,7 @@ void Scorer::score(const Points& points, Results results) {
 Status Scorer::check_limits(const Metrics& metrics) const {
   const Status status = check_positive(metrics);
   if (status != Status::ok) return status;
-  return check_capacities(metrics.l1_bytes, metrics.l2_bytes, hardware_);
+  return hardware_.check_capacities(metrics.l1_bytes, metrics.l2_bytes);
 }
 
 }  // namespace gym

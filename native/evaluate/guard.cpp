@@ -2,22 +2,9 @@
 
 #include <algorithm>
 
-#include "integers.hpp"
+#include "../core/integers.hpp"
 
 namespace gym {
-
-Status check_capacities(double l1_bytes, double l2_bytes, const Hardware& hardware) {
-  if (l1_bytes > static_cast<double>(hardware.l1_bytes)) return Status::l1_overflow;
-  if (l2_bytes > static_cast<double>(hardware.l2_bytes)) return Status::l2_overflow;
-  return Status::ok;
-}
-
-Status check_positive(const Metrics& metrics) {
-  if (!(metrics.latency_cycles > 0)) return Status::above_peak;
-  const bool paid = metrics.energy_nj > 0 && !(metrics.csv_energy_nj <= 0) &&
-                    metrics.l1_bytes > 0 && metrics.l2_bytes > 0;
-  return paid ? Status::ok : Status::below_compulsory;
-}
 
 Guard::Guard(const Layer& layer, const LoopNest& nest, const Hardware& hardware)
     : op_(layer.op),

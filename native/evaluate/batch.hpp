@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "map_space.hpp"
+#include "../core/map_space.hpp"
 #include "scorer.hpp"
 
 namespace gym {
