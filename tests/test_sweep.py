@@ -257,15 +257,12 @@ def test_random_junk_is_refused_in_one_line(
         (["--shard=3/2"], "--shard '3/2'; allowed: 1/n to n/n"),
         (["--shard=half"], "--shard 'half'; allowed: 1/n to n/n"),
         (["--shard=1/2", "--slurm=4"], "--slurm and --shard: give one of them"),
-        (["--copy-to=nowhere://a"], "--copy-to 'nowhere://a': Protocol not known"),
         (["--resume"], "--resume: there is no directory"),
     ],
 )
 def test_what_flags_may_not_say(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], message: str
 ) -> None:
-    if "copy" in flags[0]:
-        pytest.importorskip("fsspec")
     assert sweep(tmp_path / "out", *flags) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -315,35 +312,6 @@ def test_a_record_of_other_chunks_is_refused(
     other.write_bytes(chunks(path)[0].read_bytes())
     assert sweep(path, "--resume") == 2
     assert f"1 records that are no chunks of it, such as {other}" in capsys.readouterr().err
-
-
-def test_a_finished_sweep_is_copied(tmp_path: Path, out: Path) -> None:
-    pytest.importorskip("fsspec")
-    target = tmp_path / "store" / "of mine"
-    assert sweep(out, "--resume", f"--copy-to=file://{target}") == 0
-    assert contents(target) == contents(out)
-
-
-@pytest.mark.parametrize("below", ["", "/copy", "/../out"])
-def test_a_sweep_is_not_copied_into_itself(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], below: str
-) -> None:
-    pytest.importorskip("fsspec")
-    assert sweep(tmp_path / "out", f"--copy-to={tmp_path}/out{below}") == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith("which is what is copied; give a place outside of it")
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_copy_that_fails_keeps_the_results(
-    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("fsspec")
-    (tmp_path / "file").touch()
-    assert sweep(out, "--resume", f"--copy-to=file://{tmp_path}/file/below") == 2
-    line = capsys.readouterr().err.splitlines()[-1]
-    assert line.startswith(f"error: cannot copy {out} to file://")
-    assert line.endswith(f"the results are in {out}")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,9 +44,9 @@ class Bar:
         if self._progress is not None:
             self._progress.update(self._only, completed=done, description=shown(note))
 
-    def follow(self, evaluator: Evaluator, before: int = 0) -> None:
-        """Show how far a search is, after so many samples of others before it."""
-        self.show(before + evaluator.used, best_note(evaluator))
+    def follow(self, evaluator: Evaluator) -> None:
+        """Show how far a search is."""
+        self.show(evaluator.used, best_note(evaluator))
 
 
 def _made(what: str, total: int) -> Progress:

@@ -44,14 +44,15 @@ def execute(config: Config) -> int:
         parts = [
             part
             for name, goal in goals.items()
-            for part in plan(directory / _folder(name), goal, config.samples)
+            for part in plan(directory / files.distinct_name(name), goal, config.samples)
         ]
         if not _write(parts, config):
             flags.tell_interrupted("written", config, "dataset", directory)
             return cli.INTERRUPTED
         dataset = open_dataset(directory)
-        write_card(dataset, config)
-    _sheet(dataset).print()
+        statuses = {name: dataset.statuses(name) for name in goals}
+        write_card(dataset, statuses, config)
+    _sheet(dataset, statuses).print()
     print(f"data set: {directory}")
     return 0
 
@@ -100,7 +101,7 @@ def _describe(config: Config, goals: dict[str, Goal]) -> dict[str, Any]:
             "rows_per_file": ROWS_PER_FILE,
         },
         "layers": {
-            name: {"folder": _folder(name), "layer": _fields(each.problem.layer)}
+            name: {"folder": files.distinct_name(name), "layer": _fields(each.problem.layer)}
             for name, each in goals.items()
         },
         "versions": {**versions(), "pyarrow": version("pyarrow")},
@@ -118,18 +119,13 @@ def _fields(layer: Layer) -> dict[str, Any]:
     }
 
 
-def _folder(layer: str) -> str:
-    return files.distinct_name(layer)
-
-
-def _sheet(dataset: Dataset) -> Sheet:
+def _sheet(dataset: Dataset, statuses: dict[str, dict[str, int]]) -> Sheet:
     problem = next(iter(dataset.problems.values()))
     rows = []
-    for name in dataset.problems:
-        statuses = dataset.statuses(name)
-        count = sum(statuses.values())
+    for name, counts in statuses.items():
+        count = sum(counts.values())
         size = sum(path.stat().st_size for path in dataset.files(name))
-        valid = statuses.get("ok", 0) / count
+        valid = counts.get("ok", 0) / count
         rows.append((name, f"{count:,}", f"{valid:.2%}", f"{size / count:.0f}"))
     title = f"Mappings on {problem.hardware.name} under {problem.model}"
     return Sheet(title, ("layer",), ("rows", "valid", "bytes a row"), rows)

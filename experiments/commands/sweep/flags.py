@@ -25,11 +25,6 @@ class Config:
     slurm: int | None = option(
         None, "write a Slurm script of so many tasks, and search nothing", 1, 100_000, kind=int
     )
-    copy_to: str | None = option(
-        None,
-        "copy the finished directory there: a URL of fsspec, such as s3://BUCKET/NAME",
-        value="url",
-    )
     out: str | None = option(
         None, "where to write (default: a new directory below runs/)", value="directory"
     )

@@ -10,7 +10,6 @@ from pathlib import Path
 from experiments.commands.sweep.description import read_sweep
 from experiments.commands.sweep.flags import Config
 from experiments.commands.sweep.plan import print_plan
-from experiments.commands.sweep.remote import Remote
 from experiments.commands.sweep.report import report
 from experiments.commands.sweep.slurm import write_script
 from experiments.shell import cli, flags
@@ -32,9 +31,6 @@ def execute(config: Config) -> int:
     if config.slurm and config.shard:
         raise UsageError("--slurm and --shard: give one of them; tasks of Slurm share the chunks")
     part, shards = _shard(config.shard)
-    remote = None if config.copy_to is None else Remote(config.copy_to)
-    if remote and config.out:
-        remote.require_outside(Path(config.out))
     sweep, note = read_sweep(config.config)
     if note:
         print(f"note: {note}", file=sys.stderr)
@@ -67,7 +63,7 @@ def execute(config: Config) -> int:
     status = run_cells(left, len(asked) - len(left), config.jobs, ray=config.ray)
     try:
         if status != cli.INTERRUPTED:
-            _conclude(chunks, directory, remote)
+            _conclude(chunks, directory)
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status == cli.INTERRUPTED:
@@ -76,8 +72,8 @@ def execute(config: Config) -> int:
     return status
 
 
-def _conclude(chunks: Sequence[Chunk], directory: Path, remote: Remote | None) -> None:
-    """Write the tables and copy the directory, unless chunks are left to other processes."""
+def _conclude(chunks: Sequence[Chunk], directory: Path) -> None:
+    """Write the tables, unless chunks are left to other processes."""
     ended = sum(chunk.path.exists() or chunk.error_path.exists() for chunk in chunks)
     if ended < len(chunks):
         print(
@@ -91,9 +87,6 @@ def _conclude(chunks: Sequence[Chunk], directory: Path, remote: Remote | None) -
         return
     try:
         report(chunks, directory)
-        if remote is not None:
-            remote.copy(directory)
-            print(f"copy: {remote}")
     finally:
         claim.give_back()
 
