@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from commands import completion, layers
+from experiments.paper.plan import ITEMS, _kind
 
 import maestro_env
 from experiments.__main__ import main
-from experiments.paper.plan import ITEMS, _kind
 from experiments.shell import cli, flags
 from maestro_env.workloads.finding import all_layers, models
 

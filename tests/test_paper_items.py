@@ -11,26 +11,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.paper.decomposition import PLAIN, Decomposition, mainly, samples_to_default
+from experiments.paper.fig4 import clustering_of, facts, pairs_of
+from experiments.paper.fig5 import BEST, CONVERGED, LAST, Fig5, compare
+from experiments.paper.fig6 import PARAMETERS, Fig6, Variant, mean_share, optimal, variants
+from experiments.paper.fig7 import Fig7
+from experiments.paper.optima import Optima
+from experiments.paper.overhead import Overhead
+from experiments.paper.printed import TABLE_3
+from experiments.paper.table2 import Table2, typical_extent
+from experiments.paper.table3 import MAPPERS, MarlPaper, Table3
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from paper_helpers import LONG, MARL, PPO, SHORT, made_up, make_item
 
 from clustering import Samples, cluster
 from experiments.paper import plots
-from experiments.paper.decomposition import PLAIN, Decomposition, mainly, samples_to_default
-from experiments.paper.fig4 import clustering_of, facts, pairs_of
-from experiments.paper.fig5 import BEST, CONVERGED, LAST, Fig5, compare
-from experiments.paper.fig6 import PARAMETERS, Fig6, Variant, mean_share, optimal, variants
-from experiments.paper.fig7 import Fig7
 from experiments.paper.frame import FULL, QUICK, Item
 from experiments.paper.ledger import Run, goal, make_arenas
-from experiments.paper.optima import Optima
-from experiments.paper.overhead import Overhead
-from experiments.paper.printed import TABLE_3
 from experiments.paper.ratios import Ratio
 from experiments.paper.reach import Factor, Reach
-from experiments.paper.table2 import Table2, typical_extent
-from experiments.paper.table3 import MAPPERS, MarlPaper, Table3
 from experiments.search.cells import Finished
 from experiments.search.windows import reference
 from maestro_env.workloads.finding import find_layer

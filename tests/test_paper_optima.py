@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.paper.optima import Optima
 from paper_helpers import made_up, make_item
 
 from experiments.paper.frame import FULL, QUICK, Item
 from experiments.paper.ledger import Run, goal
-from experiments.paper.optima import Optima
 from experiments.search.cells import Finished
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.optimum.known import known_optimum

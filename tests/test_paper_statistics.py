@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from experiments.paper.fig7 import settled
+from experiments.paper.overhead import mean_interval, total
+from experiments.paper.table3 import leads, times_fewer
 from hypothesis import given
 from hypothesis import strategies as st
 from paper_helpers import MARL, SHORT, Found, arena, ends, made_up
 
-from experiments.paper.fig7 import settled
 from experiments.paper.frame import log_spaced
 from experiments.paper.ledger import WARMED, make_arenas
-from experiments.paper.overhead import mean_interval, total
 from experiments.paper.ratios import RATIO_COLUMNS, Ratio, cost_ratios, ratio_rows
 from experiments.paper.reach import (
     REACH_COLUMNS,
@@ -26,7 +27,6 @@ from experiments.paper.reach import (
     samples_to_return,
     widened,
 )
-from experiments.paper.table3 import leads, times_fewer
 from experiments.paper.verdicts import at_least, everywhere, mostly, tally
 from experiments.search.windows import Windows
 

@@ -1,22 +1,19 @@
-"""The frame of every table and figure: searches, result files, and what the page shows."""
+"""The frame of every table and figure: its searches, its result files, and what the page shows."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from experiments.paper.ledger import Finished, Run
+from experiments.paper.ledger import Arena, Finished, Run, make_arenas
 from experiments.paper.rows import Rows, read_rows, select
-from experiments.shell.files import write_csv
-
-LAYERS = ("mobilenetv2_l2", "vgg16_l2")
-"""The layers of the paper's figures."""
+from experiments.shell.files import ensure_directory, write_csv, write_text
 
 _CURVE_POINTS = 40
 
@@ -52,7 +49,7 @@ class Scale:
     @property
     def figure_layers(self) -> list[str]:
         """Those of the paper's figures."""
-        return [layer for layer in LAYERS if layer in self.layers]
+        return [layer for layer in ("mobilenetv2_l2", "vgg16_l2") if layer in self.layers]
 
 
 FULL = Scale(
@@ -86,62 +83,101 @@ QUICK = Scale(
 )
 
 
-@dataclass(frozen=True)
-class Item(ABC):
+Lines = Iterator[Sequence[object]]
+"""Of a result file: its header, and its rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
     """A table or figure; everything it knows is in files.
 
     Args:
+        name: in flags and file names.
+        files: result files by name: what yields their lines from the searches that have ended.
+        view: returns what the template shows, from result files alone. Its ``verdicts`` are those
+            of the paper's claims by name.
+        runs: yields the searches it needs; other items may need them too.
+        inputs: returns the files that these need, by name; always the same ones.
+        draw: draws the pictures, from result files alone.
+    """
+
+    name: str
+    files: Mapping[str, Callable[[Found], Lines]]
+    view: Callable[[Folder], dict[str, Any]]
+    runs: Callable[[Scale], Iterable[Run]] = lambda _: ()
+    inputs: Callable[[Folder], Mapping[str, str]] = lambda _: {}
+    draw: Callable[[Folder], None] = lambda _: None
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The files of an item at a scale.
+
+    Args:
+        item: whose.
         scale: how much is run.
-        work: its directory beside the searches, for files that are not published.
+        out: where searches are kept.
         results: directory of the result files of all items.
         images: directory of the pictures of all items.
     """
 
-    name: ClassVar[str]
-    """In flags and file names."""
-
+    item: Item
     scale: Scale
-    work: Path
+    out: Path
     results: Path
     images: Path
 
-    def prepare(self) -> None:  # noqa: B027 (few items need it)
-        """Make the files that the searches need, always the same ones."""
+    @property
+    def work(self) -> Path:
+        """Its directory beside the searches, for files that are not published."""
+        return self.out / self.item.name
 
-    def runs(self) -> Iterable[Run]:
-        """Yield the searches it needs; other items may need them too."""
-        return ()
+    @property
+    def runs(self) -> list[Run]:
+        """The searches it needs, each once."""
+        return list(dict.fromkeys(self.item.runs(self.scale)))
 
-    @abstractmethod
+    def path(self, name: str) -> Path:
+        return self.results / self.item.name / name
+
+    def rows(self, name: str, **values: str) -> Rows:
+        """Return the rows of a result file with these values in some columns."""
+        return select(read_rows(self.path(name)), **values)
+
+    def prepare(self, directory: Path) -> None:
+        """Write the files that its searches need."""
+        for name, text in self.item.inputs(self).items():
+            ensure_directory(directory)
+            write_text(directory / name, text)
+
     def write(self, finished: Mapping[Run, Finished]) -> None:
         """Write its result files from the searches that have ended.
 
         Raises:
             RecordError: a file cannot be written.
         """
+        found = Found(**vars(self), finished=finished)
+        ensure_directory(self.path(""))
+        self.prepare(self.path(""))
+        for name, lines in self.item.files.items():
+            header, *rows = lines(found)
+            write_csv(self.path(name), map(str, header), rows)
 
-    @abstractmethod
-    def view(self) -> dict[str, Any]:
-        """Return what the template shows of it, from result files alone.
 
-        Its ``verdicts`` are those of the paper's claims by name.
+@dataclass(frozen=True)
+class Found(Folder):
+    """The same, with the searches of the item that have ended."""
 
-        Raises:
-            RecordError: a file cannot be read.
-        """
+    finished: Mapping[Run, Finished]
 
-    def draw(self) -> None:  # noqa: B027 (few items need it)
-        """Draw its pictures, from result files alone."""
+    @cached_property
+    def arenas(self) -> list[Arena]:
+        """The problems with the searches of the scale's budget."""
+        return self.of(self.scale.samples)
 
-    def path(self, name: str) -> Path:
-        return self.results / self.name / name
-
-    def put(self, name: str, header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-        write_csv(self.path(name), header, rows)
-
-    def rows(self, name: str, **values: str) -> Rows:
-        """Return the rows of a result file with these values in some columns."""
-        return select(read_rows(self.path(name)), **values)
+    def of(self, samples: int) -> list[Arena]:
+        """Return the problems with the searches of a budget."""
+        return make_arenas(self.finished, samples)
 
 
 def searches(

@@ -4,98 +4,101 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections import Counter
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import asdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib import import_module
 from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
 
-from experiments.paper.config import PaperConfig
-from experiments.paper.frame import Item
-from experiments.paper.ledger import Finished, Run, in_turn, open_directory, read, run_rest
-from experiments.paper.page import ABOUT, write_page
-from experiments.paper.plan import Plan, resolve
+from experiments.paper.about import ABOUT, write_about
+from experiments.paper.config import ITEMS, PaperConfig
+from experiments.paper.frame import FULL, QUICK, Folder
+from experiments.paper.ledger import Run, in_turn, open_directory, read, run_rest
+from experiments.paper.page import write_page
+from experiments.search.goals import unique
 from experiments.shell import cli
-from experiments.shell.files import ensure_directory, write_json
 from experiments.shell.flags import PROGRAM, UsageError, to_flags
 from experiments.store.versions import processor, versions
+from maestro_env.base.errors import UnknownNameError
+
+
+class Plan(NamedTuple):
+    """The folders of all items, those of the items asked for, and the page."""
+
+    folders: list[Folder]
+    asked: list[Folder]
+    page: Path
+
+
+def resolve(config: PaperConfig) -> Plan:
+    """Look up everything a config names.
+
+    Raises:
+        MaestroEnvError: an unknown name, or flags that cannot be combined.
+    """
+    if config.all and config.only is not None:
+        raise UsageError(f"--all and --only {config.only} cannot be combined: give one of them")
+    out = Path(config.out or ("runs/paper-quick" if config.quick else "runs/paper"))
+    if set(str(out)) & set(":,"):
+        raise UsageError(
+            f"--out {out}: settings of mappers name files in it, which allow no colon or comma; "
+            "give a directory without"
+        )
+    names = unique(config.only.split(",")) if config.only is not None else ()
+    for name in names:
+        if name not in ITEMS:
+            raise UnknownNameError("item", name, ITEMS)
+    results, page = Path("experiments/results"), Path("docs/results.md")
+    if config.quick:
+        results, page = out / "results", out / "results.md"
+    results, page = Path(config.results or results), Path(config.page or page)
+    scale, images = QUICK if config.quick else FULL, page.parent / "images" / "paper"
+    items = [import_module(f"experiments.paper.items.{name}").ITEM for name in ITEMS]
+    folders = [Folder(item, scale, out, results, images) for item in items]
+    return Plan(folders, [each for each in folders if config.all or each.item.name in names], page)
 
 
 def execute(config: PaperConfig) -> int:
     """Do what a config asks and return the exit status."""
-    plan = resolve(config)
-    status = 0
-    if not plan.asked and not any(item.path(ABOUT).exists() for item in plan.items):
-        raise UsageError(f"{plan.results} has no results; make them with --all or --only NAMES")
+    folders, asked, page = resolve(config)
+    out, results = folders[0].out, folders[0].results
+    if not asked and not any(folder.path(ABOUT).exists() for folder in folders):
+        raise UsageError(f"{results} has no results; make them with --all or --only NAMES")
     try:
-        if plan.asked:
-            status = _make(plan, config.jobs)
-        write_page(plan)
+        status = _make(folders, asked, config.jobs) if asked else 0
+        write_page(page, folders)
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status != cli.INTERRUPTED:
-        print(f"page: {plan.page}")
+        print(f"page: {page}")
         return status
     with cli.undisturbed():
         print(
-            f"interrupted: what is finished is in {plan.out}; continue with: "
+            f"interrupted: what is finished is in {out}; continue with: "
             f"{PROGRAM} paper {shlex.join(to_flags(config))}",
             file=sys.stderr,
         )
     return status
 
 
-def _make(plan: Plan, jobs: int) -> int:
+def _make(folders: Sequence[Folder], asked: Sequence[Folder], jobs: int) -> int:
     """Run and write all items asked for; return the exit status."""
     date = datetime.now(UTC).date().isoformat()
     here = {**versions(), "processor": processor(), "date": date}
-    runs = in_turn(chain.from_iterable(item.runs() for item in plan.asked))
-    open_directory(plan.out, runs)
-    for item in plan.asked:
-        item.prepare()
-    status = run_rest(plan.out, runs, jobs, here)
-    finished = read(plan.out, runs)
+    out, runs = folders[0].out, in_turn(chain.from_iterable(folder.runs for folder in asked))
+    open_directory(out, runs)
+    for folder in asked:
+        folder.prepare(folder.work)
+    status = run_rest(out, runs, jobs, here)
+    finished = read(out, runs)
     before: set[Run] = set()
-    for item in plan.items:
-        if item in plan.asked:
-            _write(item, finished, before)
-        before.update(item.runs())
+    for folder in folders:
+        found = {run: finished[run] for run in folder.runs if run in finished}
+        if folder in asked and folder.runs and not found:
+            print(f"{folder.item.name}: no search has ended yet", file=sys.stderr)
+        elif folder in asked:
+            folder.write(found)
+            write_about(folder, found, before)
+        before.update(folder.runs)
     return status
-
-
-def _write(item: Item, finished: Mapping[Run, Finished], before: Set[Run]) -> None:
-    """Write the files of an item; searches that items before it have are not its own."""
-    asked = list(dict.fromkeys(item.runs()))
-    found = {run: finished[run] for run in asked if run in finished}
-    if asked and not found:
-        print(f"{item.name}: no search has ended yet", file=sys.stderr)
-        return
-    ensure_directory(item.path(ABOUT).parent)
-    item.write(found)
-    quick = " --quick" if item.scale.name == "quick" else ""
-    searches = list(found.values())
-    # What was asked for, what there is, and what it was computed by.
-    about = {
-        "command": f"maestro-env paper --only {item.name}{quick}",
-        "scale": asdict(item.scale),
-        "asked": len(asked),
-        "finished": len(found),
-        "missing": Counter(run.mapper for run in asked if run not in found),
-        "seeds": sorted({run.seed for run in found}),
-        "budgets": sorted({run.samples for run in asked}),
-        "evaluations": sum(each.evaluations for each in searches),
-        "warm_up": sum(each.warm_up for each in searches),
-        "seconds": _seconds(searches),
-        **{name: _counts(searches, name) for name in ("commit", "processor", "date")},
-        "own_seconds": _seconds(each for run, each in found.items() if run not in before),
-    }
-    write_json(item.path(ABOUT), about)
-
-
-def _seconds(searches: Iterable[Finished]) -> float:
-    return round(sum(each.seconds for each in searches), 3)
-
-
-def _counts(searches: Iterable[Finished], name: str) -> dict[str, int]:
-    counts = Counter(str(each.versions.get(name)) for each in searches)
-    return dict(sorted(counts.items()))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from experiments.paper.frame import Lines
 from experiments.paper.ledger import Arena
-from experiments.paper.rows import Row
+from experiments.paper.rows import Row, Rows, Table, grouped, pivot
 from experiments.shown.statistics import Floats, iqm, stratified_interval
 from experiments.shown.tables import significant
 
 _DIGITS = 4
-RATIO_COLUMNS = ("problems", "samples", "ratio", "low", "high", "without", "alone")
-"""Of the files of Fig. 6 and the overhead: what ``ratio_rows`` yields."""
+_COUNTS = ("problems", "samples")
+RATIO_COLUMNS = ("ratio", "low", "high", "without", "alone")
 
 Comparison = tuple[Sequence[object], Sequence[Arena], str, str]
 """The first columns of its rows, the arenas, the mapper and its base."""
@@ -49,10 +51,15 @@ class Ratio:
     @classmethod
     def of(cls, row: Row) -> Ratio:
         """Read it from a row of a file; an empty cell is NaN."""
-        ratio, low, high = (float(row[name] or math.nan) for name in ("ratio", "low", "high"))
+        *figures, without, alone = (row[name] for name in RATIO_COLUMNS)
+        ratio, low, high = (float(figure or math.nan) for figure in figures)
         # Table III's files have the first two in other columns.
-        problems, samples = (int(row.get(name, 0)) for name in RATIO_COLUMNS[:2])
-        return cls(problems, samples, ratio, low, high, int(row["without"]), int(row["alone"]))
+        problems, samples = (int(row.get(name, 0)) for name in _COUNTS)
+        return cls(problems, samples, ratio, low, high, int(without), int(alone))
+
+    def row(self, shown: Callable[[float], object]) -> tuple[object, ...]:
+        """Return its columns in a file, ``RATIO_COLUMNS``, figures shown in some way."""
+        return *map(shown, (self.ratio, self.low, self.high)), self.without, self.alone
 
     @property
     def better(self) -> bool | None:
@@ -69,7 +76,7 @@ class Ratio:
         return None if self.better is None else not self.better
 
     def __str__(self) -> str:
-        return self.told(_shown)
+        return self.told(lambda each: "inf" if math.isinf(each) else significant(each, _DIGITS))
 
     def told(self, shown: Callable[[float], str]) -> str:
         """Return it as text, whose figures are shown in some way."""
@@ -81,45 +88,24 @@ class Ratio:
         return ", ".join(parts) or "-"
 
 
-def _shown(figure: float) -> str:
-    return "inf" if math.isinf(figure) else significant(figure, _DIGITS)
-
-
 def cost_ratios(
-    arenas: Sequence[Arena], mapper: str, base: str, checkpoints: Sequence[int]
+    arenas: Sequence[Arena], mapper: str, base: str | None, checkpoints: Sequence[int]
 ) -> list[Ratio]:
     """Return what a mapper's best so far costs in multiples of the base's, at each checkpoint.
 
-    Arenas that lack a search of one of both are left out.
+    Arenas that lack a search of one of both are left out. Without a base, costs are multiples of
+    the optima, which are known.
     """
-    shared = [arena for arena in arenas if arena.has(mapper, base)]
     at = np.array(checkpoints)
-    costs, bases = ([arena.bests(name, at) for arena in shared] for name in (mapper, base))
-    return _ratios(costs, bases, at, spread=mapper != base)
-
-
-def optimum_ratios(arenas: Sequence[Arena], mapper: str, checkpoints: Sequence[int]) -> list[Ratio]:
-    """Return what a mapper's best so far costs in multiples of the optimum, at each checkpoint.
-
-    Arenas that it did not search are left out; of the others the optimum is known.
-    """
-    shared = [arena for arena in arenas if arena.has(mapper)]
-    at = np.array(checkpoints)
+    shared = [arena for arena in arenas if arena.has(mapper, base or mapper)]
     costs = [arena.bests(mapper, at) for arena in shared]
-    optima = [np.full_like(each, arena.least) for arena, each in zip(shared, costs, strict=True)]
-    return _ratios(costs, optima, at, spread=True)
-
-
-def _ratios(
-    costs: Sequence[Floats], bases: Sequence[Floats], at: NDArray[np.int64], spread: bool
-) -> list[Ratio]:
-    """Return the ratios of costs to their bases, a float64[S, C] an arena each.
-
-    Without a spread they have no interval.
-    """
-    shared, strata = len(costs), [*costs, *bases]
+    bases = [
+        arena.bests(base, at) if base else np.full_like(cost, arena.least)
+        for arena, cost in zip(shared, costs, strict=True)
+    ]
+    strata = [*costs, *bases]
     if not shared:
-        return [Ratio(0, each, math.nan, math.nan, math.nan, 0, 0) for each in at.tolist()]
+        return [Ratio(0, each, math.nan, math.nan, math.nan, 0, 0) for each in checkpoints]
     own, other = np.split(np.isfinite([iqm(stratum) for stratum in strata]), 2)
     counted = np.count_nonzero(own & other, axis=0)
 
@@ -128,7 +114,7 @@ def _ratios(
         logs = []
         with np.errstate(invalid="ignore"):
             means = list(map(iqm, drawn))
-            halves = means[:shared], means[shared:]
+            halves = means[: len(shared)], means[len(shared) :]
             for top, bottom, counts in zip(*halves, own & other, strict=True):
                 # A resample may lose what the seeds have found.
                 neither = np.isinf(top) & np.isinf(bottom)
@@ -138,19 +124,60 @@ def _ratios(
 
     ratio = figure(strata)
     low = high = np.full(len(at), np.nan)
-    if spread and all(len(stratum) > 1 for stratum in strata):
+    if mapper != base and all(len(stratum) > 1 for stratum in strata):
         low, high = stratified_interval(strata, figure)
     without, alone = (np.count_nonzero(each, axis=0) for each in (other & ~own, own & ~other))
     columns = (each.tolist() for each in (at, ratio, low, high, without, alone))
-    return [Ratio(shared, *figures) for figures in zip(*columns, strict=True)]
+    return [Ratio(len(shared), *figures) for figures in zip(*columns, strict=True)]
 
 
-def ratio_rows(
-    comparisons: Iterable[Comparison], checkpoints: Sequence[int]
-) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of a file for what mappers cost, wherever that can be told."""
-    for keys, arenas, mapper, base in comparisons:
+def ratio_lines(
+    keys: Sequence[str], comparisons: Iterable[Comparison], checkpoints: Sequence[int]
+) -> Lines:
+    """Yield the lines of a file of what mappers cost, wherever that can be told."""
+    yield (*keys, *_COUNTS, *RATIO_COLUMNS)
+    rounded = partial(round, ndigits=_DIGITS)
+    for values, arenas, mapper, base in comparisons:
         for each in cost_ratios(arenas, mapper, base, checkpoints):
             if each.without or each.alone or not math.isnan(each.ratio):
-                figures = (round(figure, _DIGITS) for figure in (each.ratio, each.low, each.high))
-                yield *keys, each.problems, each.samples, *figures, each.without, each.alone
+                yield *values, each.problems, each.samples, *each.row(rounded)
+
+
+def group_lines(
+    arenas: Sequence[Arena], mappers: Sequence[str], base: str | None, checkpoints: Sequence[int]
+) -> Lines:
+    """Yield the lines of a file of what every mapper costs in every group of arenas."""
+    yield ("group", "cells", "mapper", "samples", "of", *RATIO_COLUMNS)
+    for (name, group), mapper in product(groups_of(arenas).items(), mappers):
+        for each in cost_ratios(group, mapper, base, checkpoints):
+            yield name, len(group), mapper, each.samples, each.problems, *each.row(number)
+
+
+def groups_of(arenas: Sequence[Arena]) -> dict[str, list[Arena]]:
+    """Return the arenas that figures are taken over together, by model and hardware."""
+    groups: dict[str, list[Arena]] = {}
+    for arena in arenas:
+        for name in (arena.model, f"{arena.model}, {arena.hardware}"):
+            groups.setdefault(name, []).append(arena)
+    # A model on one hardware has nothing to sum up.
+    return {
+        name: group
+        for name, group in groups.items()
+        if "," in name or len({arena.hardware for arena in group}) > 1
+    }
+
+
+def group_tables(
+    rows: Rows, cell: Callable[[Row], object], label: Callable[[Row], str]
+) -> list[tuple[str, Table]]:
+    """Return a titled table of the ratios of each group, those of mappers that were searched."""
+    there = [row for row in rows if row["of"] != "0"]
+    return [
+        (f"{group} ({here[0]['cells']} cells)", pivot("mapper", here, ("samples",), cell, label))
+        for (group,), here in grouped(there, "group").items()
+    ]
+
+
+def number(figure: float) -> str:
+    """Return eight digits of a figure; ``inf`` is one, not a number is an empty cell."""
+    return "" if math.isnan(figure) else f"{figure:.8g}"

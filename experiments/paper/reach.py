@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from experiments.shown.statistics import Floats, stratified_interval
 _LAST = 10
 """A search has converged to the mean of the last of so many parts."""
 REACH_COLUMNS = ("samples", "budget", "window")
+Figure = Callable[[Sequence[Floats]], Floats]
 
 
 @dataclass(frozen=True)
@@ -83,12 +85,18 @@ def middle(samples: Floats) -> Floats:
 
 
 def interval(
-    strata: Sequence[Floats], figure: Callable[[list[Floats]], Floats]
+    strata: Sequence[Floats], least: Figure, most: Figure | None = None
 ) -> tuple[float, float]:
-    """Return the 95 % bootstrap interval of a figure; everything if a stratum has one value."""
+    """Return the 95 % bootstrap interval of a figure; everything if a stratum has one value.
+
+    Where the figure is known within bounds only, it goes from the lower end of the least it can be
+    to the upper end of the most.
+    """
     if any(len(stratum) < 2 for stratum in strata):
         return 0.0, math.inf
-    low, high = stratified_interval(strata, figure)
+    low, high = stratified_interval(strata, least)
+    if most:
+        _, high = stratified_interval(strata, most)
     return float(low), float(high)
 
 
@@ -143,7 +151,7 @@ def mean_factor(pairs: Sequence[tuple[Reach, Reach]], own: bool = False) -> Fact
     )
     value = math.exp(np.mean([math.log(slow.least / fast.least) for slow, fast in pairs]))
 
-    def extreme(drawn: Sequence[Floats], most: bool) -> Floats:
+    def extreme(drawn: Sequence[Floats], most: bool = False) -> Floats:
         medians = [middle(each) for each in drawn]
         logs = []
         with np.errstate(divide="ignore"):
@@ -154,9 +162,8 @@ def mean_factor(pairs: Sequence[tuple[Reach, Reach]], own: bool = False) -> Fact
         return np.asarray(np.exp(np.mean(logs, axis=0)))
 
     strata = [np.array(each.samples) for pair in pairs for each in pair]
-    low, _ = interval(strata, lambda drawn: extreme(drawn, most=False))
-    _, high = interval(strata, lambda drawn: extreme(drawn, most=True))
-    return Factor(value, _BOUNDS[slow_late, fast_late], low, high)
+    ends = interval(strata, extreme, partial(extreme, most=True))
+    return Factor(value, _BOUNDS[slow_late, fast_late], *ends)
 
 
 def samples_to_return(searches: Sequence[Windows], mean_return: float, width: float = 0) -> Reach:

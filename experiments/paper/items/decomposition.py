@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from experiments.paper.frame import Item, searches
-from experiments.paper.ledger import Arena, Finished, Run, make_arenas
+from experiments.paper.frame import Folder, Found, Item, Lines, Scale, searches
+from experiments.paper.ledger import Arena, Run
 from experiments.paper.reach import REACH_COLUMNS, Factor, Reach, mean_factor
 from experiments.paper.rows import grouped
 
-_FILE = "samples.csv"
 _OBJECTIVES = ("latency", "edp")
 # The paper's agents, without what was added here: the settings of marl_paper.
 PLAIN = (
@@ -29,50 +28,42 @@ _BESIDE = {"ppo:episode_length=100": "`ppo:episode_length=100`"}
 _LEARNERS = _STEPS | _BESIDE
 
 
-class Decomposition(Item):
-    """A chain of learners, each with one thing more than the one before."""
+def _runs(scale: Scale) -> Iterator[Run]:
+    for mappers, seeds in ((_STEPS, scale.seeds), (_BESIDE, scale.few_seeds)):
+        yield from searches(scale.figure_layers, _OBJECTIVES, mappers, seeds, scale.samples)
 
-    name = "decomposition"
 
-    def runs(self) -> Iterator[Run]:
-        scale = self.scale
-        for mappers, seeds in ((_STEPS, scale.seeds), (_BESIDE, scale.few_seeds)):
-            yield from searches(scale.figure_layers, _OBJECTIVES, mappers, seeds, scale.samples)
-
-    def write(self, finished: Mapping[Run, Finished]) -> None:
-        rows = (
-            (*arena.problem, mapper, *reach.row())
-            for arena in make_arenas(finished, self.scale.samples)
-            for mapper, reach in samples_to_default(arena)
-        )
-        self.put(_FILE, ("layer", "objective", "mapper", *REACH_COLUMNS), rows)
-
-    def view(self) -> dict[str, Any]:
-        problems = grouped(self.rows(_FILE), "layer", "objective")
-        samples = [{row["mapper"]: Reach.of(row) for row in rows} for rows in problems.values()]
-        steps = {fast: _saved(samples, slow, fast) for slow, fast in pairwise(_STEPS)}
-        whole = {mapper: _saved(samples, _DEFAULT, mapper) for mapper in _LEARNERS}
-        _, agents, _ = steps.values()
-        return {
-            "learners": _LEARNERS,
-            "problems": list(problems),
-            "samples": samples,
-            "plain": PLAIN,
-            "steps": steps,
-            "whole": whole,
-            "told": [each.told for each in (*steps.values(), whole["marl"])],
-            "verdicts": {"agents": mainly(agents, whole["marl"])},
-        }
+def _samples(found: Found) -> Lines:
+    yield ("layer", "objective", "mapper", *REACH_COLUMNS)
+    for arena in found.arenas:
+        for mapper, reach in samples_to_default(arena):
+            yield (*arena.problem, mapper, *reach.row())
 
 
 def samples_to_default(arena: Arena) -> Iterator[tuple[str, Reach]]:
     """Yield what each mapper needed to find what ``ppo`` has at its end, median over its seeds."""
-    if not arena.has(_DEFAULT):
-        return
-    target = arena.median_best(_DEFAULT, arena.samples)
-    for mapper in _LEARNERS:
-        if arena.has(mapper):
+    if arena.has(_DEFAULT):
+        target = arena.median_best(_DEFAULT, arena.samples)
+        for mapper in filter(arena.has, _LEARNERS):
             yield mapper, arena.samples_to(mapper, target)
+
+
+def _view(folder: Folder) -> dict[str, Any]:
+    problems = grouped(folder.rows("samples.csv"), "layer", "objective")
+    samples = [{row["mapper"]: Reach.of(row) for row in rows} for rows in problems.values()]
+    steps = {fast: _saved(samples, slow, fast) for slow, fast in pairwise(_STEPS)}
+    whole = {mapper: _saved(samples, _DEFAULT, mapper) for mapper in _LEARNERS}
+    _, agents, _ = steps.values()
+    return {
+        "learners": _LEARNERS,
+        "problems": list(problems),
+        "samples": samples,
+        "plain": PLAIN,
+        "steps": steps,
+        "whole": whole,
+        "told": [each.told for each in (*steps.values(), whole["marl"])],
+        "verdicts": {"agents": mainly(agents, whole["marl"])},
+    }
 
 
 def _saved(problems: Iterable[Mapping[str, Reach]], slow: str, fast: str) -> Factor:
@@ -89,3 +80,6 @@ def mainly(step: Factor, whole: Factor) -> bool | None:
     if step.low**2 > whole.high:
         return True
     return False if step.high**2 <= whole.low else None
+
+
+ITEM = Item("decomposition", runs=_runs, files={"samples.csv": _samples}, view=_view)

@@ -1,0 +1,1 @@
+"""The tables and figures, a file each, which declares it as ``ITEM``."""
