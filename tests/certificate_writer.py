@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.verify.bounds import innermost_loops, lower_bounds
-from experiments.commands.verify.boxes import (
-    OUTER_INNERMOST,
+from experiments.commands.verify.bounds.boxes import (
+    INNERMOST,
     UNDECIDED,
     Table,
-    equivalent,
     first,
     last,
     tidy,
     whole,
 )
-from experiments.commands.verify.facts import Facts
-from experiments.commands.verify.needs import may_fit
+from experiments.commands.verify.bounds.facts import Facts
+from experiments.commands.verify.bounds.lower import lower_bounds
+from experiments.commands.verify.bounds.needs import may_fit
+from experiments.commands.verify.bounds.ranges import Ranges
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
@@ -124,8 +124,7 @@ class Writer:
         return gzip.compress(self.content(edit, roots))
 
     def roots(self) -> Roots:
-        dims = [self.facts.dims.index(dim) for dim in self.problem.space.parallel_dims]
-        offered = sorted({equivalent(self.facts, dim) for dim in dims})
+        offered = sorted(set(self.facts.parallel))
         return [(outer, inner) for outer in offered for inner in offered]
 
     def _entry(self, box: Table) -> Entry:
@@ -136,9 +135,7 @@ class Writer:
         tidy(box[np.newaxis])
         several = [a for a in range(2 * self.dims + 1) if box[first(a)] < box[last(a)]]
         undecided = [
-            2 * self.dims + 1 + level
-            for level in (0, 1)
-            if box[OUTER_INNERMOST + level] == UNDECIDED
+            2 * self.dims + 1 + level for level in (0, 1) if box[INNERMOST + level] == UNDECIDED
         ]
         axes = several + (undecided if self.rng.random() < 0.3 or not several else [])
         if not axes:
@@ -170,10 +167,10 @@ class Writer:
     def _loops(self, box: Table, axis: int) -> list[Part]:
         level = axis - 2 * self.dims - 1
         parts = []
-        for dim, possible in innermost_loops(self.facts, box[np.newaxis])[level]:
+        for dim, possible in Ranges(self.facts, box[np.newaxis]).innermost(level):
             if possible[0]:
                 part = box.copy()
-                part[OUTER_INNERMOST + level] = dim
+                part[INNERMOST + level] = dim
                 parts.append(Part(dim, part))
         return parts
 

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from experiments.commands.pretrain.drawn import between
-from experiments.commands.verify.check import verify
+from experiments.commands.verify.certificate.check import verify
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective, find_objective

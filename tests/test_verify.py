@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from test_optimum import small_problems
 from verify_helpers import EDP, TINY, tiny
 
-from experiments.commands.verify.bounds import lower_bounds
-from experiments.commands.verify.boxes import Table, equivalent, first, last, whole
-from experiments.commands.verify.check import verify as check
-from experiments.commands.verify.facts import Facts
+from experiments.commands.verify.bounds.boxes import Table, first, last, whole
+from experiments.commands.verify.bounds.facts import Facts
+from experiments.commands.verify.bounds.lower import lower_bounds
+from experiments.commands.verify.certificate.check import verify as check
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
@@ -35,8 +35,7 @@ def around(problem: Problem, facts: Facts, point: np.ndarray, rng: Random) -> Ta
     """Return a random box that holds a mapping."""
     space, dims = problem.space, len(facts.dims)
     point = space.clipped(point[np.newaxis])[0]
-    chosen = [space.parallel_dims[point[space.columns[f"{a}_parallel"]]] for a in ("l2", "l1")]
-    parallel = [equivalent(facts, facts.dims.index(dim)) for dim in chosen]
+    parallel = [facts.parallel[point[space.columns[f"{a}_parallel"]]] for a in ("l2", "l1")]
     box = whole(facts, np.array([parallel], dtype=np.int8))
     names = [f"{a}_tile_{dim.rstrip(chr(39))}" for a in ("l2", "l1") for dim in facts.dims]
     width = rng.choice((0, 1, 4, 10**9))
@@ -103,8 +102,7 @@ def test_boxes_around_the_optimum_have_bounds_below_it(task: Problem, name: str)
     facts = Facts(task.space)
     columns, dims = task.space.columns, len(facts.dims)
     point = task.space.clipped(search.best_point[np.newaxis])[0]
-    chosen = [task.space.parallel_dims[point[columns[f"{a}_parallel"]]] for a in ("l2", "l1")]
-    parallel = [equivalent(facts, facts.dims.index(dim)) for dim in chosen]
+    parallel = [facts.parallel[point[columns[f"{a}_parallel"]]] for a in ("l2", "l1")]
     all_of_it = whole(facts, np.array([parallel], dtype=np.int8))
     box = all_of_it.copy()
     names = [f"{a}_tile_{dim.rstrip(chr(39))}" for a in ("l2", "l1") for dim in facts.dims]

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from verify_helpers import EDP, TINY, content_of, tiny
 
-from experiments.commands.verify.boxes import Table
-from experiments.commands.verify.check import verify as check
-from experiments.commands.verify.stream import CertificateError
+from experiments.commands.verify.bounds.boxes import Table
+from experiments.commands.verify.certificate.check import verify as check
+from experiments.commands.verify.certificate.stream import CertificateError
 
 
 def refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes) -> str:

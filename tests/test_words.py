@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_optimum import solve
 
-from experiments.commands.verify.check import verify as check
+from experiments.commands.verify.certificate.check import verify as check
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import HardwareError, ModelError

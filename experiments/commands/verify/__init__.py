@@ -10,8 +10,8 @@ import sys
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
-from experiments.commands.verify.check import Verified, verify
-from experiments.commands.verify.stream import CertificateError
+from experiments.commands.verify.certificate.check import Verified, verify
+from experiments.commands.verify.certificate.stream import CertificateError
 from experiments.shell import cli
 from experiments.shell.flags import option
 from experiments.shown.tables import shown
@@ -38,7 +38,7 @@ def execute(config: Config) -> int:
 
 def _told(verified: Verified) -> str:
     """Say in words what a certificate proves."""
-    claim, tally = verified.claim, verified.tally
+    claim = verified.claim
     space, objective = claim.problem.space, claim.objective
     where = f"{space.layer} on {space.hardware.name or 'a machine without a name'}"
     mappings = f"no mapping of {space.schema} ({space.tiles})"
@@ -51,5 +51,5 @@ def _told(verified: Verified) -> str:
             proven += ", which the vector in the file has"
         elif claim.point is not None:
             proven += f"; the vector in the file has {claim.value!r}"
-    work = f"{tally.left_out:,} boxes, {tally.mappings:,} mappings, {verified.seconds:.1f} s"
+    work = f"{verified.tally}, {verified.seconds:.1f} s"
     return f"{where}: {proven} ({work}; digest {verified.digest[:16]})"

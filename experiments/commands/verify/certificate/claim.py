@@ -1,40 +1,27 @@
-"""Reads certificates: their header and their blocks, never more than these can have."""
+"""Reads what a certificate claims: its header, a line of JSON."""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
 import math
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
+from experiments.commands.verify.certificate.stream import CertificateError
 from maestro_env.accelerators.hardware import LATER, Hardware, known_hardware
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 FORMAT = "maestro-env certificate 1"
-_LONGEST_HEADER = 2**16
 _KEYS = {"format", "layer", "hardware", "schema", "tiles", "objective", "optimum", "bound"}
 _FACTORS = ("latency_cycles", "energy_nj", "area_um2")
 # Counts above are not exact as doubles.
 _MOST_COUNTED = 2**53
 _MOST_SIZES = 2**17
-
-
-class CertificateError(MaestroEnvError, ValueError):
-    """A certificate that cannot be read or does not prove what it claims."""
 
 
 @dataclass(frozen=True)
@@ -61,75 +48,12 @@ class Claim:
         return self.bound if self.point is None else self.value
 
 
-class Stream:
-    """The content of a certificate, read from its beginning to its end.
-
-    Attributes:
-        boxes_read: of all blocks so far.
-    """
-
-    def __init__(self, path: Path, file: Any) -> None:
-        self._file, self._gzip, self._digest = (
-            file,
-            gzip.GzipFile("", "rb", fileobj=file),
-            hashlib.sha256(),
-        )
-        self.size = max(path.stat().st_size, 1)
-
-    @property
-    def position(self) -> int:
-        """Bytes of the file that were read."""
-        return int(self._file.tell())
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of what was read."""
-        return self._digest.hexdigest()
-
-    def line(self) -> bytes:
-        """Read the header."""
-        line = self._gzip.readline(_LONGEST_HEADER)
-        if not line.endswith(b"\n"):
-            raise CertificateError(
-                f"the header is no line of at most {_LONGEST_HEADER:,} bytes; allowed: JSON"
-            )
-        self._digest.update(line)
-        return line
-
-    def array(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """Read so many numbers, least byte first."""
-        kind = np.dtype(dtype).newbyteorder("<")
-        wanted = count * kind.itemsize
-        content = self._gzip.read(wanted)
-        if len(content) < wanted:
-            raise CertificateError("the stream ends in the middle")
-        self._digest.update(content)
-        return np.frombuffer(content, dtype=kind).astype(dtype)
-
-    def end(self) -> None:
-        """Require that nothing is left."""
-        if self._gzip.read(1):
-            raise CertificateError("the stream goes on after its end")
-
-
-@contextmanager
-def open_stream(path: Path) -> Iterator[Stream]:
-    """Open a certificate; whatever is wrong with its file is a ``CertificateError``."""
-    try:
-        if path.exists() and not path.is_file():
-            raise CertificateError("it is no regular file")
-        with open(path, "rb") as file:
-            yield Stream(path, file)
-    except OSError as error:
-        # Damage to a gzip file has no strerror.
-        reason = error.strerror or f"no gzip file: {error}"
-        raise CertificateError(f"cannot read it: {reason}") from None
-    except (EOFError, zlib.error) as error:
-        raise CertificateError(f"no whole gzip file: {error}") from None
-
-
 def read_claim(line: bytes) -> Claim:
-    """Return what the header of a certificate claims."""
+    """Return what the header of a certificate claims.
+
+    Raises:
+        CertificateError: it cannot be read, or its vector does not have its value, to the last bit.
+    """
     try:
         header = json.loads(line)
     except (ValueError, RecursionError):
@@ -149,7 +73,11 @@ def read_claim(line: bytes) -> Claim:
     value = _number("the optimum's value", header["optimum"]["value"])
     if bound > value:
         raise CertificateError(f"the bound {bound} is above the optimum {value}")
-    return Claim(problem, objective, value, _point(problem, header["optimum"]["point"]), bound)
+    point = _point(problem, header["optimum"]["point"])
+    cost = float(problem.score(problem.space.as_points([point], 1), objective)[0][0])
+    if cost != value:
+        raise CertificateError(f"the optimum's point costs {cost}, but claimed is {value}")
+    return Claim(problem, objective, value, point, bound)
 
 
 def _problem(header: dict[str, Any]) -> Problem:
@@ -158,18 +86,23 @@ def _problem(header: dict[str, Any]) -> Problem:
     given = set(hardware) if isinstance(hardware, dict) else set()
     unsaid = LATER.keys() - given
     _require_keys("hardware", hardware, {field.name for field in fields(Hardware)} - unsaid)
+    kind = str(header["schema"]), str(header["tiles"])
     try:
-        space = MapSpace(
-            Layer(**layer), Hardware(**hardware), str(header["schema"]), str(header["tiles"])
-        )
+        space = MapSpace(Layer(**layer), Hardware(**hardware), *kind)
         problem = Problem(space, "exact")
     except MaestroEnvError as error:
         raise CertificateError(str(error)) from None
-    if space.layer.operator == "TRCONV":
-        raise CertificateError("operator TRCONV has no cost under exact")
     named = known_hardware().get(space.hardware.name, space.hardware)
     if named != space.hardware:
         raise CertificateError(f"the hardware is called {named.name}, and has other figures")
+    _require_within_reach(space)
+    return problem
+
+
+def _require_within_reach(space: MapSpace) -> None:
+    """Refuse what the bounds do not cover."""
+    if space.layer.operator == "TRCONV":
+        raise CertificateError("operator TRCONV has no cost under exact")
     # Of a MAC, every level may move three words in and one out, each in a transfer of its own.
     if space.layer.macs * max(16, 5 + 4 * space.hardware.noc_latency) >= _MOST_COUNTED:
         raise CertificateError(
@@ -182,17 +115,15 @@ def _problem(header: dict[str, Any]) -> Problem:
                 f"{each.name} has {each.choices:,} choices; allowed: {_MOST_SIZES:,}"
             )
     for dim in space.extents:
-        outer, inner = _values(space.tile("l2", dim)), _values(space.tile("l1", dim))
+        outer, inner = (
+            tile if isinstance(tile, int) else tile.values
+            for tile in (space.tile("l2", dim), space.tile("l1", dim))
+        )
         if inner not in (outer, 1):
             raise CertificateError(
                 f"schema {space.schema} has other tiles of {dim} in L1 than in L2; "
                 "allowed: the same ones, or 1 alone"
             )
-    return problem
-
-
-def _values(tile: Parameter | int) -> object:
-    return tile if isinstance(tile, int) else tile.values
 
 
 def _objective(given: Any) -> Objective:
@@ -203,20 +134,19 @@ def _objective(given: Any) -> Objective:
         raise CertificateError(
             f"factors are {quoted(factors)}; allowed: each at most once of {', '.join(_FACTORS)}"
         )
-    known_name = isinstance(name, str) and name in OBJECTIVES
-    if not known_name or OBJECTIVES[name].factors != tuple(factors):
+    objective = OBJECTIVES.get(name) if isinstance(name, str) else None
+    if objective is None or objective.factors != tuple(factors):
         raise CertificateError(f"objective {quoted(name)} is no product of {', '.join(factors)}")
-    return OBJECTIVES[name]
+    return objective
 
 
 def _point(problem: Problem, point: Any) -> list[int]:
     sizes = problem.space.sizes.tolist()
-    fine = isinstance(point, list) and len(point) == len(sizes)
-    if not fine or not all(
-        type(each) is int and 0 <= each < size for each, size in zip(point, sizes, strict=True)
-    ):
-        raise CertificateError("the optimum's point is no vector of the space")
-    return list(point)
+    if isinstance(point, list) and len(point) == len(sizes):
+        pairs = zip(point, sizes, strict=True)
+        if all(type(each) is int and 0 <= each < size for each, size in pairs):
+            return point
+    raise CertificateError("the optimum's point is no vector of the space")
 
 
 def _require_keys(what: str, given: Any, keys: set[str]) -> None:
@@ -226,11 +156,6 @@ def _require_keys(what: str, given: Any, keys: set[str]) -> None:
 
 
 def _number(what: str, value: Any) -> float:
-    if type(value) in (int, float):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.nan
-        if math.isfinite(number) and number > 0:
-            return number
-    raise CertificateError(f"{what} is {quoted(value)}; allowed: numbers above 0")
+    if type(value) not in (int, float) or not 0 < value <= sys.float_info.max:
+        raise CertificateError(f"{what} is {quoted(value)}; allowed: numbers above 0")
+    return float(value)

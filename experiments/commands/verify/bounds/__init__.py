@@ -1,0 +1,1 @@
+"""Lower bounds of boxes of mappings, written from docs/optimum.md alone."""

@@ -1,0 +1,169 @@
+"""The counts of a level from which its traffic follows, as seen by its array or by its units."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.commands.verify.bounds.facts import LOOPS, Array, Facts, Flags, Words
+from experiments.commands.verify.bounds.ranges import OfPiece, Ranges
+
+
+class Moving(NamedTuple):
+    """What is known of a loop in pieces where it moves, if it moves in the largest (lemma 6).
+
+    Attributes:
+        indices: in these pieces.
+        chunks: of units that it is dealt to; for an array these do not matter.
+        cold: what begins in these pieces with nothing: pieces, or units that are ever active.
+        most_cold: no more begin with nothing if as few do in all pieces together as may.
+        more: chunks beyond those.
+        begun, ended: indices of the array in the first and in the last step of the same pieces.
+        everywhere: whether these are all pieces.
+        advance: rows, at most, that stay from one step to the next, or in a unit to its next chunk;
+            0 without a window.
+        jump: rows, at most, that stay where a sweep begins anew.
+    """
+
+    indices: Words
+    chunks: Words
+    cold: Words
+    most_cold: Words
+    more: Words
+    begun: Words
+    ended: Words
+    everywhere: Flags | bool
+    advance: Words
+    jump: Words
+
+    def least(self, by_index: Words, by_cold: Words, by_more: Words) -> Array:
+        """Return the least that so much for each index, cold beginning and further chunk makes.
+
+        Chunks are cold beginnings and further ones. Of the beginnings there are ``cold`` or more.
+        Each of them that is not among the fewest of all pieces adds to the words of lemma 8, which
+        is no less than what a further chunk adds: so there are at most ``most_cold``.
+        """
+        between = np.clip(self.chunks - self.more, self.cold, self.most_cold)
+        cold = np.where(by_cold >= 0, between, self.most_cold)
+        cold = np.where(by_cold >= by_more, self.cold, cold)
+        more = np.maximum(self.more, self.chunks - cold)
+        return self.indices * by_index + cold * by_cold + more * by_more
+
+
+class Loop(NamedTuple):
+    """What is known of a loop, summed over the pieces of a level; float64[N] each.
+
+    Attributes:
+        indices: of all pieces.
+        steps: of the array; chunks of units that the loop is dealt to.
+        cold: pieces; units that are ever active.
+        whole: whether no tile cuts it.
+        can_move, must_move: whether it moves in any piece of some mapping, of every mapping.
+        moving: where it moves.
+    """
+
+    indices: Words
+    steps: Words
+    cold: Words
+    whole: Flags | bool
+    can_move: Flags | bool
+    must_move: Flags | bool
+    moving: Moving
+
+
+Side = dict[str, Loop]
+"""All eight loops, by name."""
+
+
+def outer_side(facts: Facts, r: Ranges, units: bool) -> Side:
+    """Return the loops of the outer level, whose one piece is the layer."""
+    indices = np.broadcast_to(r.extent, r.Ta.shape)
+    as_units = r.dealt[0] & units
+    steps = np.where(as_units, r.chunks_a, r.steps_a)
+    cold = np.where(as_units, np.minimum(r.n0a, r.chunks_a), 1.0)
+    more = np.maximum(r.chunks_a - r.n0z, 0)
+    ends = r.array_a, r.last_array_a, np.ones_like(as_units)
+    stay = _stay(facts, r.n0a, r.Ta, as_units, np.maximum(r.steps_a, 2))
+    moving = Moving(indices, r.chunks_a, cold, cold, more, *ends, *stay)
+    moves = r.steps_z > 1, r.steps_a > 1
+    return _side(facts, moving, indices, steps, cold, r.Ta == r.extent, *moves)
+
+
+def inner_side(facts: Facts, r: Ranges, units: bool, own: bool = False) -> Side:
+    """Return the loops of the inner level, over all pieces or the first cluster's own."""
+    total = r.over_own if own else r.over_pieces
+    indices, pieces, _, _ = r.pieces(own)
+    as_units = r.dealt[1] & units
+
+    def steps_in(x: Array) -> Array:
+        return np.where(as_units, r.chunks_in(x), r.steps_in(x)) if units else r.steps_in(x)
+
+    def cold_in(x: Array) -> Array:
+        return np.where(as_units, r.active_in(x), 1.0) if units else np.ones_like(x)
+
+    per_step = np.where(as_units, r.tz, r.tz * r.n1z)
+    steps, cold = total(steps_in, np.ceil(indices / per_step)), pieces
+    if units:
+        # min(n, chunks) is at least chunks times min(1, n / most chunks).
+        share = np.minimum(1.0, r.n1a / np.ceil(r.Tz / r.ta))
+        cold = total(cold_in, np.where(as_units, steps * share, 0.0))
+    moving = _inner_moving(facts, r, own, as_units, cold, cold_in)
+    moves = r.piece_steps_z > 1, r.piece_steps_a > 1
+    return _side(facts, moving, indices, steps, cold, r.ta == r.extent, *moves)
+
+
+def _inner_moving(
+    facts: Facts, r: Ranges, own: bool, as_units: Flags, cold: Array, cold_in: OfPiece
+) -> Moving:
+    """Return the sums over the full pieces, and a tail where the loop surely moves."""
+    indices, pieces, most_pieces, tail = r.pieces(own)
+    tail_moves = ((pieces == most_pieces) & (r.steps_in(tail) > 1)) | (most_pieces == 1)
+    some = np.maximum(pieces, 2)
+    in_full = np.maximum((some - 1) * r.Tm, np.ceil(indices * (some - 1) / some))
+
+    def over(of_piece: OfPiece) -> Array:
+        full = of_piece(r.Tm)
+        return np.where(tail_moves, (pieces - 1) * full + of_piece(tail), (some - 1) * full)
+
+    fewest_steps = r.steps_in(np.where(tail_moves, tail, r.Tm))
+    cold_moving = over(cold_in)
+    # A last piece where it does not move has a cold beginning too.
+    rest = np.where(tail_moves | (pieces < 2), 0, 1)
+    return Moving(
+        np.where(tail_moves, indices, in_full),
+        over(r.chunks_in),
+        cold_moving,
+        np.maximum(cold - rest, cold_moving),
+        over(lambda x: np.maximum(r.chunks_in(x) - r.n1z, 0)),
+        over(r.first_array_in),
+        over(r.known_last_array_in),
+        tail_moves,
+        *_stay(facts, r.n1a, r.ta, as_units, np.maximum(fewest_steps, 2)),
+    )
+
+
+def _stay(
+    facts: Facts, units: Array, tile: Array, as_units: Flags, steps: Array
+) -> tuple[Array, Array]:
+    """Return the rows, at most, that stay from step to step and where a sweep begins anew."""
+    halo, stride = facts.column(facts.halo), facts.column(facts.stride)
+    # Indices between the ends of what is there and what comes, beyond those that touch.
+    apart = np.where(as_units, (units - 1) * tile, 0)
+    jump = np.where(as_units, ((steps - 1) * units - 1) * tile, (steps - 2) * units * tile)
+    kept, kept_anew = (np.maximum(0, halo - gap * stride) for gap in (apart, jump))
+    return kept, np.minimum(kept, kept_anew)
+
+
+def _side(facts: Facts, moving: tuple[Any, ...], *of_all: Any) -> Side:
+    """Return the loops by name, of figures of those that are cut; the others are one step."""
+    side = {}
+    for name in LOOPS:
+        extent, row = facts.extent[name], facts.rows.get(name)
+        if row is None:
+            still = Moving(extent, 1.0, 1.0, 1.0, 0.0, extent, extent, True, 0.0, 0.0)
+            side[name] = Loop(extent, 1.0, 1.0, True, False, False, still)
+        else:
+            here = Moving(*(each[row] for each in moving))
+            side[name] = Loop._make([*(each[row] for each in of_all), here])
+    return side

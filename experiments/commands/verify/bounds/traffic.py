@@ -1,0 +1,167 @@
+"""Words that a level moves at least, by the loop that moves innermost (docs/optimum.md, 4)."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property, partial
+
+import numpy as np
+
+from experiments.commands.verify.bounds.facts import (
+    FILTER,
+    INPUT,
+    OUTPUT,
+    WINDOWS,
+    Facts,
+    Words,
+    others,
+    product,
+)
+from experiments.commands.verify.bounds.sides import Side
+
+_ACROSS = {"P": "Q", "Q": "P"}
+
+
+class Traffic:
+    """The words of a side, for any innermost loop.
+
+    Args:
+        facts: of the space.
+        side: the level as its array or its units see it.
+    """
+
+    def __init__(self, facts: Facts, side: Side) -> None:
+        self._facts, self.side = facts, side
+        self._windows_whole = side["R"].whole & side["S"].whole
+        # Rows of lemma 10: of all steps, and distinct ones.
+        self._fetched = {name: self._rows(name, side[name].steps) for name in WINDOWS}
+        self._distinct = {name: self._rows(name, side[name].cold) for name in WINDOWS}
+        self._indices, self._steps, self._cold = (
+            cache(partial(product, {name: getattr(loop, what) for name, loop in side.items()}))
+            for what in ("indices", "steps", "cold")
+        )
+        self._words: dict[str | None, tuple[Words, Words, Words]] = {}
+
+    def words(self, innermost: str | None) -> tuple[Words, Words, Words]:
+        """Return the words of input and filter that come in, and those of output that leave."""
+        if innermost not in self._words:
+            filters, outputs = (self._plain(axes, innermost) for axes in (FILTER, OUTPUT))
+            self._words[innermost] = self._inputs(innermost), filters, outputs
+        return self._words[innermost]
+
+    def _inputs(self, innermost: str | None) -> Words:
+        least = self._distinct_inputs
+        if innermost is not None and innermost in INPUT:
+            full = self._indices(INPUT) * self._fetched_anew
+            return least + self._share(innermost) * (full - least)
+        if innermost is not None and innermost in "KPQ":
+            more = self._next_sweeps if innermost == "K" else self._sweeps(innermost)
+            return least + np.where(self._windows_whole, self._indices(INPUT) * more, 0.0)
+        return least
+
+    def at_begins(self, innermost: str) -> Words:
+        """Return the words that are fetched where sweeps of a loop begin."""
+        return self._inputs_at_begins(innermost) + self._at(FILTER, innermost, "begun")
+
+    def at_ends(self, innermost: str) -> Words:
+        """Return the output words that leave where sweeps of a loop end."""
+        return self._at(OUTPUT, innermost, "ended")
+
+    def before_ends(self, innermost: str) -> Words:
+        """Return the output words that leave a step before sweeps of a loop end."""
+        return self._at(OUTPUT, innermost, "begun") if innermost in OUTPUT else 0.0
+
+    def _at(self, axes: str, name: str, end: str) -> Words:
+        """Return the words of a tensor at one end of the sweeps of a loop.
+
+        What lacks the loop is moved nowhere else.
+        """
+        if name not in axes:
+            return self._indices(axes) * self._cold(others(axes))
+        tiles: Words = getattr(self.side[name].moving, end)
+        return self._indices(axes.replace(name, "")) * tiles * self._steps(others(axes))
+
+    def _inputs_at_begins(self, name: str) -> Words:
+        moving = self.side[name].moving
+        if name in INPUT:
+            return self._indices(INPUT.replace(name, "")) * moving.begun * self._fetched_anew
+        if name == "K":
+            return self._inputs("K")
+        if name not in WINDOWS:
+            return 0.0
+        facts, across = self._facts, self.side[_ACROSS[name]]
+        columns = self._fetched[_ACROSS[name]] * self._steps("K")
+        # Of the columns, those that may stay where a sweep begins.
+        known = self._distinct[_ACROSS[name]] * self._cold("K")
+        known = np.where(across.can_move, 0.0, known)
+        stay = facts.halo[_ACROSS[name]] * (across.steps - across.cold) * self._steps("K")
+        stay = np.where(self.side["K"].can_move, columns - known, stay)
+        rows = moving.begun * facts.step[name] + moving.cold * facts.halo[name]
+        begun = np.maximum(0.0, rows * columns - moving.cold * moving.jump * stay)
+        return np.where(self._windows_whole, self._indices(INPUT) * begun, 0.0)
+
+    def _plain(self, axes: str, innermost: str | None) -> Words:
+        """Return the words of a tensor without a window (lemmas 7, 8 and 9)."""
+        words = self._indices(axes)
+        least = words * self._cold(others(axes))
+        if innermost is None or innermost not in axes:
+            return least
+        full = words * self._steps(others(axes))
+        return least + self._share(innermost) * (full - least)
+
+    def _share(self, name: str) -> Words:
+        """Return the share of a loop's indices that is in pieces where it moves."""
+        return self.side[name].moving.indices / self.side[name].indices
+
+    def _rows(self, name: str, times: Words) -> Words:
+        """Return the rows of so many tiles of P or Q that add up to its indices (lemma 10)."""
+        return self.side[name].indices * self._facts.step[name] + times * self._facts.halo[name]
+
+    @cached_property
+    def _fetched_anew(self) -> Words:
+        """Rows, columns and positions of K of an input that is fetched in full in every step."""
+        return self._steps("K") * self._fetched["P"] * self._fetched["Q"]
+
+    @cached_property
+    def _distinct_inputs(self) -> Words:
+        """Return the words of lemma 8."""
+        rows = self._distinct["P"] * self._distinct["Q"]
+        return self._indices(INPUT) * self._cold("K") * rows
+
+    @cached_property
+    def _next_sweeps(self) -> Words:
+        """Return what K moving innermost adds to lemma 8 (lemma 12).
+
+        P or Q is the next to move, or neither moves in any piece. Then each has as many pieces as
+        steps, and units are active for one chunk in each.
+        """
+        still = self._fetched["P"] * self._fetched["Q"] - self._distinct["P"] * self._distinct["Q"]
+        p, q = (np.where(self.side[x].can_move, self._still(x), np.inf) for x in WINDOWS)
+        surely = self.side["P"].must_move | self.side["Q"].must_move
+        least = np.minimum(p, q)
+        return self._cold("K") * np.where(surely, least, np.minimum(least, still))
+
+    def _sweeps(self, name: str) -> Words:
+        """Return what sweeps of P or Q add to lemma 8 in pieces where it moves (lemma 11)."""
+        still = self._cold("K") * self._still(name)
+        return np.where(self.side["K"].can_move, self._anew(name), still)
+
+    def _still(self, name: str) -> Words:
+        """Return what sweeps add, for each position of K, if K does not move."""
+        facts, moving, across = self._facts, self.side[name].moving, self.side[_ACROSS[name]]
+        begins = across.steps - across.cold
+        columns, stays = begins * facts.halo[_ACROSS[name]], begins * across.moving.advance
+        by_cold = facts.halo[name] * columns - moving.jump * stays
+        by_more = (facts.halo[name] - moving.advance) * self._fetched[_ACROSS[name]]
+        return moving.least(facts.step[name] * columns, by_cold, by_more)
+
+    def _anew(self, name: str) -> Words:
+        """Return what sweeps add if K can move, so that all columns may stay between them."""
+        facts, moving, across = self._facts, self.side[name].moving, self.side[_ACROSS[name]]
+        halo = facts.halo[name]
+        first = self._cold("K") * self._distinct[_ACROSS[name]]
+        fetched = self._steps("K") * self._fetched[_ACROSS[name]]
+        known = np.where(across.can_move, 0.0, first * moving.jump)
+        by_cold = fetched * (halo - moving.jump) + known - first * halo
+        by_index = facts.step[name] * (fetched - first)
+        by_more = fetched * (halo - moving.advance)
+        return np.maximum(0.0, moving.least(by_index, by_cold, by_more))

@@ -1,0 +1,136 @@
+"""The blocks of a certificate: what becomes of each box of a list (docs/optimum.md, 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.commands.verify.bounds.boxes import INNERMOST, Table, first, last, tidy, whole
+from experiments.commands.verify.bounds.facts import NONE, Facts, Flags
+from experiments.commands.verify.certificate.stream import CertificateError, Stream
+
+EVALUATE = 255
+_UINT8 = np.uint8
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block.
+
+    Attributes:
+        trimmed, trim_axes, trim_lasts: of each trim its box, axis and last choice that is left.
+        actions: of each box the axis that it is split by, or ``EVALUATE``.
+        counts: number of its parts.
+        parents: of each part its box.
+        values: its choices, or its innermost loop.
+        goes_on: whether it is looked into.
+    """
+
+    trimmed: NDArray[np.int64]
+    trim_axes: NDArray[np.int64]
+    trim_lasts: NDArray[np.int32]
+    actions: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    values: NDArray[np.int32]
+    goes_on: Flags
+
+
+def read_roots(stream: Stream, facts: Facts) -> Table:
+    """Read the first boxes, which must cover all pairs of parallel dimensions."""
+    count = int(stream.array(1, _UINT8)[0])
+    roots = stream.array(2 * count, np.int8).reshape(-1, 2)
+    needed = set(product(facts.parallel, repeat=2))
+    given = [tuple(pair) for pair in roots.tolist()]
+    for pair in given:
+        if pair not in needed:
+            raise CertificateError(f"root {_named(facts, pair)} is no pair of parallel loops")
+        if given.count(pair) > 1:
+            raise CertificateError(f"root {_named(facts, pair)} is there twice")
+    for pair in sorted(needed - set(given)):
+        raise CertificateError(f"root {_named(facts, pair)} of parallel loops is missing")
+    return whole(facts, roots)
+
+
+def _named(facts: Facts, pair: tuple[int, ...]) -> str:
+    known = dict(enumerate(facts.dims)) | {NONE: "none"}
+    return "/".join(known.get(dim, f"({dim})") for dim in pair)
+
+
+def read_block(stream: Stream, facts: Facts, count: int) -> Block:
+    """Read the block of a list of so many boxes; numbers are checked for their ranges alone."""
+    dims = len(facts.dims)
+    given = int(stream.array(1, np.uint32)[0])
+    if given != count:
+        raise CertificateError(f"a list of {count:,} boxes has a block of {given:,}")
+    boxes = np.arange(count)
+    trims = stream.array(count, _UINT8)
+    require(trims <= 2 * dims, "has more trims than tiles", boxes)
+    trimmed = np.repeat(boxes, trims)
+    axes = stream.array(len(trimmed), _UINT8).astype(np.int64)
+    lasts = stream.array(len(trimmed), np.int32)
+    require(axes < 2 * dims, "is trimmed along no tile", trimmed)
+    actions = stream.array(count, _UINT8).astype(np.int64)
+    split = actions != EVALUATE
+    require(~split | (actions <= 2 * dims + 2), "is split by no axis", boxes)
+    counts = np.zeros(count, dtype=np.int64)
+    counts[split] = stream.array(int(split.sum()), _UINT8)
+    parents = np.repeat(boxes, counts)
+    values = stream.array(len(parents), np.int32)
+    bits = stream.array((len(parents) + 7) // 8, _UINT8)
+    goes_on = np.unpackbits(bits, count=len(parents)).astype(bool)
+    return Block(trimmed, axes, lasts, actions, counts, parents, values, goes_on)
+
+
+def trim(boxes: Table, block: Block) -> tuple[Table, Table]:
+    """Return boxes without what is trimmed away, and the boxes that are trimmed away."""
+    rows, axes, lasts = np.arange(len(block.trimmed)), block.trim_axes, block.trim_lasts
+    away = boxes[block.trimmed]
+    fine = (lasts >= away[rows, first(axes)] - 1) & (lasts <= away[rows, last(axes)])
+    require(fine, "is trimmed beyond its range", block.trimmed)
+    away[rows, first(axes)] = lasts + 1
+    trimmed = boxes.copy()
+    np.minimum.at(trimmed, (block.trimmed, last(axes)), lasts)
+    tidy(trimmed)
+    return trimmed, away
+
+
+def split(facts: Facts, boxes: Table, block: Block, some: slice) -> Table:
+    """Return some of the parts of a block; the sizes of a box's parts must add up to its range."""
+    dims, parents, values = len(facts.dims), block.parents[some], block.values[some]
+    parts, axes = boxes[parents], block.actions[parents]
+    loops = np.flatnonzero(axes > 2 * dims)
+    parts[loops, INNERMOST + axes[loops] - 2 * dims - 1] = values[loops]
+    sized = np.flatnonzero(axes <= 2 * dims)
+    begin, end = (sized, first(axes[sized])), (sized, last(axes[sized]))
+    parts[begin], parts[end] = _ranges(parents[sized], parts[begin], parts[end], values[sized])
+    tidy(parts)
+    return parts
+
+
+def _ranges(
+    parents: NDArray[np.int64], begin: Table, end: Table, lengths: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first and last choices of parts, which lie one behind the other in a range."""
+    # A box that stays as it is would let the stream go on for ever.
+    alone = (parents != np.roll(parents, 1)) & (parents != np.roll(parents, -1))
+    require(~alone & (len(parents) > 1), "is split into one part", parents)
+    require(lengths >= 1, "has an empty part", parents)
+    stops = np.cumsum(lengths, dtype=np.int64)
+    starts = stops - lengths
+    firsts = begin + starts - starts[np.searchsorted(parents, parents)]
+    lasts = firsts + lengths - 1
+    final = np.append(parents[1:] != parents[:-1], True)[: len(parents)]
+    fine = np.where(final, lasts == end, lasts < end)
+    require(fine, "has parts that do not add up to its range", parents)
+    return firsts, lasts
+
+
+def require(fine: Flags, problem: str, boxes: NDArray[np.int64]) -> None:
+    """Raise an error that names the first of the boxes that is not fine."""
+    wrong = np.flatnonzero(~fine)
+    if len(wrong):
+        raise CertificateError(f"box {int(boxes[wrong[0]])} {problem}")
