@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from experiments.commands.pretrain.drawn import between
+from experiments.commands.pretrain.training.drawn import between
 from experiments.commands.verify.certificate.check import verify
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.evaluation.evaluator import Evaluator

@@ -2,135 +2,175 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
+from commands import pretrain as main
+from conftest import Main
 
 pytest.importorskip("torch")
 
-from experiments.commands.pretrain.labels import make_label
-from experiments.commands.pretrain.lessons import Lesson, draw_lessons, lessons_of, training_layers
-from experiments.commands.pretrain.problems import HELD_MACHINE, shapes_of
-from experiments.commands.pretrain.training import Settings, Training
+import torch
+
+from experiments.commands.pretrain.training.drawn import HELD_MACHINE
+from experiments.commands.pretrain.training.labels import Label
+from experiments.commands.pretrain.training.lessons import Lesson, Taught, draw_lessons, lessons_of
+from experiments.commands.pretrain.training.making import make_label
+from experiments.commands.pretrain.training.problems import distinct_layers, shapes_of
+from experiments.commands.pretrain.training.trainer import Settings, Training
 from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.environments.task import Task
-from maestro_env.evaluation.context import context
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import layer_text
+from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
+from mappers.learners.prior.file import read_prior
 from mappers.learners.prior.learner import Learner
 from mappers.learners.prior.policy import Batch, Policy
 
+# Threads that other processes leave no time for wait for each other.
+torch.set_num_threads(1)
+
 EDP = OBJECTIVES["edp"]
+LAYER = Layer("GEMM", {"M": 40, "N": 60, "K": 24})
+TASK = Task(Problem(MapSpace(LAYER, Hardware(16, 100, 4000, noc_bw=4, offchip_bw=2))), EDP)
 
 
-def task(rows: int = 40) -> Task:
-    layer = Layer("GEMM", {"M": rows, "N": 60, "K": 24})
-    return Task(Problem(MapSpace(layer, Hardware(16, 100, 4000, noc_bw=4, offchip_bw=2))), EDP)
+@pytest.fixture(scope="module")
+def label() -> Label:
+    made = make_label(TASK, np.random.default_rng(0))
+    assert made is not None
+    return made
 
 
-def gap(policy: Policy, lesson: Lesson, best: float) -> float:
+def batch_of(taught: Taught) -> Batch:
+    lesson, points = taught
+    return Batch.of([(len(points), lesson.proposer.trace(points), lesson.task.context)])
+
+
+def gap(policy: Policy, lesson: Lesson) -> float:
     points = lesson.proposer.draw(Networks(policy.arrays()), 200, np.random.default_rng(9))[0]
-    return float(np.log(lesson.values(points) / best).mean())
+    return float(np.log(lesson.values(points) / lesson.best).mean())
 
 
-def test_imitation_makes_a_label_likely() -> None:
-    label = make_label(task(), np.random.default_rng(0))
-    assert label is not None
-    assert label.proven
-    (lesson,) = lessons_of([label])
-    assert lesson.values(lesson.good).min() <= 1.1 * label.value
-    policy = Policy(seed=0)
-    learner = Learner(policy, 1e-2, 150)
-    batch = Batch.of([(len(lesson.good), lesson.proposer.trace(lesson.good), lesson.context)])
-    before = gap(policy, lesson, label.value)
+def test_imitation_makes_a_label_likely(label: Label) -> None:
+    (taught,) = lessons_of([label], frozenset())
+    policy, batch = Policy(seed=0), batch_of(taught)
+    learner = Learner(policy, 3e-2, 50)
+    before = gap(policy, taught[0])
     assert policy.log_probabilities(batch)[0].mean() < -15
-    for _ in range(150):
+    for _ in range(50):
         learner.imitate(batch)
     assert policy.log_probabilities(batch)[0].mean() > -10
-    assert gap(policy, lesson, label.value) < before / 4
+    assert gap(policy, taught[0]) < before / 4
 
 
 def test_the_gradient_is_that_of_differences() -> None:
     """Advantages times log-probabilities, differentiated numerically along a random direction."""
-    lesson = Lesson(task())
+    lesson = Lesson(TASK)
     weights = {name: array.astype(np.float64) for name, array in Policy(seed=1).arrays().items()}
     points = lesson.proposer.draw(Networks(Policy(seed=1).arrays()), 6, np.random.default_rng(0))[0]
-    batch = Batch.of([(6, lesson.proposer.trace(points), lesson.context)])
+    batch = batch_of((lesson, points))
     advantages = np.linspace(-1, 1, 6).astype(np.float32)
-    import torch
-
     rng = np.random.default_rng(2)
     way = {name: rng.standard_normal(array.shape) for name, array in weights.items()}
 
-    def objective(step: float) -> tuple[Policy, torch.Tensor]:
-        moved = {n: (weights[n] + step * way[n]).astype(np.float32) for n in weights}
-        policy = Policy(moved)
-        chosen, _ = policy.log_probabilities(batch)
-        return policy, (torch.from_numpy(advantages) * chosen).mean()
+    def mean(policy: Policy) -> torch.Tensor:
+        return (torch.from_numpy(advantages) * policy.log_probabilities(batch)[0]).mean()
 
-    policy, value = objective(0.0)
-    value.backward()
+    def moved(step: float) -> Policy:
+        return Policy({n: (weights[n] + step * way[n]).astype(np.float32) for n in weights})
+
+    policy = moved(0.0)
+    mean(policy).backward()
     along = sum(
-        float((net[name].grad.numpy() * way[name][i]).sum())
+        float((weight.grad.numpy() * way[name][i]).sum())
         for i, net in enumerate(policy.networks)
-        for name in net
-        if net[name].grad is not None
+        for name, weight in net.items()
+        if weight.grad is not None
     )
     step = 1e-3
-    numeric = (objective(step)[1].item() - objective(-step)[1].item()) / (2 * step)
+    numeric = (mean(moved(step)).item() - mean(moved(-step)).item()) / (2 * step)
     assert along == pytest.approx(numeric, rel=0.02, abs=1e-3)
 
 
-def settings(**changes: object) -> Settings:
-    return replace(Settings(0, "mobilenetv2", 0, 6, ""), **changes)
-
-
-def trained(directory: Path, stops: tuple[int, ...] = (), **changes: object) -> Training:
+def trained(
+    directory: Path, settings: Settings, labels: list[Label], stops: tuple[int, ...] = ()
+) -> Training:
     """Train, stopping after some numbers of steps to begin anew from what was kept."""
     directory.mkdir(exist_ok=True)
-    held = shapes_of("mobilenetv2")
+    held = shapes_of(*filter(None, settings.hold.split(",")))
     for stop in stops:
-        training = Training(settings(**changes), held, [], directory)
+        training = Training(settings, held, labels, directory)
         while training.done < stop:
             training._step()
         training._write()
-    training = Training(settings(**changes), held, [], directory)
+    training = Training(settings, held, labels, directory)
     training.run(lambda done, note: None)
     return training
 
 
-def test_a_training_goes_on_as_if_it_had_not_stopped(tmp_path: Path) -> None:
-    whole, parts = trained(tmp_path / "whole"), trained(tmp_path / "parts", (2, 5))
-    for name, array in whole.policy.arrays().items():
-        np.testing.assert_array_equal(parts.policy.arrays()[name], array)
-    np.testing.assert_array_equal(whole.least, parts.least)
-    other = trained(tmp_path / "other", seed=1)
-    assert any((other.policy.arrays()[n] != a).any() for n, a in whole.policy.arrays().items())
+def test_a_training_goes_on_as_if_it_had_not_stopped(label: Label, tmp_path: Path) -> None:
+    """In either phase, and between them."""
+    settings = Settings(0, "mobilenetv2", 2, 2, "some")
+    whole = trained(tmp_path / "whole", settings, [label]).prior()
+    parts = trained(tmp_path / "parts", settings, [label], (1, 2, 3)).prior()
+    assert parts.to_bytes() == whole.to_bytes()
+    # Policy gradient has seen more problems than the label's.
+    assert all(least < most for least, most in whole.ranges.values() if most not in (0, least))
+    assert whole.data_card["labelled_problems"] == 1
 
 
 def test_the_directory_of_another_training_is_refused(tmp_path: Path) -> None:
-    trained(tmp_path, steps=2)
-    with pytest.raises(RecordError, match="begun with training steps = 2, asked for 3"):
-        trained(tmp_path, steps=3)
+    trained(tmp_path, Settings(0, "", 0, 0, ""), [])
+    with pytest.raises(RecordError, match="begun with training steps = 0, asked for 3"):
+        trained(tmp_path, Settings(0, "", 0, 3, ""), [])
     (tmp_path / "training.npz").write_bytes(b"PK\x03\x04 no archive")
     with pytest.raises(RecordError, match=r"training.npz is damaged: .*; give another --out"):
-        trained(tmp_path, steps=2)
+        trained(tmp_path, Settings(0, "", 0, 0, ""), [])
+
+
+def test_the_command_writes_a_prior_that_tells_what_it_is_of(tmp_path: Path) -> None:
+    flags = ["--hold=gpt2, vgg16", "--steps=0", "--seed=3", f"--out={tmp_path}"]
+    assert main(flags) == 0
+    prior = read_prior(tmp_path / "prior.safetensors")
+    told = "--hold gpt2,vgg16 --seed 3 --imitation 0 --steps 0"
+    assert prior.command == f"maestro-env pretrain {told}"
+    assert prior.data_card["hold"] == "gpt2,vgg16"
+    assert prior.data_card["held_machine"] == HELD_MACHINE.record()
+    for name, array in Policy(seed=3).arrays().items():
+        np.testing.assert_array_equal(prior.arrays[name], array)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--hold=gpt2", "--evaluate=prior"], "allowed: one of them"),
+        (["--hold=gpt3"], "unknown network 'gpt3'"),
+        (["--imitation=3"], "--imitation is 3; allowed: numbers from 0 on, and 0 without --labels"),
+        (["--make-labels=1"], "--make-labels needs --labels DIRECTORY"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(
+    assert_refused: Callable[[Main, list[str], str], None], flags: list[str], message: str
+) -> None:
+    assert_refused(main, flags, message)
 
 
 def test_what_is_held_is_not_drawn() -> None:
     held = shapes_of("resnet18", "bert_base")
     assert held == shapes_of("resnet18") | shapes_of("bert_base")
-    layers = training_layers(held)
-    assert not {layer_text(each) for each in layers} & held
-    lessons = draw_lessons(Random("0"), layers, held)
+    layers = distinct_layers(held)
+    assert not layers.keys() & held
+    lessons = draw_lessons(Random("0"), list(layers.values()), held)
     drawn = [next(lessons).task.problem for _ in range(300)]
     assert not {layer_text(each.layer) for each in drawn} & held
     assert all(replace(each.hardware, name="held") != HELD_MACHINE for each in drawn)
@@ -142,27 +182,15 @@ def test_what_is_held_is_not_drawn() -> None:
 @pytest.mark.slow
 def test_a_short_training_beats_the_untrained_policy(tmp_path: Path) -> None:
     """On a network that it has not seen, by a wide margin."""
-    policy = trained(tmp_path, steps=150).policy
-    machine = find_hardware("edge")
+    training = trained(tmp_path, Settings(0, "mobilenetv2", 0, 150, ""), [])
+    layers = list({layer_text(each): each for each in models()["mobilenetv2"]}.values())
+    problems = [Problem(MapSpace(layer, find_hardware("edge"))) for layer in layers[::4]]
     gaps = []
-    for each in (policy, Policy(seed=0)):
-        networks = Networks(each.arrays())
+    for arrays in (training.prior().arrays, Policy(seed=0).arrays()):
         found = []
-        for layer in list(shapes_of_layers("mobilenetv2"))[::4]:
-            problem = Problem(MapSpace(layer, machine))
-            points = Proposer(problem, EDP).draw(networks, 30, np.random.default_rng(0))[0]
+        for problem in problems:
+            rng = np.random.default_rng(0)
+            points = Proposer(problem, EDP).draw(Networks(arrays), 30, rng)[0]
             found.append(np.log(problem.score(points, EDP)[0]).mean())
         gaps.append(np.mean(found))
     assert gaps[0] < gaps[1] - 1
-
-
-def shapes_of_layers(network: str) -> list[Layer]:
-    from maestro_env.workloads.networks import find_network
-
-    return list({layer_text(each): each for each in find_network(network).layers}.values())
-
-
-def test_contexts_of_lessons_are_those_of_environments() -> None:
-    lesson = Lesson(task())
-    problem = lesson.task.problem
-    np.testing.assert_array_equal(lesson.context, context(problem.layer, problem.hardware, EDP))

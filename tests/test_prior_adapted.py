@@ -10,7 +10,7 @@ import torch
 from mapper_helpers import Recorder
 from prior_helpers import random_file
 
-from experiments.commands.pretrain.adaptation import PROBLEMS, SetupProblem
+from experiments.commands.pretrain.benchmark.adaptation import PROBLEMS, SetupProblem
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem

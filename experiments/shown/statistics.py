@@ -28,12 +28,26 @@ def iqm(values: Floats) -> Floats:
     return mean
 
 
-def bootstrap_interval(values: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """Return the percentile bootstrap interval of the interquartile mean over seeds.
+def log_mean(values: Floats) -> Floats:
+    """Return the geometric mean over the first axis, float64[...] of float64[P, ...]."""
+    mean: Floats = np.exp(np.mean(np.log(values), axis=0))
+    return mean
+
+
+def quantile(values: Floats, share: float) -> Floats:
+    """Return the least value that a share of float64[P, ...] do not exceed, float64[...]."""
+    least: Floats = np.quantile(values, share, axis=0, method="inverted_cdf")
+    return least
+
+
+def bootstrap_interval(
+    values: Floats, confidence: float = 0.95, figure: Callable[[Floats], Floats] = iqm
+) -> tuple[Floats, Floats]:
+    """Return the percentile bootstrap interval of a figure over seeds, or over problems.
 
     Both ends are float64[...] of values float64[S, ...], the same ones for the same values.
     """
-    return stratified_interval([values], lambda strata: iqm(strata[0]), confidence)
+    return stratified_interval([values], lambda strata: figure(strata[0]), confidence)
 
 
 def stratified_interval(
@@ -65,8 +79,7 @@ def stratified_interval(
 
 def geometric_mean(tasks: Sequence[Floats]) -> Floats:
     """Return the geometric mean over tasks, float64[S, ...] each, of the interquartile mean."""
-    mean: Floats = np.exp(np.mean([np.log(iqm(task)) for task in tasks], axis=0))
-    return mean
+    return log_mean(np.array([iqm(task) for task in tasks]))
 
 
 def probability_of_improvement(x: Floats, y: Floats) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.parts.arrays import Floats, Integers
+from mappers.parts.arrays import Booleans, Floats, Integers
 from mappers.parts.choices import orders_of, ranks_of, sizes_at
 
 NEAR = 0.03
@@ -91,28 +91,27 @@ def essentials(space: MapSpace, points: Points) -> NDArray[Any]:
     return table @ weights
 
 
-def _moving(space: MapSpace, points: Points) -> list[Any]:
+def _moving(space: MapSpace, points: Points) -> list[Booleans]:
     """Return which loops make more than one step, bool[N, dimensions], for L2 and L1."""
-    sizes = _sizes(space.cluster, space, points)
-    units = (space.hardware.num_pes // sizes, sizes)
-    names, extents = list(space.extents), np.array(list(space.extents.values()))
-    whole = np.broadcast_to(extents, (len(points), len(names)))
+
+    def sizes(size: Parameter | int) -> Integers:
+        if isinstance(size, int):
+            return np.full(len(points), size, dtype=np.int64)
+        return sizes_at(size, points[:, space.columns[size.name]])
+
+    names, rows = list(space.extents), np.arange(len(points))
+    places = np.array([names.index(dim) for dim in space.parallel_dims])
+    cluster = sizes(space.cluster)
+    whole = np.broadcast_to(list(space.extents.values()), (len(points), len(names)))
     moving = []
-    for level, there in zip(_LEVELS, units, strict=True):
-        tiles = [_sizes(space.tile(level, dim), space, points) for dim in names]
-        tile = np.minimum(np.stack(tiles, axis=1), whole)
-        places = np.array([names.index(dim) for dim in space.parallel_dims])
-        parallel = places[points[:, space.columns[f"{level}_parallel"]], np.newaxis]
-        at_once = np.where(np.arange(len(names)) == parallel, there[:, np.newaxis], 1)
-        moving.append(whole > tile * at_once)
+    for level, units in zip(_LEVELS, (space.hardware.num_pes // cluster, cluster), strict=True):
+        tile = np.stack([sizes(space.tile(level, dim)) for dim in names], axis=1)
+        tile = np.minimum(tile, whole)
+        step = tile.copy()
+        step[rows, places[points[:, space.columns[f"{level}_parallel"]]]] *= units
+        moving.append(whole > step)
         whole = tile
     return moving
-
-
-def _sizes(size: Parameter | int, space: MapSpace, points: Points) -> Integers:
-    if isinstance(size, int):
-        return np.full(len(points), size, dtype=np.int64)
-    return sizes_at(size, points[:, space.columns[size.name]])
 
 
 def neighbours(space: MapSpace, point: Points) -> Points:

@@ -5,25 +5,22 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.commands.pretrain.labels import read_labels
-from experiments.commands.pretrain.protocol import Held, shapes_of
+from experiments.commands.pretrain.benchmark.protocol import Held
+from experiments.commands.pretrain.training.labels import read_labels
 from experiments.shell.files import file_digest
 from maestro_env.evaluation.transfer import Mapped
 from maestro_env.optimum.known import layer_text
-from mappers import make_mapper, mapper_names, may_end_early
+from mappers import make_mapper, mapper_names
 from mappers.base import Mapper
 from mappers.library import Entry, Library, LibraryMapper, known_entries
 from mappers.outside import MapperError, make, require_mapper
 from mappers.settings import changed
-
-NETWORK = "{network}"
-"""Stands in a method's text for the network that is held out."""
 
 _WEIGHTS = ".safetensors"
 
@@ -36,9 +33,11 @@ class Method:
         text: a mapper with settings, as ``make_mapper`` takes it; a file of weights for the mapper
             ``prior``; or ``module:Class`` of somebody's own mapper, settings behind it. In each,
             ``{network}`` is replaced by the held network.
+        labels: directory of solved training problems, for the mapper ``library``.
     """
 
     text: str
+    labels: str | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -49,24 +48,16 @@ class Method:
         parts = self._made("").split(":")
         return ":".join(part for part in parts if "=" not in part)
 
-    @property
-    def may_end_early(self) -> bool:
-        """Whether it need not spend its budget."""
-        return may_end_early(self.text)
-
-    def mapper(self, problems: Sequence[Held], labels: str | None = None) -> Mapper[Any]:
-        """Make the mapper for held problems of one network.
-
-        Args:
-            problems: whose layers it may not know.
-            labels: directory of solved training problems, for the mapper ``library``.
+    def mapper(self, network: str, problems: Iterable[Held]) -> Mapper[Any]:
+        """Make the mapper for problems of a held network, whose layers it may not know.
 
         Raises:
             MaestroEnvError: nothing of this name, or a setting it does not have.
         """
-        made = _make(self._made(problems[0].network))
+        made = _make(self._made(network))
         if isinstance(made, LibraryMapper):
-            return LibraryMapper(made.config, training_library(shapes_of(problems), labels))
+            held = frozenset(each.shape for each in problems)
+            return LibraryMapper(made.config, training_library(held, self.labels))
         return made
 
     def files(self, network: str) -> dict[str, str]:
@@ -75,7 +66,7 @@ class Method:
         return {name: file_digest(Path(value)) for name, _, value in parts if Path(value).is_file()}
 
     def _made(self, network: str) -> str:
-        text = self.text.replace(NETWORK, network)
+        text = self.text.replace("{network}", network)
         return f"prior:file={text}" if text.endswith(_WEIGHTS) and "=" not in text else text
 
 
@@ -97,7 +88,6 @@ def _labelled(labels: str) -> list[Entry]:
     ]
 
 
-@cache
 def _make(text: str) -> Mapper[Any]:
     name, *rest = text.split(":")
     if name in mapper_names() or not rest or "=" in rest[0]:

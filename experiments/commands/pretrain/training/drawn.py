@@ -6,6 +6,7 @@ Ranges hold the layers of the zoo, the presets and the published chips.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import exp, log
 from random import Random
 from typing import TypeVar
@@ -16,6 +17,9 @@ from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.workloads.layer import Layer
 
 T = TypeVar("T")
+
+HELD_MACHINE = Hardware(512, 2**10, 2**18, noc_bw=128, offchip_bw=32, name="held")
+"""The machine that is never trained on."""
 
 LEAST_MACS, MOST_MACS = 10**4, 10**11
 MOST_PES = 2**16
@@ -107,12 +111,13 @@ def _extent(rng: Random, least: int, most: int) -> int:
 
 
 def machine(rng: Random) -> Hardware:
-    """Draw a machine without a name, whose L2 and network are not too small for its PEs."""
+    """Draw a machine without a name, not the held one, whose L2 and network suit its PEs."""
     pes = _pes(rng)
     while True:
         drawn = _machine(rng, pes)
         l2_words = drawn.l2_bytes // drawn.word_bytes
-        if l2_words >= LEAST_L2_WORDS * drawn.num_pes and drawn.noc_bw * MOST_WAIT >= drawn.num_pes:
+        suits = l2_words >= LEAST_L2_WORDS * pes and drawn.noc_bw * MOST_WAIT >= pes
+        if suits and drawn != replace(HELD_MACHINE, name=""):
             return drawn
 
 

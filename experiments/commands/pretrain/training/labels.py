@@ -15,35 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from experiments.commands.pretrain.near_optima import NearEvaluator
-from experiments.shell.files import RecordError, cannot_read, replacing
+from experiments.shell.files import RecordError, cannot_read, write_bytes
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import TooLongError
 from maestro_env.base.reading import open_bytes, read_lines
 from maestro_env.environments.task import Task
-from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
+from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optimum.known import known_optimum, layer_text
-from maestro_env.optimum.search import OptimumError, OptimumSearch, require_bounded
 from maestro_env.workloads.layer import Layer
-from mappers import make_mapper
 from mappers.parts.arrays import Floats
 
 FORMAT = "maestro-env/labels/1"
 SUFFIX = ".jsonl.gz"
 
-MOST_POINTS = 16
-"""Near-optima of a label at most."""
-
-_START = 1000
-# About three seconds, of which a mapping that is evaluated takes as long as five boxes.
-_MOST_BOXES = 3_000_000
-_BOXES_OF_A_SAMPLE = 5
-_BOXES_BETWEEN_LOOKS = 100_000
-_ROUNDS = 2
 _MAX_LINE = 2**20
 
 
@@ -68,48 +53,11 @@ class Label:
         """The least value known."""
         return float(self.values[0])
 
-    @property
-    def proven(self) -> bool:
-        """Whether no mapping has a lower value."""
-        return self.value == self.bound
-
-
-def make_label(task: Task, rng: np.random.Generator) -> Label | None:
-    """Search for the best mappings; None if there are no proofs of such problems, or no mapping.
-
-    It takes ``ga_log`` to start with, then the search for the optimum with a limit of boxes, then
-    the neighbours of the best mappings. So the label depends on the random stream alone.
-    """
-    problem, objective = task.problem, task.objective
-    try:
-        require_bounded(problem, objective)
-    except OptimumError:
-        return None
-    evaluator = NearEvaluator(problem, objective)
-    make_mapper("ga_log").search(evaluator, _START, rng)
-    known = known_optimum(problem, objective)
-    if known:
-        evaluator.evaluate(known.point[np.newaxis])
-    evaluator.descend()
-    search = OptimumSearch(problem, objective)
-    search.begin_with(evaluator.best)
-    spent = 0
-    while not search.finished and spent < _MOST_BOXES:
-        points = search.ask(_BOXES_BETWEEN_LOOKS)
-        search.tell(points, evaluator.evaluate(points).values)
-        spent = search.nodes + _BOXES_OF_A_SAMPLE * evaluator.used
-    bound = max(search.bound, known.bound if known else 0.0)
-    for _ in range(_ROUNDS):
-        evaluator.look_around(MOST_POINTS)
-    points, values = evaluator.near(MOST_POINTS)
-    return Label(task, bound, points, values) if len(points) else None
-
 
 def write_labels(path: Path, labels: Iterable[Label]) -> None:
     """Write a file of labels, or replace it; the same labels make the same bytes."""
-    lines = "".join(f"{json.dumps(_entry(label), allow_nan=False)}\n" for label in labels)
-    with replacing(path) as temporary:
-        temporary.write_bytes(gzip.compress(lines.encode(), mtime=0))
+    lines = "".join(f"{_line(label)}\n" for label in labels)
+    write_bytes(path, gzip.compress(lines.encode(), mtime=0))
 
 
 def read_labels(path: Path) -> list[Label]:
@@ -126,13 +74,7 @@ def read_labels(path: Path) -> list[Label]:
 
 def labels_digest(labels: Iterable[Label]) -> str:
     """Return the digest of labels, in hexadecimal digits."""
-    lines = (json.dumps(_entry(label), allow_nan=False) for label in labels)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def without(labels: Iterable[Label], held: frozenset[str]) -> list[Label]:
-    """Return the labels of layers of which none has a held shape (``layer_text``)."""
-    return [each for each in labels if layer_text(each.task.problem.layer) not in held]
+    return hashlib.sha256("\n".join(map(_line, labels)).encode()).hexdigest()
 
 
 def _read(path: Path) -> Iterator[Label]:
@@ -142,28 +84,18 @@ def _read(path: Path) -> Iterator[Label]:
                 raise EOFError("it is empty")
             lines = read_lines(gzip.GzipFile(fileobj=file), _MAX_LINE)
             for number, line in enumerate(lines, 1):
-                yield _read_line(line, f"{path}, line {number}")
+                yield _label(line, f"{path}, line {number}")
     except (OSError, EOFError, TooLongError, zlib.error) as error:
         raise cannot_read(path, error) from None
 
 
-def _read_line(line: bytes, where: str) -> Label:
-    try:
-        return _label(json.loads(line))
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise RecordError(f"{where} is no label: {error}; delete it and make it again") from None
-
-
-def _entry(label: Label) -> dict[str, Any]:
+def _line(label: Label) -> str:
     problem = label.task.problem
     layer = problem.layer
-    return {
+    extents = dict(layer.extents)
+    entry = {
         "format": FORMAT,
-        "layer": {
-            "operator": layer.operator,
-            "extents": dict(layer.extents),
-            "stride": layer.stride,
-        },
+        "layer": {"operator": layer.operator, "extents": extents, "stride": layer.stride},
         "hardware": problem.hardware.record(),
         "schema": problem.space.schema,
         "factors": label.task.objective.factors,
@@ -171,16 +103,22 @@ def _entry(label: Label) -> dict[str, Any]:
         "points": label.points.tolist(),
         "values": label.values.tolist(),
     }
+    return json.dumps(entry, allow_nan=False)
 
 
-def _label(entry: dict[str, Any]) -> Label:
+def _label(line: bytes, where: str) -> Label:
+    try:
+        return _of_entry(json.loads(line))
+    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise RecordError(f"{where} is no label: {error}; delete it and make it again") from None
+
+
+def _of_entry(entry: dict[str, Any]) -> Label:
     if entry["format"] != FORMAT:
         raise ValueError(f"its format is {entry['format']!r}, not {FORMAT!r}")
     layer = Layer(**{**entry["layer"], "stride": tuple(entry["layer"]["stride"])})
     problem = Problem(MapSpace(layer, Hardware(**entry["hardware"]), entry["schema"]))
-    factors = tuple(entry["factors"])
-    named = {each.factors: each for each in OBJECTIVES.values()}
-    objective = named.get(factors) or find_objective("*".join(factors))
+    objective = find_objective("*".join(entry["factors"]))
     points = problem.space.as_points(entry["points"], len(entry["points"]))
     values, _ = problem.score(points, objective)
     if values.tolist() != entry["values"] or values.tolist() != sorted(values):

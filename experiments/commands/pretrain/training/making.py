@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from experiments.commands.pretrain.labels import SUFFIX, Label, make_label, write_labels
-from experiments.commands.pretrain.problems import training_problem
+from experiments.commands.pretrain.training.labels import SUFFIX, Label, write_labels
+from experiments.commands.pretrain.training.near_optima import NearEvaluator
+from experiments.commands.pretrain.training.problems import is_bounded, training_problem
 from experiments.search.cells import tell_failure
 from experiments.search.goals import ANEW
 from experiments.shell.files import check_same, ensure_directory, read_record, write_record
 from experiments.store.claims import remove_abandoned
 from experiments.store.pool import run_cells
 from experiments.store.works import Show
+from maestro_env.environments.task import Task
+from maestro_env.optimum.known import known_optimum
+from maestro_env.optimum.search import OptimumSearch
+from mappers import make_mapper
 
 PROBLEMS = 32
-"""Problems of a shard."""
+"""Problems of a file."""
 
-_SETTINGS = "settings.json"
+MOST_POINTS = 16
+"""Near-optima of a label at most."""
+
+_START = 1000
+# About three seconds, of which a mapping that is evaluated takes as long as five boxes.
+_MOST_BOXES = 3_000_000
+_BOXES_OF_A_SAMPLE = 5
+_BOXES_BETWEEN_LOOKS = 100_000
+_ROUNDS = 2
 
 
 def make_labels(directory: Path, seed: int, shards: int, jobs: int = 1) -> int:
@@ -34,7 +46,7 @@ def make_labels(directory: Path, seed: int, shards: int, jobs: int = 1) -> int:
         RecordError: the directory has labels of another seed.
     """
     ensure_directory(directory)
-    path, settings = directory / _SETTINGS, {"labels": {"seed": seed}}
+    path, settings = directory / "settings.json", {"labels": {"seed": seed}}
     if path.exists():
         check_same(path, read_record(path, ANEW), settings)
     else:
@@ -79,16 +91,39 @@ class Shard:
         return None
 
     def _labels(self, show: Show) -> Iterator[Label]:
-        seconds = []
         for done in range(PROBLEMS):
             number = self.number * PROBLEMS + done
+            show(done / PROBLEMS, f"problem {number}")
             task = training_problem(self.seed, number)
-            began = time.process_time()
             label = make_label(task, np.random.default_rng([self.seed, number]))
             if label is not None:
-                seconds.append(time.process_time() - began)
                 yield label
-            if seconds:
-                middle, high = np.quantile(seconds, [0.5, 0.9])
-                note = f"{middle:.2f} s of CPU a label (median), {high:.2f} s (90th percentile)"
-                show((done + 1) / PROBLEMS, note)
+
+
+def make_label(task: Task, rng: np.random.Generator) -> Label | None:
+    """Search for the best mappings; None if there are no proofs of such problems, or no mapping.
+
+    It takes ``ga_log`` to start with, then the search for the optimum with a limit of boxes, then
+    the neighbours of the best mappings. So the label depends on the random stream alone.
+    """
+    problem, objective = task.problem, task.objective
+    if not is_bounded(problem, objective):
+        return None
+    evaluator = NearEvaluator(problem, objective)
+    make_mapper("ga_log").search(evaluator, _START, rng)
+    known = known_optimum(problem, objective)
+    if known:
+        evaluator.evaluate(known.point[np.newaxis])
+    evaluator.descend()
+    search = OptimumSearch(problem, objective)
+    search.begin_with(evaluator.best)
+    spent = 0
+    while not search.finished and spent < _MOST_BOXES:
+        points = search.ask(_BOXES_BETWEEN_LOOKS)
+        search.tell(points, evaluator.evaluate(points).values)
+        spent = search.nodes + _BOXES_OF_A_SAMPLE * evaluator.used
+    bound = max(search.bound, known.bound if known else 0.0)
+    for _ in range(_ROUNDS):
+        evaluator.look_around(MOST_POINTS)
+    points, values = evaluator.near(MOST_POINTS)
+    return Label(task, bound, points, values) if len(points) else None

@@ -5,25 +5,22 @@ Problem i depends on the seed and on i alone.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from itertools import product
 from random import Random
 
-from experiments.commands.pretrain import drawn
-from maestro_env.accelerators.hardware import PRESETS, Hardware
+from experiments.commands.pretrain.training import drawn
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.registry import look_up
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.masks import Masks
-from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import layer_text
+from maestro_env.optimum.search import OptimumError, require_bounded
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer
-
-HELD_MACHINE = Hardware(512, 2**10, 2**18, noc_bw=128, offchip_bw=32, name="held")
-"""The machine that is never trained on."""
 
 _ZOO_MACHINES = 4
 _ZOO_OBJECTIVES = ("latency", "edp")
@@ -46,13 +43,10 @@ def zoo_problems(seed: int) -> tuple[Task, ...]:
     for latency and for EDP.
     """
     rng = Random(f"{seed} zoo")
-    machines = [*PRESETS.values(), *(random_machine(rng) for _ in range(_ZOO_MACHINES))]
-    problems = (
-        Problem(MapSpace(layer, machine))
-        for layer, machine in product(distinct_layers().values(), machines)
-    )
-    objectives = [OBJECTIVES[name] for name in _ZOO_OBJECTIVES]
-    tasks = [Task(each, goal) for each in problems if has_mapping(each) for goal in objectives]
+    machines = [*PRESETS.values(), *(drawn.machine(rng) for _ in range(_ZOO_MACHINES))]
+    pairs = product(distinct_layers().values(), machines)
+    problems = filter(has_mapping, (Problem(MapSpace(*pair)) for pair in pairs))
+    tasks = [Task(each, OBJECTIVES[name]) for each in problems for name in _ZOO_OBJECTIVES]
     rng.shuffle(tasks)
     return tuple(tasks)
 
@@ -61,17 +55,9 @@ def random_problem(rng: Random) -> Task:
     """Draw a layer, an objective and a machine on which some mapping of the layer fits."""
     layer, schema, objective = drawn.layer(rng), drawn.schema(rng), drawn.objective(rng)
     while True:
-        problem = Problem(MapSpace(layer, random_machine(rng), schema))
+        problem = Problem(MapSpace(layer, drawn.machine(rng), schema))
         if has_mapping(problem):
             return Task(problem, objective)
-
-
-def random_machine(rng: Random) -> Hardware:
-    """Draw a machine that is not the held one."""
-    while True:
-        machine = drawn.machine(rng)
-        if replace(machine, name=HELD_MACHINE.name) != HELD_MACHINE:
-            return machine
 
 
 def has_mapping(problem: Problem) -> bool:
@@ -79,10 +65,21 @@ def has_mapping(problem: Problem) -> bool:
     return bool(Masks(problem).allowed(()).any())
 
 
-def distinct_layers() -> dict[str, Layer]:
-    """Return the zoo's layers by shape (``layer_text``), each once and without a name."""
+def is_bounded(problem: Problem, objective: Objective) -> bool:
+    """Say whether an optimum can be proven (``OptimumSearch``)."""
+    try:
+        require_bounded(problem, objective)
+    except OptimumError:
+        return False
+    return True
+
+
+def distinct_layers(held: frozenset[str] = frozenset()) -> dict[str, Layer]:
+    """Return the zoo's layers by shape (``layer_text``), each once; no held ones."""
     return {
-        layer_text(each): Layer(each.operator, each.extents, each.stride) for each in all_layers()
+        shape: Layer(each.operator, each.extents, each.stride)
+        for each in all_layers()
+        if (shape := layer_text(each)) not in held
     }
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.shown.statistics import Floats, log_mean
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective, find_objective
@@ -35,7 +37,7 @@ class SetupProblem(Problem):
 
     def score(
         self, points: Points, objective: Objective, threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    ) -> tuple[Floats, NDArray[np.uint8]]:
         """Evaluate int32[N, D] vectors for their latency."""
         values, status = super().score(points, objective, threads)
         tiles = np.ones(len(points))
@@ -67,11 +69,11 @@ PROBLEMS: Mapping[str, tuple[tuple[Problem, str], ...]] = {
 """Problems with their objectives, by what is new to the prior; no layer is one of the zoo."""
 
 
-def bests(problem: Problem, objective: str, mapper: str, seed: int) -> NDArray[np.float64]:
+def bests(problem: Problem, objective: str, mapper: str, seed: int) -> Floats:
     """Return the best values of one search after each of ``BUDGETS`` samples."""
     evaluator = Evaluator(problem, find_objective(objective), BUDGETS[-1])
     make_mapper(mapper).search(evaluator, BUDGETS[-1], np.random.default_rng(seed))
-    found: NDArray[np.float64] = np.minimum.accumulate(evaluator.trace[0])[np.array(BUDGETS) - 1]
+    found: Floats = np.minimum.accumulate(evaluator.trace[0])[np.array(BUDGETS) - 1]
     return found
 
 
@@ -84,14 +86,13 @@ def main(seeds: int) -> None:
     print(f"| problems | mapper | {' | '.join(map(str, BUDGETS))} |")
     print(f"| --- | --- |{' ---: |' * len(BUDGETS)}")
     for kind, problems in PROBLEMS.items():
+        searches = list(product(problems, range(seeds)))
         found = {
-            mapper: np.array(
-                [[bests(*each, mapper, seed) for seed in range(seeds)] for each in problems]
-            )
+            mapper: np.array([bests(*each, mapper, seed) for each, seed in searches])
             for mapper in MAPPERS
         }
         for mapper in MAPPERS[1:]:
-            ratios = np.exp(np.log(found[mapper] / found["prior"]).mean(axis=(0, 1)))
+            ratios = log_mean(found[mapper] / found["prior"])
             print(f"| {kind} | `{mapper}` | {' | '.join(f'{each:.3f}' for each in ratios)} |")
 
 

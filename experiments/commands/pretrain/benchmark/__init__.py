@@ -1,0 +1,1 @@
+"""Scores mappers on problems that no training has seen (docs/benchmark.md)."""

@@ -1,0 +1,136 @@
+"""How far methods are from proven optima: figures over problems, and their intervals.
+
+A problem's figure is the geometric mean over its seeds of value / optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+
+import numpy as np
+
+from experiments.commands.pretrain.benchmark.protocol import Held, Problems
+from experiments.commands.pretrain.benchmark.records import Evaluation, checkpoints
+from experiments.shell.files import RecordError
+from experiments.shown import statistics as stats
+from experiments.shown.statistics import Floats
+from maestro_env.optimum.known import KnownOptimum
+from mappers.parts.arrays import Booleans
+
+WORST = 1000.0
+"""What a search counts as that is farther from the optimum, or has found no valid mapping."""
+
+_WITHIN = np.array([1.05])
+_NEAR = 1 + 1e-12
+
+FIGURES: Mapping[str, Callable[[Floats], Floats]] = {
+    "IQM": stats.iqm,
+    "geometric mean": stats.log_mean,
+    "90th percentile": lambda ratios: stats.quantile(ratios, 0.9),
+    "within 5 %": lambda ratios: stats.performance_profile([ratios], _WITHIN)[..., 0],
+    "largest": lambda ratios: np.max(ratios, axis=0),
+}
+"""Figures over problems, from float64[P, ...] to float64[...], by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """How far a method is from the optima.
+
+    Args:
+        method: its text.
+        seeds: of its searches.
+        counts: numbers of samples, C.
+        problems: the problems, P.
+        ratios: float64[P, C], value / optimum after so many samples.
+        valid: float64[P, C], share of valid ones among the samples spent.
+    """
+
+    method: str
+    seeds: int
+    counts: tuple[int, ...]
+    problems: Sequence[Held]
+    ratios: Floats
+    valid: Floats
+
+    def of(self, group: Booleans) -> Scores:
+        """Return those of a group of problems, bool[P]."""
+        return replace(
+            self,
+            problems=list(compress(self.problems, group)),
+            ratios=self.ratios[group],
+            valid=self.valid[group],
+        )
+
+    def at(self, count: int) -> Floats:
+        """Return the ratios after a number of samples, float64[P]."""
+        column: Floats = self.ratios[:, self.counts.index(count)]
+        return column
+
+
+def scores_of(
+    method: str,
+    evaluations: Iterable[Evaluation],
+    problems: Problems,
+    optima: Mapping[str, KnownOptimum],
+) -> Scores | None:
+    """Return the scores of a method, from the seeds that it has of every network, if any.
+
+    Args:
+        method: its text.
+        evaluations: of this one, with as many samples each, and of others.
+        problems: by held network.
+        optima: by the keys of the problems.
+
+    Raises:
+        RecordError: a value below the optimum.
+    """
+    by_seed: dict[int, dict[str, Evaluation]] = {}
+    for each in evaluations:
+        if each.method == method:
+            by_seed.setdefault(each.seed, {})[each.network] = each
+    complete = [found for found in by_seed.values() if found.keys() == problems.keys()]
+    if not complete:
+        return None
+    every = [held for each in problems.values() for held in each]
+    values = _joined([[found[name].values for name in problems] for found in complete])
+    ratios = values / [[optima[held.key].bound] for held in every]
+    for seed, number, count in np.argwhere(ratios * _NEAR < 1):
+        held, value = every[number], values[seed, number, count]
+        raise RecordError(
+            f"{complete[seed][held.network].path}: {held.key} has {value:.6g}, below the optimum "
+            f"{optima[held.key].bound:.6g}; another version made one of them: use another --out"
+        )
+    return Scores(
+        method,
+        len(complete),
+        checkpoints(next(iter(complete[0].values())).samples),
+        every,
+        stats.log_mean(np.minimum(ratios, WORST)),
+        _joined([[found[name].valid for name in problems] for found in complete]).mean(axis=0),
+    )
+
+
+def _joined(arrays: Sequence[Sequence[Floats]]) -> Floats:
+    """Join the problems of all networks, by seed: float64[S, P, C]."""
+    return np.array([np.concatenate(of_seed) for of_seed in arrays])
+
+
+def estimates(ratios: Floats) -> Floats:
+    """Return all figures of float64[P, C] ratios, and the ends of their intervals over problems.
+
+    They are float64[F, 3, C].
+    """
+    return np.array([_estimate(figure, ratios) for figure in FIGURES.values()])
+
+
+def paired(one: Floats, other: Floats) -> tuple[float, float, float]:
+    """Return the geometric mean of one / other over problems, float64[P] each, and its interval."""
+    mean, low, high = map(float, _estimate(stats.log_mean, one / other))
+    return mean, low, high
+
+
+def _estimate(figure: Callable[[Floats], Floats], ratios: Floats) -> tuple[Floats, Floats, Floats]:
+    return figure(ratios), *stats.bootstrap_interval(ratios, figure=figure)

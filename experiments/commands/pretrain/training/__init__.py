@@ -1,0 +1,1 @@
+"""Makes labels of training problems, and trains a prior."""
