@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -32,3 +32,12 @@ def assert_refused(
         assert list(tmp_path.iterdir()) == []
 
     return check
+
+
+@pytest.fixture
+def one_torch_thread() -> Iterator[None]:
+    """On a busy machine torch's threads mostly wait for each other."""
+    from mappers.learners.threads import one_thread
+
+    with one_thread():
+        yield

@@ -52,7 +52,7 @@ def words_of(layer: Layer) -> Words:
     )
 
 
-relaxed = settings(max_examples=150)
+relaxed = settings(max_examples=60)
 
 
 @st.composite

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,9 +32,15 @@ _QUICK = {
     "ppo_box": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
     "ppo_tuned": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
 }
-# The extra ``optuna`` is not needed for development; tests/test_optuna.py says that it is missing.
-_MISSING = () if find_spec("optuna") else ("optuna",)
+_LEARNERS = {
+    **dict.fromkeys(("marl_mlp", "marl_paper", "prior_adapted"), "torch"),
+    **dict.fromkeys(("ppo", "ppo_box", "ppo_tuned"), "stable_baselines3"),
+    "optuna": "optuna",
+}
+# Where an extra is missing, test_networks.py, test_ppo.py and test_optuna.py say so.
+_MISSING = {name for name, module in _LEARNERS.items() if find_spec(module) is None}
 SPENDERS = [name for name in MAPPERS if name not in (*PROVERS, *_MISSING)]
+TRACES = json.loads((Path(__file__).parent / "data" / "traces.json").read_text())
 QUICK = [f"{name}:{_QUICK[name]}" if name in _QUICK else name for name in SPENDERS]
 
 every_mapper = pytest.mark.parametrize("mapper", QUICK, ids=SPENDERS)

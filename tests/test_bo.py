@@ -8,10 +8,9 @@ from math import factorial
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from map_space_helpers import spaces_and_points
-from mapper_helpers import Recorder, every_model
-from mapper_helpers import search as contract_search
+from mapper_helpers import Recorder
 from numpy.typing import NDArray
 from scipy import integrate, stats
 from threadpoolctl import threadpool_limits
@@ -52,6 +51,7 @@ def smooth(n: int) -> tuple[Features, Floats]:
 # --- Features -----------------------------------------------------------------------------------
 
 
+@settings(max_examples=50)
 @given(spaces_and_points)
 def test_features_say_what_the_mapping_is(drawn: tuple[MapSpace, Points]) -> None:
     space, point = drawn
@@ -176,14 +176,14 @@ def taught(monkeypatch: pytest.MonkeyPatch) -> list[Floats]:
     return surrogate.targets
 
 
-@pytest.mark.parametrize("growth", [1.1, 1.25, 2.0])
+@pytest.mark.parametrize("growth", [1.1, 2.0])
 def test_refits_are_at_geometrically_growing_sizes(taught: list[Floats], growth: float) -> None:
-    search(f"bo:initial=50:batch=10:growth={growth}", SMALL, 800)
+    search(f"bo:initial=50:batch=10:growth={growth}", SMALL, 400)
     sizes = np.array([len(targets) for targets in taught])
     assert sizes[0] == 50
     assert (sizes[1:] >= growth * sizes[:-1]).all()
     assert (sizes[1:] < growth * sizes[:-1] + 10).all()
-    assert sizes[-1] * growth + 10 > 800
+    assert sizes[-1] * growth + 10 > 400
 
 
 def test_targets_are_decades_and_an_invalid_point_is_worse_the_more_it_misses(
@@ -216,8 +216,8 @@ def test_the_first_valid_point_is_learnt_from_at_once(taught: list[Floats]) -> N
 
 @pytest.mark.parametrize("surrogate", bo.SURROGATES)
 def test_no_mapping_is_suggested_twice(surrogate: str) -> None:
-    recorder = search(f"bo:surrogate={surrogate}", SMALL, 400)
-    assert recorder.unique == 400
+    recorder = search(f"bo:surrogate={surrogate}", SMALL, 200)
+    assert recorder.unique == 200
 
 
 @pytest.mark.parametrize("surrogate", bo.SURROGATES)
@@ -246,9 +246,8 @@ def test_a_layer_of_one_element_is_searched() -> None:
     ],
     ids=lambda space: f"{space.layer.operator}-{space.schema}-{space.tiles}-{len(space.sizes)}",
 )
-@pytest.mark.parametrize("surrogate", bo.SURROGATES)
-def test_every_kind_of_space_is_searched(surrogate: str, space: MapSpace) -> None:
-    values, _ = search(f"bo:initial=20:surrogate={surrogate}", space, 200, seed=3).trace
+def test_every_kind_of_space_is_searched(space: MapSpace) -> None:
+    values, _ = search("bo:initial=20", space, 200, seed=3).trace
     assert values[20:].min() < values[:20].min()
 
 
@@ -258,15 +257,6 @@ def test_a_few_samples_beat_random_search(surrogate: str) -> None:
         return float(np.mean([np.log(search(text, SMALL, 60, s).best.value) for s in range(6)]))
 
     assert log_best(f"bo:initial=20:batch=5:surrogate={surrogate}") < log_best("random")
-
-
-@every_model
-def test_it_beats_random_search_under_every_model(model: str) -> None:
-    def median(text: str) -> float:
-        searches = [contract_search(text, 600, seed, model, "edp") for seed in range(3)]
-        return float(np.median([each.best.value for each in searches]))
-
-    assert median("bo") < 0.7 * median("random")
 
 
 @pytest.mark.parametrize("surrogate", bo.SURROGATES)

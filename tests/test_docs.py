@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
@@ -65,6 +62,8 @@ EXTRAS = {
     "import torch": "torch",
     "report.html": "vl_convert",
 }
+# A learner need not learn.
+FEWER_STEPS = {"n_steps=512": "n_steps=64", "learn(1024)": "learn(64)"}
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 FILLED = {"x": True, "": False}
 
@@ -197,24 +196,33 @@ def test_the_commands_of_the_page_on_exchange_run(
     assert Mapping.from_m(Path("mapping.m").read_text()) == Mapping((level,))
 
 
-def run_python(folder: Path, *arguments: str) -> str:
-    """Run Python in a folder as a reader would, and return what it prints."""
-    # On a busy machine torch's threads mostly wait for each other.
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(DOCS.parent)}
-    command = [sys.executable, *arguments]
-    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    return ended.stdout
-
-
 @pytest.mark.parametrize(("snippet", "output"), SNIPPETS)
-def test_the_snippets_run(snippet: str, output: str | None, tmp_path: Path) -> None:
+def test_the_snippets_run(
+    snippet: str,
+    output: str | None,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for text, module in EXTRAS.items():
         if text in snippet:
             pytest.importorskip(module)
+            if module in ("stable_baselines3", "torch"):
+                request.getfixturevalue("one_torch_thread")
+    # Here the id is registered already; in the process of a reader it is by an import.
+    imports = re.findall(r"^(?:import|from) .*maestro_env", snippet, re.MULTILINE)
+    assert imports or "MaestroEnv-v1" not in snippet
+    for steps, fewer in FEWER_STEPS.items():
+        snippet = snippet.replace(steps, fewer)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(mappers, "_registered", {})
     if "open_dataset" in snippet:
         (flags,) = (each for name, each in commands(DOCS / "howto.md") if "dataset" in name)
-        run_python(tmp_path, "-m", "experiments", "dataset", *shlex.split(flags))
-    printed = run_python(tmp_path, "-c", snippet)
-    assert printed
-    assert output is None or printed == output
+        assert cli.main("dataset", shlex.split(flags)) == 0
+        capsys.readouterr()
+    exec(snippet, {"__name__": "__main__"})
+    printed = capsys.readouterr()
+    assert printed.out
+    assert printed.err == ""
+    assert output is None or printed.out == output

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import maestro_env
@@ -38,17 +38,11 @@ def make(**arguments: object) -> gymnasium.Env:
 every_model = pytest.mark.parametrize("model", MODELS)
 
 
-@pytest.mark.parametrize("layer", LAYERS)
 @every_model
-def test_gymnasium_checker_is_content(model: str, layer: str) -> None:
-    check_env(make(layer=layer, model=model).unwrapped)
-
-
-@pytest.mark.parametrize("layer", LAYERS)
-@every_model
-def test_stable_baselines_checker_is_content(model: str, layer: str) -> None:
+def test_checkers_are_content(model: str) -> None:
+    check_env(make(layer="alexnet_l7", model=model).unwrapped)
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    checker.check_env(make(layer=layer, model=model))
+    checker.check_env(make(layer="alexnet_l7", model=model))
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -162,7 +156,7 @@ def test_a_random_mapping_earns_about_one(model: str, objective: str, hardware: 
     layer = "mobilenetv2_l2"
     env = make(layer=layer, objective=objective, hardware=hardware, model=model).unwrapped
     env.action_space.seed(7)
-    rewards = [env.step(env.action_space.sample())[1] for _ in range(2000)]
+    rewards = [env.step(env.action_space.sample())[1] for _ in range(500)]
     assert 1 / 3 < np.median([reward for reward in rewards if reward > 0]) < 3
 
 
@@ -228,7 +222,7 @@ def test_an_objective_of_no_metric_is_refused(factors: tuple[str, ...]) -> None:
         Objective("mine", "cycles", factors, None)
 
 
-@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("action", ["multidiscrete", "discrete_steps"])
 def test_the_last_mapping_is_drawn(action: str) -> None:
     from maestro_env.explanation import rendering
 
@@ -245,10 +239,9 @@ def test_the_last_mapping_is_drawn(action: str) -> None:
     last = text.unwrapped
     assert text.render() == rendering.text(last.mapping, last.cost)
     drawn = rendering.picture(last.mapping, last.problem.hardware, last.problem.layer)
-    assert picture.render().tolist() == drawn.tolist()
+    np.testing.assert_array_equal(picture.render(), drawn)
 
 
-@settings(max_examples=300)
 @given(st.data())
 def test_observations_and_rewards_stay_in_their_ranges(data: st.DataObject) -> None:
     layer = data.draw(st.sampled_from(LAYERS))

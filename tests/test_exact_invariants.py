@@ -1,4 +1,7 @@
-"""What holds for every mapping under the exact model (E8), on large mappings over the zoo."""
+"""What holds for every mapping under the exact model (E8), on large mappings over the zoo.
+
+What test_exact_sweep.py checks of thousands of points is checked here of deeper mappings alone.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from maestro_env.workloads.layer import Layer
 
 
 @relaxed
-@given(st.one_of(points(), deep()))
+@given(deep())
 def test_no_mapping_beats_the_pes_it_uses(drawn: tuple[Problem, Mapping]) -> None:  # 2
     problem, mapping = drawn
     cost, words = cost_of(problem, mapping), words_of(problem.layer)
@@ -58,7 +61,7 @@ def test_cycles_suffice_for_all_that_is_done(
 
 
 @relaxed
-@given(st.one_of(points(), deep()))
+@given(deep())
 def test_inputs_and_filters_fan_out(drawn: tuple[Problem, Mapping]) -> None:  # 4
     cost, words = cost_of(*drawn), words_of(drawn[0].layer)
     for tensor in ("input", "filter"):
@@ -75,7 +78,7 @@ def test_inputs_and_filters_fan_out(drawn: tuple[Problem, Mapping]) -> None:  # 
 
 
 @relaxed
-@given(st.one_of(points(), deep()))
+@given(deep())
 def test_outputs_are_reduced_on_the_way_up(drawn: tuple[Problem, Mapping]) -> None:  # 5
     cost, words = cost_of(*drawn), words_of(drawn[0].layer)
     chain = [words.output, cost.output_leaving_words]
@@ -85,7 +88,7 @@ def test_outputs_are_reduced_on_the_way_up(drawn: tuple[Problem, Mapping]) -> No
 
 
 @relaxed
-@given(st.one_of(points(), deep()))
+@given(deep())
 def test_buffers_shrink_on_the_way_down(drawn: tuple[Problem, Mapping]) -> None:  # 6
     cost, words = cost_of(*drawn), words_of(drawn[0].layer)
     sizes = [2 * cost.l2_bytes, *(each.bytes for each in cost.clusters), cost.pe_l1_bytes]
@@ -208,7 +211,7 @@ def test_traffic_off_chip_is_compulsory_just_if_l2_holds_what_is_read_again(
 
 
 @relaxed
-@given(st.one_of(points(), deep()))
+@given(deep())
 def test_every_word_off_chip_is_one_access_of_l2(drawn: tuple[Problem, Mapping]) -> None:  # 12
     cost = cost_of(*drawn)
     array = cost.input_l2_reads + cost.filter_l2_reads + cost.output_leaving_words

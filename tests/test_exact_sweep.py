@@ -29,7 +29,7 @@ def cluster_sizes(space: MapSpace, points: Points) -> np.ndarray:
     """PEs in a cluster, of every point."""
     for column, parameter in enumerate(space.parameters):
         if parameter.name == "cluster_size":
-            return np.asarray(parameter.values)[points[:, column]]
+            return np.array([parameter.values[choice] for choice in points[:, column]])
     return np.full(len(points), space.decode(points[0]).levels[1].cluster_size)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from invariant_helpers import cost_of, deep, relaxed, words_of
 from map_space_helpers import spaces_and_points
@@ -289,6 +289,7 @@ def test_buffers_are_filled_by_what_the_mapping_holds() -> None:
     assert buffers.l2.capacity_bytes == problem.hardware.l2_bytes
 
 
+@settings(max_examples=40)
 @given(spaces_and_points)
 def test_neighbours_differ_in_one_parameter(drawn: tuple[MapSpace, np.ndarray]) -> None:
     space, point = drawn

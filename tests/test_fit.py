@@ -91,7 +91,7 @@ def test_a_run_can_be_read_without_its_file_of_groups(tmp_path: Path) -> None:
     assert search.cell.mapper == f"marl:groups={path}"
 
 
-@pytest.mark.parametrize("mapper", ["marl", "marl_clustered", "marl_mlp"])
+@pytest.mark.parametrize("mapper", ["marl", "marl_clustered"])
 def test_groups_decide_if_no_number_of_agents_is_given(mapper: str, tmp_path: Path) -> None:
     path = written({"a": NAMES[:4], "b": NAMES[4:]}, tmp_path)
     for agents in ("", ":agents=2"):

@@ -73,7 +73,7 @@ def test_the_least_of_a_sum_is_not_the_sum_of_the_leasts() -> None:
     assert totals_of(figures, [1, 1], [1, 0]) == (52.0, 62.0)
 
 
-@pytest.mark.parametrize("mapper", ["ga_log", "marl", "marl_mlp", "bo:initial=50:trees=3"])
+@pytest.mark.parametrize("mapper", ["ga_log", "marl", "bo:initial=50:trees=3"])
 def test_an_evaluator_keeps_the_front_and_its_values_are_the_same(mapper: str) -> None:
     tight = problem(l1_bytes=2000)
     keeper = FrontEvaluator(tight, find_objective("edp"), 150)

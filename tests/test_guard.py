@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -35,6 +36,7 @@ Indices = dict[str, np.ndarray]
 # --- By enumeration -----------------------------------------------------------------------------
 
 
+@cache
 def indices(layer: Layer) -> Indices:
     """Loop indices of every MAC, one array per dimension; Y and X count outputs."""
     ranges = {}
@@ -51,6 +53,7 @@ def distinct(*axes: np.ndarray) -> int:
     return len(np.unique(np.stack(axes), axis=1).T)
 
 
+@cache
 def words(layer: Layer) -> tuple[int, int, int]:
     """Distinct words of input, filter and output that some MAC touches."""
     at = indices(layer)
@@ -82,7 +85,7 @@ def outputs_in(layer: Layer, loop: Loop) -> int:
 
 def busiest_pe(layer: Layer, mapping: Mapping, num_pes: int) -> int:
     """MACs of the busiest PE: each level deals its spatial tiles round robin to its units."""
-    at = indices(layer)
+    at = dict(indices(layer))
     clusters = math.prod(level.cluster_size or 1 for level in mapping.levels)
     pe = np.zeros_like(next(iter(at.values())))
     for level in mapping.levels:
@@ -190,7 +193,7 @@ def loop_over(layer: Layer, dim: str, spatial: bool) -> st.SearchStrategy[Loop]:
     return sizes.map(lambda size: Loop(dim, size, size - least + 1, spatial))
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(nests(), st.sampled_from(SMALL_MACHINES))
 def test_the_guard_agrees_with_enumeration_on_any_nest(
     nest: tuple[Layer, Mapping], hardware: Hardware

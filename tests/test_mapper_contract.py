@@ -9,7 +9,16 @@ import sys
 
 import numpy as np
 import pytest
-from mapper_helpers import QUICK, SPENDERS, Recorder, every_mapper, every_model, problem, search
+from mapper_helpers import (
+    QUICK,
+    SPENDERS,
+    TRACES,
+    Recorder,
+    every_mapper,
+    every_model,
+    problem,
+    search,
+)
 
 from maestro_env.base.errors import BudgetExceededError, MapSpaceError, UnknownNameError
 from maestro_env.evaluation.evaluator import Evaluator
@@ -24,12 +33,16 @@ BUDGET = 300
 SEED = 5
 
 
+# The digests of all others were made in another process (test_start.py).
+UNFROZEN = [mapper for mapper in QUICK if mapper not in TRACES["digests"]]
+
+
 @pytest.fixture(scope="module")
 def elsewhere() -> dict[str, str]:
-    """Digests of every mapper's search in another process, with other hashes of texts."""
+    """Digests of searches in another process, with other hashes of texts."""
     script = (
         "import json, mapper_helpers as t\n"
-        f"print(json.dumps({{m: t.search(m, {BUDGET}, {SEED}).digest() for m in t.QUICK}}))"
+        f"print(json.dumps({{m: t.search(m, {BUDGET}, {SEED}).digest() for m in {UNFROZEN}}}))"
     )
     ended = subprocess.run(
         [sys.executable, "-c", script],
@@ -43,23 +56,23 @@ def elsewhere() -> dict[str, str]:
     return digests
 
 
-@every_mapper
+@pytest.mark.parametrize("mapper", UNFROZEN)
 def test_the_seed_decides_the_trace_in_any_process(mapper: str, elsewhere: dict[str, str]) -> None:
     assert search(mapper, BUDGET, SEED).digest() == elsewhere[mapper]
 
 
 @every_mapper
 def test_a_mapper_starts_afresh_with_every_search(mapper: str) -> None:
-    made, digests = make_mapper(mapper), []
-    for seed in (SEED + 1, SEED):
-        recorder = Recorder(problem(), "latency", BUDGET)
-        made.search(recorder, BUDGET, np.random.default_rng(seed))
-        digests.append(recorder.digest())
-    assert digests[0] != digests[1] == search(mapper, BUDGET, SEED).digest()
+    made = make_mapper(mapper)
+    other, again = (Recorder(problem(), "latency", budget) for budget in (100, BUDGET))
+    made.search(other, 100, np.random.default_rng(SEED + 1))
+    made.search(again, BUDGET, np.random.default_rng(SEED))
+    assert not np.array_equal(other.trace[0], again.trace[0][:100])
+    assert again.digest() == search(mapper, BUDGET, SEED).digest()
 
 
 @every_mapper
-@pytest.mark.parametrize("budget", [1, 7, 101])
+@pytest.mark.parametrize("budget", [1, 101])
 def test_a_mapper_spends_its_budget_exactly_and_leaves_the_rest(mapper: str, budget: int) -> None:
     recorder = Recorder(problem("maestro"), "latency", BUDGET)
     make_mapper(mapper).search(recorder, budget, np.random.default_rng(0))
@@ -109,13 +122,12 @@ LEARN_SLOWLY = ("random", "random_log", "marl_paper", "ppo", "ppo_box", "ppo_tun
 BEGINS_WELL = ("prior", "prior_adapted")
 
 
-@every_model
 @pytest.mark.parametrize(
     "mapper", [name for name in SPENDERS if name not in (*LEARN_SLOWLY, *BEGINS_WELL)]
 )
-def test_a_mapper_learns(mapper: str, model: str) -> None:
+def test_a_mapper_learns(mapper: str) -> None:
     text = next(each for each in QUICK if each.split(":")[0] == mapper)
-    values, _ = search(text, 600, model=model).trace
+    values, _ = search(text, 600).trace
     assert np.median(values[-100:]) < np.median(values[:100])
 
 

@@ -74,14 +74,6 @@ def test_a_search_learns_once_a_mapping_fits() -> None:
     assert fits[-300:].mean() > 0.5
 
 
-@pytest.mark.parametrize("policy", ["stateless", "mlp"])
-def test_the_seed_decides(policy: str) -> None:
-    text, problem = f"marl:policy={policy}:epochs=2", Separable(planted().space)
-    first, again, other = (searched(text, problem, 32, seed).trace[0] for seed in (0, 0, 1))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 @pytest.mark.parametrize("agents", [0, 1, 5, 13])
 def test_any_number_of_agents_spends_the_budget(agents: int) -> None:
     found = searched(f"marl:agents={agents}:grouping=random:batch=16", Flat(planted().space), 50)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="needs the extra rl")
+
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +29,6 @@ from maestro_env.evaluation.rewards import Observations
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.networks import NetworkAgents
-from mappers.learners.threads import one_thread
 from mappers.parts.arrays import Floats, Integers
 
 # Seven parameters.
@@ -35,10 +36,7 @@ FEW = Heads(replace(SMALL.space, schema="paper10"))
 NETWORK = replace(LEARNING, epochs=2, rate=0.002)
 
 
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    with one_thread():
-        yield
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 class LoneAgent(nn.Module):

@@ -7,6 +7,9 @@ import random
 
 import numpy as np
 import pytest
+
+pytest.importorskip("stable_baselines3", reason="needs the extra rl")
+
 import torch
 from stable_baselines3 import PPO
 

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="needs the extra rl")
+
 import torch
 from mapper_helpers import Recorder
 from prior_helpers import random_file

@@ -6,7 +6,6 @@ import copy
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
 from fractions import Fraction
 
 import gymnasium
@@ -20,22 +19,12 @@ from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.models import MODELS
 
-torch = pytest.importorskip("torch")
-stable_baselines3 = pytest.importorskip("stable_baselines3")
+stable_baselines3 = pytest.importorskip("stable_baselines3", reason="needs the extra rl")
 vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
 sb3 = pytest.importorskip("maestro_env.environments.sb3", exc_type=ImportError)
 
 COPIES = 4
 both_kinds = pytest.mark.parametrize("continuous", [False, True])
-
-
-@pytest.fixture
-def one_torch_thread() -> Iterator[None]:
-    """On a busy machine torch's threads mostly wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def true_choice(action: float, choices: int) -> int:

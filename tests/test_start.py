@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
 import pytest
-from mapper_helpers import QUICK, SPENDERS, Recorder, every_mapper, problem, search
+from mapper_helpers import QUICK, SPENDERS, TRACES, Recorder, every_mapper, problem, search
 
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MapSpaceError
@@ -22,7 +20,6 @@ from mappers import make_mapper
 from mappers.agents.heads import Heads
 from mappers.marl import _Search
 
-TRACES = json.loads((Path(__file__).parent / "data" / "traces.json").read_text())
 # Their arithmetic is not ours.
 LIBRARIES = {
     "bo": ("scikit-learn",),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="needs the extra rl")
+
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,16 +31,12 @@ from maestro_env.workloads.layer import Layer
 from mappers.agents.config import MarlConfig
 from mappers.agents.heads import Heads
 from mappers.agents.stateless import StatelessAgents
-from mappers.learners.threads import one_thread
 from mappers.parts.arrays import Floats, Integers
 
 UNSEEN = np.zeros((0, 4), np.float32)
 
 
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    with one_thread():
-        yield
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 class LoneAgent:

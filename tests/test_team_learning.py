@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch", reason="needs the extra rl")
+
 from team_helpers import SMALL, actions_of, shared_out
 
 from mappers.agents.config import MarlConfig
@@ -15,7 +17,6 @@ from mappers.agents.heads import Heads
 from mappers.agents.networks import NetworkAgents
 from mappers.agents.stateless import StatelessAgents
 from mappers.agents.team import Agents
-from mappers.learners.threads import one_thread
 
 UNIFORM = Heads(SMALL.space, "uniform")
 # Rewards alone teach, without bonuses.
@@ -24,10 +25,7 @@ NAMES = [each.name for each in UNIFORM.space.parameters]
 ONE_SIGHT = np.full((1, 4), 0.5, np.float32)
 
 
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    with one_thread():
-        yield
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def chances(team: Agents) -> list[np.ndarray]:
