@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.shell.files import ensure_directory, write_record
-from experiments.store.works import Show
+from experiments.store.records import Show
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.search.goals import ANEW, GOAL, recorded_layer
+from experiments.search.goals import GOAL, recorded_layer
 from experiments.search.mapping_config import MappingConfig
 from experiments.shell.files import RecordError, read_record
 from experiments.shell.flags import UsageError
+from experiments.store.directory import ANEW
 from maestro_env.accelerators.hardware import Hardware, find_hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text

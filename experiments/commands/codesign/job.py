@@ -13,7 +13,7 @@ from experiments.commands.codesign.explorers import explorer_of
 from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid, make_grid
 from experiments.commands.codesign.report import Outcome, report
-from experiments.search.goals import ANEW, find_mappers, unique
+from experiments.search.goals import find_mappers, unique
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,
@@ -23,6 +23,7 @@ from experiments.shell.files import (
     safe_name,
 )
 from experiments.shell.flags import UsageError
+from experiments.store.directory import ANEW
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
 from experiments.store.versions import Versions, processor, versions

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.search.goals import ANEW, ProblemConfig
+from experiments.search.goals import ProblemConfig
 from experiments.shell.files import RecordError, read_record
+from experiments.store.directory import ANEW, CONFIG
 from experiments.study.sweep.axes import LayerSet, Sweep
-from experiments.study.sweep.chunks import CONFIG, VECTOR, Chunk, make_chunks
+from experiments.study.sweep.chunks import VECTOR, Chunk, make_chunks
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
 
