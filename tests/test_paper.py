@@ -16,7 +16,8 @@ from odd_mappers import ODD
 import mappers
 from experiments.paper.config import ITEMS
 from experiments.paper.ledger import Run, in_turn, run_rest
-from experiments.search.cells import Work, run_cell
+from experiments.search.cells import SearchRecord
+from experiments.store.records import Show
 
 REPOSITORY = Path(__file__).parents[1]
 LAYER = "gemm:M=64,N=64,K=64"
@@ -110,9 +111,9 @@ def test_runs_are_taken_once_and_seed_by_seed() -> None:
 def test_a_file_of_groups_is_beside_the_runs_and_its_place_changes_no_search(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[Work] = []
+    given: list[SearchRecord] = []
 
-    def run(works: Sequence[Work], *_: object) -> int:
+    def run(works: Sequence[SearchRecord], *_: object) -> int:
         given.extend(works)
         return 0
 
@@ -184,16 +185,16 @@ def test_searches_under_other_settings_are_refused(
 def test_ctrl_c_writes_what_is_finished_and_says_how_to_continue(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done: list[int] = []
+    done, search = list[int](), SearchRecord.run
 
-    def run(work: Work, *_: object) -> str | None:
+    def run(work: SearchRecord, show: Show) -> str | None:
         if len(done) == 8:
             raise KeyboardInterrupt
         done.append(work.cell.seed)
-        return run_cell(work)
+        return search(work, show)
 
     with monkeypatch.context() as patched:
-        patched.setattr("experiments.search.cells.run_cell", run)
+        patched.setattr(SearchRecord, "run", run)
         assert make(out) == 130
     # Seed by seed: those of the last seed are missing.
     assert done == sorted(done)

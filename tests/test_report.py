@@ -19,8 +19,9 @@ from commands import report as main
 from experiments.network.layer_search import MappedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, section_of
 from experiments.network.networks import map_network
+from experiments.pages import writer
 from experiments.pages.charts import charts_of
-from experiments.pages.sections import Section, writer
+from experiments.pages.sections import Section
 from experiments.pages.writer import write_report
 from experiments.shell.files import RecordError
 from maestro_env.base.errors import MissingExtraError
