@@ -38,8 +38,10 @@ def totals_table(sections: Iterable[Section]) -> Sheet:
     return Sheet("Totals", ("network", "mappings"), right, rows, note)
 
 
-def layers_table(section: Section) -> Sheet:
-    """Return the mappings of a section: a row each."""
+def layers_table(section: Section) -> Sheet | None:
+    """Return the mappings of a section: a row each; None without any."""
+    if not section.found:
+        return None
     total = section.total
     searched = total is None
     shares = () if searched else ("count", "MACs\nshare", "latency\nshare", "energy\nshare")
@@ -51,6 +53,7 @@ def layers_table(section: Section) -> Sheet:
     rows = [
         (
             *(_text(found.name), _text(_shape(found))),
+            *((_text(found.goal.problem.hardware.name),) if section.hardware is None else ()),
             *((_text(found.goal.objective.name),) if searched else _shares(section, found)),
             *(_number(each) for each in (found.cost.latency_cycles, found.cost.energy_nj)),
             _share(found.cost.utilization, "-"),
@@ -60,7 +63,8 @@ def layers_table(section: Section) -> Sheet:
         )
         for found in section.found
     ]
-    left = ("layer", "shape", *(("minimised",) if searched else ()))
+    several = () if section.hardware is not None else ("hardware",)
+    left = ("layer", "shape", *several, *(("minimised",) if searched else ()))
     note = "Latency and energy are those of one execution."
     if total is not None:
         note += f" Shares are of all executions, with the mappings called '{total.name}'."
@@ -68,8 +72,8 @@ def layers_table(section: Section) -> Sheet:
 
 
 def mappers_table(section: Section) -> Sheet | None:
-    """Return what every mapper found for every goal; None for a network."""
-    if section.total is not None:
+    """Return what every mapper found for every goal; None where no searches are told."""
+    if section.total is not None or not any(found.curves for found in section.found):
         return None
     rows = []
     for found in section.found:
