@@ -30,7 +30,7 @@ from experiments.store.versions import Versions, processor, versions
 from experiments.study.sweep.axes import Sweep, make_sweep
 from experiments.study.sweep.checks import check, measure
 from experiments.study.sweep.chunks import chunk_sizes, open_sweep
-from experiments.study.sweep.records import SWEEPS
+from experiments.study.sweep.fronts import SWEEPS
 from experiments.study.sweep.results import TABLE, Results, collect
 from maestro_env.workloads.networks import find_network
 
