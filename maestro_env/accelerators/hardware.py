@@ -137,9 +137,11 @@ class Hardware(Recomputed):
         """Return the area with so much L1 in every PE and so much L2, as figures of mappings do."""
         return _native.block_area_um2(self.native, l1_bytes, l2_bytes)
 
-    @cached_property
+    @property
     def native(self) -> _native.Hardware:
         """The accelerator as the C++ core holds it."""
+        # Kept, it would lie between the blocks of a search, whose memory could not be used again:
+        # 50 kB for each accelerator of a sweep.
         return _native.Hardware(
             num_pes=self.num_pes,
             simd_lanes=self.simd_lanes,
