@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from maestro_env.environments.registration import register_with_gymnasium
 
 if TYPE_CHECKING:
+    from maestro_env.accelerators.finding import find_hardware as find_hardware
     from maestro_env.accelerators.hardware import PRESETS as PRESETS
     from maestro_env.accelerators.hardware import Hardware as Hardware
-    from maestro_env.accelerators.hardware import find_hardware as find_hardware
     from maestro_env.accelerators.technologies import TECHNOLOGIES as TECHNOLOGIES
     from maestro_env.accelerators.technologies import Technology as Technology
     from maestro_env.accelerators.technologies import find_technology as find_technology
@@ -130,7 +130,7 @@ _HOME = {
     "TooLongError": "base.errors",
     "UnknownNameError": "base.errors",
     "explain_mapping": "explanation",
-    "find_hardware": "accelerators.hardware",
+    "find_hardware": "accelerators.finding",
     "find_layer": "workloads.finding",
     "find_model": "evaluation.models",
     "find_network": "workloads.networks",

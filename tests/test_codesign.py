@@ -23,7 +23,8 @@ from experiments.commands.codesign.designs import Design, front_of
 from experiments.commands.codesign.grid import Grid, hardware_yaml
 from experiments.shown.statistics import Floats
 from experiments.study.sweep.records import RECORD
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace

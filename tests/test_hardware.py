@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError
 
 

@@ -30,7 +30,8 @@ from experiments.commands.pretrain.problems import shapes_of
 from experiments.commands.pretrain.shards import make_labels
 from experiments.shell import cli
 from experiments.shell.files import RecordError
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import find_objective

@@ -16,7 +16,8 @@ from experiments.commands.pretrain.lessons import Lesson, draw_lessons, lessons_
 from experiments.commands.pretrain.problems import HELD_MACHINE, shapes_of
 from experiments.commands.pretrain.training import Settings, Training
 from experiments.shell.files import RecordError
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.context import context
 from maestro_env.evaluation.objectives import OBJECTIVES

@@ -21,7 +21,7 @@ from run_helpers import contents, edit
 from sweep_helpers import CONFIG, chunks, main, rows, sweep, tables
 
 from experiments.search.goals import ProblemConfig, make_goal
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.networks import find_network
 

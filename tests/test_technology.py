@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro_env.accelerators.hardware import UNLIMITED, Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import (
     DEFAULT,
     SOURCES,

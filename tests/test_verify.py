@@ -20,7 +20,8 @@ from experiments.commands.verify.bounds import lower_bounds
 from experiments.commands.verify.boxes import Table, equivalent, first, last, whole
 from experiments.commands.verify.check import verify as check
 from experiments.commands.verify.facts import Facts
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import OK, Problem
 from maestro_env.mapspace.space import MapSpace

@@ -13,7 +13,7 @@ from experiments.shell.flags import option
 from experiments.shown.progress import Bar
 from experiments.shown.statistics import Floats
 from experiments.shown.tables import Sheet
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.workloads.finding import find_layer
 

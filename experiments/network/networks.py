@@ -30,7 +30,7 @@ from experiments.shell.files import (
 from experiments.store.claims import claimed, remove_abandoned
 from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.transfer import spread
 from maestro_env.workloads.layer import Layer

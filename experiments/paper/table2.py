@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.paper.frame import Item
 from experiments.paper.ledger import Finished, Run
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, equation_1
 from maestro_env.workloads.finding import find_layer
 

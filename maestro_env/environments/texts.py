@@ -7,7 +7,8 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-from maestro_env.accelerators.hardware import Hardware, known_hardware
+from maestro_env.accelerators.finding import known_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES, Technology
 from maestro_env.accelerators.technology import written
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective

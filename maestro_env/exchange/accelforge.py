@@ -11,29 +11,26 @@ from collections import abc
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.accelforge import TAGS, arch_text, read_arch
+from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
 from maestro_env.base.errors import HardwareError, LayerError, MappingError
 from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.accelforge_machine import (
-    TENSORS,
-    arch_text,
-    layer_name,
-    rank_variable,
-    read_arch,
-    read_workload,
-    workload_text,
-)
-from maestro_env.exchange.machine import Chain, hardware_of, memories_of
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, unsayable
-from maestro_env.exchange.tensors import Tensor, Workload, tensors_of
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.workloads.files.accelforge import (
+    TENSORS,
+    layer_name,
+    rank_variable,
+    workload_layer,
+    workload_text,
+)
 from maestro_env.workloads.layer import Layer
+from maestro_env.workloads.tensors import Tensor, Workload, tensors_of
 
 _REFUSE = unsayable("AccelForge")
-_TAGS = ("Memory", "Container", "Compute", "Toll", "Storage", "Temporal", "Spatial")
 
 
 @dataclass(frozen=True)
@@ -145,10 +142,10 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
         LayerError: a workload that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """
-    root = read_yaml(text, source, _TAGS, MappingError)
+    root = read_yaml(text, source, TAGS, MappingError)
     chain = read_arch(root["arch"].refusing(HardwareError))
     hardware = hardware_of(chain)
-    workload = read_workload(root["workload"].refusing(LayerError))
+    workload = workload_layer(root["workload"].refusing(LayerError))
     part, extents = root["mapping"]["nodes"], workload.layer.loop_extents
     given = _read_nodes(part, chain, workload)
     mapping = _mapping(given, chain, extents, part)
@@ -160,16 +157,6 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
         shown, expected = (_shown(node, chain) for node in pair)
         part.fail(f"{shown} where a mapping of ours that comes near has: {expected}")
     return MappedLayer(mapping, workload.layer, hardware)
-
-
-def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") -> Hardware:
-    """Read the ``arch`` of an AccelForge YAML text as an accelerator.
-
-    Raises:
-        HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
-    """
-    root = read_yaml(text, source, _TAGS, HardwareError)
-    return hardware_of(read_arch(root["arch"]), name)
 
 
 def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[Node]:

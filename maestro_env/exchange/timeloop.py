@@ -11,12 +11,17 @@ import re
 from collections import abc
 from dataclasses import dataclass
 
-from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
+from maestro_env.accelerators.timeloop import (
+    TAGS,
+    architecture_text,
+    fanout_name,
+    read_architecture,
+)
 from maestro_env.base.checks import MAX_INT
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
 from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.machine import Chain, hardware_of, memories_of
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import (
     Cut,
@@ -27,17 +32,10 @@ from maestro_env.exchange.nest import (
     units_of,
     unsayable,
 )
-from maestro_env.exchange.tensors import rank_of
-from maestro_env.exchange.timeloop_machine import (
-    TAGS,
-    architecture_text,
-    fanout_name,
-    problem_text,
-    read_architecture,
-    read_problem,
-)
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.workloads.files.timeloop import problem_layer, problem_text
+from maestro_env.workloads.tensors import rank_of
 
 _REFUSE = unsayable("Timeloop")
 _KEPT = ("datatype", "dataspace", "bypass")
@@ -155,23 +153,13 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
     root = read_yaml(text, source, TAGS, MappingError)
     chain = read_architecture(root["architecture"].refusing(HardwareError))
     hardware = hardware_of(chain)
-    workload = read_problem(root["problem"].refusing(LayerError))
+    workload = problem_layer(root["problem"].refusing(LayerError))
     part, extents = root["mapping"], workload.layer.loop_extents
     given = _read_loops(part, chain, workload.dims, extents)
     mapping = _mapping(given, chain, extents, part)
     nest = nest_of(mapping, Problem(MapSpace(workload.layer, hardware)), part.error)
     _compare(given, _loops(nest, extents, chain.names, part.error), chain, part)
     return MappedLayer(mapping, workload.layer, hardware)
-
-
-def hardware_from_timeloop(text: str, source: str = "architecture", name: str = "") -> Hardware:
-    """Read the ``architecture`` of a Timeloop v4 YAML text as an accelerator.
-
-    Raises:
-        HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
-    """
-    root = read_yaml(text, source, TAGS, HardwareError)
-    return hardware_of(read_architecture(root["architecture"]), name)
 
 
 def _read_loops(

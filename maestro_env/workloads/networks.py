@@ -97,14 +97,13 @@ def _read_csv(path: str) -> Network:
 
 def _read_yaml(path: str) -> Network:
     from maestro_env.base.yaml_file import entries, read_yaml
-    from maestro_env.workloads.files.accelforge import read_workload
-    from maestro_env.workloads.files.timeloop import read_problem
+    from maestro_env.workloads.files import accelforge, timeloop
 
     found = entries(repr(path), read_yaml(path))
     if "problem" in found:
-        return read_problem(path, found["problem"])
+        return timeloop.read_network(path, found["problem"])
     if "workload" in found:
-        return read_workload(path, found["workload"])
+        return accelforge.read_network(path, found["workload"])
     raise NetworkError(f"{path!r}: neither a problem (Timeloop) nor a workload (AccelForge)")
 
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from experiments.commands.bench.sections import Section, interleaved
 from experiments.search.searches import Recorder
-from maestro_env.accelerators.hardware import PRESETS, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.threads import processors
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES

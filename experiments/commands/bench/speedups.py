@@ -13,7 +13,7 @@ import numpy as np
 from experiments.commands.bench.batches import REPEATS, space_of
 from experiments.commands.bench.maestro_binary import BinaryError, MaestroBinary
 from experiments.commands.bench.sections import Section, interleaved
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import to_m
 

@@ -10,7 +10,8 @@ from itertools import product
 from experiments.search.goals import ProblemConfig, find_mappers
 from experiments.shell.flags import UsageError
 from experiments.study.sweep.axes import Sweep, make_sweep
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted
 from maestro_env.base.yaml_file import Plain, read_yaml

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from maestro_env.accelerators.hardware import LATER, Hardware, known_hardware
+from maestro_env.accelerators.finding import known_hardware
+from maestro_env.accelerators.hardware import LATER, Hardware
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem

@@ -26,7 +26,7 @@ from experiments.shell.flags import UsageError, option
 from experiments.shown.tables import Sheet
 from experiments.store.claims import remove_abandoned
 from experiments.store.pool import run_cells
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.workloads.networks import find_network
 

@@ -1,40 +1,25 @@
-"""Accelerators and layers as AccelForge writes them: ``arch`` and ``workload``.
+"""Accelerators as AccelForge writes them: ``arch``.
 
 One cycle is written as one second, and an action moves one word.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from maestro_env.base.errors import quoted
-from maestro_env.base.yaml_parts import Part
-from maestro_env.exchange.machine import Chain, Memory, times
-from maestro_env.exchange.tensors import Axis, Tensor, Workload, rank_of, tensors_of, workload_of
-from maestro_env.workloads.layer import Layer
+from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.memories import Chain, Memory, hardware_of, times
+from maestro_env.base.errors import HardwareError
+from maestro_env.base.yaml_parts import Part, read_yaml
 
-TENSORS = ("I", "W", "O")
-"""Names of input, filter and output in the files written here."""
+TAGS = ("Memory", "Container", "Compute", "Toll", "Storage", "Temporal", "Spatial")
+"""Tags of nodes."""
 
 _WORD = 8
 # More MACs in a cycle than any PE has.
 _MOST_LANES = 4096
 _SEPARATE = "max(a.n_calls / a.throughput for a in actions)"
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]+")
-_RANGE = re.compile(r"\s*0\s*<=\s*(\w+)\s*<\s*([0-9]{1,10})\s*")
-_TERM = re.compile(r"\s*(?:([0-9]{1,9})\s*\*)?\s*([A-Za-z]\w*)\s*(?:\*\s*([0-9]{1,9}))?\s*")
-
-
-def rank_variable(dim: str) -> str:
-    """Return what a dimension of a layer is called."""
-    return rank_of(dim).lower()
-
-
-def layer_name(layer: Layer) -> str:
-    """Return the name of a layer, or what is left of it in letters and digits."""
-    return f"layer_{_NOT_IN_NAMES.sub('_', layer.name)}".rstrip("_")
 
 
 def arch_text(memories: list[Memory], lanes: int) -> str:
@@ -62,88 +47,17 @@ def arch_text(memories: list[Memory], lanes: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def workload_text(layer: Layer) -> str:
-    """Write a layer."""
-    lines = ["workload:", "  iteration_space_shape:"]
-    for dim, extent in layer.loop_extents.items():
-        lines.append(f"    {rank_variable(dim)}: 0 <= {rank_variable(dim)} < {extent}")
-    lines.append(f"  bits_per_value: {{All: {_WORD}}}")
-    lines.append(f"  einsums:\n  - name: {layer_name(layer)}\n    tensor_accesses:")
-    for name, tensor in zip(TENSORS, tensors_of(layer), strict=True):
-        axes = ", ".join(f"{_rank(axis)}: {_sum(axis)}" for axis in tensor.axes)
-        output = ", output: true" if tensor.is_output else ""
-        lines.append(f"    - {{name: {name}, projection: {{{axes}}}{output}}}")
-    lines.append("    renames: {input: I, weight: W, output: O}")
-    return "\n".join(lines) + "\n"
-
-
-def _rank(axis: Axis) -> str:
-    """Return the name of an axis: of rows and columns of the input, H and W."""
-    if len(axis) == 1:
-        return rank_of(axis[0][0])
-    return {"P": "H", "Q": "W"}[rank_of(axis[0][0])]
-
-
-def _sum(axis: Axis) -> str:
-    return " + ".join(
-        rank_variable(dim) if step == 1 else f"{step} * {rank_variable(dim)}" for dim, step in axis
-    )
-
-
 # --- In -----------------------------------------------------------------------------------------
 
 
-def read_workload(part: Part) -> Workload:
-    """Recognise a layer of ours in a ``workload``."""
-    einsums = list(part["einsums"].items())
-    if len(einsums) != 1:
-        part.fail(f"has {len(einsums)} einsums; allowed: one")
-    einsum = einsums[0]
-    if "bits_per_value" in part:
-        part["bits_per_value"].only("All")
-        if part["bits_per_value"]["All"].integer() != _WORD:
-            part.fail(f"values of other than {_WORD} bits; a word of ours has {_WORD}")
-    tensors = [
-        Tensor(
-            access["name"].text(),
-            tuple(_axes(access["projection"])),
-            "output" in access and access["output"].text().lower() == "true",
-        )
-        for access in einsum["tensor_accesses"].items()
-    ]
-    extents = dict(_extents(part, einsum))
-    for tensor in tensors:
-        for rank in sorted(tensor.ranks - extents.keys()):
-            if "rank_sizes" in part and rank.upper() in part["rank_sizes"]:
-                extents[rank] = part["rank_sizes"][rank.upper()].integer()
-    name = einsum["name"].text().removeprefix("layer").removeprefix("_")
-    return workload_of(name, extents, tensors, part.where)
+def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") -> Hardware:
+    """Read the ``arch`` of an AccelForge YAML text as an accelerator.
 
-
-def _extents(part: Part, einsum: Part) -> Iterator[tuple[str, int]]:
-    ranges: list[Part] = []
-    if "iteration_space_shape" in part:
-        shape = part["iteration_space_shape"]
-        ranges += [shape[key] for key in shape.names()]
-    if "iteration_space_shape" in einsum:
-        ranges += einsum["iteration_space_shape"].items()
-    for each in ranges:
-        match = _RANGE.fullmatch(each.text())
-        if match is None or int(match[2]) == 0:
-            each.fail(f"{quoted(each.text())} is no range; allowed: such as 0 <= m < 32")
-        yield match[1], int(match[2])
-
-
-def _axes(part: Part) -> Iterator[Axis]:
-    axes = part.items() if isinstance(part.value, list) else (part[key] for key in part.names())
-    for axis in axes:
-        terms = []
-        for text in axis.text().split("+"):
-            match = _TERM.fullmatch(text)
-            if match is None or (match[1] and match[3]):
-                axis.fail(f"{quoted(axis.text())} is no sum of ranks such as 2 * p + r")
-            terms.append((match[2], int(match[1] or match[3] or 1)))
-        yield tuple(terms)
+    Raises:
+        HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
+    """
+    root = read_yaml(text, source, TAGS, HardwareError)
+    return hardware_of(read_arch(root["arch"]), name)
 
 
 def read_arch(part: Part) -> Chain:

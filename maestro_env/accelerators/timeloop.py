@@ -1,4 +1,4 @@
-"""Accelerators and layers as Timeloop v4 writes them: ``architecture`` and ``problem``."""
+"""Accelerators as Timeloop v4 writes them: ``architecture``."""
 
 from __future__ import annotations
 
@@ -6,24 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from maestro_env.base.yaml_parts import Part
-from maestro_env.exchange.machine import Chain, Memory, times
-from maestro_env.exchange.tensors import (
-    Axis,
-    Tensor,
-    Workload,
-    rank_of,
-    tensors_of,
-    workload_of,
-)
-from maestro_env.workloads.layer import Layer
+from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.memories import Chain, Memory, hardware_of, times
+from maestro_env.base.errors import HardwareError
+from maestro_env.base.yaml_parts import Part, read_yaml
 
 TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Network")
 """Tags of nodes."""
 
 _WORD = 8
 _COMPUTE = re.compile(r"mac|intmac|fpmac|compute", re.IGNORECASE)
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:-]+")
 _READS = {"read_bandwidth": "reads", "write_bandwidth": "writes", "shared_bandwidth": "shared"}
 
 
@@ -56,69 +48,17 @@ def fanout_name(level: int) -> str:
     return f"Level{level}"
 
 
-def problem_text(layer: Layer) -> str:
-    """Write a layer."""
-    tensors = tensors_of(layer)
-    extents = {rank_of(dim): extent for dim, extent in layer.loop_extents.items()}
-    lines = ["problem:", "  version: 0.4", "  shape:"]
-    lines.append(f"    name: '{_NOT_IN_NAMES.sub('_', layer.name) or layer.operator}'")
-    lines.append(f"    dimensions: [{', '.join(extents)}]")
-    lines.append("    data_spaces:")
-    for tensor in tensors:
-        axes = ", ".join(
-            "[" + ", ".join(f"[{rank_of(dim)}{_factor(step)}]" for dim, step in axis) + "]"
-            for axis in tensor.axes
-        )
-        output = ", read_write: true" if tensor.is_output else ""
-        lines.append(f"    - {{name: {tensor.name}, projection: [{axes}]{output}}}")
-    strides = [step for axis in tensors[0].axes for _, step in axis if step > 1]
-    if strides:
-        named = ", ".join(f"{{name: stride{step}, default: {step}}}" for step in sorted({*strides}))
-        lines.append(f"    coefficients: [{named}]")
-    listed = ", ".join(f"{rank}: {extent}" for rank, extent in extents.items())
-    lines.append(f"  instance: {{{listed}}}")
-    return "\n".join(lines) + "\n"
-
-
-def _factor(step: int) -> str:
-    return "" if step == 1 else f", stride{step}"
-
-
 # --- In -----------------------------------------------------------------------------------------
 
 
-def read_problem(part: Part) -> Workload:
-    """Recognise a layer of ours in a ``problem``."""
-    shape, instance = part["shape"], part["instance"]
-    ranks = shape["dimensions"].texts()
-    if any(not re.fullmatch("[A-Za-z]", rank) for rank in ranks):
-        shape.fail("a dimension's name has more than one letter")
-    extents = {rank: instance[rank].integer() for rank in ranks}
-    coefficients: dict[str, int] = {}
-    for each in shape["coefficients"].items() if "coefficients" in shape else ():
-        name = each["name"].text()
-        given = instance[name] if name in instance else each["default"]
-        coefficients[name] = given.integer()
-    tensors = [
-        Tensor(
-            space["name"].text(),
-            tuple(_axis(axis, coefficients) for axis in space["projection"].items()),
-            "read_write" in space and space["read_write"].text().lower() == "true",
-        )
-        for space in shape["data_spaces"].items()
-    ]
-    name = shape["name"].text() if "name" in shape else ""
-    return workload_of(name, extents, tensors, part.where)
+def hardware_from_timeloop(text: str, source: str = "architecture", name: str = "") -> Hardware:
+    """Read the ``architecture`` of a Timeloop v4 YAML text as an accelerator.
 
-
-def _axis(part: Part, coefficients: dict[str, int]) -> Axis:
-    terms = []
-    for term in part.items():
-        names = term.texts()
-        if len(names) not in (1, 2) or not {*names[1:]} <= coefficients.keys():
-            term.fail("is no rank, nor a rank and a coefficient")
-        terms.append((names[0], coefficients[names[1]] if names[1:] else 1))
-    return tuple(terms)
+    Raises:
+        HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
+    """
+    root = read_yaml(text, source, TAGS, HardwareError)
+    return hardware_of(read_architecture(root["architecture"]), name)
 
 
 def read_architecture(part: Part) -> Chain:

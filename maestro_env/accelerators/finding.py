@@ -1,0 +1,170 @@
+"""Finds accelerators: by name, from a text, or in a file of ours or another tool's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from maestro_env.accelerators.accelforge import hardware_from_accelforge
+from maestro_env.accelerators.chips import CHIPS
+from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware
+from maestro_env.accelerators.technologies import find_technology
+from maestro_env.accelerators.timeloop import hardware_from_timeloop
+from maestro_env.base.checks import plain_integer, plain_number, require_type
+from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
+from maestro_env.base.m_file import tokens
+from maestro_env.base.reading import read_text
+
+Entry = tuple[str, str, str]
+"""Where it stands, key and text of a value."""
+
+_MAX_CHARACTERS = 2**16
+_OTHER_TOOLS = {"architecture:": hardware_from_timeloop, "arch:": hardware_from_accelforge}
+
+
+def known_hardware() -> dict[str, Hardware]:
+    """Return presets and published chips by name."""
+    return {**PRESETS, **{name: chip.hardware for name, chip in CHIPS.items()}}
+
+
+def find_hardware(text: str | Hardware) -> Hardware:
+    """Return the accelerator that a text names, or the accelerator itself.
+
+    Args:
+        text: a preset or its alias, a chip of ``CHIPS``, a ``.yaml`` file (of ours, or
+            an architecture of Timeloop or AccelForge), a MAESTRO ``.m`` file, or the fields of
+            ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
+
+    Raises:
+        ArgumentTypeError: neither a text nor a ``Hardware``.
+        UnknownNameError: neither a preset nor a hardware file.
+        HardwareError: fields or a file that cannot be read; the message names it.
+    """
+    if isinstance(text, Hardware):
+        return text
+    require_type("hardware", text, str, f"one of {', '.join(PRESETS)} or a file, or a Hardware")
+    name = ALIASES.get(text, text)
+    named = known_hardware()
+    if name in named:
+        return named[name]
+    keys = {field.name: field.name for field in fields(Hardware)}
+    if text.partition("=")[0] in keys:
+        return _from_entries(f"hardware {quoted(text)}", written_entries(text), keys, text)
+    path = Path(text)
+    if path.suffix in (".yaml", ".yml"):
+        return _of_other_tool(path) or _from_entries(
+            text, yaml_entries(path, keys), keys, path.stem
+        )
+    if path.suffix == ".m":
+        return _from_entries(text, m_entries(path), _M_KEYS, path.stem)
+    raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
+
+
+_M_KEYS = {
+    "num_pes": "num_pes",
+    "l1_size_cstr": "l1_bytes",
+    "l2_size_cstr": "l2_bytes",
+    "noc_bw_cstr": "noc_bw",
+    "offchip_bw_cstr": "offchip_bw",
+    "NoC_NumHops": "noc_hops",
+}
+
+# Fields that are not integers: how they are read, and what is allowed.
+_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "name": (str, "texts"),
+    "offchip_cost_macs": (plain_number, "numbers"),
+    "technology": (find_technology, "technologies"),
+    "clock_mhz": (plain_number, "numbers"),
+}
+
+
+def _from_entries(
+    source: str, entries: Iterable[Entry], keys: Mapping[str, str], name: str
+) -> Hardware:
+    """Make an accelerator of the entries of a source; ``keys`` says which field each key sets."""
+    values: dict[str, Any] = {}
+    given: set[str] = set()
+    for where, key, text in entries:
+        if key not in keys:
+            raise HardwareError(f"{where}: unknown key {quoted(key)}; allowed: {', '.join(keys)}")
+        if key in given:
+            raise HardwareError(f"{where}: {key} is given twice")
+        given.add(key)
+        field = keys[key]
+        read, allowed = _READERS.get(field, (plain_integer, "integers"))
+        values[field] = read(text)
+        if values[field] is None:
+            raise HardwareError(f"{where}: {field} is {quoted(text)}; allowed: {allowed}")
+    if "num_pes" not in values:
+        raise HardwareError(f"{source}: num_pes is missing; it is the one key without a default")
+    try:
+        return Hardware(**{"name": name, **values})
+    except HardwareError as error:
+        raise HardwareError(f"{source}: {error}") from None
+
+
+def _of_other_tool(path: Path) -> Hardware | None:
+    """Return the accelerator of a Timeloop or AccelForge file; None if the file is neither."""
+    text = read_hardware_file(path)
+    for key, read in _OTHER_TOOLS.items():
+        if any(line.startswith(key) for line in text.splitlines()):
+            return read(text, str(path), path.stem)
+    return None
+
+
+def written_entries(text: str) -> Iterator[Entry]:
+    """Yield the entries of a text such as ``num_pes=256,l1_bytes=512``."""
+    written, named, name = f",{text}".partition(",name=")
+    for piece in written.split(",")[1:]:
+        key, _, value = piece.partition("=")
+        yield f"hardware {quoted(text)}", key, value
+    if named:
+        yield f"hardware {quoted(text)}", "name", name
+
+
+def read_hardware_file(path: Path) -> str:
+    """Return the text of a file, or raise a ``HardwareError`` that names it."""
+    try:
+        return read_text(path, _MAX_CHARACTERS)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise HardwareError(f"cannot read hardware file {path}: {reason}") from None
+
+
+def yaml_entries(path: Path, allowed: Iterable[str]) -> Iterator[Entry]:
+    """Yield the entries of a YAML file."""
+    import yaml
+
+    form = f"expected 'name: value' lines of {', '.join(allowed)}"
+    try:
+        root = yaml.compose(read_hardware_file(path), Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or form
+        raise HardwareError(f"{path}{line}: {problem}") from None
+    if not isinstance(root, yaml.MappingNode):
+        raise HardwareError(f"{path}: {form}")
+    for key, value in root.value:
+        where = f"{path}, line {key.start_mark.line + 1}"
+        if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.ScalarNode):
+            raise HardwareError(f"{where}: {form}")
+        yield where, key.value, value.value
+
+
+def m_entries(path: Path) -> Iterator[Entry]:
+    """Yield the entries of a MAESTRO hardware file."""
+    text = read_hardware_file(path)
+    for line, each in enumerate(text.splitlines(), 1):
+        # MAESTRO reads over it.
+        if re.search(r":\s*-", each.partition("//")[0]):
+            raise HardwareError(f"{path}, line {line}: {quoted(each)}; allowed: integers, no sign")
+    words = tokens(text)
+    for line, key in words:
+        _, value = next(words, (line, None))
+        if value is None:
+            raise HardwareError(f"{path}, line {line}: {quoted(key)} has no value")
+        yield f"{path}, line {line}", key, value
