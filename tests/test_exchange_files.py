@@ -228,7 +228,7 @@ UNREADABLE = {
     "a bound": (TIMELOOP, "['M=5']", "['M<=5']", MappingError, "is no factor"),
     "no order": (TIMELOOP, "permutation: CQP", "permutation: CQ", MappingError, "lacks P"),
     "no mapping": (TIMELOOP, "\nmapping:", "\nmaps:", MappingError, "mapping is missing"),
-    "long names": (TIMELOOP, "[C, M,", "[CC, M,", LayerError, "more than one letter"),
+    "long names": (TIMELOOP, "[C, M,", "[CC, M,", LayerError, "CC is missing"),
     "no extent": (TIMELOOP, "{C: 12, ", "{", LayerError, "C is missing"),
     "a term of nothing": (TIMELOOP, "[[S], [Q", "[[], [Q", LayerError, "no rank, nor a rank"),
     "no word for a rank": (TIMELOOP, "{C: 12, M: 10", "{C: 12, M: 0", LayerError, "is '0'"),
@@ -321,7 +321,7 @@ UNREADABLE = {
         "'initial_tile_shape' cannot be said",
     ),
     "split": (ACCELFORGE, "!Compute {einsum", "!Nested {einsum", MappingError, "'!Nested'"),
-    "no size": (ACCELFORGE, "N0: 12, ", "", LayerError, "n0 has no extent"),
+    "no size": (ACCELFORGE, "N0: 12, ", "", LayerError, "the extent of n0 is not known"),
     "16 bits": (
         ACCELFORGE,
         "  einsums:",

@@ -6,12 +6,11 @@ One cycle is written as one second, and an action moves one word.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.memories import Chain, Memory, hardware_of, times
+from maestro_env.accelerators.memories import Chain, Link, Memory, chain_of, hardware_of
 from maestro_env.base.errors import HardwareError
-from maestro_env.base.yaml_parts import Part, read_yaml
+from maestro_env.base.yaml_file import Part, read_yaml
 
 TAGS = ("Memory", "Container", "Compute", "Toll", "Storage", "Temporal", "Spatial")
 """Tags of nodes."""
@@ -56,54 +55,38 @@ def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") ->
     Raises:
         HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
     """
-    root = read_yaml(text, source, TAGS, HardwareError)
+    root = read_yaml(text, source, HardwareError, TAGS)
     return hardware_of(read_arch(root["arch"]), name)
 
 
 def read_arch(part: Part) -> Chain:
     """Read the chain of memories of an ``arch``."""
-    memories: list[Memory] = []
-    places: list[list[tuple[str, ...]]] = []
-    fanout: list[tuple[str, str, int]] = []
-    compute: Part | None = None
-    for node in part["nodes"].items():
-        if compute is not None:
-            node.fail("stands after the compute unit; a chain ends there")
-        fanout += _fanouts(node)
-        if node.tag == "Container":
-            continue
-        if node.tag not in ("Memory", "Compute"):
-            node.fail("has no tag !Memory, !Container or !Compute")
-        units = 1
-        for _, _, count in fanout:
-            units = times(units, count, node)
-        if memories:
-            memories[-1] = replace(memories[-1], fanout=units)
-        elif units > 1:
-            node.fail(f"{units} main memories; allowed: one")
-        places.append([(component, name) for component, name, _ in fanout])
-        fanout = []
-        if node.tag == "Compute":
-            compute = node
-        else:
-            memories.append(_memory(node, main=not memories))
-    if compute is None:
-        part.fail("has no !Compute at its end")
-    lanes = _throughput(compute, "compute")
+    return chain_of(part, map(_link, part["nodes"].items()))
+
+
+def _link(node: Part) -> Link:
+    fanouts = list(_fanouts(node))
+    if node.tag == "Container":
+        return Link(node, fanouts)
+    if node.tag == "Memory":
+        return Link(node, fanouts, _memory(node))
+    if node.tag != "Compute":
+        node.fail("has no tag !Memory, !Container or !Compute")
+    lanes = _throughput(node, "compute")
     if lanes is None or lanes > _MOST_LANES:
-        compute.fail(
+        node.fail(
             f"a throughput of {lanes or 'inf'} is none of a cycle; give every throughput per cycle"
         )
-    return Chain(memories, places[1:], lanes, part)
+    return Link(node, fanouts, lanes=lanes)
 
 
-def _fanouts(node: Part) -> Iterator[tuple[str, str, int]]:
-    for each in node["spatial"].items() if "spatial" in node else ():
+def _fanouts(node: Part) -> Iterator[tuple[tuple[str, str], int]]:
+    for each in node.get("spatial", []).items():
         each.only("name", "fanout")
-        yield node["name"].text(), each["name"].text(), each["fanout"].integer()
+        yield (node["name"].text(), each["name"].text()), each["fanout"].integer()
 
 
-def _memory(node: Part, main: bool) -> Memory:
+def _memory(node: Part) -> Memory:
     kept = node["tensors"]
     kept.only("keep", "may_keep")
     if not any(key in kept and kept[key].text() == "All" for key in ("keep", "may_keep")):
@@ -119,10 +102,9 @@ def _memory(node: Part, main: bool) -> Memory:
         if reads != writes:
             node.fail(f"reads {reads} and writes {writes} words a cycle on one port")
         return Memory(name, words, shared=reads)
-    if "total_latency" in node and "".join(node["total_latency"].text().split()) != "".join(
-        _SEPARATE.split()
-    ):
-        node["total_latency"].fail(f"cannot be said; allowed: {_SEPARATE}")
+    latency = node.get("total_latency", _SEPARATE)
+    if "".join(latency.text().split()) != "".join(_SEPARATE.split()):
+        latency.fail(f"cannot be said; allowed: {_SEPARATE}")
     return Memory(name, words, reads, writes)
 
 
@@ -132,7 +114,7 @@ def _throughput(node: Part, action: str) -> int | None:
     if len(found) != 1:
         node["actions"].fail(f"has {len(found)} actions {action}; allowed: one")
     (each,) = found
-    bits = each["bits_per_action"].integer() if "bits_per_action" in each else _WORD
+    bits = each.get("bits_per_action", str(_WORD)).integer()
     if bits != _WORD:
         each.fail(f"an action of {bits} bits; a word of ours has {_WORD}")
     unlimited = each["throughput"].text().strip() in ("inf", ".inf")

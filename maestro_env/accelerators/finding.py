@@ -8,21 +8,37 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from maestro_env.accelerators.accelforge import hardware_from_accelforge
+from maestro_env.accelerators import accelforge, timeloop
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware
+from maestro_env.accelerators.memories import hardware_of
 from maestro_env.accelerators.technologies import find_technology
-from maestro_env.accelerators.timeloop import hardware_from_timeloop
 from maestro_env.base.checks import plain_integer, plain_number, require_type
 from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
 from maestro_env.base.m_file import tokens
-from maestro_env.base.reading import read_text
+from maestro_env.base.reading import read_or_refuse
+from maestro_env.base.yaml_file import read_yaml_file
 
 Entry = tuple[str, str, str]
 """Where it stands, key and text of a value."""
 
 _MAX_CHARACTERS = 2**16
-_OTHER_TOOLS = {"architecture:": hardware_from_timeloop, "arch:": hardware_from_accelforge}
+_KEYS = {field.name: field.name for field in fields(Hardware)}
+_M_KEYS = {
+    "num_pes": "num_pes",
+    "l1_size_cstr": "l1_bytes",
+    "l2_size_cstr": "l2_bytes",
+    "noc_bw_cstr": "noc_bw",
+    "offchip_bw_cstr": "offchip_bw",
+    "NoC_NumHops": "noc_hops",
+}
+# Fields that are not integers: how they are read, and what is allowed.
+_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "name": (str, "texts"),
+    "offchip_cost_macs": (plain_number, "numbers"),
+    "technology": (find_technology, "technologies"),
+    "clock_mhz": (plain_number, "numbers"),
+}
 
 
 def known_hardware() -> dict[str, Hardware]:
@@ -50,35 +66,25 @@ def find_hardware(text: str | Hardware) -> Hardware:
     named = known_hardware()
     if name in named:
         return named[name]
-    keys = {field.name: field.name for field in fields(Hardware)}
-    if text.partition("=")[0] in keys:
-        return _from_entries(f"hardware {quoted(text)}", written_entries(text), keys, text)
+    if text.partition("=")[0] in _KEYS:
+        return _from_entries(f"hardware {quoted(text)}", written_entries(text), _KEYS, text)
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
-        return _of_other_tool(path) or _from_entries(
-            text, yaml_entries(path, keys), keys, path.stem
-        )
+        return _from_yaml(path)
     if path.suffix == ".m":
-        return _from_entries(text, m_entries(path), _M_KEYS, path.stem)
+        return _from_entries(text, _m_entries(path), _M_KEYS, path.stem)
     raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
 
 
-_M_KEYS = {
-    "num_pes": "num_pes",
-    "l1_size_cstr": "l1_bytes",
-    "l2_size_cstr": "l2_bytes",
-    "noc_bw_cstr": "noc_bw",
-    "offchip_bw_cstr": "offchip_bw",
-    "NoC_NumHops": "noc_hops",
-}
-
-# Fields that are not integers: how they are read, and what is allowed.
-_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "name": (str, "texts"),
-    "offchip_cost_macs": (plain_number, "numbers"),
-    "technology": (find_technology, "technologies"),
-    "clock_mhz": (plain_number, "numbers"),
-}
+def _from_yaml(path: Path) -> Hardware:
+    """Return the accelerator of a file of ours, or of Timeloop or AccelForge, by its keys."""
+    root = read_yaml_file(path, HardwareError, {*timeloop.TAGS, *accelforge.TAGS})
+    if "architecture" in root:
+        return hardware_of(timeloop.read_architecture(root["architecture"]), path.stem)
+    if "arch" in root:
+        return hardware_of(accelforge.read_arch(root["arch"]), path.stem)
+    entries = ((part.where, key, part.text()) for key, part in root.named().items())
+    return _from_entries(str(path), entries, _KEYS, path.stem)
 
 
 def _from_entries(
@@ -106,15 +112,6 @@ def _from_entries(
         raise HardwareError(f"{source}: {error}") from None
 
 
-def _of_other_tool(path: Path) -> Hardware | None:
-    """Return the accelerator of a Timeloop or AccelForge file; None if the file is neither."""
-    text = read_hardware_file(path)
-    for key, read in _OTHER_TOOLS.items():
-        if any(line.startswith(key) for line in text.splitlines()):
-            return read(text, str(path), path.stem)
-    return None
-
-
 def written_entries(text: str) -> Iterator[Entry]:
     """Yield the entries of a text such as ``num_pes=256,l1_bytes=512``."""
     written, named, name = f",{text}".partition(",name=")
@@ -125,39 +122,9 @@ def written_entries(text: str) -> Iterator[Entry]:
         yield f"hardware {quoted(text)}", "name", name
 
 
-def read_hardware_file(path: Path) -> str:
-    """Return the text of a file, or raise a ``HardwareError`` that names it."""
-    try:
-        return read_text(path, _MAX_CHARACTERS)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise HardwareError(f"cannot read hardware file {path}: {reason}") from None
-
-
-def yaml_entries(path: Path, allowed: Iterable[str]) -> Iterator[Entry]:
-    """Yield the entries of a YAML file."""
-    import yaml
-
-    form = f"expected 'name: value' lines of {', '.join(allowed)}"
-    try:
-        root = yaml.compose(read_hardware_file(path), Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or form
-        raise HardwareError(f"{path}{line}: {problem}") from None
-    if not isinstance(root, yaml.MappingNode):
-        raise HardwareError(f"{path}: {form}")
-    for key, value in root.value:
-        where = f"{path}, line {key.start_mark.line + 1}"
-        if not isinstance(key, yaml.ScalarNode) or not isinstance(value, yaml.ScalarNode):
-            raise HardwareError(f"{where}: {form}")
-        yield where, key.value, value.value
-
-
-def m_entries(path: Path) -> Iterator[Entry]:
+def _m_entries(path: Path) -> Iterator[Entry]:
     """Yield the entries of a MAESTRO hardware file."""
-    text = read_hardware_file(path)
+    text = read_or_refuse(path, _MAX_CHARACTERS, HardwareError)
     for line, each in enumerate(text.splitlines(), 1):
         # MAESTRO reads over it.
         if re.search(r":\s*-", each.partition("//")[0]):

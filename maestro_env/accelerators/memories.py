@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import HardwareError, quoted
-from maestro_env.base.yaml_parts import Part
+from maestro_env.base.yaml_file import Part
 
 # Memories of a chain: a mapping has up to four levels.
 _LEAST, _MOST = 3, 6
@@ -36,6 +37,27 @@ class Memory:
     fanout: int = 1
 
 
+Place = tuple[str, ...]
+"""What a file calls a fan-out."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A node of a file: a memory, a compute unit, or neither.
+
+    Args:
+        part: of the file.
+        fanouts: that lead to it from the node before, and how many units each has.
+        memory: that it is.
+        lanes: MACs of the compute unit in a cycle.
+    """
+
+    part: Part
+    fanouts: Sequence[tuple[Place, int]]
+    memory: Memory | None = None
+    lanes: int | None = None
+
+
 @dataclass(frozen=True)
 class Chain:
     """What a file says of an accelerator.
@@ -48,7 +70,7 @@ class Chain:
     """
 
     memories: list[Memory]
-    places: list[list[tuple[str, ...]]]
+    places: list[list[Place]]
     lanes: int
     part: Part
 
@@ -63,9 +85,37 @@ def limit(value: int) -> int | None:
     return None if value >= UNLIMITED else value
 
 
-def times(units: int, more: int, part: Part) -> int:
-    """Return how many units there are below two fan-outs, or refuse a number too large."""
-    return require_integer(f"{part.where}: number of units", units * more, HardwareError)
+def chain_of(part: Part, links: Iterable[Link]) -> Chain:
+    """Return the chain of the nodes of a file, outermost first; a compute unit ends it."""
+    memories: list[Memory] = []
+    places: list[list[Place]] = []
+    fanouts: list[tuple[Place, int]] = []
+    lanes = None
+    for link in links:
+        if lanes is not None:
+            link.part.fail("stands after the compute unit; a chain ends there")
+        fanouts += link.fanouts
+        if not link.memory and not link.lanes:
+            continue
+        units = _units(fanouts, link.part)
+        if memories:
+            memories[-1] = replace(memories[-1], fanout=units)
+            places.append([place for place, _ in fanouts])
+        elif units > 1:
+            link.part.fail(f"{units} main memories; allowed: one")
+        memories += [link.memory] if link.memory else []
+        fanouts, lanes = [], link.lanes
+    if lanes is None:
+        part.fail("has no compute unit at its end")
+    return Chain(memories, places, lanes, part)
+
+
+def _units(fanouts: Sequence[tuple[Place, int]], part: Part) -> int:
+    """Return how many units there are below some fan-outs, or refuse a number too large."""
+    units = 1
+    for _, count in fanouts:
+        units = require_integer(f"{part.where}: number of units", units * count, HardwareError)
+    return units
 
 
 def memories_of(hardware: Hardware, units: tuple[int, ...]) -> list[Memory]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.accelerators.memories import Chain, Memory, hardware_of, times
+from maestro_env.accelerators.memories import Chain, Link, Memory, chain_of, hardware_of
 from maestro_env.base.errors import HardwareError
-from maestro_env.base.yaml_parts import Part, read_yaml
+from maestro_env.base.yaml_file import Part, read_yaml
 
 TAGS = ("Container", "Component", "Parallel", "Hierarchical", "Nothing", "Network")
 """Tags of nodes."""
@@ -57,38 +58,16 @@ def hardware_from_timeloop(text: str, source: str = "architecture", name: str = 
     Raises:
         HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
     """
-    root = read_yaml(text, source, TAGS, HardwareError)
+    root = read_yaml(text, source, HardwareError, TAGS)
     return hardware_of(read_architecture(root["architecture"]), name)
 
 
 def read_architecture(part: Part) -> Chain:
     """Read the chain of memories of an ``architecture``."""
-    memories: list[Memory] = []
-    places: list[list[tuple[str, ...]]] = []
-    fanouts: list[tuple[str, ...]] = []
-    fanout, compute = 1, False
-    for node in _nodes(part):
-        if compute:
-            node.fail("stands after the compute unit; a chain ends there")
-        mesh = _mesh(node)
-        if mesh > 1 or (node.tag == "Container" and "spatial" in node):
-            if not memories:
-                node.fail(f"{mesh} main memories; allowed: one")
-            fanouts.append((node["name"].text(),))
-        fanout = times(fanout, mesh, node)
-        if node.tag == "Container":
-            _unconstrained(node)
-            continue
-        if memories:
-            memories[-1] = replace(memories[-1], fanout=fanout)
-            places.append(fanouts)
-        compute = _COMPUTE.fullmatch(node["class"].text()) is not None
-        if not compute:
-            memories.append(_memory(node, main=not memories))
-        fanout, fanouts = 1, []
-    if not compute:
-        part.fail("has no compute unit: the last component has another class than intmac")
-    return Chain(memories, places, 1, part)
+    chain = chain_of(part, map(_link, _nodes(part)))
+    # The depth of main memory is no limit.
+    main = [replace(each, words=None) for each in chain.memories[:1]]
+    return replace(chain, memories=[*main, *chain.memories[1:]])
 
 
 def _nodes(part: Part) -> Iterator[Part]:
@@ -103,17 +82,26 @@ def _nodes(part: Part) -> Iterator[Part]:
             node.fail("has no tag !Container or !Component")
 
 
+def _link(node: Part) -> Link:
+    mesh = _mesh(node)
+    is_container = node.tag == "Container"
+    is_fanout = mesh > 1 or (is_container and "spatial" in node)
+    fanouts = [((node["name"].text(),), mesh)] if is_fanout else []
+    if not is_container and _COMPUTE.fullmatch(node["class"].text()):
+        return Link(node, fanouts, lanes=1)
+    if "constraints" in node and node["constraints"].value:
+        node["constraints"].fail("a machine of ours has no constraints; take them out")
+    return Link(node, fanouts, None if is_container else _memory(node))
+
+
 def _mesh(node: Part) -> int:
     if "spatial" not in node:
         return 1
     node["spatial"].only("meshX", "meshY")
-    spatial = node["spatial"]
-    found = [spatial[key].integer() for key in ("meshX", "meshY") if key in spatial]
-    return found[0] * found[-1] if len(found) == 2 else sum(found) or 1
+    return math.prod(each.integer() for each in node["spatial"].named().values())
 
 
-def _memory(node: Part, main: bool) -> Memory:
-    _unconstrained(node)
+def _memory(node: Part) -> Memory:
     name, attributes = node["name"].text(), node["attributes"]
     datawidth = attributes["datawidth"].integer()
     if datawidth != _WORD:
@@ -122,12 +110,7 @@ def _memory(node: Part, main: bool) -> Memory:
     for key in ("entries", "sizeKB", "metadata_datawidth"):
         if key in attributes:
             attributes.fail(f"has {key}; say the capacity as depth and width")
-    if not main and "depth" in attributes:
+    if "depth" in attributes:
         words = attributes["depth"].integer() * attributes["width"].integer() // _WORD
     rates = {field: attributes[key].integer() for key, field in _READS.items() if key in attributes}
     return Memory(name, words, **rates)
-
-
-def _unconstrained(node: Part) -> None:
-    if "constraints" in node and node["constraints"].value:
-        node["constraints"].fail("a machine of ours has no constraints; take them out")

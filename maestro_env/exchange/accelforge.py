@@ -13,13 +13,14 @@ from itertools import zip_longest
 
 from maestro_env.accelerators.accelforge import TAGS, arch_text, read_arch
 from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
-from maestro_env.base.errors import HardwareError, LayerError, MappingError
-from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
+from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse
+from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, unsayable
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.workloads.affine import Tensor, Workload, tensors_of
 from maestro_env.workloads.files.accelforge import (
     TENSORS,
     layer_name,
@@ -28,7 +29,6 @@ from maestro_env.workloads.files.accelforge import (
     workload_text,
 )
 from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.tensors import Tensor, Workload, tensors_of
 
 _REFUSE = unsayable("AccelForge")
 
@@ -105,7 +105,7 @@ def _nodes(nest: Nest, layer: Layer, refuse: Refuse) -> list[Node]:
 def _held_from(level: tuple[Cut, ...], tensor: Tensor) -> int:
     """Return before which loop of a level the tile of a tensor is held."""
     moving = [index for index, cut in enumerate(level) if cut.steps > 1]
-    indexing = [index for index in moving if level[index].dim in tensor.ranks]
+    indexing = [index for index in moving if level[index].dim in tensor.variables]
     last = indexing[-1] if indexing else -1
     return next((index for index in moving if index > last), len(level))
 
@@ -124,7 +124,7 @@ def _check(cut: Cut, inputs: Tensor, refuse: Refuse) -> None:
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units leave some idle in the last of "
             f"{cut.steps} rounds; AccelForge leaves them out of the last unit"
         )
-    if any(len(axis) > 1 and cut.dim in dict(axis) for axis in inputs.axes):
+    if any(len(axis) > 1 and cut.dim in axis for axis in inputs.axes):
         raise refuse(
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units, where windows overlap: "
             "AccelForge gives a unit neighbouring tiles, ours gives neighbours neighbouring tiles"
@@ -142,7 +142,7 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
         LayerError: a workload that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """
-    root = read_yaml(text, source, TAGS, MappingError)
+    root = read_yaml(text, source, MappingError, TAGS)
     chain = read_arch(root["arch"].refusing(HardwareError))
     hardware = hardware_of(chain)
     workload = workload_layer(root["workload"].refusing(LayerError))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maestro_env.base.checks import require_type
-from maestro_env.base.errors import MappingError
-from maestro_env.base.yaml_parts import Refuse
+from maestro_env.base.errors import MappingError, Refuse
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace

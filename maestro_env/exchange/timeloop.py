@@ -19,8 +19,8 @@ from maestro_env.accelerators.timeloop import (
     read_architecture,
 )
 from maestro_env.base.checks import MAX_INT
-from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
-from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
+from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse, quoted
+from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import (
@@ -34,8 +34,8 @@ from maestro_env.exchange.nest import (
 )
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.workloads.affine import rank_of
 from maestro_env.workloads.files.timeloop import problem_layer, problem_text
-from maestro_env.workloads.tensors import rank_of
 
 _REFUSE = unsayable("Timeloop")
 _KEPT = ("datatype", "dataspace", "bypass")
@@ -150,7 +150,7 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
         LayerError: a problem that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """
-    root = read_yaml(text, source, TAGS, MappingError)
+    root = read_yaml(text, source, MappingError, TAGS)
     chain = read_architecture(root["architecture"].refusing(HardwareError))
     hardware = hardware_of(chain)
     workload = problem_layer(root["problem"].refusing(LayerError))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from maestro_env.base.checks import plain_integer, require_type
@@ -96,15 +97,18 @@ def _read_csv(path: str) -> Network:
 
 
 def _read_yaml(path: str) -> Network:
-    from maestro_env.base.yaml_file import entries, read_yaml
-    from maestro_env.workloads.files import accelforge, timeloop
+    from maestro_env.base.yaml_file import read_yaml_file
+    from maestro_env.workloads.files.accelforge import workload_network
+    from maestro_env.workloads.files.timeloop import problem_network
 
-    found = entries(repr(path), read_yaml(path))
-    if "problem" in found:
-        return timeloop.read_network(path, found["problem"])
-    if "workload" in found:
-        return accelforge.read_network(path, found["workload"])
-    raise NetworkError(f"{path!r}: neither a problem (Timeloop) nor a workload (AccelForge)")
+    name = Path(path).stem
+    # What is left out is said alike wherever the file lies.
+    root = replace(read_yaml_file(path, LayerError), source=Path(path).name)
+    if "problem" in root:
+        return problem_network(root["problem"], name)
+    if "workload" in root:
+        return workload_network(root["workload"], name)
+    raise root.error("neither a problem (Timeloop) nor a workload (AccelForge)")
 
 
 _READERS: Mapping[str, Callable[[str], Network]] = {

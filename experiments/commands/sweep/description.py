@@ -14,7 +14,7 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted
-from maestro_env.base.yaml_file import Plain, read_yaml
+from maestro_env.base.yaml_file import Plain, read_yaml_file
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.networks import find_network
@@ -37,7 +37,7 @@ def read_sweep(path: str) -> tuple[Sweep, str]:
         MaestroEnvError: a file that cannot be read, a key or value that is not allowed, or
             something that does not exist; the message names it.
     """
-    given = read_yaml(path)
+    given = read_yaml_file(path, UsageError).value
     try:
         return _sweep(given)
     except MaestroEnvError as error:
