@@ -25,28 +25,12 @@ _PRODUCT = re.compile(r"[0-9]{1,10}(\s*\*\s*[0-9]{1,10}){0,5}")
 
 
 class Block(dict[str, "Plain"]):
-    """A mapping of YAML.
-
-    Attributes:
-        tag: without ``!``; empty if there is none.
-        line: on which it begins.
-        lines: of its keys.
-        merged: what its keys ``<<`` name.
-    """
+    """A mapping of YAML: its tag (without ``!``), its line, and the lines of its own keys."""
 
     def __init__(self, tag: str = "", line: int = 0) -> None:
         super().__init__()
         self.tag, self.line = tag, line
         self.lines: dict[str, int] = {}
-        self.merged: list[Plain] = []
-
-    def merge(self) -> None:
-        """Take the keys that it lacks of what is merged, the first one first."""
-        for each in self.merged:
-            for block in each if isinstance(each, list) else [each]:
-                if isinstance(block, Block):
-                    self.update(dict(block) | self)
-                    self.lines = block.lines | self.lines
 
 
 Plain: TypeAlias = str | list["Plain"] | Block
@@ -220,10 +204,10 @@ class _Builder:
         elif kind in ("MappingStartEvent", "SequenceStartEvent"):
             self._begin(event, kind == "MappingStartEvent")
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
-            ended = self._open.pop()
             self._keys.pop()
-            if isinstance(ended, Block):
-                ended.merge()
+            ended = self._open.pop()
+            if isinstance(ended, Block) and self._tags is None:
+                _merge(ended)
 
     def _named(self, event: Any) -> Plain:
         if self._tags is not None:
@@ -258,19 +242,25 @@ class _Builder:
         elif key is None:
             if not isinstance(value, str):
                 self._fail(event, "a key is no text")
-            if value in container:
+            if value in container.lines and value != "<<":
                 self._fail(event, f"key {quoted(value)} is given twice")
             self._keys[-1] = value
             container.lines[value] = event.start_mark.line + 1
         else:
             self._keys[-1] = None
-            if key == "<<" and self._tags is None:
-                container.merged.append(value)
-            else:
-                container[key] = value
+            # What is merged is merged where it is complete, at the end of the block.
+            container[key] = [*container.get(key, []), value] if key == "<<" else value
 
     def _fail(self, event: Any, problem: str) -> NoReturn:
         raise self._refuse(f"{self._source}, line {event.start_mark.line + 1}: {problem}")
+
+
+def _merge(block: Block) -> None:
+    """Give a block the keys that it lacks of those under ``<<``, the first one first."""
+    for value in block.pop("<<", []):
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, Block):
+                block.update({**each, **block})
 
 
 def _shown(value: Plain) -> str:
