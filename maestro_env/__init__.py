@@ -69,10 +69,10 @@ if TYPE_CHECKING:
     from maestro_env.optimum.search import OptimumError as OptimumError
     from maestro_env.optimum.search import OptimumSearch as OptimumSearch
     from maestro_env.workloads.finding import find_layer as find_layer
+    from maestro_env.workloads.finding import find_network as find_network
     from maestro_env.workloads.layer import Layer as Layer
     from maestro_env.workloads.network import LeftOut as LeftOut
     from maestro_env.workloads.network import Network as Network
-    from maestro_env.workloads.networks import find_network as find_network
 
 __version__ = "0.1.0"
 """The version of the package."""
@@ -133,7 +133,7 @@ _HOME = {
     "find_hardware": "accelerators.finding",
     "find_layer": "workloads.finding",
     "find_model": "evaluation.models",
-    "find_network": "workloads.networks",
+    "find_network": "workloads.finding",
     "find_objective": "evaluation.objectives",
     "find_technology": "accelerators.technologies",
     "known_optimum": "optimum.known",

@@ -28,7 +28,7 @@ from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_network
 
 NETWORK = """K,C,Y,X,R,S,T
 8,3,10,10,3,3,1

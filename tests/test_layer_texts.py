@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from workload_helpers import LONG, gemm, same
 
 from maestro_env.base.errors import LayerError
-from maestro_env.workloads.finding import find_layer, parse_layer
+from maestro_env.workloads.custom import parse_layer
+from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 
 

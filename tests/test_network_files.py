@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from maestro_env.base.errors import NetworkError
+from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.networks import find_network
 
 
 def read(folder: Path, name: str, text: str) -> Network:

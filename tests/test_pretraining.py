@@ -158,7 +158,7 @@ def test_a_short_training_beats_the_untrained_policy(tmp_path: Path) -> None:
 
 
 def shapes_of_layers(network: str) -> list[Layer]:
-    from maestro_env.workloads.networks import find_network
+    from maestro_env.workloads.finding import find_network
 
     return list({layer_text(each): each for each in find_network(network).layers}.values())
 

@@ -16,7 +16,7 @@ from maestro_env.base.registry import by_name, look_up
 from maestro_env.evaluation.problem import Problem
 from maestro_env.exchange.accelforge import from_accelforge, to_accelforge
 from maestro_env.exchange.maestro import from_json, from_m, to_json, to_m
-from maestro_env.exchange.mapped import MappedLayer
+from maestro_env.exchange.nest import MappedLayer
 from maestro_env.exchange.timeloop import from_timeloop, to_timeloop
 from maestro_env.mapspace import mapping as nouns
 

@@ -16,8 +16,15 @@ from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse
 from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.mapped import MappedLayer
-from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, unsayable
+from maestro_env.exchange.nest import (
+    Cut,
+    MappedLayer,
+    Nest,
+    mapping_of,
+    nest_of,
+    units_of,
+    unsayable,
+)
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.affine import Tensor, Workload, tensors_of

@@ -1,16 +1,33 @@
-"""What every loop of a mapping cuts: what other formats say in factors or tile shapes."""
+"""What formats say: a mapping of a layer, and what each of its loops cuts, in factors or tiles."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MappingError, Refuse
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.workloads.layer import Layer
 
 _SAYABLE = ("ok", "l1_overflow", "l2_overflow")
+
+
+@dataclass(frozen=True)
+class MappedLayer:
+    """A mapping, and what it maps to what.
+
+    Args:
+        mapping: in the file.
+        layer: in the file; None if it names none.
+        hardware: in the file; None if it names none.
+    """
+
+    mapping: Mapping
+    layer: Layer | None = None
+    hardware: Hardware | None = None
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from maestro_env.base.checks import MAX_INT
 from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse, quoted
 from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import (
     Cut,
+    MappedLayer,
     Nest,
     innermost,
     mapping_of,

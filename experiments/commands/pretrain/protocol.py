@@ -25,9 +25,8 @@ from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.optimum.known import known_optimum, layer_text
 from maestro_env.optimum.search import OptimumError, require_bounded
-from maestro_env.workloads.finding import models
+from maestro_env.workloads.finding import find_network, models
 from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.networks import find_network
 
 MACHINES = (PRESETS["unlimited"], PRESETS["edge"], HELD_MACHINE)
 OBJECTIVES = ("latency", "edp")

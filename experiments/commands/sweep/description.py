@@ -16,8 +16,7 @@ from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted
 from maestro_env.base.yaml_file import Plain, read_yaml_file
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.workloads.finding import find_layer
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_layer, find_network
 
 _LISTS = ("networks", "layers", "hardware", "objectives", "mappers")
 # Defaults and limits.

@@ -28,7 +28,7 @@ from experiments.store.claims import remove_abandoned
 from experiments.store.pool import run_cells
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.checks import plain_integer
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_network
 
 
 @dataclass(frozen=True)
