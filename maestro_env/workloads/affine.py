@@ -22,6 +22,22 @@ Axis = Mapping[str, int]
 
 _RANKS = {"Y'": "P", "X'": "Q"}
 _WINDOWS = (("Y'", "R"), ("X'", "S"))
+_ROLES = {
+    "batch": (True, False, True),
+    "group": (True, True, True),
+    "reduced": (True, True, False),
+    "filters": (False, True, True),
+}
+"""Whether a variable of a role indexes input, filter and output."""
+
+_NAMES = {
+    "CONV": {"batch": "N", "filters": "K", "reduced": "C"},
+    "DSCONV": {"batch": "N", "group": "C"},
+    "NGCONV": {"batch": "N", "group": "G", "filters": "K", "reduced": "C"},
+    "GEMM": {"batch": "M", "reduced": "K", "filters": "N"},
+}
+"""The dimension of each role, by operator."""
+
 _MOST = 16
 
 
@@ -75,15 +91,11 @@ def rank_of(dim: str) -> str:
 
 def tensors_of(layer: Layer) -> tuple[Tensor, Tensor, Tensor]:
     """Return input, filter and output of a layer, indexed by its dimensions."""
-    if not layer.is_convolution:
-        dims = ("MK", "KN", "MN")
-    else:
-        group = {"DSCONV": "C", "NGCONV": "G"}.get(layer.operator, "")
-        channels = "" if layer.operator == "DSCONV" else "C"
-        filters = "" if layer.operator == "DSCONV" else "K"
-        batch = "N" if "N" in layer.extents else ""
-        dims = (batch + group + channels, group + filters + channels, batch + group + filters)
-    inputs, weights, outputs = (tuple({dim: 1} for dim in each) for each in dims)
+    names = _NAMES.get(layer.operator, _NAMES["CONV"])
+    inputs, weights, outputs = (
+        tuple({dim: 1} for role, dim in names.items() if _ROLES[role][i] and dim in layer.extents)
+        for i in range(3)
+    )
     if layer.is_convolution:
         slides = zip(_WINDOWS, layer.stride, strict=True)
         inputs += tuple({out: stride, tap: 1} for (out, tap), stride in slides)
@@ -155,52 +167,30 @@ def _recognise(loops: Loops) -> Workload:
             raise LayerError(f"{pair} index the same tensors; a layer has one such")
     if len(windows) > len(_WINDOWS):
         raise LayerError(f"{len(windows)} axes are sums; a layer has rows and columns")
-    operator = _operator(roles, windows)
-    names = {"batch": "N", "group": "G", "reduced": "C", "filters": "K"}
-    if operator == "GEMM":
-        names = {"batch": "M", "reduced": "K", "filters": "N"}
-    elif operator == "DSCONV":
-        names["group"] = "C"
+    operator = "GEMM"
+    if windows:
+        alone = not roles["filters"] and not roles["reduced"]
+        operator = "CONV" if not roles["group"] else "DSCONV" if alone else "NGCONV"
+    elif roles["group"] or not all(roles[role] for role in _NAMES["GEMM"]):
+        raise LayerError("neither a convolution nor a matrix product: no axis is p + r")
+    names = _NAMES[operator]
     dims = {variable: names[role] for role, variables in roles.items() for variable in variables}
     for (out, tap), window in zip(_WINDOWS, windows, strict=False):
         if window.dilation != 1:
             raise LayerError(f"a window with dilation {window.dilation} cannot be said; allowed: 1")
         dims |= {window.output: out} | ({window.tap: tap} if window.tap else {})
-    stride_y, stride_x = ([window.stride for window in windows] + [1, 1])[:2]
     sizes = {dim: loops.extents[variable] for variable, dim in dims.items()}
-    extents = _layer_extents(operator, sizes, (stride_y, stride_x))
-    layer = Layer(operator, extents, (stride_y, stride_x), loops.name[:200])
+    stride_y, stride_x, *_ = (*(window.stride for window in windows), 1, 1)
+    if windows:
+        sizes = {names[role]: 1 for role in ("filters", "reduced") if role in names} | sizes
+        for (out, tap), step in zip(_WINDOWS, (stride_y, stride_x), strict=True):
+            sizes[tap] = sizes.get(tap, 1)
+            sizes[out[0]] = (sizes.pop(out, 1) - 1) * step + sizes[tap]
+    layer = Layer(operator, sizes, (stride_y, stride_x), loops.name[:200])
     return Workload(layer, dims, tensors)
 
 
-def _operator(roles: Mapping[str, list[str]], windows: list[Window]) -> str:
-    if windows:
-        alone = not roles["filters"] and not roles["reduced"]
-        return "CONV" if not roles["group"] else "DSCONV" if alone else "NGCONV"
-    if [role for role, variables in roles.items() if variables] != ["batch", "reduced", "filters"]:
-        raise LayerError("neither a convolution nor a matrix product: no axis is p + r")
-    return "GEMM"
-
-
-def _layer_extents(operator: str, sizes: dict[str, int], stride: tuple[int, int]) -> dict[str, int]:
-    if operator == "GEMM":
-        return sizes
-    extents = {dim: size for dim, size in sizes.items() if dim not in _RANKS}
-    for (out, tap), step in zip(_WINDOWS, stride, strict=True):
-        extents[tap] = sizes.get(tap, 1)
-        extents[out[0]] = (sizes.get(out, 1) - 1) * step + extents[tap]
-    return extents if operator == "DSCONV" else {"K": 1, "C": 1} | extents
-
-
 # --- What variables do ----------------------------------------------------------------------------
-
-_ROLES = {
-    (True, False, True): "batch",
-    (True, True, True): "group",
-    (True, True, False): "reduced",
-    (False, True, True): "filters",
-}
-"""Role of a variable, by whether it indexes input, filter and output."""
 
 
 @dataclass(frozen=True)
@@ -257,13 +247,14 @@ def _roles(
     windows = [_window(axis, weights, output) for axis in inputs.windows]
     sliding = {variable for axis in inputs.windows for variable in axis}
     _check_once([each for each in inputs.variables if each in sliding])
-    roles: dict[str, list[str]] = {role: [] for role in _ROLES.values()}
+    roles: dict[str, list[str]] = {role: [] for role in _ROLES}
     for variable in dict.fromkeys(each for tensor in tensors for each in tensor.variables):
         if variable not in sliding:
-            indexed, by, said = (variable in tensor.variables for tensor in tensors)
-            if (indexed, by, said) not in _ROLES:
+            indexes = tuple(variable in tensor.variables for tensor in tensors)
+            role = next((role for role, where in _ROLES.items() if where == indexes), None)
+            if role is None:
                 raise LayerError(f"{variable} indexes only one tensor")
-            roles[_ROLES[indexed, by, said]].append(variable)
+            roles[role].append(variable)
     return roles, windows
 
 
