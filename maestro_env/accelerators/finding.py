@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,20 @@ from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware
 from maestro_env.accelerators.memories import hardware_of
 from maestro_env.accelerators.technologies import find_technology
-from maestro_env.base.checks import plain_integer, plain_number, require_type
+from maestro_env.base.checks import INTEGER, NUMBER, TEXT, Entry, Reader, read_entries, require_type
 from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
 from maestro_env.base.m_file import tokens
 from maestro_env.base.reading import read_or_refuse
 from maestro_env.base.yaml_file import read_yaml_file
 
-Entry = tuple[str, str, str]
-"""Where it stands, key and text of a value."""
-
 _MAX_CHARACTERS = 2**16
-_KEYS = {field.name: field.name for field in fields(Hardware)}
+_READERS: Mapping[str, Reader] = {
+    **{field.name: INTEGER for field in fields(Hardware)},
+    "name": TEXT,
+    "offchip_cost_macs": NUMBER,
+    "technology": (find_technology, "technologies"),
+    "clock_mhz": NUMBER,
+}
 _M_KEYS = {
     "num_pes": "num_pes",
     "l1_size_cstr": "l1_bytes",
@@ -31,13 +34,6 @@ _M_KEYS = {
     "noc_bw_cstr": "noc_bw",
     "offchip_bw_cstr": "offchip_bw",
     "NoC_NumHops": "noc_hops",
-}
-# Fields that are not integers: how they are read, and what is allowed.
-_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "name": (str, "texts"),
-    "offchip_cost_macs": (plain_number, "numbers"),
-    "technology": (find_technology, "technologies"),
-    "clock_mhz": (plain_number, "numbers"),
 }
 
 
@@ -66,13 +62,16 @@ def find_hardware(text: str | Hardware) -> Hardware:
     named = known_hardware()
     if name in named:
         return named[name]
-    if text.partition("=")[0] in _KEYS:
-        return _from_entries(f"hardware {quoted(text)}", written_entries(text), _KEYS, text)
+    if text.partition("=")[0] in _READERS:
+        values = read_entries(written_entries(text), _READERS, HardwareError)
+        return _made(f"hardware {quoted(text)}", values, text)
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
         return _from_yaml(path)
     if path.suffix == ".m":
-        return _from_entries(text, _m_entries(path), _M_KEYS, path.stem)
+        readers = {key: _READERS[field] for key, field in _M_KEYS.items()}
+        found = read_entries(_m_entries(path), readers, HardwareError)
+        return _made(text, {_M_KEYS[key]: value for key, value in found.items()}, path.stem)
     raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
 
 
@@ -84,26 +83,11 @@ def _from_yaml(path: Path) -> Hardware:
     if "arch" in root:
         return hardware_of(accelforge.read_arch(root["arch"]), path.stem)
     entries = ((part.where, key, part.text()) for key, part in root.named().items())
-    return _from_entries(str(path), entries, _KEYS, path.stem)
+    return _made(str(path), read_entries(entries, _READERS, HardwareError), path.stem)
 
 
-def _from_entries(
-    source: str, entries: Iterable[Entry], keys: Mapping[str, str], name: str
-) -> Hardware:
-    """Make an accelerator of the entries of a source; ``keys`` says which field each key sets."""
-    values: dict[str, Any] = {}
-    given: set[str] = set()
-    for where, key, text in entries:
-        if key not in keys:
-            raise HardwareError(f"{where}: unknown key {quoted(key)}; allowed: {', '.join(keys)}")
-        if key in given:
-            raise HardwareError(f"{where}: {key} is given twice")
-        given.add(key)
-        field = keys[key]
-        read, allowed = _READERS.get(field, (plain_integer, "integers"))
-        values[field] = read(text)
-        if values[field] is None:
-            raise HardwareError(f"{where}: {field} is {quoted(text)}; allowed: {allowed}")
+def _made(source: str, values: Mapping[str, Any], name: str) -> Hardware:
+    """Make an accelerator of the fields of a source."""
     if "num_pes" not in values:
         raise HardwareError(f"{source}: num_pes is missing; it is the one key without a default")
     try:
@@ -113,7 +97,7 @@ def _from_entries(
 
 
 def written_entries(text: str) -> Iterator[Entry]:
-    """Yield the entries of a text such as ``num_pes=256,l1_bytes=512``."""
+    """Yield the entries of a text such as ``num_pes=256,l1_bytes=512``; the name comes last."""
     written, named, name = f",{text}".partition(",name=")
     for piece in written.split(",")[1:]:
         key, _, value = piece.partition("=")

@@ -9,8 +9,8 @@ from typing import Any
 
 from maestro_env import _native
 from maestro_env.accelerators.technologies import DEFAULT, Energies, Technology, find_technology
-from maestro_env.base.checks import MAX_INT, require_integer, require_name
-from maestro_env.base.errors import ArgumentTypeError, HardwareError, quoted
+from maestro_env.base.checks import MAX_INT, require_integer, require_name, require_number
+from maestro_env.base.errors import HardwareError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.registry import by_name
 
@@ -70,27 +70,15 @@ class Hardware(Recomputed):
             value = getattr(self, name)
             number = require_integer(f"{label}: {name}", value, HardwareError, least)
             object.__setattr__(self, name, number)
-        cost, most = self.offchip_cost_macs, _native.MAX_ENERGY
-        number_given = isinstance(cost, int | float) and not isinstance(cost, bool)
-        if not number_given or not 0 <= cost <= most:
-            error = HardwareError if number_given else ArgumentTypeError
-            raise error(
-                f"{label}: offchip_cost_macs is {quoted(cost)}; allowed: numbers from 0 to {most:g}"
-            )
+        most = _native.MAX_ENERGY
+        require_number(f"{label}: offchip_cost_macs", self.offchip_cost_macs, HardwareError, most)
+        if self.clock_mhz is not None:
+            what = f"{label}: clock_mhz"
+            require_number(what, self.clock_mhz, HardwareError, MAX_INT, positive=True)
         if self.noc_latency > MAX_INT:
             raise HardwareError(f"noc_hops x noc_hop_latency is {self.noc_latency}; make it less")
         object.__setattr__(self, "technology", find_technology(self.technology))
         self._check_energies(label)
-        self._check_clock(label)
-
-    def _check_clock(self, label: str) -> None:
-        clock = self.clock_mhz
-        if clock is None:
-            return
-        number_given = isinstance(clock, int | float) and not isinstance(clock, bool)
-        if not number_given or not 0 < clock <= MAX_INT:
-            error = HardwareError if number_given else ArgumentTypeError
-            raise error(f"{label}: clock_mhz is {quoted(clock)}; allowed: numbers above 0, or None")
 
     def _check_energies(self, label: str) -> None:
         technology = self.technology
