@@ -33,21 +33,6 @@ except ModuleNotFoundError as error:
     raise MissingExtraError("reading a PyTorch module", str(error.name), "rl") from error
 
 _ATEN = torch.ops.aten
-# Operators that are not decomposed: as one operator they say more, or even have MACs only so.
-_KEPT = (
-    _ATEN.bilinear.default,
-    _ATEN.dot.default,
-    _ATEN.einsum.default,
-    _ATEN.gru.input,
-    _ATEN.linear.default,
-    _ATEN.lstm.input,
-    _ATEN.matmul.default,
-    _ATEN.mv.default,
-    _ATEN.rnn_relu.input,
-    _ATEN.rnn_tanh.input,
-    _ATEN.scaled_dot_product_attention.default,
-    _ATEN.vdot.default,
-)
 # Operators of PyTorch with MACs, by their names; those with a rule are found before.
 _HAS_MACS = re.compile(
     r"addr$|attention|bilinear$|^_trilinear|cdist|conv(?!ert)|fft|gru|lstm|rnn|mm(_|$)|_mm|addmv"
@@ -89,14 +74,20 @@ def _export(module: nn.Module, inputs: object) -> Any:
         try:
             program = torch.export.export(module, args, kwargs)
             table = torch.export.default_decompositions()
-            for operator in _KEPT:
-                table.pop(operator, None)  # type: ignore[no-untyped-call]
+            for each in [each for each in table if _has_rule(each)]:
+                del table[each]
             return program.run_decompositions(table)
         except (RuntimeError, TypeError, ValueError, AttributeError) as error:
             (line, *_) = str(error).splitlines() or [type(error).__name__]
             raise NetworkError(
                 f"torch.export cannot trace {type(module).__name__}: {line}"
             ) from error
+
+
+def _has_rule(operator: Any) -> bool:
+    """Whether an operator says more as one than decomposed, or has MACs only so."""
+    name, _, overload = str(operator).removeprefix("aten.").partition(".")
+    return name in _OPERATORS and overload in ("default", "input")
 
 
 def _arguments(inputs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -238,7 +229,7 @@ def _cell(
 
 _OPERATORS: Mapping[str, Callable[[Call], Sequence[Work]]] = {
     "addbmm": of_shapes(partial(einsum, "bij,bjk->ik"), 1, 2),
-    **dict.fromkeys(("addmm", "addmv", "baddbmm"), of_shapes(matmul, 1, 2)),
+    **dict.fromkeys(("addmm", "addmv"), of_shapes(matmul, 1, 2)),
     "bilinear": of_shapes(partial(einsum, "...i,oij,...j->...o"), 0, 2, 1),
     "convolution": _convolution,
     "einsum": _einsum,
