@@ -91,7 +91,7 @@ Reader = tuple[Callable[[str], Any], str]
 """What reads a text, or returns None, and what is allowed."""
 
 TEXT: Reader = (str, "texts")
-INTEGER: Reader = (plain_integer, "integers")
+INTEGER: Reader = (plain_integer, "integers, of at most 18 digits 0 to 9")
 NUMBER: Reader = (plain_number, "numbers")
 
 

@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 
+from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import LayerError, quoted
 from maestro_env.base.reading import read_or_refuse
 from maestro_env.workloads.axes import Axis
 from maestro_env.workloads.collection import Collection
-from maestro_env.workloads.custom import integer
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.lowering import Convolution, Product, Work
 from maestro_env.workloads.network import Network, gather
@@ -62,6 +62,13 @@ def _line(path: str | Path, number: int) -> Iterator[None]:
         yield
     except LayerError as error:
         raise LayerError(f"{str(path)!r}, line {number}: {error}") from None
+
+
+def _integer(text: str) -> int:
+    number = plain_integer(text)
+    if number is None:
+        raise LayerError(f"{quoted(text)} is not an integer of at most 18 digits 0 to 9")
+    return number
 
 
 # --- GAMMA ----------------------------------------------------------------------------------------
@@ -110,7 +117,7 @@ def _check_header(header: list[str]) -> None:
 def _layer(cells: list[str], width: int, name: str) -> Layer:
     if len(cells) != width:
         raise LayerError(f"{len(cells)} cells, but the header has {width} columns")
-    numbers = [integer(cell) for cell in cells]
+    numbers = [_integer(cell) for cell in cells]
     numbers, code, stride = numbers[:6], numbers[6], numbers[7] if width > 7 else 1
     if code not in _TYPES:
         allowed = ", ".join(f"{code} ({operator})" for code, (operator, _) in _TYPES.items())
@@ -172,10 +179,10 @@ def _add(collection: Collection, cells: list[str], is_product: bool) -> None:
     repeats = [value for value in more if ":" not in value]
     if len(sizes) < width or len(repeats) > is_product:
         raise LayerError(f"{quoted(','.join(cells))} has too few or too many cells")
-    numbers = [integer(value) for value in sizes]
+    numbers = [_integer(value) for value in sizes]
     if is_product:
         rows, columns, inner = numbers
-        work: Work = Product(rows, inner, columns, integer(repeats[0]) if repeats else 1)
+        work: Work = Product(rows, inner, columns, _integer(repeats[0]) if repeats else 1)
     else:
         work = _convolution(collection, name, numbers)
     if sparse and sparse != ["1:1"]:
