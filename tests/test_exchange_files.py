@@ -269,7 +269,7 @@ UNREADABLE = {
         "{depth: 64,",
         "{read_bandwidth: 2, depth: 64,",
         HardwareError,
-        "Registers limits its bandwidth",
+        "Registers has 64 words, 2 reads a cycle, and 1 of",
     ),
     "unknown tag": (TIMELOOP, "!Container {name: PE", "!Array {name: PE", MappingError, "'!Array'"),
     "alias": (TIMELOOP, "name: system", "name: *a", MappingError, "alias"),

@@ -80,7 +80,7 @@ class Chain:
         return [memory.name for memory in self.memories]
 
 
-def limit(value: int) -> int | None:
+def _limit(value: int) -> int | None:
     """Return a limit of ours as that of a memory."""
     return None if value >= UNLIMITED else value
 
@@ -120,10 +120,10 @@ def _units(fanouts: Sequence[tuple[Place, int]], part: Part) -> int:
 
 def memories_of(hardware: Hardware, units: tuple[int, ...]) -> list[Memory]:
     """Return main memory, L2, cluster buffers and L1, for levels of some units each."""
-    bandwidth, l1 = limit(hardware.noc_bw), limit(hardware.l1_bytes)
+    bandwidth, l1 = _limit(hardware.noc_bw), _limit(hardware.l1_bytes)
     chain = [
-        Memory("DRAM", shared=limit(hardware.offchip_bw)),
-        Memory("L2", limit(hardware.l2_bytes), bandwidth, bandwidth, fanout=units[0]),
+        Memory("DRAM", shared=_limit(hardware.offchip_bw)),
+        Memory("L2", _limit(hardware.l2_bytes), bandwidth, bandwidth, fanout=units[0]),
     ]
     for index, fanout in enumerate(units[1:], start=1):
         # The buffer of a cluster is pooled from the L1s of its PEs.
@@ -148,65 +148,40 @@ def hardware_of(chain: Chain, name: str = "") -> Hardware:
     most_used, count = called.most_common(1)[0]
     if count > 1:
         part.fail(f"{count} nodes are called {quoted(most_used)}")
-    main, l2, *clusters, l1 = memories
-    _check_ends(main, l1, part)
-    bandwidth = _same_bandwidth([l2, *clusters], part)
-    pes = require_integer(
-        f"{part.where}: number of PEs",
-        math.prod(each.fanout for each in memories),
-        HardwareError,
-    )
-    below = pes
-    for outer, cluster in zip([l2, *clusters], clusters, strict=False):
-        below //= outer.fanout
-        pooled = None if l1.words is None else l1.words * below
-        if cluster.words != pooled:
-            part.fail(
-                f"{cluster.name} holds {_words(cluster.words)}; a buffer between L2 and L1 of ours "
-                f"is pooled from the L1s below it: {_words(pooled)}"
-            )
+    main, l2, *_, l1 = memories
+    units = [each.fanout for each in memories]
+    pes = require_integer(f"{part.where}: number of PEs", math.prod(units), HardwareError)
     given = {
         "l1_bytes": l1.words,
         "l2_bytes": l2.words,
-        "noc_bw": bandwidth,
+        "noc_bw": l2.reads,
         "offchip_bw": main.shared,
     }
     limits = {field: value for field, value in given.items() if value is not None}
     try:
-        return replace(Hardware(pes, simd_lanes=chain.lanes, name=name), **limits)  # type: ignore[arg-type]
+        hardware = replace(Hardware(pes, simd_lanes=chain.lanes, name=name), **limits)  # type: ignore[arg-type]
     except HardwareError as error:
         part.fail(str(error))
+    for there, here in zip(memories, memories_of(hardware, tuple(units[1:-1])), strict=True):
+        if _limits(there) != _limits(here):
+            part.fail(
+                f"{there.name} has {_shown(there)}; in the accelerator of ours that comes nearest "
+                f"it has {_shown(here)}"
+            )
+    return hardware
 
 
-def _check_ends(main: Memory, l1: Memory, part: Part) -> None:
-    if main.fanout != 1:
-        part.fail(f"{main.fanout} memories below {main.name}; ours has one L2")
-    if main.words is not None:
-        part.fail(f"{main.name} holds {main.words} words; main memory of ours has no limit")
-    if main.reads or main.writes:
-        part.fail(
-            f"{main.name} limits reads and writes apart; ours has one limit for both together"
-        )
-    if l1.fanout != 1:
-        part.fail(f"{l1.fanout} MAC units below {l1.name}; a PE of ours has an L1 of its own")
-    if l1.reads or l1.writes or l1.shared:
-        part.fail(f"{l1.name} limits its bandwidth; ours has no limit there")
+def _limits(memory: Memory) -> tuple[int, ...]:
+    values = (memory.words, memory.reads, memory.writes, memory.shared)
+    return (*(min(value or UNLIMITED, UNLIMITED) for value in values), memory.fanout)
 
 
-def _same_bandwidth(memories: list[Memory], part: Part) -> int | None:
-    first = memories[0]
-    for each in memories:
-        if each.shared is not None:
-            part.fail(f"{each.name} limits reads and writes together; ours limits each apart")
-        for value in (each.reads, each.writes):
-            if value != first.reads:
-                part.fail(
-                    f"{each.name} reads {_words(each.reads)} and writes {_words(each.writes)} a "
-                    f"cycle, {first.name} reads {_words(first.reads)}; every network of ours has "
-                    "one bandwidth"
-                )
-    return first.reads
-
-
-def _words(number: int | None) -> str:
-    return "words without limit" if number is None else f"{number} words"
+def _shown(memory: Memory) -> str:
+    values = {
+        "words": memory.words,
+        "reads a cycle": memory.reads,
+        "writes a cycle": memory.writes,
+        "reads and writes a cycle together": memory.shared,
+    }
+    limits = [f"{value} {what}" for what, value in values.items() if value is not None]
+    return f"{', '.join(limits) or 'no limits'}, and {memory.fanout} of the next below it"

@@ -22,6 +22,7 @@ from maestro_env.exchange.nest import (
     Nest,
     mapping_of,
     nest_of,
+    parallel_of,
     units_of,
     unsayable,
 )
@@ -240,14 +241,9 @@ def _mapping(
 def _level(steps: list[Step], fanout: int, tile: dict[str, int], part: Part) -> list[Loop]:
     """Return the loops of a level, and shrink the tile to what it gives to a unit."""
     spatial = [step for step in steps if step.below is not None]
-    if len(spatial) > 1:
-        part.fail(f"{len(spatial)} spatial loops in one level; a level of ours has one")
     temporal = [step for step in steps if step.below is None]
     still = [s.dim for s in temporal if fanout == 1 or s.tile >= tile[s.dim]]
-    candidates = [*(step.dim for step in spatial), *still]
-    if not candidates:
-        part.fail(f"{fanout} units, and no spatial loop; a level of ours has one")
-    parallel = candidates[0]
+    parallel = parallel_of([step.dim for step in spatial], still, fanout, part)
     if parallel not in [step.dim for step in temporal]:
         temporal.insert(0, spatial[0])
     for step in temporal:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import MappingError, Refuse
+from maestro_env.base.yaml_file import Part
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
@@ -126,6 +128,16 @@ def unsayable(tool: str) -> Refuse:
 def innermost(nest: Nest, extents: dict[str, int]) -> dict[str, int]:
     """Return the tile of a PE by dimension."""
     return extents | {cut.dim: cut.size for level in nest for cut in level}
+
+
+def parallel_of(spatial: Collection[str], still: Iterable[str], fanout: int, part: Part) -> str:
+    """Return the dimension of the spatial loop of a level, or one that stands still and may be."""
+    if len(spatial) > 1:
+        part.fail(f"{len(spatial)} spatial loops in one level; a level of ours has one")
+    candidates = [*spatial, *still]
+    if not candidates:
+        part.fail(f"{fanout} units, and no spatial loop; a level of ours has one")
+    return candidates[0]
 
 
 def mapping_of(levels: list[list[Loop]], clusters: list[int]) -> Mapping:

@@ -29,6 +29,7 @@ from maestro_env.exchange.nest import (
     innermost,
     mapping_of,
     nest_of,
+    parallel_of,
     units_of,
     unsayable,
 )
@@ -235,7 +236,11 @@ def _mapping(given: _Loops, chain: Chain, extents: dict[str, int], part: Part) -
         temporal, spatial = given.get((memory.name, False), ()), given.get((memory.name, True), ())
         if memory is not chain.memories[-1]:
             dims = [bound.dim for bound in temporal]
-            parallel = _parallel(spatial, temporal, memory.fanout, part)
+            running = {bound.dim for bound in spatial if bound.runs > 1}
+            # Any loop of one step may be the spatial one, and any at all where there is one unit.
+            still = [each.dim for each in temporal if each.runs == 1 or memory.fanout == 1]
+            still = [*(each.dim for each in spatial), *still]
+            parallel = parallel_of(running, still, memory.fanout, part)
             if parallel not in dims:
                 dims.insert(0, parallel)
             sizes = {dim: min(tile[dim], extents[dim]) for dim in dims}
@@ -244,19 +249,6 @@ def _mapping(given: _Loops, chain: Chain, extents: dict[str, int], part: Part) -
             # A tile so large is clipped, and then differs from the loops of the file.
             tile[bound.dim] = min(tile[bound.dim] * bound.runs, MAX_INT)
     return mapping_of(levels, [memory.fanout for memory in chain.memories[2:-1]])
-
-
-def _parallel(spatial: _Bounds, temporal: _Bounds, fanout: int, part: Part) -> str:
-    """Return the dimension of the spatial loop of a level."""
-    running = {bound.dim for bound in spatial if bound.runs > 1}
-    if len(running) > 1:
-        part.fail(f"{len(running)} spatial loops in one level; a level of ours has one")
-    # Any loop of one step may be the spatial one, and any at all where there is one unit.
-    still = [bound.dim for bound in temporal if bound.runs == 1 or fanout == 1]
-    candidates = [*running, *(bound.dim for bound in spatial), *still]
-    if not candidates:
-        part.fail(f"{fanout} units, and no spatial loop; a level of ours has one")
-    return candidates[0]
 
 
 def _compare(given: _Loops, ours: _Loops, chain: Chain, part: Part) -> None:
