@@ -22,7 +22,8 @@ import numpy as np
 
 from experiments.commands.pretrain.training.drawn import between
 from experiments.commands.verify.certificate.check import verify
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem

@@ -31,7 +31,7 @@ from experiments.study.sweep.checks import check
 from experiments.study.sweep.chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
 from experiments.study.sweep.results import TABLE
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_network
 
 CELLS = (1_000, 100_000, 1_000_000)
 SEEDS = 5

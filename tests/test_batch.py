@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from map_space_helpers import column
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES

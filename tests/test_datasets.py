@@ -21,7 +21,7 @@ from experiments.search.searches import run_search
 from experiments.shell.files import RecordError
 from experiments.shown.progress import Bar
 from experiments.store import versions as machine
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.workloads.finding import find_layer

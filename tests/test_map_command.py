@@ -22,7 +22,7 @@ from prior_helpers import random_file
 
 from experiments.network.layer_search import LayerRecord
 from experiments.search.library import add_to_library, find_library, read_library
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import RESOURCES

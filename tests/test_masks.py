@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from map_space_helpers import layers
 from masked import invalid_samples, main, problems, zoo
 
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.models import MODELS

@@ -23,7 +23,8 @@ from experiments.commands.optima.flags import Config as OptimaConfig
 from experiments.proving.proof import Limits
 from experiments.store.claims import Claim
 from maestro_env import KnownOptimum, known_optimum
-from maestro_env.accelerators.hardware import PRESETS, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.evaluation.objectives import Objective, find_objective

@@ -13,7 +13,7 @@ from commands import compare, optimum, run
 from run_helpers import load
 
 from maestro_env._native import METRICS
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping

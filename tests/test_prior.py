@@ -24,9 +24,8 @@ from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.finding import find_layer, find_network
 from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.networks import find_network
 from mappers import make_mapper
 from mappers.learners.prior.file import PriorFile, PriorFileError
 from mappers.learners.prior.proposals import SAMPLES, Prior, Proposals, load_prior, propose

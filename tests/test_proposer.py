@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from map_space_helpers import layers, spaces
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.context import CONTEXT, context
 from maestro_env.evaluation.masks import Masks

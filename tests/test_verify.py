@@ -20,7 +20,8 @@ from experiments.commands.verify.bounds.boxes import Table, first, last, whole
 from experiments.commands.verify.bounds.facts import Facts
 from experiments.commands.verify.bounds.lower import lower_bounds
 from experiments.commands.verify.certificate.check import verify as check
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK

@@ -25,12 +25,12 @@ from experiments.shell.files import (
 from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
 from experiments.store.versions import Versions, processor, versions
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.transfer import spread
+from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.networks import find_network
 from mappers.learners.prior.proposals import load_prior
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from experiments.store.claims import claimed, remove_abandoned
 from experiments.store.pool import run_cells
 from experiments.store.versions import Versions
 from experiments.study.standings import Contest
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper

@@ -41,7 +41,7 @@ from experiments.store.ray_pool import connect
 from experiments.store.versions import Versions, processor, versions
 from experiments.study.config import StudyConfig
 from experiments.study.standings import Contest
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper

@@ -32,7 +32,7 @@ from experiments.study.sweep.checks import check, measure
 from experiments.study.sweep.chunks import chunk_sizes, open_sweep
 from experiments.study.sweep.fronts import SWEEPS
 from experiments.study.sweep.results import TABLE, Results, collect
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_network
 
 
 def execute(config: Config) -> int:

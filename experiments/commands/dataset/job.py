@@ -17,7 +17,7 @@ from experiments.shown.tables import Sheet
 from experiments.store.claims import only_process
 from experiments.store.directory import ANEW
 from experiments.store.versions import versions
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
 from maestro_env.workloads.finding import find_layer

@@ -23,8 +23,8 @@ from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.optimum.known import KnownOptimum, known_optimum, layer_text
+from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.networks import find_network
 
 MACHINES = (PRESETS["unlimited"], PRESETS["edge"], drawn.HELD_MACHINE)
 OBJECTIVES = ("latency", "edp")
