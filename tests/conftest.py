@@ -12,7 +12,7 @@ Main = Callable[[Sequence[str]], int]
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "any machine", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("any machine")
 

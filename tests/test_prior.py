@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from map_space_helpers import spaces
 from mapper_helpers import Recorder
 from mapper_helpers import problem as roomy_problem
@@ -52,7 +52,6 @@ def edge_problem(layer: str = "resnet18_l2", **changes: int) -> Problem:
 # --- Proposals ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
 @given(spaces())
 def test_proposals_are_different_valid_mappings(space: MapSpace) -> None:
     hardware = replace(space.hardware, l1_bytes=60, l2_bytes=500)
