@@ -18,6 +18,13 @@ settings.load_profile("any machine")
 
 
 @pytest.fixture
+def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave pictures empty: rendering is matplotlib's, and takes most of the time of a command."""
+    savefig = "matplotlib.figure.Figure.savefig"
+    monkeypatch.setattr(savefig, lambda _, file, **__: Path(file).touch())
+
+
+@pytest.fixture
 def assert_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[[Main, list[str], str], None]:

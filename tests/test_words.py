@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_optimum import solve
+from optimum_helpers import solve
 
 from experiments.commands.verify.certificate.check import verify as check
 from maestro_env.accelerators.finding import find_hardware
