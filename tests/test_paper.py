@@ -21,8 +21,9 @@ from clustering.stability import stability
 from experiments.paper import job
 from experiments.paper.config import ITEMS
 from experiments.paper.ledger import Run, in_turn
-from experiments.search.cells import Finished
+from experiments.search.cells import Finished, SearchRecord
 from experiments.shell.files import distinct_name
+from experiments.store.records import Show
 
 REPOSITORY = Path(__file__).parents[1]
 LAYER = "gemm:M=64,N=64,K=64"
