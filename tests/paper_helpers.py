@@ -53,10 +53,10 @@ def made_up(
     )
 
 
-def arena(searches: Mapping[str, Sequence[Found]], hardware: str = "paper") -> Arena:
+def arena(searches: Mapping[str, Sequence[Found]]) -> Arena:
     """A problem with these searches of each mapper."""
     runs = {
-        replace(MARL, mapper=mapper, seed=seed, hardware=hardware): found
+        replace(MARL, mapper=mapper, seed=seed): found
         for mapper, each in searches.items()
         for seed, found in enumerate(each)
     }

@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -118,38 +117,6 @@ def ratio_row(mapper: str, ratio: str, low: str, high: str, **other: str) -> dic
 
 
 @pytest.mark.parametrize(
-    ("row", "ahead", "reaches"),
-    [
-        (ratio_row("ga", "40", "30", "50"), True, True),
-        (ratio_row("ga", "1.2", "0.99", "2.3"), None, None),
-        (ratio_row("ga", "0.9", "0.8", "0.95"), False, False),
-        # One seed tells no spread.
-        (ratio_row("ga", "40", "", ""), None, None),
-        # Only MARL has found anything.
-        (ratio_row("ga", "", "", "", without="3"), True, None),
-    ],
-)
-def test_a_ratio_decides_whether_marl_is_ahead(
-    row: dict[str, str], ahead: bool | None, reaches: bool | None, tmp_path: Path
-) -> None:
-    verdicts = judged(tmp_path, [row])
-    assert verdicts["budgets"] is ahead
-    assert verdicts["margins"] is reaches
-
-
-def judged(directory: Path, rows: list[dict[str, str]]) -> dict[str, Any]:
-    """The verdicts of Table III with files of these rows of ratios, and of nothing else."""
-    folder = make_folder(table3.ITEM, directory)
-    ensure_directory(folder.path(""))
-    for name in ("networks", "ratios"):
-        write_csv(folder.path(f"{name}.csv"), rows[0], (each.values() for each in rows))
-    for name in ("leads", "cells", "fewer"):
-        write_csv(folder.path(f"{name}.csv"), ("layer",), ())
-    verdicts: dict[str, Any] = table3.ITEM.view(folder)["verdicts"]
-    return verdicts
-
-
-@pytest.mark.parametrize(
     ("own", "verdict"), [(("3", "4"), "`marl` only"), (("1.1", "1.2"), True), (("1.5", "3"), True)]
 )
 def test_the_papers_own_agents_are_judged_beside_marl(
@@ -161,7 +128,13 @@ def test_the_papers_own_agents_are_judged_beside_marl(
         ratio_row("ga", "2", "1.4", "2.5", **group),
         ratio_row("marl_paper", "2", *own, **group),
     ]
-    assert judged(tmp_path, rows)["budgets"] == verdict
+    folder = make_folder(table3.ITEM, tmp_path)
+    ensure_directory(folder.path(""))
+    for name in ("networks", "ratios"):
+        write_csv(folder.path(f"{name}.csv"), rows[0], (each.values() for each in rows))
+    for name in ("leads", "cells", "fewer"):
+        write_csv(folder.path(f"{name}.csv"), ("layer",), ())
+    assert table3.ITEM.view(folder)["verdicts"]["budgets"] == verdict
 
 
 # --- Fig. 4 -------------------------------------------------------------------------------------
@@ -243,18 +216,18 @@ def test_claims_of_samples_are_judged_by_the_converged_mean_return(tmp_path: Pat
     assert shown["verdicts"] == {"fewer": False, "charged": None, "final": True}
 
 
-def test_steps_are_measured_to_the_end_of_the_default_learner() -> None:
-    ppo = replace(PPO, samples=SHORT)
+def test_steps_are_measured_to_the_end_of_the_default_learner(tmp_path: Path) -> None:
+    ppo, marl = (replace(each, samples=QUICK.samples) for each in (PPO, MARL))
     finished = {
         replace(ppo, seed=seed): made_up(ppo, {seed + 1: 99, 60 + 10 * seed: end})
         for seed, end in enumerate((30.0, 20.0, 10.0, 40.0))
     }
-    finished[MARL] = made_up(MARL, {3: 31, 8: 30})
-    (made,) = make_arenas(finished, SHORT)
+    finished[marl] = made_up(marl, {3: 31, 8: 30})
+    (samples,) = view(decomposition.ITEM, tmp_path, finished)["samples"]
     # Two in the middle end at 20 and 30; three searches have 30, after 60, 70 and 80.
-    assert dict(decomposition.samples_to_default(made)) == {
-        "ppo": Reach((60, 70, 80, math.inf), SHORT),
-        "marl": Reach((8,), SHORT),
+    assert samples == {
+        "ppo": Reach((60, 70, 80, math.inf), QUICK.samples),
+        "marl": Reach((8,), QUICK.samples),
     }
 
 
