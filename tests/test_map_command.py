@@ -156,7 +156,7 @@ def test_jobs_and_threads_change_no_byte(network: str, tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from experiments import cli
+from experiments.shell import cli
 from experiments.network.layer_search import LayerRecord
 search, done = LayerRecord.run, 0
 def run(*arguments):
