@@ -17,7 +17,7 @@ from experiments.network.mapped_network import MappedNetwork, left_out_lines
 from experiments.network.networks import OBJECTIVES, map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.sections import Choice
-from experiments.search.goals import RAY_HELP, ProblemConfig, make_goal, require_fit
+from experiments.search.goals import ProblemConfig, SharingConfig, make_goal, require_fit
 from experiments.search.library import add_to_library, find_library
 from experiments.shell import cli, flags
 from experiments.shell.files import (
@@ -71,16 +71,10 @@ class _Network:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(ProblemConfig, _Network):
+class Config(SharingConfig, ProblemConfig, _Network):
     """Map every distinct layer of a network; print its latency, energy, EDP and area."""
 
     threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
-    jobs: int = option(1, "layers at a time, each in a process of its own", least=1, most=1024)
-    ray: str | None = option(None, RAY_HELP, value="address")
-    out: str | None = option(
-        None, "where to write (default: a new directory below runs/)", value="directory"
-    )
-    resume: bool = option(False, "continue what is in --out, or join processes that work on it")
 
 
 _HEADER = (

@@ -64,6 +64,20 @@ class ProblemConfig:
 
 
 @dataclass(frozen=True)
+class SharingConfig:
+    """The flags of commands whose searches several processes may share."""
+
+    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
+    ray: str | None = option(None, RAY_HELP, value="address")
+    out: str | None = option(
+        None, "where to write (default: a new directory below runs/)", value="directory"
+    )
+    resume: bool = option(
+        False, "continue what is in --out, extend it, or join processes that work on it"
+    )
+
+
+@dataclass(frozen=True)
 class Goal:
     """What a search is after.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.search.goals import RAY_HELP, ProblemConfig
+from experiments.search.goals import ProblemConfig, SharingConfig
 from experiments.shell.flags import option
 
 
@@ -26,15 +26,7 @@ class _Budget:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class StudyConfig(ProblemConfig, _Budget):
+class StudyConfig(SharingConfig, ProblemConfig, _Budget):
     """The flags of a study but for its layers, objectives and mappers."""
 
     threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
-    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
-    ray: str | None = option(None, RAY_HELP, value="address")
-    out: str | None = option(
-        None, "where to write (default: a new directory below runs/)", value="directory"
-    )
-    resume: bool = option(
-        False, "continue what is in --out, extend it, or join processes that work on it"
-    )

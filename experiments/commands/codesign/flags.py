@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.search.goals import RAY_HELP, ProblemConfig
+from experiments.search.goals import ProblemConfig, SharingConfig
 from experiments.shell.flags import option
 
 
@@ -43,16 +43,10 @@ class _Designs:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(ProblemConfig, _Designs):
+class Config(SharingConfig, ProblemConfig, _Designs):
     """Map networks to every accelerator of a grid that fits an area; print the Pareto front.
 
     The front is of latency, energy and area.
     """
 
     hardware: str = option("edge", "accelerator with what the grid leaves open, as run takes it")
-    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
-    ray: str | None = option(None, RAY_HELP, value="address")
-    out: str | None = option(
-        None, "where to write (default: a new directory below runs/)", value="directory"
-    )
-    resume: bool = option(False, "continue what is in --out, or join processes that work on it")
