@@ -382,7 +382,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(st.sampled_from(list(FORMATS)), st.data())
 def test_damaged_files_end_in_an_error_of_ours(name: str, data: st.DataObject) -> None:
     text = TEXTS[name]

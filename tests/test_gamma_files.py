@@ -12,12 +12,7 @@ from maestro_env.workloads.files.csv_files import read_gamma_csv
 from maestro_env.workloads.finding import find_layer
 
 ROWS = "64,3,226,226,3,3,1\n1,32,112,112,3,3,2\n512,64,128,1,1,1,3\n256,128,1,1,1,1,0\n"
-LAYERS = (
-    conv(64, 3, 226, 3),
-    depthwise(32, 112),
-    gemm(512, 64, 128),
-    gemm(1, 256, 128),
-)
+LAYERS = (conv(64, 3, 226, 3), depthwise(32, 112), gemm(512, 64, 128), gemm(1, 256, 128))
 
 
 def write(folder: Path, text: str) -> Path:

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("onnx")
+pytest.importorskip("torch", reason="needs the extra rl")
+pytest.importorskip("onnx", reason="needs the extra onnx")
 pytest.importorskip("onnxscript", reason="PyTorch needs onnxscript to write ONNX files")
 
-import networks_in_torch as known  # noqa: E402 - it needs PyTorch
+import networks_in_torch as known
+import torch
 
-from maestro_env.workloads.files.torch_module import from_torch  # noqa: E402
-from maestro_env.workloads.finding import find_network  # noqa: E402
-from maestro_env.workloads.network import Network, shape_of  # noqa: E402
+from maestro_env.workloads.files.torch_module import from_torch
+from maestro_env.workloads.finding import find_network
+from maestro_env.workloads.network import Network, shape_of
 
 
 def made(make: Callable[[], Any]) -> Any:
@@ -66,12 +67,6 @@ NETWORKS = {
     "resnet18": (lambda: known.resnet((2, 2, 2, 2), False), (image(224),), 1_814_073_344),
     "resnet50": (lambda: known.resnet((3, 4, 6, 3), True), (image(224),), 4_089_184_256),
     "mobilenetv2": (known.mobilenetv2, (image(224),), 300_774_272),
-    "vgg16": (known.vgg16, (image(224),), 15_470_264_320),
-    "bert": (
-        lambda: known.Encoder(12, 768, 12),
-        (features(384, 768),),
-        transformer(12, 768, 3072, 384, 384),
-    ),
     "gpt2": (
         lambda: known.Decoder(12, 768, 12, 50257),
         (words(128),),
@@ -82,11 +77,7 @@ NETWORKS = {
         (words(1), torch.empty(1, 12, 127, 64)),
         transformer(12, 768, 3072, 1, 128) + 768 * 50257,
     ),
-    "llama_layer": (
-        lambda: known.LlamaLayer(4096, 32, 8, 14336),
-        (features(128, 4096),),
-        LLAMA,
-    ),
+    "llama_layer": (lambda: known.LlamaLayer(4096, 32, 8, 14336), (features(128, 4096),), LLAMA),
 }
 SMALL = {
     "resnet": (
@@ -118,7 +109,7 @@ def test_small_networks_both_ways(tmp_path: Path, name: str) -> None:
 def test_known_networks_both_ways(tmp_path: Path, name: str) -> None:
     make, inputs, macs = NETWORKS[name]
     found = both_ways(tmp_path, made(make), inputs, macs)
-    if name in ("resnet18", "resnet50", "mobilenetv2", "vgg16"):
+    if name in ("resnet18", "resnet50", "mobilenetv2"):
         assert counted(found) == counted(find_network(name))
 
 
@@ -127,14 +118,6 @@ def both_ways(folder: Path, module: Any, inputs: tuple[Any, ...], macs: int) -> 
     assert counted(read) == counted(traced)
     assert read.macs == traced.macs == macs
     return traced
-
-
-def test_the_published_figures_are_met() -> None:
-    """In 10^9 MACs: torchvision's for the CNNs, counted by hand for the others."""
-    gmacs = {name: round(macs / 1e9, 4) for name, (_, _, macs) in NETWORKS.items()}
-    assert (gmacs["resnet18"], gmacs["resnet50"]) == (1.8141, 4.0892)
-    assert (gmacs["mobilenetv2"], gmacs["vgg16"]) == (0.3008, 15.4703)
-    assert (gmacs["bert"], gmacs["gpt2"]) == (35.3328, 16.1141)
 
 
 @pytest.mark.slow
@@ -165,12 +148,12 @@ def test_one_attention_operator_is_the_same_products(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_weights_beside_the_file_are_not_needed(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
-    module = made(lambda: known.Encoder(1, 64, 2))
+    module = made(lambda: known.LlamaLayer(16, 4, 2, 24))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(module, (features(5, 64),), verbose=False).save(path, external_data=True)
+        torch.onnx.export(module, (features(5, 16),), verbose=False).save(path, external_data=True)
     (tmp_path / "net.onnx.data").unlink()
-    assert find_network(str(path)).macs == transformer(1, 64, 256, 5, 5)
+    assert find_network(str(path)).macs == SMALL["llama_layer"][2]
 
 
 @pytest.mark.slow

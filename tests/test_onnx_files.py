@@ -139,20 +139,6 @@ def test_models_that_cannot_be_are_refused(tmp_path: Path, made: Any, message: s
     refused(save(tmp_path, made), message)
 
 
-def test_the_command_refuses_them_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = {name: data for name, (data, _) in BAD.items()}
-    files |= {name: made.SerializeToString() for name, (made, _) in MODELS.items()}
-    for data in files.values():
-        path = tmp_path / "net.onnx"
-        path.write_bytes(data)
-        assert command([f"--network={path}"]) == 2
-        shown = capsys.readouterr()
-        assert (shown.out, shown.err.count("\n")) == ("", 1)
-        assert path.read_bytes() == data
-
-
 def function(name: str, *nodes: onnx.NodeProto) -> onnx.FunctionProto:
     opsets = [onnx.helper.make_opsetid("", 23), onnx.helper.make_opsetid("own", 1)]
     return onnx.helper.make_function("own", name, ["a", "b"], ["y"], nodes, opsets)
@@ -203,10 +189,7 @@ def test_what_is_not_mapped_is_listed_with_its_macs(tmp_path: Path) -> None:
 def test_bodies_are_left_out(tmp_path: Path) -> None:
     body = onnx.helper.make_graph([node("MatMul", "x x", "b", name="inner")], "body", [], [])
     body.output.append(onnx.helper.make_tensor_value_info("b", TENSOR.FLOAT, None))
-    nodes = [
-        node("If", "c", "i", then_branch=body, else_branch=body),
-        node("MatMul", "x x"),
-    ]
+    nodes = [node("If", "c", "i", then_branch=body, else_branch=body), node("MatMul", "x x")]
     network = find_network(save(tmp_path, model(nodes, {"x": [4, 4], "c": []})))
     reason = "in the body of If; how often it is executed is not in the file"
     assert network.left_out == (LeftOut("inner", "MatMul", None, reason),) * 2

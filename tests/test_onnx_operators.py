@@ -369,11 +369,7 @@ def test_an_einsum_that_scales_has_no_macs(tmp_path: Path, equation: str) -> Non
 @pytest.mark.parametrize("directions", [1, 2])
 def test_recurrent_layers(tmp_path: Path, operator: str, gates: int, directions: int) -> None:
     direction = "bidirectional" if directions == 2 else "forward"
-    shapes = {
-        "x": [7, 2, 5],
-        "w": [directions, gates * 6, 5],
-        "r": [directions, gates * 6, 6],
-    }
+    shapes = {"x": [7, 2, 5], "w": [directions, gates * 6, 5], "r": [directions, gates * 6, 6]}
     nodes = [node(operator, "x w r", hidden_size=6, direction=direction)]
     assert facts(read(tmp_path, nodes, shapes)) == [
         gemm(14, 6 * gates, 5, directions),

@@ -35,7 +35,6 @@ from mappers.parts.arrays import Floats, Integers
 
 UNSEEN = np.zeros((0, 4), np.float32)
 
-
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 

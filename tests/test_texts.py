@@ -95,10 +95,7 @@ def test_what_cannot_be_read_is_named(find: object, text: object, message: str) 
 
 
 ARGUMENTS = {
-    "layers": [
-        Layer("GEMM", {"M": 3, "N": 4, "K": 5}, name="my, odd=name"),
-        "gemm:M=6,N=7,K=8",
-    ],
+    "layers": [Layer("GEMM", {"M": 3, "N": 4, "K": 5}, name="my, odd=name"), "gemm:M=6,N=7,K=8"],
     "hardware": Hardware(64, 4096, name="mine"),
     "objective": Objective("mine", "odd", ("latency_cycles", "area_um2"), None),
 }

@@ -92,10 +92,7 @@ UNCOUNTED: tuple[tuple[nn.Module, Products], ...] = (
     (Does(lambda a: a[0] @ a[0, 0]), {(5, 1, 16): 1}),
     (Does(lambda a: a[0, 0] @ a[0, 1]), {(1, 1, 16): 1}),
     (Does(lambda a: torch.addbmm(a[0, :, :5], a, a.mT)), {(5, 5, 32): 1}),
-    (
-        Does(lambda a: F.bilinear(a, a, torch.ones(3, 16, 16))),
-        {(10, 48, 16): 1, (3, 1, 16): 10},
-    ),
+    (Does(lambda a: F.bilinear(a, a, torch.ones(3, 16, 16))), {(10, 48, 16): 1, (3, 1, 16): 10}),
     (
         nn.LSTM(16, 8, num_layers=2, bidirectional=True, batch_first=True),
         {(10, 32, 16): 4, (2, 32, 8): 20},
