@@ -145,18 +145,6 @@ class TransformerBlock(nn.Module):
         return x + self.down(F.gelu(self.up(self.norms[1](x))))
 
 
-class Encoder(nn.Module):
-    """BERT (arXiv:1810.04805) after its embedding: base has 12 layers, width 768, 12 heads."""
-
-    def __init__(self, layers: int, width: int, heads: int) -> None:
-        super().__init__()
-        blocks = [TransformerBlock(width, heads, 4 * width) for _ in range(layers)]
-        self.blocks = nn.Sequential(*blocks)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.blocks(x)
-
-
 class Decoder(nn.Module):
     """GPT-2 (Radford et al., 2019) with its head, which is its embedding; small: 12, 768, 12."""
 
