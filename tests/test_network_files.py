@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from workload_helpers import facts
 
 from maestro_env.base.errors import NetworkError
 from maestro_env.workloads.finding import find_network
@@ -18,8 +18,10 @@ def read(folder: Path, name: str, text: str) -> Network:
     return find_network(str(path))
 
 
-def facts(network: Network) -> list[Any]:
-    return [(x.name, x.operator, dict(x.extents), x.stride, x.count) for x in network.layers]
+def named(network: Network) -> dict[str, str]:
+    """Return the facts of every layer by its name."""
+    names = [layer.name for layer in network.layers]
+    return dict(zip(names, facts(network).split(", "), strict=True))
 
 
 def refused(folder: Path, name: str, text: str, message: str) -> None:
@@ -44,13 +46,12 @@ Network net {
 
 def test_mapping_files_of_maestro(tmp_path: Path) -> None:
     network = read(tmp_path, "net.m", MAESTRO)
-    window = {"R": 3, "S": 3}
-    assert facts(network) == [
-        ("first", "CONV", {"K": 64, "C": 3, "Y": 224, "X": 224, "R": 7, "S": 7}, (2, 2), 2),
-        ("depthwise", "DSCONV", {"C": 32, "Y": 16, "X": 14, **window}, (1, 1), 1),
-        ("product", "GEMM", {"M": 4, "N": 5, "K": 6}, (1, 1), 1),
-        ("grouped", "NGCONV", {"G": 2, "K": 3, "C": 4, "Y": 7, "X": 7, "R": 1, "S": 1}, (1, 1), 1),
-    ]
+    assert named(network) == {
+        "first": "2 CONV K64 C3 Y224 X224 R7 S7 stride 2x2",
+        "depthwise": "1 DSCONV C32 Y16 X14 R3 S3",
+        "product": "1 GEMM M4 N5 K6",
+        "grouped": "1 NGCONV G2 K3 C4 Y7 X7 R1 S1",
+    }
     assert network.notes == ()
 
 
@@ -87,8 +88,10 @@ def test_bad_mapping_files_are_refused(tmp_path: Path, text: str, message: str) 
 def test_files_of_gamma(tmp_path: Path) -> None:
     text = "K,C,Y,X,R,S,T\n64,3,226,226,3,3,1\n1,32,112,112,3,3,2\n64,3,226,226,3,3,1\n"
     network = read(tmp_path, "net.csv", text)
-    assert [(layer.name, layer.count) for layer in network.layers] == [("net_l0", 2), ("net_l1", 1)]
-    assert network.macs == 2 * 64 * 3 * 224**2 * 9 + 32 * 110**2 * 9
+    assert named(network) == {
+        "net_l0": "2 CONV K64 C3 Y226 X226 R3 S3",
+        "net_l1": "1 DSCONV C32 Y112 X112 R3 S3",
+    }
 
 
 TOPOLOGY = (
@@ -101,11 +104,11 @@ def test_topologies_of_scalesim(tmp_path: Path) -> None:
     rows = "Conv1, 224, 225, 7, 7, 3, 64, 2,\nConv2_DP, 58, 58, 3, 3, 32, 1, 1,\n\n"
     rows += "FC,1,1,1,1,512,10,1,\n"
     network = read(tmp_path, "net.csv", TOPOLOGY + rows)
-    assert facts(network) == [
-        ("Conv1", "CONV", {"K": 64, "C": 3, "Y": 225, "X": 225, "R": 7, "S": 7}, (2, 2), 1),
-        ("Conv2_DP", "DSCONV", {"C": 32, "Y": 58, "X": 58, "R": 3, "S": 3}, (1, 1), 1),
-        ("FC", "CONV", {"K": 10, "C": 512, "Y": 1, "X": 1, "R": 1, "S": 1}, (1, 1), 1),
-    ]
+    assert named(network) == {
+        "Conv1": "1 CONV K64 C3 Y225 X225 R7 S7 stride 2x2",
+        "Conv2_DP": "1 DSCONV C32 Y58 X58 R3 S3",
+        "FC": "1 CONV K10 C512 Y1 X1 R1 S1",
+    }
     # Its own count: outputs are ceil((input - filter + stride) / stride).
     assert network.macs == 110 * 110 * 49 * 3 * 64 + 56 * 56 * 9 * 32 + 5120
     assert network.notes == ("Conv1: the last window: the input is enlarged to hold it",)
@@ -114,10 +117,7 @@ def test_topologies_of_scalesim(tmp_path: Path) -> None:
 def test_products_of_scalesim(tmp_path: Path) -> None:
     rows = "a, 4, 5, 6,\nb, 4, 5, 6, 12,\nc, 7, 5, 6, 2:4,\n"
     network = read(tmp_path, "net.csv", "Layer, M, N, K,\n" + rows)
-    assert facts(network) == [
-        ("a", "GEMM", {"M": 4, "N": 5, "K": 6}, (1, 1), 13),
-        ("c", "GEMM", {"M": 7, "N": 5, "K": 6}, (1, 1), 1),
-    ]
+    assert named(network) == {"a": "13 GEMM M4 N5 K6", "c": "1 GEMM M7 N5 K6"}
     assert network.notes == ("c: sparsity: a layer is read as dense",)
 
 
@@ -170,8 +170,7 @@ problem:
 
 def test_problems_of_timeloop(tmp_path: Path) -> None:
     network = read(tmp_path, "layer.yaml", TIMELOOP)
-    extents = {"N": 2, "K": 4, "C": 8, "Y": 25, "X": 12, "R": 3, "S": 3}
-    assert facts(network) == [("layer", "CONV", extents, (2, 1), 1)]
+    assert named(network) == {"layer": "1 CONV K4 C8 Y25 X12 R3 S3 N2 stride 2x1"}
     assert network.macs == 3 * 3 * 12 * 10 * 8 * 4 * 2
     dilated = read(tmp_path, "layer.yaml", TIMELOOP.replace("Wdilation: 1, d", "Wdilation: 4, d"))
     assert dilated.macs == network.macs
@@ -189,8 +188,7 @@ problem:
     - {name: Z, projection: [[[M]], [[N]]], read_write: true}
   <<: {instance: {M: 4, N: 5, K: 6}}
 """
-    (layer,) = read(tmp_path, "gemm.yml", text).layers
-    assert (layer.name, dict(layer.extents)) == ("gemm", {"M": 4, "N": 5, "K": 6})
+    assert named(read(tmp_path, "gemm.yml", text)) == {"gemm": "1 GEMM M4 N5 K6"}
 
 
 ACCELFORGE = """
@@ -222,12 +220,11 @@ workload:
 
 def test_workloads_of_accelforge(tmp_path: Path) -> None:
     network = read(tmp_path, "net.yaml", ACCELFORGE)
-    depthwise = {"C": 192, "Y": 57, "X": 1, "R": 3, "S": 1}
-    assert facts(network) == [
-        ("expand", "GEMM", {"M": 28, "N": 192, "K": 24}, (1, 1), 1),
-        ("depthwise", "DSCONV", depthwise, (2, 1), 2),
-        ("QK", "GEMM", {"M": 128, "N": 64, "K": 8}, (1, 1), 2),
-    ]
+    assert named(network) == {
+        "expand": "1 GEMM M28 N192 K24",
+        "depthwise": "2 DSCONV C192 Y57 X1 R3 S1 stride 2x1",
+        "QK": "2 GEMM M128 N64 K8",
+    }
     (left,) = network.left_out
     assert (left.name, left.macs, left.reason) == ("S", None, "the extent of e is not known")
 

@@ -13,10 +13,10 @@ torch = pytest.importorskip("torch")
 from torch import Tensor, nn  # noqa: E402 - after the check that it is there
 from torch.nn import functional as F  # noqa: E402, N812 - its usual name
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+from workload_helpers import facts  # noqa: E402
 
 from maestro_env.base.errors import ArgumentTypeError, NetworkError  # noqa: E402
 from maestro_env.workloads.files.torch_module import from_torch  # noqa: E402
-from maestro_env.workloads.layer import Layer  # noqa: E402
 
 IMAGE = torch.empty(2, 6, 9, 8)
 TOKENS = torch.empty(2, 5, 16)
@@ -31,10 +31,6 @@ class Does(nn.Module):
 
     def forward(self, *inputs: Tensor, **named: Tensor) -> Tensor:
         return self.function(*inputs, **named)
-
-
-def facts(layers: tuple[Layer, ...]) -> list[Any]:
-    return [(x.operator, dict(x.extents), x.stride, x.count) for x in layers]
 
 
 class Each(nn.Module):
@@ -89,27 +85,23 @@ def without_gradients(a: Tensor) -> Tensor:
     return b @ a[0, :3]
 
 
-def gemm(m: int, n: int, k: int, count: int = 1) -> Any:
-    return "GEMM", {"M": m, "N": n, "K": k}, (1, 1), count
-
-
 # Modules for tokens, and the layers that PyTorch does not count.
 LAYERS = [
-    (Does(lambda a: a[0] @ a[0, 0]), [gemm(5, 1, 16)]),
-    (Does(lambda a: a[0, 0] @ a[0, 1]), [gemm(1, 1, 16)]),
-    (Does(without_gradients), [gemm(3, 3, 16), gemm(3, 16, 3)]),
-    (Does(lambda a: torch.addbmm(a[0, :, :5], a, a.mT)), [gemm(5, 5, 32)]),
+    (Does(lambda a: a[0] @ a[0, 0]), "1 GEMM M5 N1 K16"),
+    (Does(lambda a: a[0, 0] @ a[0, 1]), "1 GEMM M1 N1 K16"),
+    (Does(without_gradients), "1 GEMM M3 N3 K16, 1 GEMM M3 N16 K3"),
+    (Does(lambda a: torch.addbmm(a[0, :, :5], a, a.mT)), "1 GEMM M5 N5 K32"),
     (
         Does(lambda a: F.bilinear(a, a, torch.ones(3, 16, 16))),
-        [gemm(10, 48, 16), gemm(3, 1, 16, 10)],
+        "1 GEMM M10 N48 K16, 10 GEMM M3 N1 K16",
     ),
     (
         nn.LSTM(16, 8, num_layers=2, bidirectional=True, batch_first=True),
-        [gemm(10, 32, 16, 4), gemm(2, 32, 8, 20)],
+        "4 GEMM M10 N32 K16, 20 GEMM M2 N32 K8",
     ),
-    (nn.LSTM(16, 7, proj_size=3), [gemm(10, 28, 16), gemm(5, 28, 3, 2), gemm(5, 3, 7, 2)]),
-    (nn.GRU(16, 8), [gemm(10, 24, 16), gemm(5, 24, 8, 2)]),
-    (nn.RNN(16, 8, nonlinearity="relu"), [gemm(10, 8, 16), gemm(5, 8, 8, 2)]),
+    (nn.LSTM(16, 7, proj_size=3), "1 GEMM M10 N28 K16, 2 GEMM M5 N28 K3, 2 GEMM M5 N3 K7"),
+    (nn.GRU(16, 8), "1 GEMM M10 N24 K16, 2 GEMM M5 N24 K8"),
+    (nn.RNN(16, 8, nonlinearity="relu"), "1 GEMM M10 N8 K16, 2 GEMM M5 N8 K8"),
     (
         Does(
             lambda a: F.scaled_dot_product_attention(
@@ -119,7 +111,7 @@ LAYERS = [
                 enable_gqa=True,
             )
         ),
-        [gemm(5, 5, 16, 12), gemm(5, 16, 5, 12)],
+        "12 GEMM M5 N5 K16, 12 GEMM M5 N16 K5",
     ),
 ]
 
@@ -128,13 +120,12 @@ def test_operators_that_pytorch_does_not_count() -> None:
     modules, expected = zip(*LAYERS, strict=True)
     network = from_torch(Each(modules), tuple((TOKENS,) for _ in modules))
     assert network.left_out == ()
-    assert facts(network.layers) == [layer for layers in expected for layer in layers]
+    assert facts(network) == ", ".join(expected)
 
 
 def test_transposed_convolutions() -> None:
     network = from_torch(nn.ConvTranspose2d(6, 4, 4, stride=2, padding=1), IMAGE)
-    extents = {"K": 4, "C": 6, "Y": 10, "X": 9, "R": 2, "S": 2, "N": 2}
-    assert facts(network.layers) == [("CONV", extents, (1, 1), 4)]
+    assert facts(network) == "4 CONV K4 C6 Y10 X9 R2 S2 N2"
     assert network.macs == 2 * 6 * 9 * 8 * 4 * 16
     assert network.notes[0].endswith("; 1 times the MACs")
 
@@ -157,7 +148,7 @@ def test_layers_are_called_as_their_modules() -> None:
 def test_arguments_by_name() -> None:
     module = Does(lambda left, right: left @ right.mT)
     network = from_torch(module, {"left": TOKENS, "right": TOKENS})
-    assert facts(network.layers) == [gemm(5, 5, 16, 2)]
+    assert facts(network) == "2 GEMM M5 N5 K16"
     assert network.name == "Does"
 
 
