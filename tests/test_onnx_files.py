@@ -80,15 +80,11 @@ def test_files_that_may_hold_code_are_not_opened(tmp_path: Path, ending: str) ->
     refused(str(path), "may hold code and is not opened; export the model to ONNX")
 
 
-@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "."])
-def test_what_is_no_file_is_not_read(tmp_path: Path, path: str) -> None:
+@pytest.mark.parametrize("target", ["/dev/zero", ".", "/nowhere"])
+def test_what_is_no_file_is_not_read(tmp_path: Path, target: str) -> None:
     link = tmp_path / "net.onnx"
-    link.symlink_to(path)
-    refused(str(link), "cannot be read: no such file")
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    refused(str(tmp_path / "missing.onnx"), "missing.onnx' cannot be read: no such file")
+    link.symlink_to(target)
+    refused(str(link), "net.onnx' cannot be read: no such file")
 
 
 def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
@@ -142,15 +138,12 @@ def test_models_that_cannot_be_are_refused(tmp_path: Path, made: Any, message: s
 def test_the_command_refuses_them_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = {name: data for name, (data, _) in BAD.items()}
-    files |= {name: made.SerializeToString() for name, (made, _) in MODELS.items()}
-    for data in files.values():
-        path = tmp_path / "net.onnx"
+    path = tmp_path / "net.onnx"
+    for data in (BAD["pickle"][0], MODELS["cyclic"][0].SerializeToString()):
         path.write_bytes(data)
         assert command([f"--network={path}"]) == 2
         shown = capsys.readouterr()
         assert (shown.out, shown.err.count("\n")) == ("", 1)
-        assert path.read_bytes() == data
 
 
 def function(name: str, *nodes: onnx.NodeProto) -> onnx.FunctionProto:
@@ -186,8 +179,9 @@ def test_what_is_not_mapped_is_listed_with_its_macs(tmp_path: Path) -> None:
         node("Mix", "x", "m", domain="my.ops", name="mixer"),
         node("MatMul", "m m", "n", name="mixed"),
         node("DFT", "x", "f", name="wave"),
+        node("DeformConv", "x w o", "d", name="bent"),
     ]
-    shapes = SHAPES | {"z": [1, 2, 5, 5, 5], "k": [3, 2, 2, 2, 2]}
+    shapes = SHAPES | {"z": [1, 2, 5, 5, 5], "k": [3, 2, 2, 2, 2], "o": [1, 18, 7, 7]}
     # A file may leave out which version of others' operators it means.
     network = find_network(save(tmp_path, model(nodes, shapes)))
     assert network.left_out == (
@@ -195,8 +189,9 @@ def test_what_is_not_mapped_is_listed_with_its_macs(tmp_path: Path) -> None:
         LeftOut("mixer", "Mix", None, "an operator of my.ops; its MACs are unknown"),
         LeftOut("mixed", "MatMul", None, "the shape of 'm' is not known"),
         LeftOut("wave", "DFT", None, "no rule for a Fourier transform"),
+        LeftOut("bent", "DeformConv", network.macs, "its inputs are gathered at computed offsets"),
     )
-    assert network.left_out_macs == 3 * 64 * 16
+    assert network.left_out_macs == 3 * 64 * 16 + network.macs
     assert network.macs == 6 * 49 * 36
 
 
@@ -211,14 +206,6 @@ def test_bodies_are_left_out(tmp_path: Path) -> None:
     reason = "in the body of If; how often it is executed is not in the file"
     assert network.left_out == (LeftOut("inner", "MatMul", None, reason),) * 2
     assert network.macs == 64
-
-
-def test_deformable_convolutions_are_left_out_with_their_macs(tmp_path: Path) -> None:
-    nodes = [*CONV, node("DeformConv", "x w o", "z", name="bent")]
-    shapes = SHAPES | {"o": [1, 18, 7, 7]}
-    network = find_network(save(tmp_path, model(nodes, shapes)))
-    (left,) = network.left_out
-    assert (left.macs, left.reason) == (network.macs, "its inputs are gathered at computed offsets")
 
 
 OPEN = {"x": ["batch", 4, "rows", 9], "w": [6, 4, 3, 3]}
@@ -278,20 +265,11 @@ def test_names_are_one_line_and_differ(tmp_path: Path) -> None:
 
 
 def test_ten_thousand_nodes_take_no_time(tmp_path: Path) -> None:
-    nodes, last = [], "x"
-    for number in range(10_000):
-        nodes.append(
-            node(
-                "MatMul" if number % 2 else "Relu",
-                f"{last} w" if number % 2 else last,
-                f"a{number}",
-            )
-        )
-        last = f"a{number}"
-    path = save(tmp_path, model(nodes, {"x": [4, 4], "w": [4, 4]}))
+    nodes = [node("MatMul", f"a{number} w", f"a{number + 1}") for number in range(10_000)]
+    path = save(tmp_path, model(nodes, {"a0": [4, 4], "w": [4, 4]}))
     start = time.process_time()
     (layer,) = find_network(path).layers
-    assert layer.count == 5000
+    assert layer.count == 10_000
     assert time.process_time() - start < 5
 
 
