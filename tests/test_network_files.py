@@ -289,6 +289,9 @@ def test_a_small_file_does_not_become_a_large_one(tmp_path: Path) -> None:
     )
     text = f"b0: &b0 {{x: 1}}\n{merged}\nproblem: *b29\n"
     refused(tmp_path, "net.yaml", text, "line 31, problem: shape is missing")
+    keys = ", ".join(f"k{i}: 1" for i in range(3000))
+    text = f"a: &a {{{keys}}}\nb:\n" + "- {<<: *a}\n" * 2000
+    refused(tmp_path, "net.yaml", text, "line 1401: more than 4,194,304 merged keys, the limit")
 
 
 @pytest.mark.parametrize("ending", ["m", "csv", "yaml"])
