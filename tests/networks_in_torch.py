@@ -130,22 +130,6 @@ class TransformerBlock(nn.Module):
         return x + self.down(F.gelu(self.up(self.norms[1](x))))
 
 
-class Decoder(nn.Module):
-    """GPT-2 (Radford et al., 2019) with its head, which is its embedding; small: 12, 768, 12."""
-
-    def __init__(self, layers: int, width: int, heads: int, words: int) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(words, width)
-        blocks = [TransformerBlock(width, heads, 4 * width) for _ in range(layers)]
-        self.blocks = nn.ModuleList(blocks)
-
-    def forward(self, tokens: Tensor, past: Tensor | None = None) -> Tensor:
-        x = self.embedding(tokens)
-        for block in self.blocks:
-            x = block(x, past)
-        return x @ self.embedding.weight.T
-
-
 class LlamaLayer(nn.Module):
     """Touvron et al. (arXiv:2307.09288): rotated heads, grouped queries, a gated network."""
 

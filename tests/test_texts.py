@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maestro_env import Hardware, Layer, MaestroEnvError, find_hardware, find_layer, find_objective
@@ -38,6 +38,7 @@ def layers(draw: st.DrawFn) -> Layer:
     return Layer(operator, extents, stride, draw(names), draw(counts))
 
 
+@settings(max_examples=50)
 @given(layers())
 def test_a_layer_is_read_back(layer: Layer) -> None:
     assert find_layer(text_of(layer)) == layer

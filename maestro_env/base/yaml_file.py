@@ -191,6 +191,7 @@ class _Builder:
         self._open: list[list[Plain] | Block] = []
         self._keys: list[str | None] = []
         self._anchored: dict[str, Plain] = {}
+        self._merged = 0
 
     def take(self, event: Any) -> None:
         kind = type(event).__name__
@@ -207,7 +208,7 @@ class _Builder:
             self._keys.pop()
             ended = self._open.pop()
             if isinstance(ended, Block) and self._tags is None:
-                _merge(ended)
+                self._merge(event, ended)
 
     def _named(self, event: Any) -> Plain:
         if self._tags is not None:
@@ -251,16 +252,18 @@ class _Builder:
             # What is merged is merged where it is complete, at the end of the block.
             container[key] = [*container.get(key, []), value] if key == "<<" else value
 
+    def _merge(self, event: Any, block: Block) -> None:
+        """Give a block the keys that it lacks of those under ``<<``, the first one first."""
+        for value in block.pop("<<", []):
+            for each in value if isinstance(value, list) else [value]:
+                for key, inherited in each.items() if isinstance(each, Block) else ():
+                    self._merged += 1
+                    block.setdefault(key, inherited)
+                if self._merged > _MAX_CHARACTERS:
+                    self._fail(event, f"more than {_MAX_CHARACTERS:,} merged keys, the limit")
+
     def _fail(self, event: Any, problem: str) -> NoReturn:
         raise self._refuse(f"{self._source}, line {event.start_mark.line + 1}: {problem}")
-
-
-def _merge(block: Block) -> None:
-    """Give a block the keys that it lacks of those under ``<<``, the first one first."""
-    for value in block.pop("<<", []):
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, Block):
-                block.update({**each, **block})
 
 
 def _shown(value: Plain) -> str:
