@@ -66,6 +66,12 @@ class Chunk(Record[tuple[Columns, Floats]]):
     start: int
     stop: int
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle no more of the sweep than the cells need: a chunk is sent for each few seconds."""
+        seeds = self.sweep.seeds
+        problems = range(self.start // seeds, (self.stop - 1) // seeds + 1)
+        return self.__dict__ | {"sweep": self.sweep.part(problems)}
+
     def __str__(self) -> str:
         return f"{self._name}, cells {self.start:,} to {self.stop - 1:,}"
 
