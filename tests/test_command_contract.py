@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import pkgutil
 import re
 import shlex
 import shutil
@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,8 @@ from run_helpers import contents
 from experiments.shell import cli, flags
 
 GEMM = "gemm:M=8,N=8,K=8"
+SETTINGS = ("--model=maestro", "--schema=paper10", "--tiles=divisors", "--hardware=cloud")
+SETTINGS += ("--no-guard", "--seed=1")
 RECORD_RUN = "experiments.store.records:Record.run"
 LINES = {
     "net.csv": "K,C,Y,X,R,S,T\n8,3,10,10,3,3,1\n16,8,8,8,1,1,1\n",
@@ -38,6 +39,7 @@ class Example:
         call: the arguments, which give two results or more.
         other: arguments of other results, which the directory is not for; None if it takes all.
         values: what a refusal of them names.
+        settings: flags that make other results too.
         step: what makes a result: where Ctrl-C comes, after the first one.
         needs: the module of an extra.
     """
@@ -45,6 +47,7 @@ class Example:
     call: str
     other: str | None
     values: tuple[str, ...] = ("20", "21")
+    settings: tuple[str, ...] = SETTINGS
     step: str = RECORD_RUN
     needs: str = "numpy"
 
@@ -68,18 +71,20 @@ EXAMPLES = {
     "optima": Example(
         "--layers=mobilenetv2_l51,resnet18_l2 --hardware=edge --objectives=latency --nodes=100",
         None,
+        settings=(),
     ),
     "optimum": Example(
         "--layer=resnet18_l2 --hardware=edge --start=20 --nodes=4000",
         "--layer=resnet18_l2 --hardware=edge --objective=latency",
         values=("edp", "latency"),
+        settings=(),
         step="maestro_env.optimum.search:OptimumSearch.ask",
     ),
     "run": Example(
         f"--layer={GEMM} --objective=latency --mapper=random {SEARCH}",
         f"--layer={GEMM} --objective=latency --mapper=random --samples=21 --seeds=2",
     ),
-    "sweep": Example("sweep.yaml", "other.yaml"),
+    "sweep": Example("sweep.yaml", "other.yaml", settings=()),
 }
 UNTIMED = re.compile(r"seconds|digest|trace|curve")
 
@@ -108,27 +113,21 @@ def finished(place: Path) -> Callable[[str], Path]:
         pytest.importorskip(EXAMPLES[name].needs)
         out = place / f"finished-{name}"
         if not out.exists():
-            assert call(name, out) == 0
+            assert cli.main(name, line(name, out)) == 0
         return out
 
     return make
 
 
-@pytest.fixture
-def copied(finished: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    """What returns a copy of that directory, to be changed."""
-    return lambda name: Path(shutil.copytree(finished(name), tmp_path / "out"))
+def line(name: str, out: Path, *more: str, other: str | None = None) -> list[str]:
+    """Arguments of the example, or of another line, into a directory."""
+    return [*(other or EXAMPLES[name].call).split(), f"--out={out}", *more]
 
 
-def call(name: str, out: Path | str, *more: str, line: str | None = None) -> int:
-    arguments = (EXAMPLES[name].call if line is None else line).split()
-    return cli.main(name, [*arguments, f"--out={out}", *more])
-
-
-def refusal(capsys: pytest.CaptureFixture[str], run: Callable[[], int]) -> str:
+def refusal(capsys: pytest.CaptureFixture[str], name: str, *arguments: str) -> str:
     """Return the one line with which a call is refused."""
     capsys.readouterr()
-    assert run() == 2
+    assert cli.main(name, arguments) == 2
     shown = capsys.readouterr()
     assert (shown.out, shown.err.count("\n")) == ("", 1)
     assert shown.err.startswith("error: ")
@@ -190,40 +189,32 @@ def test_numbers_are_plain_and_in_their_range(
             continue
         wrong = ["", "many", "1_0", "+5", "٣", "nan", str(least - 1), str(most * 10 + 1)]
         for text in wrong + ["1.5"] * (kind is int):
-            flag = f"{flags._flag(field)}={text}"
-            line = refusal(capsys, lambda flag=flag: cli.main(name, [flag]))
-            assert flags._flag(field) in line
-            assert repr(text) in line
-            assert str(least) in line
+            told = refusal(capsys, name, f"{flags._flag(field)}={text}")
+            assert all(part in told for part in (flags._flag(field), repr(text), str(least)))
 
 
 @every_command
-def test_unknown_and_blank_values_are_refused(
+def test_unknown_flags_and_blank_values_are_refused(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = cli.load(name).Config
     needed = ["x" for field in fields(config) if flags._bare(field)]
-    assert "--sampel" in refusal(capsys, lambda: cli.main(name, [*needed, "--sampel=1"]))
+    assert "--sampel" in refusal(capsys, name, *needed, "--sampel=1")
     if needed:
-        assert "required" in refusal(capsys, lambda: cli.main(name, []))
+        assert "required" in refusal(capsys, name)
     for field in fields(config):
         if field.metadata["kind"] is str and not flags._bare(field):
-            flag = f"{flags._flag(field)}= "
-            line = refusal(capsys, lambda flag=flag: cli.main(name, [*needed, flag]))
-            assert flags._flag(field) in line
+            for blank in ("", " "):
+                told = refusal(capsys, name, *needed, f"{flags._flag(field)}={blank}")
+                assert flags._flag(field) in told
 
 
 # --- Directories --------------------------------------------------------------------------------
 
 
 def test_every_command_that_resumes_has_an_example() -> None:
-    names = cli.command_names()
-    resumable = {
-        name
-        for name in names
-        if "resume" in {field.name for field in fields(cli.load(name).Config)}
-    }
-    assert resumable == set(EXAMPLES)
+    configs = {name: cli.load(name).Config for name in cli.command_names()}
+    assert {name for name, each in configs.items() if hasattr(each, "resume")} == set(EXAMPLES)
 
 
 @every_resumable
@@ -233,8 +224,7 @@ def test_a_directory_of_something_else_is_refused(
     pytest.importorskip(EXAMPLES[name].needs)
     (tmp_path / "notes.txt").write_text("mine")
     for more in ([], ["--resume"]):
-        line = refusal(capsys, lambda more=more: call(name, tmp_path, *more))
-        assert str(tmp_path) in line
+        assert str(tmp_path) in refusal(capsys, name, *line(name, tmp_path, *more))
     assert contents(tmp_path) == {"notes.txt": b"mine"}
 
 
@@ -244,10 +234,9 @@ def test_resuming_needs_something_to_resume(
 ) -> None:
     pytest.importorskip(EXAMPLES[name].needs)
     none = tmp_path / "none"
-    assert str(none) in refusal(capsys, lambda: call(name, none, "--resume"))
+    assert str(none) in refusal(capsys, name, *line(name, none, "--resume"))
     assert not none.exists()
-    alone = [*EXAMPLES[name].call.split(), "--resume"]
-    assert "--out" in refusal(capsys, lambda: cli.main(name, alone))
+    assert "--out" in refusal(capsys, name, *EXAMPLES[name].call.split(), "--resume")
 
 
 @every_resumable
@@ -256,13 +245,15 @@ def test_what_is_finished_is_kept(
 ) -> None:
     out, example = finished(name), EXAMPLES[name]
     before = contents(out)
-    line = refusal(capsys, lambda: call(name, out))
-    assert str(out) in line
-    assert "--resume" in line
+    told = refusal(capsys, name, *line(name, out))
+    assert str(out) in told
+    assert "--resume" in told
     if example.other is not None:
-        line = refusal(capsys, lambda: call(name, out, "--resume", line=example.other))
-        assert all(value in line for value in example.values)
-    assert call(name, out, "--resume") == 0
+        told = refusal(capsys, name, *line(name, out, "--resume", other=example.other))
+        assert all(value in told for value in example.values)
+    for setting in example.settings:
+        assert str(out) in refusal(capsys, name, *line(name, out, "--resume", setting))
+    assert cli.main(name, line(name, out, "--resume")) == 0
     assert contents(out) == before
 
 
@@ -280,38 +271,33 @@ def test_the_directory_of_another_command_is_refused(
         if other == name or shared or find_spec(example.needs) is None:
             continue
         out = Path(shutil.copytree(finished(other), tmp_path / other))
-        line = refusal(capsys, lambda out=out: call(name, out, "--resume"))
-        assert str(out) in line
+        assert str(out) in refusal(capsys, name, *line(name, out, "--resume"))
         assert contents(out) == contents(finished(other))
 
 
-DAMAGES: dict[str, Callable[[str], str]] = {
-    "emptied": lambda text: "",
-    "truncated": lambda text: text[: len(text) // 2],
-    "changed": lambda text: text.replace("{", '{"more": 1, ', 1),
-    "another": lambda text: "{}",
-    "no object": lambda text: "[]",
-    "deep": lambda text: "[" * 100_000 + "]" * 100_000,
-    "long": lambda text: "9" * 5000,
-    "no text": lambda text: "\udcff",
-}
+def damaged(text: str) -> list[str]:
+    """The text of a record emptied, truncated, changed, and in place of it other JSON or none."""
+    changed = text.replace("{", '{"more": {}, ', 1)
+    deep = "[" * 100_000 + "]" * 100_000
+    return ["", text[: len(text) // 2], changed, "{}", "[]", "null", deep, "9" * 5000, "\udcff"]
 
 
 @every_resumable
 def test_a_damaged_record_is_refused_with_the_way_out(
-    name: str, copied: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+    name: str,
+    finished: Callable[[str], Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    out = copied(name)
-    first, *_, last = [*records(out)] * 2
-    assert call(name, out, "--resume") == 0
-    for path in {first, last, *out.glob("config.json")}:
+    out = Path(shutil.copytree(finished(name), tmp_path / "out"))
+    for path in {path.name: path for path in records(out)}.values():
         text = path.read_text()
-        for damage in DAMAGES.values():
-            path.write_text(damage(text), errors="surrogateescape")
+        for other in damaged(text):
+            path.write_text(other, errors="surrogateescape")
             before = contents(out)
-            line = refusal(capsys, lambda: call(name, out, "--resume"))
-            assert str(path) in line
-            assert re.search("delete it|another --out", line)
+            told = refusal(capsys, name, *line(name, out, "--resume"))
+            assert str(path) in told
+            assert re.search("delete it|another --out", told)
             assert contents(out) == before
         path.write_text(text)
 
@@ -328,12 +314,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     whole, out = finished(name), tmp_path / "out"
-    module, _, attribute = EXAMPLES[name].step.partition(":")
-    *owner, method = attribute.split(".")
-    target = import_module(module)
-    for each in owner:
-        target = getattr(target, each)
-    step, done = getattr(target, method), []
+    step, done = pkgutil.resolve_name(EXAMPLES[name].step), list[object]()
 
     def interrupted(*arguments: Any) -> Any:
         if done:
@@ -343,21 +324,20 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
         return result
 
     with monkeypatch.context() as patches:
-        patches.setattr(target, method, interrupted)
-        assert call(name, out) == 130
-    assert done
-    line = capsys.readouterr().err.splitlines()[-1]
-    assert str(out) in line
+        patches.setattr(EXAMPLES[name].step.replace(":", "."), interrupted)
+        assert cli.main(name, line(name, out)) == 130
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert str(out) in told
     kept = {path: path.read_bytes() for path in records(out)}
     assert kept
-    command = line.partition(f"maestro-env {name} ")[2]
-    assert cli.main(name, shlex.split(command)) == 0
+    command = shlex.split(told.partition(f"maestro-env {name} ")[2])
+    assert cli.main(name, command) == 0
     if name == "optimum":
         # Its one record goes on.
         assert set(contents(out)) == set(contents(whole))
-        return
-    assert {path: path.read_bytes() for path in kept} == kept
-    assert untimed(out) == untimed(whole)
+    else:
+        assert {path: path.read_bytes() for path in kept} == kept
+        assert untimed(out) == untimed(whole)
 
 
 # --- Output that nobody takes, which all commands answer alike ----------------------------------
