@@ -79,11 +79,6 @@ def test_ctrl_c_while_the_run_starts(module: str, out: Path) -> None:
     assert not out.exists()
 
 
-@pytest.mark.parametrize("module", ["gymnasium", "experiments.commands.bench"])
-def test_ctrl_c_in_the_benchmark(module: str) -> None:
-    assert interrupt_after_import(module, "bench") == (130, ["interrupted\n"])
-
-
 def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
     flags = (f"--out={out}", "--samples=600", "--mapper=random")
     status, lines = interrupt_after_import("matplotlib.backends._backend_agg", "run", *flags)

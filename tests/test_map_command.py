@@ -5,10 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
@@ -146,37 +142,6 @@ def test_jobs_and_threads_change_no_byte(network: str, tmp_path: Path) -> None:
     assert run(network, one) == 0
     assert run(network, two, "--jobs=2", "--threads=2") == 0
     assert contents(one) == contents(two)
-
-
-KILLED = """
-import os, signal, sys
-from experiments.shell import cli
-from experiments.network.layer_search import LayerRecord
-search, done = LayerRecord.run, 0
-def run(*arguments):
-    global done
-    done += 1
-    if done > 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return search(*arguments)
-LayerRecord.run = run
-cli.main("map", sys.argv[1:])
-"""
-
-
-def test_a_killed_run_is_resumed_to_the_same_bytes(network: str, tmp_path: Path) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert run(network, whole) == 0
-    flags = [network, f"--hardware={HARDWARE}", *QUICK, f"--out={killed}"]
-    root = str(Path(__file__).parents[1])
-    ended = subprocess.run(
-        [sys.executable, "-c", KILLED, *flags], env=os.environ | {"PYTHONPATH": root}, cwd=tmp_path
-    )
-    assert ended.returncode == -signal.SIGKILL
-    assert len(list(killed.glob("layers/*.json"))) == 2
-    assert not (killed / "network.json").exists()
-    assert run(network, killed, "--resume") == 0
-    assert contents(whole) == contents(killed)
 
 
 def test_a_library_is_added_to_and_started_from(network: str, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -98,24 +98,8 @@ def test_a_space_without_a_mapping_is_proven_to_have_none(
     assert (found(out)["best"], found(out)["bound"]) == (None, None)
 
 
-@pytest.mark.usefixtures("unrendered")
-def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    assert optimum([*FLAGS, "--nodes=1", f"--out={out}"]) == 0
-    record = out / "optimum.json"
-    for flags, message in (
-        (["--model", "maestro"], "model maestro has no bounds; allowed: exact"),
-        ([*FLAGS, f"--out={out}"], "exists: give another --out, or --resume it"),
-        (["--layer", "vgg16_l2", "--resume", f"--out={out}"], "was begun with layer"),
-    ):
-        capsys.readouterr()
-        assert optimum(flags) == 2
-        assert message in capsys.readouterr().err
-    changed = json.loads(record.read_text(encoding="utf-8"))
-    changed["found"]["nodes"] += 1
-    record.write_text(json.dumps(changed), encoding="utf-8")
-    assert optimum([*FLAGS, "--resume", f"--out={out}"]) == 2
-    assert "does not fit its digest" in capsys.readouterr().err
+def test_a_model_without_bounds_is_refused(assert_refused: Callable[..., None]) -> None:
+    assert_refused(optimum, ["--model=maestro"], "model maestro has no bounds; allowed: exact")
 
 
 @pytest.mark.usefixtures("unrendered")

@@ -13,7 +13,7 @@ import pytest
 from commands import tabulate
 from run_helpers import contents, edit, load, start
 
-from experiments.commands.tabulate import job, writer
+from experiments.commands.tabulate import writer
 from experiments.store.claims import Claim
 from maestro_env.datasets.tabulated import TABULATED, TabulatedSpace, open_table
 from maestro_env.evaluation.objectives import OBJECTIVES
@@ -135,7 +135,7 @@ def test_a_table_that_another_process_makes_is_waited_for(
     claim = Claim(out / "tiny.npy")
     assert claim.take()
     looks: list[float] = []
-    monkeypatch.setattr(job.time, "sleep", lambda seconds: (looks.append(seconds), leave()))
+    monkeypatch.setattr("time.sleep", lambda seconds: (looks.append(seconds), leave()))
 
     def leave() -> None:
         assert {path.name for path in out.iterdir()} == {"tiny.lock"}
