@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from maestro_env.base.errors import UnknownNameError as UnknownNameError
     from maestro_env.environments.env import MaestroEnv as MaestroEnv
     from maestro_env.environments.information import NOT_EVALUATED as NOT_EVALUATED
-    from maestro_env.environments.parallel import parallel_env as parallel_env
+    from maestro_env.environments.making import parallel_env as parallel_env
     from maestro_env.environments.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.evaluation.context import CONTEXT as CONTEXT
     from maestro_env.evaluation.cost import METRICS as METRICS
@@ -137,7 +137,7 @@ _HOME = {
     "find_objective": "evaluation.objectives",
     "find_technology": "accelerators.technologies",
     "known_optimum": "optimum.known",
-    "parallel_env": "environments.parallel",
+    "parallel_env": "environments.making",
 }
 
 # "import *" must not ask for an extra.
