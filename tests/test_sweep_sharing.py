@@ -148,8 +148,9 @@ def test_a_mapper_that_fails_leaves_the_others(
     out = tmp_path / "out"
     assert sweep(out, text=SHORT) == 1
     told = capsys.readouterr()
-    assert "failed: random_log on alexnet_l0, num_pes=32" in told.err
-    assert "ValueError: no luck; traceback in" in told.err
+    assert "failed: random_log" in told.err
+    assert "random_log on alexnet_l0, num_pes=32" in told.err
+    assert "ValueError: no luck" in told.err
     assert "36 of 72 cells" in told.out
     monkeypatch.undo()
     assert sweep(out, "--resume", text=SHORT) == 0
