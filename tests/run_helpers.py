@@ -7,8 +7,10 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from commands import run as main
@@ -29,6 +31,8 @@ FILES = {
     "trace.csv.gz",
 }
 SAMPLES = 120
+PATIENCE = 300
+"""Seconds after which a process is taken to hang."""
 
 
 def run(out: Path, *flags: str, samples: int = SAMPLES) -> int:
@@ -61,26 +65,51 @@ def trace_rows(out: Path) -> list[list[str]]:
     return [line.split(",") for line in text.splitlines()]
 
 
-def interrupt_after_import(module: str, *command: str) -> tuple[int, list[str]]:
-    """Send Ctrl-C to ``maestro-env`` and a command once it has imported a module.
+def start(*arguments: str, python: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    """Start ``maestro-env`` in a session of its own; its stderr is to be read.
+
+    Args:
+        python: options of the interpreter.
+    """
+    return subprocess.Popen(
+        [sys.executable, *python, "-m", "experiments", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A job in the background ignores Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> None:
+    """Wait for a process to end well."""
+    _, complaints = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, complaints
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def interrupt_after_import(module: str, *arguments: str) -> tuple[int, list[str]]:
+    """Send Ctrl-C to ``maestro-env`` once it has imported a module.
 
     Returns:
         The exit status, and what it wrote to stderr.
     """
-    command_line = [sys.executable, "-X", "importtime", "-m", "experiments", *command]
     lines = []
-    with subprocess.Popen(
-        command_line,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        # A job in the background ignores Ctrl-C, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    ) as process:
+    with start(*arguments, python=("-X", "importtime")) as process:
+        deadline = Timer(PATIENCE, process.kill)
+        deadline.start()
         assert process.stderr is not None
         for line in process.stderr:
             if not line.startswith("import time:"):
                 lines.append(line)
             elif line.split()[-1] == module:
                 process.send_signal(signal.SIGINT)
+        deadline.cancel()
     return process.returncode, lines

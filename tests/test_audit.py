@@ -189,14 +189,6 @@ def test_searches_that_did_not_believe_maestro_are_not_drawn(
     assert "no mappings searched for latency under maestro" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["one", "two"], [" "], ["--run=out"]])
-def test_wrong_arguments_are_refused(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments) == 2
-    assert capsys.readouterr().err.count("\n") == 1
-
-
 def test_a_directory_without_searches_is_refused(
     exploited: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -206,9 +198,3 @@ def test_a_directory_without_searches_is_refused(
     capsys.readouterr()
     assert main([str(directory)]) == 2
     assert "has no searches" in capsys.readouterr().err
-
-
-def test_help_names_the_argument(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        main(["--help"])
-    assert "maestro-env audit [options] RUNDIR" in capsys.readouterr().out

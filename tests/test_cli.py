@@ -1,17 +1,15 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from commands import run as main
-from run_helpers import contents, interrupt_after_import, run
+from run_helpers import interrupt_after_import, run
 
 from experiments.commands.run import Config as RunConfig
 from experiments.shell import cli, flags
@@ -41,22 +39,8 @@ BAD_INPUT = {
     "energy": (["--energy=some"], "allowed: csv, total"),
     "refused schema": (["--schema=full17", "--model=maestro"], "tiles R or S"),
     "window": (["--layer=conv:K=1,C=1,Y=2,X=2,R=3,S=3"], "window R = 3 is larger"),
-    "no samples": (["--samples=0"], "integers from 1"),
-    "negative samples": (["--samples", "-1"], "integers from 1"),
-    "fractional samples": (["--samples=1.5"], "integers from 1"),
-    "no seeds": (["--seeds=0"], "integers from 1 to 10000"),
-    "negative seed": (["--seed=-1"], "integers from 0"),
-    "no threads": (["--threads=0"], "integers from 1 to 1024"),
-    "digit groups": (["--samples=1_000"], "'1_000'; allowed: integers from 1"),
-    "other digits": (["--samples=٣"], "'٣'; allowed: integers from 1"),
-    "plus": (["--seeds=+5"], "'+5'; allowed: integers from 1"),
     "all and more": (["--mapper=all,ga"], "'all' cannot be combined"),
-    "no directory": (["--out="], "argument --out: '' is empty; give a directory name"),
-    "blank directory": (["--out= "], "argument --out: ' ' is empty"),
-    "unknown flag": (["--sample=1"], "--sample=1"),
     "line break": (["--objective=e\np"], "unknown objective 'e\\np'"),
-    "resume without directory": (["--resume"], "--out DIR"),
-    "resume of nothing": (["--resume", "--out=nothing"], "there is no directory nothing"),
 }
 
 
@@ -76,34 +60,6 @@ def test_csv_energy_needs_a_model_that_has_it(
     assert not out.exists()
 
 
-def test_existing_directories_are_never_overwritten(
-    out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(out, "--mapper=random", samples=50)
-    before = contents(out)
-    capsys.readouterr()
-    assert run(out, "--mapper=random", samples=50) == 2
-    assert run(out, "--mapper=random", "--resume", samples=51) == 2
-    first, second = capsys.readouterr().err.splitlines()
-    assert f"{out} exists" in first
-    assert "samples = 50, asked for 51" in second
-    assert contents(out) == before
-
-
-@pytest.mark.parametrize("command", cli.command_names())
-def test_help_names_every_flag_once(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        cli.main(command, ["--help"])
-    assert ended.value.code == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith(f"usage: maestro-env {command} [options]")
-    named = re.findall(r"^  (--[a-z0-9-]+)", shown, re.MULTILINE)
-    config = cli.load(command).Config
-    assert named == [flags._flag(field) for field in fields(config) if not flags._bare(field)]
-    # A flag too long for its column would stand on a line of its own.
-    assert re.findall(r"^  --\S+( \S+)?$", shown, re.MULTILINE) == []
-
-
 def test_flags_of_a_config_make_that_config() -> None:
     config = RunConfig(layer="a b", samples=7, guard=False, out="-x y", resume=True)
     parsed: list[RunConfig] = []
@@ -121,11 +77,6 @@ def test_ctrl_c_while_the_run_starts(module: str, out: Path) -> None:
     ended = interrupt_after_import(module, "run", f"--out={out}")
     assert ended == (130, ["interrupted\n"])
     assert not out.exists()
-
-
-@pytest.mark.parametrize("module", ["gymnasium", "experiments.commands.bench"])
-def test_ctrl_c_in_the_benchmark(module: str) -> None:
-    assert interrupt_after_import(module, "bench") == (130, ["interrupted\n"])
 
 
 def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
@@ -166,30 +117,3 @@ def test_ctrl_c_deferred_is_answered_at_the_end() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert done
-
-
-@pytest.mark.parametrize(
-    ("target", "reason"),
-    [("> /dev/full", "No space left on device"), (">&-", "it is closed")],
-    ids=["full", "closed"],
-)
-def test_an_output_that_takes_nothing_is_one_line(target: str, reason: str, out: Path) -> None:
-    command = f"{sys.executable} -m experiments.run --list-layers {target}"
-    ended = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
-    assert ended.returncode == 74
-    assert ended.stderr == f"error: cannot write to stdout: {reason}\n"
-
-
-def test_a_reader_that_goes_away_is_no_traceback(out: Path) -> None:
-    command = [sys.executable, "-m", "experiments.run", "--mapper=random", "--samples=50"]
-    with subprocess.Popen(
-        [*command, f"--out={out}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        # All files are written before the first line is printed.
-        process.stdout.close()
-        complaints = process.stderr.read()
-    assert process.returncode == 141
-    assert "Error" not in complaints
-    assert (out / "convergence.png").exists()

@@ -276,13 +276,10 @@ BAD: dict[str, tuple[list[str], str]] = {
     "no number": (["--num-pes=4,x"], "--num-pes: 'x'; allowed: integers"),
     "zero": (["--l1-bytes=0"], "--l1-bytes: '0'"),
     "too many": ([f"--l2-bytes={axis(tuple(range(1, 60_000)))}"], "allowed: 100,000"),
-    "negative area": (["--area=-1"], "--area"),
     "no network": (["--objective=edp", "--mapper=gaa"], "unknown mapper"),
     "two mappers": (["--mapper=ga,random"], "--mapper ga,random: allowed: one mapper"),
     "objective": (["--objective=speed"], "unknown objective"),
-    "search of none": (["--search=0"], "--search"),
     "hardware": (["--hardware=nowhere"], "unknown hardware"),
-    "resume nothing": (["--resume", "--mapper=random"], "--resume needs the directory"),
 }
 
 
@@ -295,17 +292,6 @@ def test_what_cannot_be_is_refused(
 
 def test_an_unknown_network_is_refused(assert_refused: Callable[..., None]) -> None:
     assert_refused(main, ["nowhere"], "unknown network 'nowhere'")
-
-
-def test_a_directory_of_something_else_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "notes.txt").write_text("mine")
-    assert run(out, "--resume") == 2
-    assert "it is no co-design's" in capsys.readouterr().err
-    assert [path.name for path in out.iterdir()] == ["notes.txt"]
 
 
 def test_a_search_needs_its_extra(

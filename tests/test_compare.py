@@ -70,7 +70,6 @@ BAD_INPUT = {
     "mapper": (["--mappers=random,gaa"], "unknown mapper 'gaa': did you mean ga"),
     "setting": (["--mappers=ga:population=1"], "population is 1; allowed: integers from 2"),
     "all and more": (["--mappers=all,ga"], "--mappers all,ga: 'all' cannot be combined"),
-    "no jobs": (["--jobs=0"], "'0'; allowed: integers from 1 to 1024"),
     "one layer twice": (
         ["--layers=gemm:M=8,N=4,K=2,gemm:N=4,M=8,K=2"],
         "gemm:M=8,N=4,K=2 and gemm:N=4,M=8,K=2 are the same problem: give one of them",
@@ -79,7 +78,6 @@ BAD_INPUT = {
         ["--mappers=ga,ga:population=100"],
         "ga and ga:population=100 are the same: give one of them",
     ),
-    "flag of run": (["--layer=resnet18_l2"], "--layer=resnet18_l2"),
 }
 
 
@@ -146,27 +144,6 @@ def test_a_comparison_can_be_extended_and_runs_nothing_twice(
         assert compare(out, "--resume", *more, *less) == 2
         assert "searches that are not asked for, such as " in capsys.readouterr().err
     assert tables(out) == tables(whole)
-
-
-REFUSED = {
-    "samples": (["--samples=301"], "samples = 300, asked for 301"),
-    "model": (["--model=maestro"], "model = 'exact', asked for 'maestro'"),
-    "schema": (["--schema=full17"], "schema = 'legal13', asked for 'full17'"),
-    "hardware": (["--hardware=edge"], "hardware = 'unlimited', asked for 'edge'"),
-    "guard": (["--no-guard"], "guard = True, asked for False"),
-}
-
-
-@pytest.mark.parametrize(("flags", "message"), REFUSED.values(), ids=REFUSED)
-def test_other_settings_are_refused(
-    flags: list[str], message: str, out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert compare(out, "--mappers=random", seeds=1) == 0
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    capsys.readouterr()
-    assert compare(out, "--mappers=random", "--resume", *flags, seeds=2) == 2
-    assert message in capsys.readouterr().err
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
 def test_another_layer_of_the_same_name_is_refused(

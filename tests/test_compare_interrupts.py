@@ -6,20 +6,16 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from commands import compare as main
 from compare_helpers import LAYER, cells, compare, tables
-from run_helpers import interrupt_after_import
+from run_helpers import start, wait_for
 
 FLAGS = ("--mappers=random,ga,ga_log", "--jobs=2")
 SAMPLES, SEEDS = 3000, 16
 SEARCHES = 3 * SEEDS
-PATIENCE = 120
 
 
 @pytest.fixture(scope="module")
@@ -30,25 +26,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return tables(out)
 
 
-def start(out: Path, *flags: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "experiments", "compare", f"--out={out}", f"--layers={LAYER}"]
-    command += ["--objectives=latency", f"--samples={SAMPLES}", f"--seeds={SEEDS}", *FLAGS, *flags]
-    return subprocess.Popen(
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        # A job in the background ignores Ctrl-C, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
+def start_one(out: Path) -> subprocess.Popen[str]:
+    flags = [f"--out={out}", f"--layers={LAYER}", "--objectives=latency"]
+    return start("compare", *flags, f"--samples={SAMPLES}", f"--seeds={SEEDS}", *FLAGS)
 
 
 def session(leader: int) -> set[int]:
@@ -68,7 +48,7 @@ def test_killed_and_resumed_the_tables_are_the_same(
     tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
     out = tmp_path / "out"
-    with start(out) as process:
+    with start_one(out) as process:
         wait_for(lambda: len(cells(out)) >= SEARCHES // 4)
         assert len(session(process.pid)) >= 3
         process.kill()
@@ -84,7 +64,7 @@ def test_killed_and_resumed_the_tables_are_the_same(
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, whole: dict[str, bytes]) -> None:
     out = tmp_path / "out"
-    with start(out) as process:
+    with start_one(out) as process:
         wait_for(lambda: len(cells(out)) >= 3)
         # As a terminal does, which sends it to every process of a command.
         os.killpg(process.pid, signal.SIGINT)
@@ -99,9 +79,3 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, whole: dict[str, bytes]) 
     command = lines[-1].partition("maestro-env compare ")[2]
     assert main(shlex.split(command)) == 0
     assert tables(out) == whole
-
-
-def test_ctrl_c_while_the_comparison_starts(tmp_path: Path) -> None:
-    ended = interrupt_after_import("matplotlib", "compare", f"--out={tmp_path / 'out'}")
-    assert ended == (130, ["interrupted\n"])
-    assert not (tmp_path / "out").exists()

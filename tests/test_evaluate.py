@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -182,11 +181,6 @@ def test_a_mapping_of_too_many_loops_is_refused(
     path = tmp_path / "mapping.json"
     path.write_text(nested(mapping, 50_000))
     assert "has 50,013 loops and clusters; allowed: at most 1,000" in refusal(path, capsys)
-
-
-def test_a_file_is_needed(assert_refused: Callable[..., None]) -> None:
-    assert_refused(evaluate, [], "required: FILE")
-    assert_refused(evaluate, ["m.json", "--hardware=egde"], "did you mean edge?")
 
 
 # --- Other formats ------------------------------------------------------------------------------

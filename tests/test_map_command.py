@@ -5,11 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
-import shlex
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
@@ -19,8 +14,8 @@ import numpy as np
 import pytest
 from commands import map_network as main
 from prior_helpers import random_file
+from run_helpers import contents
 
-from experiments.network.layer_search import LayerRecord
 from experiments.search.library import add_to_library, find_library, read_library
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.context import CONTEXT
@@ -52,11 +47,6 @@ def network(tmp_path: Path) -> str:
 
 def run(network: str, out: Path, *flags: str) -> int:
     return main([network, f"--hardware={HARDWARE}", f"--out={out}", *QUICK, *flags])
-
-
-def files(out: Path) -> dict[str, bytes]:
-    found = (path for path in out.rglob("*") if path.is_file() and path.suffix != ".lock")
-    return {str(path.relative_to(out)): path.read_bytes() for path in found}
 
 
 def read(out: Path) -> dict:
@@ -151,95 +141,7 @@ def test_jobs_and_threads_change_no_byte(network: str, tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     assert run(network, one) == 0
     assert run(network, two, "--jobs=2", "--threads=2") == 0
-    assert files(one) == files(two)
-
-
-KILLED = """
-import os, signal, sys
-from experiments.shell import cli
-from experiments.network.layer_search import LayerRecord
-search, done = LayerRecord.run, 0
-def run(*arguments):
-    global done
-    done += 1
-    if done > 2:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return search(*arguments)
-LayerRecord.run = run
-cli.main("map", sys.argv[1:])
-"""
-
-
-def test_a_killed_run_is_resumed_to_the_same_bytes(network: str, tmp_path: Path) -> None:
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert run(network, whole) == 0
-    flags = [network, f"--hardware={HARDWARE}", *QUICK, f"--out={killed}"]
-    root = str(Path(__file__).parents[1])
-    ended = subprocess.run(
-        [sys.executable, "-c", KILLED, *flags], env=os.environ | {"PYTHONPATH": root}, cwd=tmp_path
-    )
-    assert ended.returncode == -signal.SIGKILL
-    assert len(list(killed.glob("layers/*.json"))) == 2
-    assert not (killed / "network.json").exists()
-    assert run(network, killed, "--resume") == 0
-    assert files(whole) == files(killed)
-
-
-@pytest.mark.parametrize("layers", [0, 2])
-def test_an_interrupted_run_says_how_it_is_continued(
-    layers: int,
-    network: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    assert run(network, whole) == 0
-    search, done = LayerRecord.run, 0
-
-    def interrupted(*arguments: object) -> object:
-        nonlocal done
-        done += 1
-        if done > layers:
-            raise KeyboardInterrupt
-        return search(*arguments)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(LayerRecord, "run", interrupted)
-        assert run(network, stopped) == 130
-    assert len(list(stopped.glob("layers/*.json"))) == layers
-    told = capsys.readouterr().err
-    way_on = told.partition("continue with: maestro-env map ")[2]
-    assert main(shlex.split(way_on)) == 0
-    assert files(whole) == files(stopped)
-
-
-def test_a_resumed_run_is_the_one_that_was_begun(
-    network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out"
-    assert run(network, out) == 0
-    before = files(out)
-    assert run(network, out, "--resume", "--seed=1") == 2
-    assert run(network, out, "--resume", "--no-transfer") == 2
-    assert run("alexnet", out, "--resume") == 2
-    assert capsys.readouterr().err.count("\n") == 3
-    assert run(network, out) == 2
-    assert files(out) == before
-
-
-def test_a_record_that_was_changed_is_refused(
-    network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out"
-    assert run(network, out) == 0
-    path = out / "layers" / "net_l1.json"
-    path.write_text(path.read_text().replace('"samples": ', '"samples": 1'))
-    capsys.readouterr()
-    assert run(network, out, "--resume") == 2
-    assert "was changed; delete it" in capsys.readouterr().err
-    path.unlink()
-    assert run(network, out, "--resume") == 0
+    assert contents(one) == contents(two)
 
 
 def test_a_library_is_added_to_and_started_from(network: str, tmp_path: Path) -> None:
@@ -344,8 +246,6 @@ def test_a_network_without_any_mapping_has_no_totals(
         (["resnet18", "--hardware=nowhere"], "unknown hardware"),
         (["resnet18", "--dim=batch=1"], "no open dimensions"),
         (["resnet18", "--library=/dev/null/x.json"], "/dev/null"),
-        (["resnet18", "--samples=0"], "--samples"),
-        ([], "NETWORK"),
     ],
 )
 def test_what_cannot_be_mapped_is_refused(

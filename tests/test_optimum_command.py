@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,7 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optimum.search import OptimumSearch
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 
 LAYER = "resnet18_l2"
@@ -55,31 +54,6 @@ def test_the_optimum_is_proven_kept_and_drawn(
     proof = gzip.decompress((out / "certificate.gz").read_bytes())
     assert hashlib.sha256(proof).hexdigest() == record["found"]["certificate"]
     assert f"certificate: {out / 'certificate.gz'}" in shown
-
-
-@pytest.mark.usefixtures("unrendered")
-def test_ctrl_c_keeps_what_is_found_and_says_how_to_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked: list[int] = []
-    ask = OptimumSearch.ask
-
-    def interrupted(search: OptimumSearch, nodes: int, threads: int) -> Points:
-        asked.append(nodes)
-        if len(asked) == 3:
-            raise KeyboardInterrupt
-        return ask(search, nodes, threads)
-
-    flags = [*FLAGS, f"--out={tmp_path}", "--resume"]
-    with monkeypatch.context() as patched:
-        patched.setattr(OptimumSearch, "ask", interrupted)
-        assert optimum(flags) == 130
-    shown = capsys.readouterr()
-    assert "ended at a limit" not in shown.out
-    assert "continue with: maestro-env optimum" in shown.err
-    assert found(tmp_path)["nodes"] > 0
-    assert optimum(flags) == 0
-    assert found(tmp_path)["best"] == pytest.approx(OPTIMUM, rel=1e-12)
 
 
 @pytest.mark.usefixtures("unrendered")
@@ -124,24 +98,8 @@ def test_a_space_without_a_mapping_is_proven_to_have_none(
     assert (found(out)["best"], found(out)["bound"]) == (None, None)
 
 
-@pytest.mark.usefixtures("unrendered")
-def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    assert optimum([*FLAGS, "--nodes=1", f"--out={out}"]) == 0
-    record = out / "optimum.json"
-    for flags, message in (
-        (["--model", "maestro"], "model maestro has no bounds; allowed: exact"),
-        ([*FLAGS, f"--out={out}"], "exists: give another --out, or --resume it"),
-        (["--layer", "vgg16_l2", "--resume", f"--out={out}"], "was begun with layer"),
-    ):
-        capsys.readouterr()
-        assert optimum(flags) == 2
-        assert message in capsys.readouterr().err
-    changed = json.loads(record.read_text(encoding="utf-8"))
-    changed["found"]["nodes"] += 1
-    record.write_text(json.dumps(changed), encoding="utf-8")
-    assert optimum([*FLAGS, "--resume", f"--out={out}"]) == 2
-    assert "does not fit its digest" in capsys.readouterr().err
+def test_a_model_without_bounds_is_refused(assert_refused: Callable[..., None]) -> None:
+    assert_refused(optimum, ["--model=maestro"], "model maestro has no bounds; allowed: exact")
 
 
 @pytest.mark.usefixtures("unrendered")

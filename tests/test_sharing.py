@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 from compare_helpers import LAYER, cell, cells, compare, tables
-from run_helpers import load, trace_rows
+from run_helpers import ended, load, start, trace_rows, wait_for
 
 from experiments.shell.files import RecordError
 from experiments.store.claims import Claim
 
-PATIENCE = 300
 MAPPERS = "random,logging"
 MANY = ",".join([MAPPERS, *(f"ga:population={size}" for size in range(20, 28))])
 
@@ -51,39 +50,26 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "log"
 
 
-def start(
+def worker(
     command: str, out: Path, samples: int, seeds: int, mappers: str = MAPPERS
 ) -> subprocess.Popen[str]:
     plural = "s" if command == "compare" else ""
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", f"experiments.{command}", f"--out={out}", "--resume"),
-            *(f"--layer{plural}={LAYER}", f"--objective{plural}=latency"),
-            *(f"--mapper{plural}={mappers}", f"--samples={samples}", f"--seeds={seeds}"),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def ended(process: subprocess.Popen[str]) -> str:
-    shown, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, shown
-    return shown
+    flags = [f"--layer{plural}={LAYER}", f"--objective{plural}=latency"]
+    flags += [f"--mapper{plural}={mappers}", f"--samples={samples}", f"--seeds={seeds}"]
+    return start(command, f"--out={out}", "--resume", *flags)
 
 
 def test_run_and_compare_share_a_new_directory(tmp_path: Path, log: Path) -> None:
     out, alone = tmp_path / "out", tmp_path / "alone"
     out.mkdir()
     alone.mkdir()
-    pair = [start(command, out, 200, 20) for command in ("run", "compare")]
+    pair = [worker(command, out, 200, 20) for command in ("run", "compare")]
     for process in pair:
         ended(process)
     # 40 searches, each once: those of the mapper that notes it, and all by their number.
     assert len(cells(out)) == 40
     assert list(Counter(log.read_text().split()).values()) == [1] * 20
-    ended(start("compare", alone, 200, 20))
+    ended(worker("compare", alone, 200, 20))
     assert tables(out) == tables(alone)
     assert len(load(out / "summary.json")["mappers"]["logging"]["seeds"]) == 20
     # The run keeps all samples of the searches it ran.
@@ -101,13 +87,10 @@ def test_30_kills_among_four_workers_lose_nothing_and_repeat_nothing(
     alone.mkdir()
     rng = random.Random(0)
     commands = ["run", "compare", "run", "compare"]
-    workers = [start(command, out, samples, seeds, MANY) for command in commands]
+    workers = [worker(command, out, samples, seeds, MANY) for command in commands]
     kept: dict[Path, bytes] = {}
     for target in sorted(rng.sample(range(1, 9 * seeds), 30)):
-        deadline = time.monotonic() + PATIENCE
-        while len(cells(out)) < target:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_for(lambda target=target: len(cells(out)) >= target)  # type: ignore[misc]
         time.sleep(0.05 * rng.random())
         number = rng.randrange(4)
         workers[number].kill()
@@ -115,19 +98,19 @@ def test_30_kills_among_four_workers_lose_nothing_and_repeat_nothing(
         now = {path: path.read_bytes() for path in cells(out)}
         assert {path: now.get(path) for path in kept} == kept
         kept = now
-        workers[number] = start(commands[number], out, samples, seeds, MANY)
+        workers[number] = worker(commands[number], out, samples, seeds, MANY)
     assert len(kept) < 10 * seeds
-    for worker in workers:
-        ended(worker)
+    for each in workers:
+        ended(each)
     assert len(cells(out)) == 10 * seeds
     assert {path: path.read_bytes() for path in kept} == kept
     # A kill can repeat the search under way, nothing else.
     noted = Counter(log.read_text().split())
     assert len(noted) == seeds
     assert noted.total() - seeds <= 30
-    ended(start("compare", alone, samples, seeds, MANY))
+    ended(worker("compare", alone, samples, seeds, MANY))
     assert tables(out) == tables(alone)
-    ended(start("compare", out, samples, seeds, MANY))
+    ended(worker("compare", out, samples, seeds, MANY))
     assert not list(out.rglob("*.lock"))
     assert not list(out.rglob(".*.tmp"))
 

@@ -18,8 +18,8 @@ import pytest
 from commands import compare
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from run_helpers import contents, edit
-from sweep_helpers import CONFIG, chunks, main, rows, sweep, tables
+from run_helpers import edit
+from sweep_helpers import chunks, main, rows, sweep
 from sweep_scale import measured, search
 
 from experiments.search.goals import ProblemConfig, make_goal
@@ -287,7 +287,6 @@ def test_random_junk_is_refused_in_one_line(
         (["--shard=3/2"], "--shard '3/2'; allowed: 1/n to n/n"),
         (["--shard=half"], "--shard 'half'; allowed: 1/n to n/n"),
         (["--shard=1/2", "--slurm=4"], "--slurm and --shard: give one of them"),
-        (["--resume"], "--resume: there is no directory"),
     ],
 )
 def test_what_flags_may_not_say(
@@ -296,41 +295,6 @@ def test_what_flags_may_not_say(
     assert sweep(tmp_path / "out", *flags) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-def test_a_directory_of_another_sweep_is_refused(
-    out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = contents(out)
-    assert sweep(out, "--resume", text=CONFIG.replace("samples: 60", "samples: 61")) == 2
-    assert "begun with sweep samples = 60, asked for 61" in capsys.readouterr().err
-    assert sweep(out, text=CONFIG) == 2
-    assert "exists: give another --out, or --resume it" in capsys.readouterr().err
-    assert contents(out) == before
-
-
-def test_a_damaged_record_is_refused_with_the_way_out(
-    tmp_path: Path, out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    copy = tmp_path / "out"
-    shutil.copytree(out, copy)
-    path = chunks(copy)[0]
-    whole = path.read_bytes()
-    edit(path, lambda entry: entry["cells"]["value"].__setitem__(0, 1.0), sealed=False)
-    assert sweep(copy, "--resume") == 2
-    line = capsys.readouterr().err
-    assert f"{path} does not fit its digest" in line
-    assert "delete it, and --resume runs it again" in line
-    path.write_bytes(whole[:-20])
-    assert sweep(copy, "--resume") == 2
-    line = capsys.readouterr().err
-    assert f"cannot read {path}: " in line
-    assert "delete it, and --resume runs it again" in line
-    path.unlink()
-    assert sweep(copy, "--resume") == 0
-    found, made = json.loads(whole), json.loads(path.read_text())
-    assert {**found["cells"], "seconds": 0} == {**made["cells"], "seconds": 0}
-    assert tables(copy) == tables(out)
 
 
 def test_a_record_of_other_chunks_is_refused(

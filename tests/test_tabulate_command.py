@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -13,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import tabulate
-from run_helpers import contents, edit, load
+from run_helpers import contents, edit, load, start
 
-from experiments.commands import tabulate as job
 from experiments.commands.tabulate import writer
 from experiments.store.claims import Claim
 from maestro_env.datasets.tabulated import TABULATED, TabulatedSpace, open_table
@@ -117,17 +114,9 @@ def test_an_interrupted_table_is_continued(
 
 
 def test_ctrl_c_and_a_kill_lose_no_more_than_a_block(out: Path) -> None:
-    command = [sys.executable, "-m", "experiments", "tabulate", "classifier", f"--out={out}"]
     sizes = [0]
     for sent, status in ((signal.SIGINT, 130), (signal.SIGKILL, -9)):
-        with subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            # A job in the background ignores Ctrl-C, and so would its children.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-        ) as process:
+        with start("tabulate", "classifier", f"--out={out}") as process:
             part = out / "classifier.part"
             while not part.exists() or part.stat().st_size <= sizes[-1]:
                 assert process.poll() is None
@@ -146,7 +135,7 @@ def test_a_table_that_another_process_makes_is_waited_for(
     claim = Claim(out / "tiny.npy")
     assert claim.take()
     looks: list[float] = []
-    monkeypatch.setattr(job.time, "sleep", lambda seconds: (looks.append(seconds), leave()))
+    monkeypatch.setattr("time.sleep", lambda seconds: (looks.append(seconds), leave()))
 
     def leave() -> None:
         assert {path.name for path in out.iterdir()} == {"tiny.lock"}

@@ -11,9 +11,11 @@ from experiments.commands.optima.table import write_table
 from experiments.proving.many import OptimumCell, Proof
 from experiments.proving.proof import Limits
 from experiments.proving.records import Found, ProofRecord
-from experiments.shell import cli, files, flags
+from experiments.shell import cli, flags
+from experiments.shell.files import RecordError, is_empty, run_directory
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import remove_abandoned
+from experiments.store.directory import ANEW, CONFIG
 from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
 from maestro_env.optimum.known import TABLE
@@ -26,7 +28,10 @@ def execute(config: Config) -> int:
     cells = cells_of(config)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
-    directory = files.run_directory(config.out, "optima", config.resume)
+    directory = run_directory(config.out, "optima", config.resume)
+    # Others have a config.
+    if (directory / CONFIG).exists() or not ((directory / "cells").is_dir() or is_empty(directory)):
+        raise RecordError(f"{directory} has other files: it is no sweep's of optima; {ANEW}")
     remove_abandoned(directory)
     limits = Limits(nodes=config.nodes, seconds=config.seconds)
     proofs = [
