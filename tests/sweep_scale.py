@@ -1,7 +1,9 @@
-"""Measures what the queue and the store of a sweep take: ``python tests/sweep_scale.py CELLS...``.
+"""Measures what a sweep takes beside its searches.
 
-Workers are simulated: they claim chunks and write records as searches do, of made-up figures, and
-search nothing. CPU seconds and peak memory are those of one process a phase.
+``python tests/sweep_scale.py CELLS...`` measures the queue and the store. Workers are simulated:
+they claim chunks and write records as searches do, of made-up figures, and search nothing.
+``python tests/sweep_scale.py --accelerators NUMBERS...`` measures the memory of real searches of so
+many accelerators. CPU seconds and peak memory are those of one process a phase.
 """
 
 from __future__ import annotations
@@ -10,11 +12,11 @@ import multiprocessing
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, fields
 from io import StringIO
-from itertools import product
+from itertools import chain, product
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,17 +31,20 @@ from experiments.study.sweep.checks import check
 from experiments.study.sweep.chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
 from experiments.study.sweep.results import TABLE
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_network
 
 CELLS = (1_000, 100_000, 1_000_000)
 SEEDS = 5
 LAYERS = 20
+SAMPLES = 20
 SECONDS_OF_A_CELL = (0.02, 2.0)
 HEADER = (
     *("cells", "seconds a cell", "chunks", "check s", "open s", "queue s", "tables s"),
     *("claim and write a chunk ms", "records MiB", "results.csv MiB"),
     *("check MiB", "open MiB", "queue MiB", "tables MiB"),
 )
+
+SEARCH_HEADER = ("accelerators", "CPU s", "peak memory MiB")
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,20 @@ def tell(cells: int, seconds: float, directory: Path) -> None:
         report(opened(cells, seconds, directory), directory)
 
 
+def search(cells: int, seconds: float, directory: Path) -> None:
+    """Run a sweep whose cells have an accelerator each, and write its tables."""
+    layers = find_network("resnet50").layers[:1]
+    hardware = [
+        Hardware(16 + number, 512, 2**17, name=f"pes{16 + number}") for number in range(cells)
+    ]
+    sweep = make_sweep(ProblemConfig(), [], layers, hardware, ["edp"], ["random"], SAMPLES)
+    check(sweep)
+    chunks = open_sweep(sweep, directory, {}, lambda: chunk_sizes(sweep, {"random": seconds}))
+    assert run_cells(chunks, 0, 1) == 0
+    with redirect_stdout(StringIO()):
+        report(chunks, directory)
+
+
 def measured(
     phase: Callable[[int, float, Path], None], cells: int, seconds: float, directory: Path
 ) -> tuple[float, float]:
@@ -138,14 +157,28 @@ def row(cells: int, seconds: float) -> list[str]:
     ]
 
 
-def main(sizes: list[int]) -> None:
+def search_row(accelerators: int) -> list[str]:
+    """Search so many accelerators in a new directory."""
+    with TemporaryDirectory() as made:
+        seconds, memory = measured(search, accelerators, SECONDS_OF_A_CELL[0], Path(made))
+    return [f"{accelerators:,}", f"{seconds:,.1f}", f"{memory:,.0f}"]
+
+
+def show(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a row of a Markdown table at a time."""
-    for line in (HEADER, ["---:"] * len(HEADER)):
+    for line in chain((header, ["---:"] * len(header)), rows):
         sys.stdout.write(f"| {' | '.join(line)} |\n")
-    for seconds, cells in product(SECONDS_OF_A_CELL, sizes):
-        sys.stdout.write(f"| {' | '.join(row(cells, seconds))} |\n")
         sys.stdout.flush()
 
 
+def main(texts: list[str]) -> None:
+    """Print one of the tables."""
+    if texts[:1] == ["--accelerators"]:
+        show(SEARCH_HEADER, map(search_row, map(int, texts[1:])))
+        return
+    sizes = [int(each) for each in texts] or CELLS
+    show(HEADER, (row(cells, seconds) for seconds, cells in product(SECONDS_OF_A_CELL, sizes)))
+
+
 if __name__ == "__main__":
-    main([int(each) for each in sys.argv[1:]] or list(CELLS))
+    main(sys.argv[1:])

@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_helpers import contents, edit
 from sweep_helpers import CONFIG, chunks, main, rows, sweep, tables
+from sweep_scale import measured, search
 
 from experiments.search.goals import ProblemConfig, make_goal
-from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.workloads.finding import find_layer
-from maestro_env.workloads.networks import find_network
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.workloads.finding import find_layer, find_network
 
 HARDWARE = [f"num_pes={pes},l1_bytes=65536,l2_bytes=4194304" for pes in (32, 64)]
 MAPPERS = ["random_log", "ga_log"]
@@ -158,6 +158,16 @@ def test_a_problem_without_a_valid_mapping_is_told(tmp_path: Path) -> None:
     assert (row["value"], row["vector"], row["valid"], row["evaluations"]) == ("", "", "0", "5")
     (row,) = rows(tmp_path / "out" / "summary.csv")
     assert (row["latency_cycles"], row["ratio"], row["mapped"], row["cells"]) == ("", "", "0", "1")
+
+
+def test_searches_of_other_accelerators_need_no_more_memory(tmp_path: Path) -> None:
+    """Beside their records and names, which take about 1 kB each."""
+    few, many = tmp_path / "few", tmp_path / "many"
+    few.mkdir()
+    many.mkdir()
+    _, before = measured(search, 500, 0.02, few)
+    _, after = measured(search, 2500, 0.02, many)
+    assert after - before < 20
 
 
 def test_a_dry_run_prints_the_cells_and_writes_nothing(

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from experiments.commands.audit.scores import NONE, UNKNOWN, Auditor, Score, headers_of
-from experiments.search.goals import ANEW
 from experiments.shell.files import read_record
 from experiments.shown.tables import Sheet
+from experiments.store.directory import ANEW, CONFIG
 from experiments.study.sweep.axes import Sweep
-from experiments.study.sweep.chunks import CONFIG
 from experiments.study.sweep.fronts import RECORD, read_front, rounds_of
 from experiments.study.sweep.records import (
     CellBest,

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from experiments.commands.report.sweeps import codesign_section, sweep_section
-from experiments.network.layer_search import LayerWork, SearchSettings
+from experiments.network.layer_search import LayerRecord, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, section_of
 from experiments.pages.found import Curve, Found, bound_and_gap
 from experiments.pages.sections import Section, distinct
 from experiments.search.cells import Finished
-from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal, unique
+from experiments.search.goals import Goal, ProblemConfig, make_goal, unique
 from experiments.shell.files import RecordError, read_json, read_record
 from experiments.shell.flags import PROGRAM, to_flags
-from experiments.study.study import CONFIG, read_all
+from experiments.store.directory import ANEW, CONFIG
+from experiments.study.study import read_all
 from experiments.study.sweep.fronts import SWEEPS
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
@@ -65,7 +66,7 @@ def _network(directory: Path, entry: dict[str, Any]) -> Section:
     ]
     goals = [make_goal(problem, layer, hardware, config["objective"]) for layer in layers]
     works = [
-        LayerWork(layer.name, goal, settings, directory, {})
+        LayerRecord(layer.name, goal, settings, directory=directory)
         for layer, goal in zip(layers, goals, strict=True)
     ]
     found = [each for work in works if (each := work.read())]

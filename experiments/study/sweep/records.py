@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.search.goals import ANEW, Goal, ProblemConfig
+from experiments.search.goals import Goal, ProblemConfig
 from experiments.shell.files import RecordError, read_json, read_record
+from experiments.store.directory import ANEW, CONFIG
 from experiments.store.versions import Versions
 from experiments.study.sweep.axes import LayerSet, Sweep
-from experiments.study.sweep.chunks import CONFIG, VECTOR, Chunk, make_chunks
+from experiments.study.sweep.chunks import VECTOR, Chunk, make_chunks
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
 
