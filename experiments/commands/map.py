@@ -17,7 +17,7 @@ from experiments.network.mapped_network import MappedNetwork, left_out_lines
 from experiments.network.networks import OBJECTIVES, map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.sections import Choice
-from experiments.search.goals import ProblemConfig, SharingConfig, make_goal, require_fit
+from experiments.search.goals import ProblemConfig, make_goal, require_fit
 from experiments.search.library import add_to_library, find_library
 from experiments.shell import cli, flags
 from experiments.shell.files import (
@@ -29,7 +29,15 @@ from experiments.shell.files import (
     write_json,
     write_text,
 )
-from experiments.shell.flags import UsageError, option
+from experiments.shell.flags import (
+    UsageError,
+    jobs_option,
+    option,
+    out_option,
+    ray_option,
+    resume_option,
+    threads_option,
+)
 from experiments.shown.tables import Sheet, significant
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
@@ -71,10 +79,14 @@ class _Network:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(SharingConfig, ProblemConfig, _Network):
+class Config(ProblemConfig, _Network):
     """Map every distinct layer of a network; print its latency, energy, EDP and area."""
 
-    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
+    threads: int = threads_option()
+    jobs: int = jobs_option("layers")
+    ray: str | None = ray_option()
+    out: str | None = out_option()
+    resume: bool = resume_option()
 
 
 _HEADER = (

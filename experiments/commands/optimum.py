@@ -11,32 +11,23 @@ import numpy as np
 
 from experiments.proving.proof import Limits, prove, write_certificate
 from experiments.proving.records import Found, ProofRecord
-from experiments.search.goals import LAYER_HELP, Goal, ProblemConfig, make_goal, write_best
+from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
 from experiments.shell import cli, files, flags
-from experiments.shell.flags import option
+from experiments.shell.flags import option, out_option, threads_option
 from experiments.shown.plots import STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import only_process
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.optimum.search import MOST_NODES, require_bounded
 from maestro_env.workloads.finding import find_layer
 
 
-@dataclass(frozen=True)
-class _Problem:
-    """The flags that say what is searched."""
-
-    layer: str = option("mobilenetv2_l2", LAYER_HELP)
-    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
-
-
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(ProblemConfig, _Problem):
+class Config(ProblemConfig, LayerConfig):
     """Find the best mapping of a layer and prove that none is better."""
 
     start: int = option(1000, "samples of marl first: a value to improve on", most=10**6)
@@ -45,12 +36,8 @@ class Config(ProblemConfig, _Problem):
     nodes: int = option(MOST_NODES, "end after so many boxes of mappings", least=1, most=MOST_NODES)
     samples: int = option(10**9, "end after so many evaluated mappings", least=1)
     seconds: float = option(1e9, "end after so many seconds")
-    threads: int = option(1, "threads of bounds and evaluation", least=1, most=1024)
-    out: str | None = option(
-        None,
-        "where to write (default: the first free runs/<layer>-<objective>-optimum-<n>)",
-        value="directory",
-    )
+    threads: int = threads_option("bounds and evaluation")
+    out: str | None = out_option("the first free runs/<layer>-<objective>-optimum-<n>")
     resume: bool = option(False, "continue the search in --out")
 
 

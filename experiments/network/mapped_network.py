@@ -153,15 +153,15 @@ def section_of(mapped: MappedNetwork, title: str = "", command: str = "") -> Sec
     return Section(
         title or f"{network.name} on {mapped.hardware.name or 'hardware'}",
         mapped.hardware,
-        mapped.objective,
         found,
-        tuple(choices),
-        mapped.bound,
-        network.macs,
         (*unmapped, *left_out_lines(network), *network.notes),
         command,
         mapped.settings,
         distinct([each.versions for each in mapped.layers]),
+        mapped.objective,
+        tuple(choices),
+        mapped.bound,
+        network.macs,
     )
 
 

@@ -25,7 +25,7 @@ from experiments.store.directory import ANEW
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
-from maestro_env.evaluation.objectives import ENERGIES, Objective, find_objective
+from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.workloads.layer import Layer
@@ -41,10 +41,6 @@ HARDWARE_HELP = (
 MAPPERS_HELP = (
     f"all (but {', '.join(PROVERS)}), or some of these with commas between, settings behind a "
     f"colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"
-)
-
-RAY_HELP = (
-    "Ray cluster that runs the searches instead of this machine: auto, or HOST:PORT of its head"
 )
 
 
@@ -64,17 +60,11 @@ class ProblemConfig:
 
 
 @dataclass(frozen=True)
-class SharingConfig:
-    """The flags of commands whose searches several processes may share."""
+class LayerConfig:
+    """The flags that say what is searched."""
 
-    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
-    ray: str | None = option(None, RAY_HELP, value="address")
-    out: str | None = option(
-        None, "where to write (default: a new directory below runs/)", value="directory"
-    )
-    resume: bool = option(
-        False, "continue what is in --out, extend it, or join processes that work on it"
-    )
+    layer: str = option("mobilenetv2_l2", LAYER_HELP)
+    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
 
 
 @dataclass(frozen=True)

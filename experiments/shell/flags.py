@@ -57,6 +57,33 @@ def option(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def threads_option(work: str = "the batch evaluation") -> Any:
+    """Declare how many threads do some work."""
+    return option(1, f"threads of {work}", least=1, most=1024)
+
+
+def jobs_option(what: str = "searches") -> Any:
+    """Declare how many processes there are."""
+    return option(1, f"{what} at a time, each in a process of its own", least=1, most=1024)
+
+
+def ray_option() -> Any:
+    """Declare the cluster that searches."""
+    text = "Ray cluster that runs the searches instead of this machine: auto, or HOST:PORT of its "
+    return option(None, f"{text}head", value="address")
+
+
+def out_option(default: str = "a new directory below runs/") -> Any:
+    """Declare the directory of the results."""
+    return option(None, f"where to write (default: {default})", value="directory")
+
+
+def resume_option(extended: bool = False) -> Any:
+    """Declare that a directory is continued, and perhaps extended."""
+    more = ", extend it" if extended else ""
+    return option(False, f"continue what is in --out{more}, or join processes that work on it")
+
+
 def run(
     config_class: type[Config],
     execute: Callable[[Config], int],

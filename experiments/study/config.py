@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.search.goals import ProblemConfig, SharingConfig
-from experiments.shell.flags import option
+from experiments.search.goals import ProblemConfig
+from experiments.shell.flags import (
+    jobs_option,
+    option,
+    out_option,
+    ray_option,
+    resume_option,
+    threads_option,
+)
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,11 @@ class _Budget:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class StudyConfig(SharingConfig, ProblemConfig, _Budget):
+class StudyConfig(ProblemConfig, _Budget):
     """The flags of a study but for its layers, objectives and mappers."""
 
-    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
+    threads: int = threads_option()
+    jobs: int = jobs_option()
+    ray: str | None = ray_option()
+    out: str | None = out_option()
+    resume: bool = resume_option(extended=True)

@@ -92,6 +92,6 @@ def _totals(sweep: Sweep, scores: Scores, objective: Objective) -> Iterator[Sequ
         possible = sum(each.possible for each in layers)
         figures = np.array([(*each.cycles, each.roofline) for each in layers])
         maestro, exact, roofline = (np.array(part.counts) @ figures).tolist()
-        total = Score("", UNKNOWN.values, (maestro, exact), roofline)
+        total = Score("", False, UNKNOWN.values, (maestro, exact), roofline)
         verdict = f"possible: {possible} of {len(layers)}"
         yield f"all of {part.name}", *search, verdict, *total.columns(objective)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.search.goals import ProblemConfig, SharingConfig
-from experiments.shell.flags import option
+from experiments.search.goals import ProblemConfig
+from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,14 @@ class _Designs:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(SharingConfig, ProblemConfig, _Designs):
+class Config(ProblemConfig, _Designs):
     """Map networks to every accelerator of a grid that fits an area; print the Pareto front.
 
     The front is of latency, energy and area.
     """
 
     hardware: str = option("edge", "accelerator with what the grid leaves open, as run takes it")
+    jobs: int = jobs_option()
+    ray: str | None = ray_option()
+    out: str | None = out_option()
+    resume: bool = resume_option()

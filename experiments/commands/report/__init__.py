@@ -9,7 +9,7 @@ from pathlib import Path
 from experiments.commands.report.directories import read_section
 from experiments.pages.sections import Section
 from experiments.pages.writer import KINDS, write_report
-from experiments.shell.flags import option
+from experiments.shell.flags import option, out_option
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,7 @@ class Config:
         value="directory",
         several=True,
     )
-    out: str | None = option(
-        None, "where to write (default: the first directory)", value="directory"
-    )
+    out: str | None = out_option("the first directory")
 
 
 def execute(config: Config) -> int:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.search.goals import SharingConfig
-from experiments.shell.flags import option
+from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
 
 
 @dataclass(frozen=True)
-class _Sweep:
-    """The flags that say what is searched."""
+class Config:
+    """Search every cell that a file describes; write one table, and totals of the networks.
+
+    Processes of several machines can work on one directory.
+    """
 
     config: str = option(MISSING, "YAML file of the axes (docs/howto.md)")
     dry_run: bool = option(False, "print the cells and an estimate of core-hours; write nothing")
+    jobs: int = jobs_option()
+    ray: str | None = ray_option()
     shard: str | None = option(
         None, "search a part alone, such as 2/4 for the second of four", value="i/n"
     )
     slurm: int | None = option(
         None, "write a Slurm script of so many tasks, and search nothing", 1, 100_000, kind=int
     )
-
-
-@dataclass(frozen=True)
-class Config(SharingConfig, _Sweep):
-    """Search every cell that a file describes; write one table, and totals of the networks.
-
-    Processes of several machines can work on one directory.
-    """
+    out: str | None = out_option()
+    resume: bool = resume_option()

@@ -16,7 +16,7 @@ from experiments.commands.tabulate.writer import bytes_left, write_table
 from experiments.search.goals import unique
 from experiments.shell import cli, files
 from experiments.shell.files import RecordError
-from experiments.shell.flags import UsageError, option
+from experiments.shell.flags import UsageError, option, threads_option
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import Claim, remove_abandoned
@@ -36,7 +36,7 @@ class Config:
     out: str = option(
         str(TABLES), "where to write; several processes may share it", value="directory"
     )
-    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
+    threads: int = threads_option()
 
 
 _SECONDS_BETWEEN_LOOKS = 0.2

@@ -164,10 +164,11 @@ def amortisation(groups: Mapping[str, Sequence[Reach]], warm_up: int) -> dict[st
     """Return the warm-up's share of what many layers take, its interval, and these samples."""
     most = max(_LAYERS)
     samples, told = total(groups[_REUSED], most, warm_up, _ONCE)
+    censored = any(each.censored for each in groups[_REUSED])
     least, greatest = mean_interval(groups[_REUSED])
     low, high = (warm_up / (warm_up + most * each) for each in (greatest, least))
     return {
-        "share": f"{'at most ' if told.startswith('>') else ''}{warm_up / samples:.0%}",
+        "share": f"{'at most ' if censored else ''}{warm_up / samples:.0%}",
         "low": low,
         "high": high,
         "samples": told,
