@@ -16,7 +16,7 @@ from experiments.search.goals import Goal
 from experiments.search.library import Start
 from experiments.search.searches import run_search
 from experiments.shell import files
-from experiments.shell.files import RecordError, check_same, distinct_name
+from experiments.shell.files import DamagedError, check_same, distinct_name
 from experiments.shown.progress import best_note
 from experiments.shown.statistics import Floats
 from experiments.store.versions import Versions
@@ -173,7 +173,7 @@ class LayerWork:
             rest = ("bound", "found_by", "samples", "nodes", "improvements", "versions")
             figures = {name: entry[name] for name in rest}
         except (LookupError, TypeError, ValueError) as error:
-            raise RecordError(f"{self.path} is no mapped layer: {error}; {way_out}") from None
+            raise DamagedError(f"{self.path} is no mapped layer: {error}", way_out) from None
         return MappedLayer(self.goal, found, **figures)
 
     @property

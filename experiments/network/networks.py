@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.network.layer_search import LayerWork, MappedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork
-from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal
+from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal, require_kind
 from experiments.search.library import Entry, Start, add_to_library, read_library, start_of
 from experiments.shell import cli
 from experiments.shell.files import (
@@ -23,6 +23,7 @@ from experiments.shell.files import (
     check_same,
     ensure_directory,
     is_empty,
+    read_each,
     read_record,
     write_record,
 )
@@ -135,6 +136,7 @@ def map_layers(
     start = {"transfer": transfer, "library": library is not None, "prior": digest}
     facts = _facts(network, goals[0], problem, settings, start)
     entries = _open(directory, facts, made_by or {}, library)
+    _check_records(network, goals, settings, directory)
     found: dict[int, MappedLayer] = {}
     for wave in spread(network.layers) if transfer else [range(len(goals))]:
         works = {
@@ -163,6 +165,16 @@ def map_layers(
     return MappedNetwork(network, hardware, layers, facts["config"]), 0
 
 
+def _check_records(
+    network: Network, goals: Sequence[Goal], settings: SearchSettings, directory: Path
+) -> None:
+    """Refuse damaged records, all at once, before anything is searched."""
+    pairs = zip(network.layers, goals, strict=True)
+    works = [LayerWork(layer.name, goal, settings, directory, {}) for layer, goal in pairs]
+    for _ in read_each((each.read for each in works), works[0].again):
+        pass
+
+
 def _start(goal: Goal, found: Sequence[MappedLayer], entries: Sequence[Entry]) -> Start:
     """Return what a search begins with: the best mappings of similar layers found before."""
     return start_of(goal, [*(entry for each in found if (entry := _entry(each))), *entries])
@@ -185,7 +197,9 @@ def _open(
     path, copy = directory / CONFIG, directory / _LIBRARY
     with claimed(path):
         if path.exists():
-            check_same(path, read_record(path, ANEW), facts)
+            begun = read_record(path, ANEW)
+            require_kind(path, begun, "map")
+            check_same(path, begun, facts)
         elif is_empty(directory):
             if library is not None:
                 add_to_library(copy, read_library(library))

@@ -22,7 +22,7 @@ from experiments.search.goals import Goal, goal_directory
 from experiments.search.searches import Recorder, run_search
 from experiments.search.windows import Windows, from_entry, to_entry, windows_of
 from experiments.shell import files
-from experiments.shell.files import BRIEF, RecordError, cannot_read, distinct_name, replacing
+from experiments.shell.files import BRIEF, DamagedError, cannot_read, distinct_name, replacing
 from experiments.shown.progress import best_note
 from experiments.shown.statistics import Floats
 from experiments.store.versions import Versions
@@ -201,11 +201,11 @@ def read_cell(work: Work) -> Finished | None:
         finished = _finished(work, entry)
         work.goal.check_best(finished.best_point, finished.best)
     except (LookupError, TypeError, ValueError, OverflowError) as error:
-        raise RecordError(f"{path} is no finished search: {error}; {way_out}") from None
+        raise DamagedError(f"{path} is no finished search: {error}", way_out) from None
     if finished.trace is not None and files.file_digest(trace_path(path)) != finished.trace:
-        raise RecordError(
-            f"{trace_path(path)} does not fit {path.name} beside it: it was changed; "
-            f"delete {path}, and {work.again} runs it again"
+        raise DamagedError(
+            f"{trace_path(path)} does not fit {path.name} beside it: it was changed",
+            f"delete {path}, and {work.again} runs it again",
         )
     return finished
 

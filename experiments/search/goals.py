@@ -12,6 +12,7 @@ import numpy as np
 
 from experiments.shell import cli
 from experiments.shell.files import (
+    RecordError,
     check_same,
     distinct_name,
     ensure_directory,
@@ -33,6 +34,7 @@ from mappers.base import Mapper
 
 GOAL = "goal.json"
 ANEW = "give another --out to begin anew"
+_KINDS = {"sweep": "sweep", "network": "map", "config": "run or compare"}
 LAYER_HELP = "a name that the command layers prints, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8"
 HARDWARE_HELP = (
     f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
@@ -156,6 +158,13 @@ def recorded_layer(facts: dict[str, Any]) -> Layer:
     layer = facts["layer"]
     named = {name: layer[name] for name in ("operator", "extents", "name", "count")}
     return Layer(**named, stride=tuple(layer["stride"]))
+
+
+def require_kind(path: Path, begun: dict[str, Any], kind: str) -> None:
+    """Refuse the directory of another command, as what its ``config.json`` has tells."""
+    found = next((name for key, name in _KINDS.items() if key in begun), "another command")
+    if found != kind:
+        raise RecordError(f"{path.parent} is a directory of {found}, not of {kind}; {ANEW}")
 
 
 def goal_directory(directory: Path, layer: str, objective: str) -> Path:

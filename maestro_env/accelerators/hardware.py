@@ -36,6 +36,11 @@ LATER: Mapping[str, object] = {"technology": DEFAULT, "word_bytes": 1, "clock_mh
 """Fields of ``Hardware`` that older records lack, and what they had."""
 
 
+def _least(field: str) -> int:
+    """Return the least value of a field of integers."""
+    return 0 if field in ("noc_hops", "noc_hop_latency") else 1
+
+
 @dataclass(frozen=True)
 class Hardware(Recomputed):
     """An accelerator.
@@ -81,9 +86,8 @@ class Hardware(Recomputed):
         require_name("a hardware's name", self.name, HardwareError, "such as edge")
         label = f"hardware {self.name or 'given'}"
         for name in (field.name for field in fields(self) if field.type == "int"):
-            least = 0 if name in ("noc_hops", "noc_hop_latency") else 1
             value = getattr(self, name)
-            number = require_integer(f"{label}: {name}", value, HardwareError, least)
+            number = require_integer(f"{label}: {name}", value, HardwareError, _least(name))
             object.__setattr__(self, name, number)
         cost, most = self.offchip_cost_macs, _native.MAX_ENERGY
         number_given = isinstance(cost, int | float) and not isinstance(cost, bool)
@@ -258,12 +262,13 @@ _M_KEYS = {
     "NoC_NumHops": "noc_hops",
 }
 
+
 # Fields that are not integers: how they are read, and what is allowed.
 _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "name": (str, "texts"),
-    "offchip_cost_macs": (plain_number, "numbers"),
+    "offchip_cost_macs": (plain_number, f"numbers from 0 to {_native.MAX_ENERGY:g}"),
     "technology": (find_technology, "technologies"),
-    "clock_mhz": (plain_number, "numbers"),
+    "clock_mhz": (plain_number, "numbers above 0"),
 }
 
 
@@ -280,7 +285,8 @@ def _from_entries(
             raise HardwareError(f"{where}: {key} is given twice")
         given.add(key)
         field = keys[key]
-        read, allowed = _READERS.get(field, (plain_integer, "integers"))
+        integers = f"integers from {_least(field)} to {MAX_INT}"
+        read, allowed = _READERS.get(field, (plain_integer, integers))
         values[field] = read(text)
         if values[field] is None:
             raise HardwareError(f"{where}: {field} is {quoted(text)}; allowed: {allowed}")

@@ -20,6 +20,7 @@ from experiments.shown.tables import Sheet, shown, significant
 from experiments.study.sweep.axes import Sweep
 from experiments.study.sweep.records import RECORD
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.base.errors import printable
 
 HEADER = (
     *("workload", "hardware", *AXES, "area_um2", "latency_cycles", "energy_nj", "edp", "front"),
@@ -98,11 +99,13 @@ def report(outcome: Outcome, directory: Path) -> None:
     write_text(directory / "front.md", sheet.markdown())
     sheet.print()
     print()
-    print(f"accelerators: {directory / 'accelerators.csv'}")
-    print(f"front: {directory / 'front.csv'}; its accelerators, for --hardware: {folder}")
+    print(printable(f"accelerators: {directory / 'accelerators.csv'}"))
+    print(
+        printable(f"front: {directory / 'front.csv'}; its accelerators, for --hardware: {folder}")
+    )
     if outcome.front:
         draw_front(outcome.by_workload[outcome.workload], outcome.front, outcome.title, directory)
-        print(f"plot: {directory / 'front.png'}")
+        print(printable(f"plot: {directory / 'front.png'}"))
 
 
 def _all(outcome: Outcome) -> Iterator[Design]:

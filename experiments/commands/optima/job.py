@@ -16,6 +16,7 @@ from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import remove_abandoned
 from experiments.store.versions import processor, versions
+from maestro_env.base.errors import printable
 from maestro_env.optimum.known import TABLE
 
 
@@ -39,7 +40,7 @@ def execute(config: Config) -> int:
         status = cli.INTERRUPTED
     with cli.undisturbed():
         _report(records)
-        print(f"optima: {directory}")
+        print(printable(f"optima: {directory}"))
         if status:
             flags.tell_interrupted("found", config, "optima", directory)
         elif config.write:

@@ -10,6 +10,7 @@ from experiments.shell.files import write_csv, write_text
 from experiments.shown.tables import Sheet, significant
 from experiments.study.sweep.chunks import Chunk
 from experiments.study.sweep.results import SUMMARY, TABLE, Results, collect, summarize
+from maestro_env.base.errors import printable
 
 _MOST_ROWS = 100
 
@@ -23,8 +24,8 @@ def report(chunks: Sequence[Chunk], directory: Path) -> None:
     write_text(directory / "summary.md", sheet.markdown())
     sheet.print()
     print()
-    print(f"cells: {directory / 'results.csv'}")
-    print(f"summary: {directory / 'summary.csv'}")
+    print(printable(f"cells: {directory / 'results.csv'}"))
+    print(printable(f"summary: {directory / 'summary.csv'}"))
 
 
 def _sheet(results: Results, rows: Sequence[tuple[Any, ...]]) -> Sheet:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from experiments.search.cells import tell_failure
-from experiments.search.goals import ANEW, Goal
+from experiments.search.goals import ANEW, Goal, require_kind
 from experiments.search.searches import run_search
 from experiments.shell import files
-from experiments.shell.files import RecordError, check_same, distinct_name, is_empty
+from experiments.shell.files import DamagedError, RecordError, check_same, distinct_name, is_empty
 from experiments.shown.statistics import Floats
 from experiments.store.claims import claimed, remove_abandoned
 from experiments.store.versions import Versions
@@ -126,7 +126,7 @@ class Chunk:
             if numbers.shape[1:] != (cells,) or len(columns[VECTOR]) != cells:
                 raise ValueError("the columns have other lengths")
         except (LookupError, TypeError, ValueError) as error:
-            raise RecordError(f"{self.path} has no {cells} cells: {error}; {way_out}") from None
+            raise DamagedError(f"{self.path} has no {cells} cells: {error}", way_out) from None
         return columns, numbers
 
     @property
@@ -217,6 +217,7 @@ def open_sweep(
     with claimed(path):
         if path.exists():
             entry = files.read_record(path, ANEW)
+            require_kind(path, entry, "sweep")
             check_same(path, entry, asked)
         elif is_empty(directory):
             entry = asked | {"chunks": dict(sizes())}
