@@ -51,7 +51,7 @@ BAD_INPUT = {
     "other digits": (["--samples=٣"], "'٣'; allowed: integers from 1"),
     "plus": (["--seeds=+5"], "'+5'; allowed: integers from 1"),
     "all and more": (["--mapper=all,ga"], "'all' cannot be combined"),
-    "no directory": (["--out="], "argument --out: '' is empty; give a directory name"),
+    "no directory": (["--out="], "argument --out: '' is empty; give DIRECTORY"),
     "blank directory": (["--out= "], "argument --out: ' ' is empty"),
     "unknown flag": (["--sample=1"], "--sample=1"),
     "line break": (["--objective=e\np"], "unknown objective 'e\\np'"),

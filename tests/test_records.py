@@ -108,15 +108,13 @@ def test_a_trace_with_two_rows_swapped_is_refused(
         gzip.compress(swapped_rows(gzip.decompress(path.read_bytes()).decode()).encode())
     )
     line = refused(out, capsys)
-    assert f"{path} does not fit 1.json beside it: it was changed; delete " in line
+    assert f"{path} does not fit it: it was changed; delete it, " in line
     path.unlink()
     assert f"cannot read {path}: No such file or directory" in refused(out, capsys)
 
 
 # What a sound digest does not tell.
 MISPLACED: dict[str, tuple[dict[str, Any], str]] = {
-    "another mapper": ({"mapper": "ga"}, "mapper is 'ga', not 'random'"),
-    "another seed": ({"seed": 7}, "seed is 7, not 1"),
     "too few samples": ({"evaluations": 49}, "evaluations is 49, not 50"),
     "no point": ({"best_point": None}, ""),
     "short point": ({"best_point": [0]}, "points must be"),
@@ -128,15 +126,25 @@ MISPLACED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("change", "message"), MISPLACED.values(), ids=MISPLACED)
-def test_a_record_of_another_search_is_refused(
+def test_a_record_of_another_result_is_refused(
     out: Path, change: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = cell(out, "random", 1)
     edit(path, lambda entry: entry.update(change), sealed=True)
     line = refused(out, capsys)
-    assert line.startswith(f"error: {path} is no finished search: ")
+    assert line.startswith(f"error: {path} is no result of random on ")
     assert message in line
     assert line.endswith("; delete it, and --resume runs it again\n")
+
+
+@pytest.mark.parametrize(("fact", "other"), [("mapper", "ga"), ("seed", 7)])
+def test_a_record_of_another_search_is_refused(
+    out: Path, fact: str, other: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cell(out, "random", 1)
+    edit(path, lambda entry: entry["cell"].update({fact: other}), sealed=True)
+    told = f"error: {path}: the run was begun with cell {fact} = {other!r}, "
+    assert refused(out, capsys).startswith(told)
 
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -189,14 +197,20 @@ def test_resuming_under_another_commit_says_so(
     assert load(cell(out, "random", 0))["versions"]["commit"] == "abc"
 
 
-@pytest.mark.parametrize("old", ["config.json", "comparison.json"])
+@pytest.mark.parametrize(
+    ("old", "told"),
+    [
+        ("config.json", "an older version wrote it"),
+        ("comparison.json", "has files but no config.json"),
+    ],
+)
 def test_directories_of_older_versions_are_refused(
-    tmp_path: Path, old: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, old: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "old"
     out.mkdir()
     (out / old).write_text(json.dumps({"config": {"samples": 50}, "hardware": {}}))
-    assert "an older version wrote it" in refused(out, capsys)
+    assert told in refused(out, capsys)
 
 
 # --- What a kill leaves -------------------------------------------------------------------------
