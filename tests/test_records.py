@@ -91,6 +91,23 @@ def test_a_record_edited_by_hand_is_refused(
     assert run(out, *FLAGS, "--resume", samples=50) == 0
 
 
+def test_all_damaged_records_are_told_at_once(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [cell(out, "random", 0), cell(out, "random", 1)]
+    for path in paths:
+        path.write_bytes(b"")
+    capsys.readouterr()
+    assert run(out, *FLAGS, "--resume", samples=50) == 2
+    *damaged, error = capsys.readouterr().err.splitlines()
+    for line, path in zip(damaged, paths, strict=True):
+        assert line.startswith(f"damaged: cannot read {path}: ")
+    assert error == "error: 2 records are damaged: delete them, and --resume runs them again"
+    for path in paths:
+        path.unlink()
+    assert run(out, *FLAGS, "--resume", samples=50) == 0
+
+
 @pytest.mark.parametrize("name", ["config.json", "goal.json"])
 def test_settings_edited_by_hand_are_refused(
     out: Path, name: str, capsys: pytest.CaptureFixture[str]
@@ -175,6 +192,20 @@ def test_a_failing_write_leaves_the_old_file(tmp_path: Path) -> None:
         write_half()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, synced = tmp_path / "file", []
+
+    def sync(opened: int) -> None:
+        synced.append((os.readlink(f"/proc/self/fd/{opened}"), path.exists()))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+    assert synced == [(str(temporary), False), (str(tmp_path), True)]
 
 
 # --- Versions -----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import compare
+from commands import run as run_one
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_helpers import contents, edit
@@ -288,6 +289,17 @@ def test_a_directory_of_another_sweep_is_refused(
     assert sweep(out, text=CONFIG) == 2
     assert "exists: give another --out, or --resume it" in capsys.readouterr().err
     assert contents(out) == before
+
+
+def test_a_directory_of_another_command_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--layer=gemm:M=8,N=8,K=8", "--mapper=random", "--samples=5"]
+    assert run_one([*flags, f"--out={tmp_path / 'run'}"]) == 0
+    capsys.readouterr()
+    assert sweep(tmp_path / "run", "--resume") == 2
+    told = f"{tmp_path / 'run'} is a directory of run or compare, not of sweep; give another --out"
+    assert capsys.readouterr().err == f"error: {told} to begin anew\n"
 
 
 def test_a_damaged_record_is_refused_with_the_way_out(
