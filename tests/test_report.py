@@ -153,6 +153,7 @@ def test_names_are_text_in_markdown(mapped: MappedNetwork, tmp_path: Path) -> No
     lines = (tmp_path / "report.md").read_text(encoding="utf-8").splitlines()
     tables = [line for line in lines if line.startswith("|")]
     widths = {line.replace(r"\|", "").count("|") for line in tables}
+    assert not [line for line in lines if line.startswith("#") and "<" in line]
     # Totals, layers, and pairs of name and value.
     assert widths == {11, 14, 3}
 

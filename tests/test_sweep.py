@@ -84,7 +84,8 @@ def test_a_cell_is_the_same_search_as_by_compare(
     records = list((tmp_path / "compared").glob("cells/*/*/*/*.json"))
     assert len(records) == len(found) == 12
     for record in map(json.loads, (path.read_text() for path in records)):
-        row = found[record["mapper"], record["objective"], record["seed"]]
+        cell = record["cell"]
+        row = found[cell["mapper"], cell["objective"], cell["seed"]]
         assert [int(row["found_at"]), float(row["value"])] == record["improvements"][-1]
         assert list(map(int, row["vector"].split())) == record["best_point"]
         assert int(row["valid"]) == record["evaluations"] - record["invalid"]
@@ -335,7 +336,7 @@ def test_a_sealed_record_of_something_else_is_refused(
     edit(path, change, sealed=True)
     assert sweep(copy, "--resume") == 2
     line = capsys.readouterr().err.splitlines()[-1]
-    assert line.startswith(f"error: {path} has no ")
+    assert line.startswith(f"error: {path} is no result of ")
     assert line.endswith("delete it, and --resume runs it again")
 
 

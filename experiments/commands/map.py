@@ -42,6 +42,7 @@ from experiments.shown.tables import Sheet, significant
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.base.errors import printable
 from maestro_env.evaluation.cost import buffer_bytes
 from maestro_env.workloads.finding import find_network, parse_dims
 from maestro_env.workloads.network import Network
@@ -61,7 +62,7 @@ class _Network:
     )
     objective: str = option("edp", "what to minimise: latency, energy, edp")
     mapper: str | None = option(
-        None, "mapper of every layer (default: marl, then the proof of the optimum within --nodes)"
+        None, "mapper of every layer (default: prior, then the proof of the optimum within --nodes)"
     )
     samples: int = option(500, "evaluations of one layer's search", least=1)
     nodes: int = option(1_000_000, "boxes of mappings that a proof may take; 0: prove nothing")
@@ -148,7 +149,7 @@ def _resolve(config: Config) -> tuple[Network, Path | None]:
         warnings.append(far_warning(load_prior().file, given))
     for warning in dict.fromkeys(warnings):
         if warning:
-            print(f"warning: {warning}", file=sys.stderr)
+            print(printable(f"warning: {warning}"), file=sys.stderr)
     if config.mapper is not None:
         if config.mapper == "all" or "," in config.mapper:
             raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
@@ -164,13 +165,10 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
     """Write and print what was found; return the exit status."""
     network, objective = mapped.network, config.objective
     for line in (*left_out_lines(network), *network.notes):
-        print(line)
-    if mapped.unmapped:
-        print(
-            f"failed: no valid mapping of {', '.join(mapped.unmapped)} was found: "
-            "give more --samples, or other hardware",
-            file=sys.stderr,
-        )
+        print(printable(line))
+    for why, names in mapped.why_unmapped.items():
+        told = f"failed: no valid mapping of {', '.join(names)} was found: {why}"
+        print(printable(told), file=sys.stderr)
     if not mapped.mapped:
         return cli.FAILED
     choices = mapped.choices()
@@ -181,7 +179,7 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
         print()
     _write(mapped, config, choices, bound, directory)
     write_text(directory / "network.md", "\n".join(sheet.markdown() for sheet in sheets))
-    print(f"network: {directory / 'network.json'}")
+    print(printable(f"network: {directory / 'network.json'}"))
     return cli.FAILED if mapped.unmapped else 0
 
 

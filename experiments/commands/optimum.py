@@ -7,8 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from experiments.proving.proof import Limits, prove, write_certificate
 from experiments.proving.records import Found, ProofRecord
 from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
@@ -20,7 +18,7 @@ from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import only_process
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.evaluation.problem import Problem
+from maestro_env.base.errors import printable
 from maestro_env.optimum.search import MOST_NODES, require_bounded
 from maestro_env.workloads.finding import find_layer
 
@@ -97,8 +95,8 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
     _draw(goal, found, directory / "optimum.png")
     _sheet(goal, found, ended).print()
     if found.certificate:
-        print(f"certificate: {directory / _CERTIFICATE}")
-    print(f"optimum: {directory}")
+        print(printable(f"certificate: {directory / _CERTIFICATE}"))
+    print(printable(f"optimum: {directory}"))
 
 
 def _sheet(goal: Goal, found: Found, ended: bool) -> Sheet:
@@ -120,25 +118,8 @@ def _sheet(goal: Goal, found: Found, ended: bool) -> Sheet:
     if ended and not found.proven:
         note = "ended at a limit: the same flags with --resume --out and a higher one go on"
     elif ended and found.best_point is None:
-        note = _nearest(problem)
+        note = problem.why_nothing_fits()
     return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
-
-
-def _nearest(problem: Problem) -> str:
-    """Say what the mapping that needs the least lacks, where none fits."""
-    point = np.zeros(len(problem.space.parameters), dtype=np.int32)
-    if "cluster_size" in problem.space.columns:
-        # One cluster holds the smallest tile, and its PEs share what is left of it.
-        column = problem.space.columns["cluster_size"]
-        point[column] = problem.space.sizes[column] - 1
-    cost, _ = problem.evaluate_mapping(problem.space.decode(point))
-    assert cost is not None
-    there = problem.hardware
-    return (
-        f"no mapping fits the buffers: the smallest tiles need {cost.l1_bytes:,.0f} B of L1 a PE "
-        f"(there are {there.l1_bytes:,}) and {cost.l2_bytes:,.0f} B of L2 (there are "
-        f"{there.l2_bytes:,})"
-    )
 
 
 def _draw(goal: Goal, found: Found, png: Path) -> None:

@@ -21,6 +21,7 @@ from experiments.study.plots import draw_convergence
 from experiments.study.standings import Contest
 from experiments.study.study import Study, conduct, make_study
 from experiments.study.tables import ledger_sheet, problem_sheet, seconds_sheet
+from maestro_env.base.errors import printable
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,12 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
     for sheet in (problem_sheet(study, contest), *rest):
         sheet.print()
         print()
-    if not any(len(search.at) for search in searches):
-        print("no valid mapping was found")
+    if contest.why_none:
+        print(contest.why_none)
     if len(kept) < len(searches):
         others = len(searches) - len(kept)
         print(f"no trace of {others} searches, which compare ran")
-    print(f"plot: {png}")
+    print(printable(f"plot: {png}"))
 
 
 def _write_best(directory: Path, goal: Goal, searches: Sequence[Finished]) -> None:

@@ -23,6 +23,8 @@ from maestro_env.evaluation.fronts import least_product
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 
+_MAY_HELP = "give more --samples, or other hardware"
+
 
 @dataclass(frozen=True, eq=False)
 class MappedNetwork:
@@ -54,6 +56,16 @@ class MappedNetwork:
     def unmapped(self) -> list[str]:
         """Names of the layers that have none; they are in no choice."""
         return [layer.name for layer, found in self._pairs if found.best is None]
+
+    @property
+    def why_unmapped(self) -> dict[str, list[str]]:
+        """The names of those that have none, by why, or what may help."""
+        found: dict[str, list[str]] = {}
+        for layer, each in self._pairs:
+            if each.best is None:
+                why = each.goal.problem.why_nothing_fits() or _MAY_HELP
+                found.setdefault(why, []).append(layer.name)
+        return found
 
     @property
     def _pairs(self) -> Iterable[tuple[Layer, MappedLayer]]:

@@ -24,6 +24,7 @@ from experiments.shell.files import (
 )
 from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
+from experiments.store.records import refuse_damaged
 from experiments.store.versions import Versions, processor, versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import UnknownNameError
@@ -130,6 +131,7 @@ def map_layers(
     start = {"transfer": transfer, "library": library is not None, "prior": digest}
     facts = _facts(network, goals[0], problem, settings, start)
     entries = _open(directory, facts, made_by or {}, library)
+    _check_records(network, goals, settings, directory)
     found: dict[int, MappedLayer] = {}
     for wave in spread(network.layers) if transfer else [range(len(goals))]:
         works = {
@@ -158,6 +160,16 @@ def map_layers(
     return MappedNetwork(network, hardware, layers, facts["config"]), 0
 
 
+def _check_records(
+    network: Network, goals: Sequence[Goal], settings: SearchSettings, directory: Path
+) -> None:
+    """Refuse damaged records, all at once, before anything is searched."""
+    refuse_damaged(
+        LayerRecord(layer.name, goal, settings, directory=directory)
+        for layer, goal in zip(network.layers, goals, strict=True)
+    )
+
+
 def _start(goal: Goal, found: Sequence[MappedLayer], entries: Sequence[Entry]) -> Start:
     """Return what a search begins with: the best mappings of similar layers found before."""
     return start_of(goal, [*(entry for each in found if (entry := _entry(each))), *entries])
@@ -184,7 +196,7 @@ def _open(
             add_to_library(copy, read_library(library))
         return {"versions": versions}
 
-    Directory(directory, "network").open(facts, keep)
+    Directory(directory).open(facts, keep)
     return read_library(copy)
 
 

@@ -14,7 +14,7 @@ from experiments.pages.found import Found
 from experiments.pages.sections import Section
 from experiments.pages.tables import layers_table, mappers_table, totals_table
 from experiments.shell.files import RecordError, ensure_directory, write_text
-from experiments.shown.tables import shown
+from experiments.shown.tables import in_markdown, shown
 from experiments.shown.templates import templates
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.explanation.traffic import PLACES
@@ -67,7 +67,8 @@ def _library() -> str:
 
 
 def _markdown(sections: Sequence[Section]) -> str:
-    text = templates(_FOLDER).get_template("page.md.j2").render(**_told(sections))
+    template = templates(_FOLDER).get_template("page.md.j2")
+    text = template.render(**_told(sections), in_markdown=in_markdown)
     return text.strip() + "\n"
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from experiments.search.goals import Goal
 from experiments.shell import files
-from experiments.shell.files import RecordError, check_same
+from experiments.shell.files import DamagedError, check_same
 from experiments.store.directory import ANEW
 from experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum
@@ -110,7 +110,7 @@ class ProofRecord:
             boxes = zlib.decompress(base64.b64decode(begun["left"]["boxes"]))
             left = np.frombuffer(boxes, dtype=np.int32).reshape(begun["left"]["shape"])
         except (LookupError, TypeError, ValueError, zlib.error) as error:
-            raise RecordError(f"{self.path} is no search: {error}; {way_out}") from None
+            raise DamagedError(f"{self.path} is no search: {error}", way_out) from None
         self.found, self.left = found, left
 
     def _best(self) -> dict[str, Any] | None:

@@ -83,8 +83,15 @@ class Entry:
 
 
 def find_library(name: str) -> Path:
-    """Return the library that a flag names: a file, or the one in the user's cache."""
-    return user_cache() / "library.json" if name == "cache" else Path(name)
+    """Return the library that a flag names: a file, or the one in the user's cache.
+
+    Raises:
+        RecordError: it names a directory, a pipe or a device.
+    """
+    path = user_cache() / "library.json" if name == "cache" else Path(name)
+    if path.exists() and not path.is_file():
+        raise RecordError(f"--library {path}: it is no regular file; give a file, or a new name")
+    return path
 
 
 def read_library(path: Path) -> list[Entry]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from maestro_env.base.checks import plain_integer, plain_number
-from maestro_env.base.errors import MaestroEnvError
+from maestro_env.base.errors import MaestroEnvError, printable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -118,11 +118,11 @@ def to_flags(config: DataclassInstance) -> list[str]:
 def tell_interrupted(what: str, config: DataclassInstance, name: str, directory: Path) -> None:
     """Say on stderr where the results of a command are and how it is continued."""
     resuming = to_flags(dataclasses.replace(config, out=str(directory), resume=True))
-    print(
+    told = (
         f"interrupted: what is {what} is in {directory}; "
-        f"continue with: {PROGRAM} {name} {shlex.join(resuming)}",
-        file=sys.stderr,
+        f"continue with: {PROGRAM} {name} {shlex.join(resuming)}"
     )
+    print(printable(told), file=sys.stderr)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -185,7 +185,7 @@ def _value(field: dataclasses.Field[Any], text: str) -> str | float:
     kind, least, most = (field.metadata[name] for name in ("kind", "least", "most"))
     if kind is str:
         if not text.strip():
-            raise argparse.ArgumentTypeError(f"{text!r} is empty; give a {_called(field)} name")
+            raise argparse.ArgumentTypeError(f"{text!r} is empty; give {_called(field).upper()}")
         return text
     value = plain_integer(text) if kind is int else plain_number(text)
     if value is None or not least <= value <= most:

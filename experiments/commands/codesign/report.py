@@ -20,6 +20,7 @@ from experiments.shown.tables import shown
 from experiments.study.sweep.axes import Sweep
 from experiments.study.sweep.fronts import ACCELERATORS, AXES, HEADER, RECORD, front_sheet
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.base.errors import printable
 
 _MOST_LINES = 10
 
@@ -85,11 +86,12 @@ def report(outcome: Outcome, directory: Path) -> None:
     write_text(directory / "front.md", sheet.markdown())
     sheet.print()
     print()
-    print(f"accelerators: {directory / ACCELERATORS}")
-    print(f"front: {directory / 'front.csv'}; its accelerators, for --hardware: {folder}")
+    print(printable(f"accelerators: {directory / ACCELERATORS}"))
+    front = directory / "front.csv"
+    print(printable(f"front: {front}; its accelerators, for --hardware: {folder}"))
     if outcome.front:
         draw_front(outcome.by_workload[outcome.workload], outcome.front, sheet.title, directory)
-        print(f"plot: {directory / 'front.png'}")
+        print(printable(f"plot: {directory / 'front.png'}"))
 
 
 def _all(outcome: Outcome) -> Iterator[Design]:

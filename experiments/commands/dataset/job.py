@@ -18,7 +18,7 @@ from experiments.store.claims import only_process
 from experiments.store.directory import ANEW
 from experiments.store.versions import versions
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.base.errors import UnknownNameError
+from maestro_env.base.errors import UnknownNameError, printable
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
@@ -54,7 +54,7 @@ def execute(config: Config) -> int:
         statuses = {name: dataset.statuses(name) for name in goals}
         write_card(dataset, statuses, config)
     _sheet(dataset, statuses).print()
-    print(f"data set: {directory}")
+    print(printable(f"data set: {directory}"))
     return 0
 
 

@@ -18,6 +18,7 @@ from experiments.store.claims import remove_abandoned
 from experiments.store.directory import ANEW, CONFIG
 from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
+from maestro_env.base.errors import printable
 from maestro_env.optimum.known import TABLE
 
 Records = Sequence[tuple[OptimumCell, ProofRecord]]
@@ -42,7 +43,7 @@ def execute(config: Config) -> int:
     with cli.undisturbed():
         records = [(each.cell, each.kept) for each in proofs]
         _report(records)
-        print(f"optima: {directory}")
+        print(printable(f"optima: {directory}"))
         if status == cli.INTERRUPTED:
             flags.tell_interrupted("found", config, "optima", directory)
         elif config.write:

@@ -10,6 +10,7 @@ from experiments.commands.report.directories import read_section
 from experiments.pages.sections import Section
 from experiments.pages.writer import KINDS, write_report
 from experiments.shell.flags import option, out_option
+from maestro_env.base.errors import printable
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def execute(config: Config) -> int:
     for path in paths:
         write_report(sections, path)
     for path in paths:
-        print(f"report: {path}")
+        print(printable(f"report: {path}"))
     return 0
 
 

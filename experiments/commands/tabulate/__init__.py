@@ -21,6 +21,7 @@ from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import Claim, remove_abandoned
 from experiments.store.versions import processor, versions
+from maestro_env.base.errors import printable
 from maestro_env.base.registry import look_up
 from maestro_env.datasets.tabulated import TABLES, TABULATED, TabulatedProblem, TabulatedSpace
 from maestro_env.evaluation.objectives import OBJECTIVES
@@ -55,12 +56,14 @@ def execute(config: Config) -> int:
         records = _make_all(spaces, directory, config.threads)
     except KeyboardInterrupt:
         print(
-            f"interrupted: what is evaluated is in {directory}; the same command continues",
+            printable(
+                f"interrupted: what is evaluated is in {directory}; the same command continues"
+            ),
             file=sys.stderr,
         )
         return cli.INTERRUPTED
     _sheet([(each, records[each.name]) for each in spaces]).print()
-    print(f"tables: {directory}")
+    print(printable(f"tables: {directory}"))
     return 0
 
 
@@ -79,7 +82,7 @@ def _require_room(spaces: Sequence[TabulatedSpace], directory: Path) -> None:
     told = f"{needed / _GB:.2f} GB to write in {directory}, {free / _GB:.2f} GB free"
     if needed > free:
         raise UsageError(f"{told}: name fewer spaces, or give another --out")
-    print(told, flush=True)
+    print(printable(told), flush=True)
 
 
 def _make_all(spaces: Sequence[TabulatedSpace], directory: Path, threads: int) -> dict[str, Record]:

@@ -125,6 +125,8 @@ def from_bytes(data: bytes, what: str) -> PriorFile:
         problem: object = f"{error} is missing" if isinstance(error, KeyError) else error
         if isinstance(error, AttributeError | TypeError):
             problem = f"its header is damaged: {error}"
+        if isinstance(error, RecursionError):
+            problem = "its header is nested too deeply"
         raise PriorFileError(f"{what} cannot be used: {problem}; {WAY_OUT}") from None
 
 

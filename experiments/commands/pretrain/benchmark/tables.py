@@ -19,6 +19,7 @@ from experiments.commands.pretrain.benchmark.scores import (
 )
 from experiments.shell.files import write_csv, write_text
 from experiments.shown.tables import Sheet
+from maestro_env.base.errors import printable
 from maestro_env.optimum.known import KnownOptimum
 from mappers.parts.arrays import Booleans
 
@@ -48,7 +49,7 @@ def report(directory: Path, methods: Sequence[str], problems: Problems, optima: 
     write_csv(directory / "problems.csv", _TABLE, _problem_rows(every))
     for sheet in sheets:
         sheet.print()
-    print(f"tables: {directory / 'table.md'}, a row for every problem: problems.csv")
+    print(printable(f"tables: {directory / 'table.md'}, a row for every problem: problems.csv"))
 
 
 def groups_of(problems: Sequence[Held], optima: Optima) -> dict[str, Booleans]:

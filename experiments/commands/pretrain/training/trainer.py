@@ -35,6 +35,7 @@ from experiments.shell import cli, files
 from experiments.shell.files import RecordError
 from experiments.shown.progress import Bar
 from experiments.store.claims import only_process
+from maestro_env.base.errors import printable
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.proposer import Networks
@@ -87,10 +88,12 @@ def train(
             with Bar("training", training.total, training.done) as bar:
                 training.run(bar.show)
         except KeyboardInterrupt:
-            print(f"interrupted: --out {directory} and the same flags go on", file=sys.stderr)
+            told = f"interrupted: --out {directory} and the same flags go on"
+            print(printable(told), file=sys.stderr)
             return cli.INTERRUPTED
         files.write_bytes(path, training.prior().to_bytes())
-    print(f"prior: {path}, curve: {training.curve}" if training.done else f"prior: {path}")
+    curve = f", curve: {training.curve}" if training.done else ""
+    print(printable(f"prior: {path}{curve}"))
     return 0
 
 
