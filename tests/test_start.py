@@ -30,7 +30,7 @@ LIBRARIES = {
     "ppo_box": ("torch", "stable_baselines3"),
     "ppo_tuned": ("torch", "stable_baselines3"),
 }
-BUDGET = 120
+BUDGET = 80
 
 
 @pytest.mark.parametrize("mapper", [each for each in QUICK if each in TRACES["digests"]])
