@@ -20,7 +20,7 @@ from run_helpers import edit
 from sweep_helpers import sweep
 
 from experiments.commands.report.directories import read_section
-from experiments.network.layer_search import MappedLayer, SearchSettings
+from experiments.network.layer_search import SearchedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, section_of
 from experiments.network.networks import map_network
 from experiments.pages import writer
@@ -380,7 +380,7 @@ def test_the_page_needs_the_extra(
         write_report([section], tmp_path / "report.html")
 
 
-def without_mapping(layer: MappedLayer) -> MappedLayer:
+def without_mapping(layer: SearchedLayer) -> SearchedLayer:
     front = layer.front
     return replace(layer, front=Front(front.points[:0], front.figures[:0]))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.layer_search import MappedLayer, SearchSettings
+from experiments.network.layer_search import SearchedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, left_out_lines
 from experiments.network.networks import OBJECTIVES, map_layers
 from experiments.pages.found import bottleneck
@@ -51,7 +51,7 @@ from mappers.learners.prior.ranges import far_warning
 
 
 @dataclass(frozen=True)
-class _Network:
+class _NetworkFlags:
     """The flags that say what is mapped and how."""
 
     network: str = option(
@@ -80,7 +80,7 @@ class _Network:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(ProblemConfig, _Network):
+class Config(ProblemConfig, _NetworkFlags):
     """Map every distinct layer of a network; print its latency, energy, EDP and area."""
 
     threads: int = threads_option()
@@ -278,7 +278,7 @@ def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[dict[str, Any]]:
         yield dict(zip(_HEADER, values, strict=True))
 
 
-def _best(found: MappedLayer) -> float:
+def _best(found: SearchedLayer) -> float:
     assert found.best is not None
     return float(found.values[found.best])
 

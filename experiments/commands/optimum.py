@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.proving.proof import Limits, prove, write_certificate
-from experiments.proving.records import Found, ProofRecord
+from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
 from experiments.shell import cli, files, flags
 from experiments.shell.flags import option, out_option, threads_option
@@ -72,7 +72,7 @@ def _prove(config: Config, goal: Goal, record: ProofRecord) -> None:
     limits = Limits(config.gap, config.nodes, config.samples, config.seconds)
     with Bar("gap", 1) as bar:
 
-        def show(now: Found) -> None:
+        def show(now: ProofState) -> None:
             best = math.inf if now.best is None else now.best
             bar.show(1 - min(now.gap, 1), f"best {best:.4g}, gap {now.gap:.2%}")
 
@@ -99,7 +99,7 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
     print(printable(f"optimum: {directory}"))
 
 
-def _sheet(goal: Goal, found: Found, ended: bool) -> Sheet:
+def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
     problem = goal.problem
     best, bound = found.best or math.inf, found.bound or math.inf
     figures = {
@@ -122,7 +122,7 @@ def _sheet(goal: Goal, found: Found, ended: bool) -> Sheet:
     return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
 
 
-def _draw(goal: Goal, found: Found, png: Path) -> None:
+def _draw(goal: Goal, found: ProofState, png: Path) -> None:
     """Draw best and bound over time."""
     seconds, best, bound = (
         [math.nan if each is None else each for each in column]

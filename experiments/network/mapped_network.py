@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.layer_search import MappedLayer
+from experiments.network.layer_search import SearchedLayer
 from experiments.pages.found import Curve, Found
 from experiments.pages.sections import Choice, Section, distinct
 from experiments.pages.writer import write_report
@@ -39,7 +39,7 @@ class MappedNetwork:
 
     network: Network
     hardware: Hardware
-    layers: tuple[MappedLayer, ...]
+    layers: tuple[SearchedLayer, ...]
     settings: dict[str, Any]
 
     @property
@@ -48,7 +48,7 @@ class MappedNetwork:
         return self.layers[0].goal.objective.name
 
     @cached_property
-    def mapped(self) -> list[tuple[Layer, MappedLayer]]:
+    def mapped(self) -> list[tuple[Layer, SearchedLayer]]:
         """The layers that have a valid mapping, with what was found."""
         return [pair for pair in self._pairs if pair[1].best is not None]
 
@@ -68,7 +68,7 @@ class MappedNetwork:
         return found
 
     @property
-    def _pairs(self) -> Iterable[tuple[Layer, MappedLayer]]:
+    def _pairs(self) -> Iterable[tuple[Layer, SearchedLayer]]:
         return zip(self.network.layers, self.layers, strict=True)
 
     @property

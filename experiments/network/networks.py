@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from experiments.network.layer_search import LayerRecord, MappedLayer, SearchSettings
+from experiments.network.layer_search import LayerRecord, SearchedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork
 from experiments.search.goals import Goal, ProblemConfig, make_goal
-from experiments.search.library import Entry, Start, add_to_library, read_library, start_of
+from experiments.search.library import BestKnown, Start, add_to_library, read_library, start_of
 from experiments.shell import cli
 from experiments.shell.files import (
     RecordError,
@@ -132,7 +132,7 @@ def map_layers(
     facts = _facts(network, goals[0], problem, settings, start)
     entries = _open(directory, facts, made_by or {}, library)
     _check_records(network, goals, settings, directory)
-    found: dict[int, MappedLayer] = {}
+    found: dict[int, SearchedLayer] = {}
     for wave in spread(network.layers) if transfer else [range(len(goals))]:
         works = {
             index: LayerRecord(
@@ -170,21 +170,21 @@ def _check_records(
     )
 
 
-def _start(goal: Goal, found: Sequence[MappedLayer], entries: Sequence[Entry]) -> Start:
+def _start(goal: Goal, found: Sequence[SearchedLayer], entries: Sequence[BestKnown]) -> Start:
     """Return what a search begins with: the best mappings of similar layers found before."""
     return start_of(goal, [*(entry for each in found if (entry := _entry(each))), *entries])
 
 
-def _entry(found: MappedLayer) -> Entry | None:
+def _entry(found: SearchedLayer) -> BestKnown | None:
     if found.best is None:
         return None
     point = found.front.points[found.best].tolist()
-    return Entry.of(found.goal, point, float(found.values[found.best]))
+    return BestKnown.of(found.goal, point, float(found.values[found.best]))
 
 
 def _open(
     directory: Path, facts: dict[str, Any], versions: Versions, library: Path | None
-) -> list[Entry]:
+) -> list[BestKnown]:
     """Write what a directory is for, or check it; return what its library has.
 
     A copy of the library stays in the directory, so that what others add to it changes nothing.

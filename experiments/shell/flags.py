@@ -125,13 +125,13 @@ def tell_interrupted(what: str, config: DataclassInstance, name: str, directory:
     print(printable(told), file=sys.stderr)
 
 
-class _Parser(argparse.ArgumentParser):
+class _FlagParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see --help)")
 
 
 def _parse(config_class: type[Config], name: str, argv: list[str] | None) -> Config:
-    parser = _Parser(prog=f"{PROGRAM} {name}", formatter_class=_formatter, allow_abbrev=False)
+    parser = _FlagParser(prog=f"{PROGRAM} {name}", formatter_class=_formatter, allow_abbrev=False)
     declare(parser, config_class)
     values = vars(parser.parse_args(argv))
     return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})

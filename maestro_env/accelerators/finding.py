@@ -17,8 +17,8 @@ from maestro_env.accelerators.technologies import find_technology
 from maestro_env.base.checks import (
     MAX_INT,
     TEXT,
-    Entry,
     Reader,
+    Written,
     plain_integer,
     plain_number,
     read_entries,
@@ -109,7 +109,7 @@ def _made(source: str, values: Mapping[str, Any], name: str) -> Hardware:
         raise HardwareError(f"{source}: {error}") from None
 
 
-def written_entries(text: str) -> Iterator[Entry]:
+def written_entries(text: str) -> Iterator[Written]:
     """Yield the entries of a text such as ``num_pes=256,l1_bytes=512``; the name comes last."""
     written, named, name = f",{text}".partition(",name=")
     for piece in written.split(",")[1:]:
@@ -119,7 +119,7 @@ def written_entries(text: str) -> Iterator[Entry]:
         yield f"hardware {quoted(text)}", "name", name
 
 
-def _m_entries(path: Path) -> Iterator[Entry]:
+def _m_entries(path: Path) -> Iterator[Written]:
     """Yield the entries of a MAESTRO hardware file."""
     text = read_or_refuse(path, _MAX_CHARACTERS, HardwareError)
     for line, each in enumerate(text.splitlines(), 1):

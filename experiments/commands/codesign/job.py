@@ -12,7 +12,7 @@ from experiments.commands.codesign.designs import Design, designs_of
 from experiments.commands.codesign.explorers import explorer_of
 from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid, make_grid
-from experiments.commands.codesign.report import Outcome, report
+from experiments.commands.codesign.report import Explored, report
 from experiments.search.goals import find_mappers, unique
 from experiments.shell import cli, flags
 from experiments.shell.files import (
@@ -66,7 +66,7 @@ def execute(config: Config) -> int:
             # The last workload is the whole one.
             explorer.tell(found[-len(chosen) :])
         if status != cli.INTERRUPTED:
-            report(Outcome(config, grid, sweep, designs), directory)
+            report(Explored(config, grid, sweep, designs), directory)
             spent = time.perf_counter() - began
             print(f"time: {spent:,.1f} s; searches: {searched / 3600:.3g} hours in all")
     except KeyboardInterrupt:

@@ -26,7 +26,7 @@ _MOST_LINES = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Explored:
     """What was found.
 
     Args:
@@ -70,7 +70,7 @@ class Outcome:
         return self.fronts[self.workload]
 
 
-def report(outcome: Outcome, directory: Path) -> None:
+def report(outcome: Explored, directory: Path) -> None:
     """Write everything into a directory, and print the front."""
     rows = [_row(each, outcome) for each in _all(outcome)]
     write_csv(directory / ACCELERATORS, HEADER, rows)
@@ -94,12 +94,12 @@ def report(outcome: Outcome, directory: Path) -> None:
         print(printable(f"plot: {directory / 'front.png'}"))
 
 
-def _all(outcome: Outcome) -> Iterator[Design]:
+def _all(outcome: Explored) -> Iterator[Design]:
     for designs in outcome.by_workload.values():
         yield from designs
 
 
-def _row(design: Design, outcome: Outcome) -> list[Any]:
+def _row(design: Design, outcome: Explored) -> list[Any]:
     hardware = design.hardware
     figures = (design.latency_cycles, design.energy_nj, design.edp)
     return [
@@ -110,7 +110,7 @@ def _row(design: Design, outcome: Outcome) -> list[Any]:
     ]
 
 
-def _described(outcome: Outcome) -> dict[str, Any]:
+def _described(outcome: Explored) -> dict[str, Any]:
     config, grid = outcome.config, outcome.grid
     return {
         "schema": "maestro-env/codesign/1",
@@ -126,7 +126,7 @@ def _described(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _tell_unmapped(outcome: Outcome) -> None:
+def _tell_unmapped(outcome: Explored) -> None:
     """Say which layers have no valid mapping on how many accelerators."""
     looked = outcome.by_workload[outcome.workload]
     counts = Counter(each.unmapped for each in looked if each.unmapped)

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.commands.dataset.card import write_card
 from experiments.commands.dataset.flags import Config
-from experiments.commands.dataset.writer import ROWS_PER_FILE, Part, plan, write_parts
+from experiments.commands.dataset.writer import ROWS_PER_FILE, DataFile, plan, write_parts
 from experiments.search.goals import Goal, make_goal, require_fit, split_layers
 from experiments.shell import cli, files, flags
 from experiments.shown.progress import Bar
@@ -58,7 +58,7 @@ def execute(config: Config) -> int:
     return 0
 
 
-def _write(parts: Sequence[Part], config: Config) -> bool:
+def _write(parts: Sequence[DataFile], config: Config) -> bool:
     """Write the files and say whether all are there: an interrupt leaves those under way out."""
     made, done = write_parts(parts, config.draw, config.seed, config.threads), 0
     try:

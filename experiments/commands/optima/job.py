@@ -10,7 +10,7 @@ from experiments.commands.optima.flags import Config
 from experiments.commands.optima.table import write_table
 from experiments.proving.many import OptimumCell, Proof
 from experiments.proving.proof import Limits
-from experiments.proving.records import Found, ProofRecord
+from experiments.proving.records import ProofRecord, ProofState
 from experiments.shell import cli, flags
 from experiments.shell.files import RecordError, is_empty, run_directory
 from experiments.shown.tables import Sheet, significant
@@ -92,6 +92,6 @@ def _counts(records: Sequence[ProofRecord]) -> tuple[str, ...]:
     )
 
 
-def _figures(found: Found) -> tuple[str, ...]:
+def _figures(found: ProofState) -> tuple[str, ...]:
     values = (significant(value or float("inf"), 7) for value in (found.best, found.bound))
     return (*values, f"{found.gap:.3%}", f"{found.seconds:.1f}")

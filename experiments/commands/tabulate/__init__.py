@@ -43,7 +43,7 @@ class Config:
 _SECONDS_BETWEEN_LOOKS = 0.2
 _GB = 10**9
 
-Record = dict[str, Any]
+TableFacts = dict[str, Any]
 
 
 def execute(config: Config) -> int:
@@ -85,10 +85,12 @@ def _require_room(spaces: Sequence[TabulatedSpace], directory: Path) -> None:
     print(printable(told), flush=True)
 
 
-def _make_all(spaces: Sequence[TabulatedSpace], directory: Path, threads: int) -> dict[str, Record]:
+def _make_all(
+    spaces: Sequence[TabulatedSpace], directory: Path, threads: int
+) -> dict[str, TableFacts]:
     """Make every table that no other process makes, and wait for the others."""
     claims = {each.name: Claim(each.path(directory)) for each in spaces}
-    records: dict[str, Record] = {}
+    records: dict[str, TableFacts] = {}
     told: list[str] = []
     while True:
         for space in spaces:
@@ -106,7 +108,7 @@ def _make_all(spaces: Sequence[TabulatedSpace], directory: Path, threads: int) -
         time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
-def _make(space: TabulatedSpace, directory: Path, threads: int) -> Record:
+def _make(space: TabulatedSpace, directory: Path, threads: int) -> TableFacts:
     """Make a table and its record, or check them if they are there."""
     path, problem = space.path(directory), space.problem()
     kept = path.with_suffix(".json")
@@ -131,7 +133,7 @@ def _make(space: TabulatedSpace, directory: Path, threads: int) -> Record:
     return record
 
 
-def _summary(space: TabulatedSpace, table: TabulatedProblem, path: Path) -> Record:
+def _summary(space: TabulatedSpace, table: TabulatedProblem, path: Path) -> TableFacts:
     """Return what a table holds, and whence it is."""
     optima = {}
     for name, objective in OBJECTIVES.items():
@@ -152,7 +154,7 @@ def _problem(space: TabulatedSpace) -> dict[str, str]:
     return {"layer": space.layer, "hardware": space.hardware, "schema": space.schema}
 
 
-def _sheet(records: Sequence[tuple[TabulatedSpace, Record]]) -> Sheet:
+def _sheet(records: Sequence[tuple[TabulatedSpace, TableFacts]]) -> Sheet:
     rows = [
         (
             space.name,

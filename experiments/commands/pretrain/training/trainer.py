@@ -41,7 +41,7 @@ from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.proposer import Networks
 from mappers.learners.prior.file import PriorFile
 from mappers.learners.prior.learner import Learner
-from mappers.learners.prior.policy import Batch, Policy
+from mappers.learners.prior.policy import Policy, TraceBatch
 
 _RATE = 1e-3
 # Imitation: labels of a step, and mappings of each.
@@ -219,7 +219,7 @@ class Training:
         self._see(lessons)
         return lessons
 
-    def _labelled_batch(self, rng: np.random.Generator, number: int) -> Batch:
+    def _labelled_batch(self, rng: np.random.Generator, number: int) -> TraceBatch:
         chosen = self._choose(rng, number)
         self._see([lesson for lesson, _ in chosen])
         return _batch(
@@ -271,8 +271,8 @@ def _mean(numbers: Iterable[float]) -> str:
     return f"{sum(told) / len(told):.4f}" if told else ""
 
 
-def _batch(chosen: Iterable[Taught]) -> Batch:
-    return Batch.of(
+def _batch(chosen: Iterable[Taught]) -> TraceBatch:
+    return TraceBatch.of(
         [
             (len(points), lesson.proposer.trace(points), lesson.task.context)
             for lesson, points in chosen
