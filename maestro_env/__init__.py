@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from maestro_env.environments.registration import register_with_gymnasium
 
 if TYPE_CHECKING:
+    from maestro_env.accelerators.finding import find_hardware as find_hardware
     from maestro_env.accelerators.hardware import PRESETS as PRESETS
     from maestro_env.accelerators.hardware import Hardware as Hardware
-    from maestro_env.accelerators.hardware import find_hardware as find_hardware
     from maestro_env.accelerators.technologies import TECHNOLOGIES as TECHNOLOGIES
     from maestro_env.accelerators.technologies import Technology as Technology
     from maestro_env.accelerators.technologies import find_technology as find_technology
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from maestro_env.base.errors import UnknownNameError as UnknownNameError
     from maestro_env.environments.env import MaestroEnv as MaestroEnv
     from maestro_env.environments.information import NOT_EVALUATED as NOT_EVALUATED
-    from maestro_env.environments.parallel import parallel_env as parallel_env
+    from maestro_env.environments.making import parallel_env as parallel_env
     from maestro_env.environments.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.evaluation.context import CONTEXT as CONTEXT
     from maestro_env.evaluation.cost import METRICS as METRICS
@@ -69,10 +69,10 @@ if TYPE_CHECKING:
     from maestro_env.optimum.search import OptimumError as OptimumError
     from maestro_env.optimum.search import OptimumSearch as OptimumSearch
     from maestro_env.workloads.finding import find_layer as find_layer
+    from maestro_env.workloads.finding import find_network as find_network
     from maestro_env.workloads.layer import Layer as Layer
     from maestro_env.workloads.network import LeftOut as LeftOut
     from maestro_env.workloads.network import Network as Network
-    from maestro_env.workloads.networks import find_network as find_network
 
 __version__ = "0.1.0"
 """The version of the package."""
@@ -130,14 +130,14 @@ _HOME = {
     "TooLongError": "base.errors",
     "UnknownNameError": "base.errors",
     "explain_mapping": "explanation",
-    "find_hardware": "accelerators.hardware",
+    "find_hardware": "accelerators.finding",
     "find_layer": "workloads.finding",
     "find_model": "evaluation.models",
-    "find_network": "workloads.networks",
+    "find_network": "workloads.finding",
     "find_objective": "evaluation.objectives",
     "find_technology": "accelerators.technologies",
     "known_optimum": "optimum.known",
-    "parallel_env": "environments.parallel",
+    "parallel_env": "environments.making",
 }
 
 # "import *" must not ask for an extra.

@@ -12,9 +12,16 @@ Main = Callable[[Sequence[str]], int]
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "any machine", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("any machine")
+
+
+@pytest.fixture
+def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave pictures empty: rendering is matplotlib's, and takes most of the time of a command."""
+    savefig = "matplotlib.figure.Figure.savefig"
+    monkeypatch.setattr(savefig, lambda _, file, **__: Path(file).touch())
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from row_reader import read_layer
 from simulator import touched
@@ -50,9 +49,6 @@ def words_of(layer: Layer) -> Words:
         g * k * c * r * s,
         n * g * k * p * q,
     )
-
-
-relaxed = settings(max_examples=60)
 
 
 @st.composite

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from experiments.paper.frame import QUICK, Item, Scale
-from experiments.paper.ledger import Arena, Run, make_arenas
+from experiments.paper.frame import QUICK, Folder, Item, Scale
+from experiments.paper.ledger import Arena, Run, goal, make_arenas
 from experiments.search.cells import Finished
 from experiments.search.windows import Windows
-from experiments.shell.files import ensure_directory
 
 LONG, SHORT = 1000, 100
 PPO = Run("vgg16_l2", "latency", "ppo", 0, LONG)
@@ -53,10 +53,10 @@ def made_up(
     )
 
 
-def arena(searches: Mapping[str, Sequence[Found]], hardware: str = "paper") -> Arena:
+def arena(searches: Mapping[str, Sequence[Found]]) -> Arena:
     """A problem with these searches of each mapper."""
     runs = {
-        replace(MARL, mapper=mapper, seed=seed, hardware=hardware): found
+        replace(MARL, mapper=mapper, seed=seed): found
         for mapper, each in searches.items()
         for seed, found in enumerate(each)
     }
@@ -69,9 +69,22 @@ def ends(*values: float) -> list[Found]:
     return [{1: value} for value in values]
 
 
-def make_item(kind: type[Item], directory: Path, scale: Scale = QUICK) -> Item:
-    """An item whose files are in a directory, which is made."""
-    made = kind(scale, directory / "work", directory / "results", directory / "images")
-    for each in (made.work, made.results / made.name, made.images):
-        ensure_directory(each)
-    return made
+def searched(run: Run) -> Finished:
+    """A search of a run that finds something, more or less late."""
+    columns = len(goal(run).problem.space.parameters)
+    still = np.full((4, columns), 0.1).tolist()
+    found = {1: 200.0, run.samples // 2: 100.0 - run.seed}
+    return made_up(run, found, [1.0, 2.0, 3.0, 3.0], still, still)
+
+
+def make_folder(item: Item, directory: Path, scale: Scale = QUICK) -> Folder:
+    """The files of an item in a directory."""
+    places = (directory / name for name in ("out", "results", "images"))
+    return Folder(item, scale, *places)
+
+
+def view(item: Item, directory: Path, finished: Mapping[Run, Finished]) -> dict[str, Any]:
+    """What the page shows of an item after these searches."""
+    folder = make_folder(item, directory)
+    folder.write(finished)
+    return item.view(folder)

@@ -13,7 +13,7 @@ from maestro_env.compat import exact_rows
 from maestro_env.compat.binary import equal_nocs, run
 from maestro_env.evaluation.status import STATUSES
 from maestro_env.mapspace.mapping import Mapping
-from maestro_env.workloads.custom import EXAMPLES, parse_layer
+from maestro_env.workloads.finding import EXAMPLES, parse_layer
 
 COMPAT = Path(__file__).parent / "data" / "compat"
 MACHINE = (equal_nocs(16, 1), 16, 1, 16)

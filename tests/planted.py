@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env._native import METRICS
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem

@@ -11,25 +11,23 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 import numpy as np
+from optimum_helpers import EDP, LATENCY, certified, problem
 
 from experiments.commands.pretrain.training.drawn import between
 from experiments.commands.verify.certificate.check import verify
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.objectives import Objective, find_objective
+from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import OptimumSearch
-from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
 
@@ -38,7 +36,7 @@ REPORTED = (
     *("resnet50_l2", "bert_base_l4"),
 )
 TUNED = ("resnet18_l2", "resnet18_l16", "alexnet_l2", "gpt2_l4")
-OBJECTIVES = tuple(map(find_objective, ("latency", "edp")))
+OBJECTIVES = (LATENCY, EDP)
 SECONDS = 60.0
 
 Cell = tuple[str, Problem, Objective]
@@ -46,7 +44,7 @@ Cell = tuple[str, Problem, Objective]
 
 def named_cells() -> Iterator[Cell]:
     for layer, machine, objective in product(REPORTED + TUNED, ("unlimited", "edge"), OBJECTIVES):
-        yield f"{layer} {machine}", problem(find_layer(layer), find_hardware(machine)), objective
+        yield f"{layer} {machine}", problem(layer, machine), objective
 
 
 def random_cells(seed: int, layers: int = 30, machines: int = 10) -> Iterator[Cell]:
@@ -54,11 +52,7 @@ def random_cells(seed: int, layers: int = 30, machines: int = 10) -> Iterator[Ce
     drawn = [like_a_chip(rng) for _ in range(machines)]
     for layer in [like_a_layer(rng) for _ in range(layers)]:
         for machine, objective in product(rng.sample(drawn, 2), OBJECTIVES):
-            yield f"{layer} {machine}", problem(layer, machine), objective
-
-
-def problem(layer: Layer, machine: Hardware) -> Problem:
-    return Problem(MapSpace(layer, machine))
+            yield f"{layer} {machine}", Problem(MapSpace(layer, machine)), objective
 
 
 def like_a_layer(rng: Random) -> Layer:
@@ -88,25 +82,9 @@ def like_a_chip(rng: Random) -> Hardware:
     )
 
 
-@dataclass(frozen=True)
-class Proof:
-    """How a search ended, and its certificate."""
-
-    best: float
-    gap: float
-    nodes: int
-    samples: int
-    seconds: float
-    bytes: int
-    verified: float  # seconds; NaN without a certificate
-    marl: float  # its value after 20,000 samples, as a multiple of the optimum
-    marl_seconds: float
-
-
-def prove(cell: Cell, directory: Path) -> Proof:
-    _, task, objective = cell
-    start = Evaluator(task, objective, 1000)
-    make_mapper("marl").search(start, 1000, np.random.default_rng(0))
+def prove(task: Problem, objective: Objective, path: Path) -> dict[str, float]:
+    """Search for an optimum, check its certificate, and compare ``marl``; seconds of each."""
+    start, _ = marl(task, objective, 1000)
     search, samples = OptimumSearch(task, objective), 1000
     began = time.process_time()
     search.begin_with(start.best)
@@ -117,48 +95,49 @@ def prove(cell: Cell, directory: Path) -> Proof:
     seconds = time.process_time() - began
     size, verified = 0, np.nan
     if search.finished:
-        path = directory / "certificate.gz"
-        best = None if search.best_point is None else search.best
-        size = certify(task, objective, best, search.best_point, search.bound, path).bytes
+        size = certified(search, task, objective, path).bytes
         began = time.process_time()
         verify(path)
         verified = time.process_time() - began
+    whole, marl_seconds = marl(task, objective, 20_000)
+    return {
+        "best": search.best,
+        "gap": 0.0 if search.finished else search.gap,
+        "boxes": search.nodes,
+        "samples": samples,
+        "seconds": seconds,
+        "bytes": size,
+        "verified": verified,
+        "marl/optimum": whole.best.value / search.best if whole.best else np.inf,
+        "marl_seconds": marl_seconds,
+    }
+
+
+def marl(task: Problem, objective: Objective, samples: int) -> tuple[Evaluator, float]:
     began = time.process_time()
-    whole = Evaluator(task, objective, 20_000)
-    make_mapper("marl").search(whole, 20_000, np.random.default_rng(0))
-    marl = whole.best.value / search.best if whole.best else np.inf
-    took = time.process_time() - began
-    gap = 0.0 if search.finished else search.gap
-    return Proof(search.best, gap, search.nodes, samples, seconds, size, verified, marl, took)
+    evaluator = Evaluator(task, objective, samples)
+    make_mapper("marl").search(evaluator, samples, np.random.default_rng(0))
+    return evaluator, time.process_time() - began
 
 
 def main(which: str) -> None:
-    cells = named_cells() if which == "paper" else random_cells(int(which))
     proofs = []
-    say("cell objective best gap boxes samples seconds bytes verified marl/optimum marl_seconds")
     with TemporaryDirectory() as directory:
-        for cell in cells:
-            proof = prove(cell, Path(directory))
-            proofs.append(proof)
-            say(
-                f"{cell[0]} {cell[2].name} {proof.best:.7g} {proof.gap:.3%} {proof.nodes} "
-                f"{proof.samples} {proof.seconds:.2f} {proof.bytes} {proof.verified:.1f} "
-                f"{proof.marl:.4f} {proof.marl_seconds:.2f}"
-            )
-    summarise(proofs)
+        path = Path(directory) / "certificate.gz"
+        cells = named_cells() if which == "paper" else random_cells(int(which))
+        for name, task, objective in cells:
+            proofs.append(prove(task, objective, path))
+            figures = (f"{figure} {value:.7g}" for figure, value in proofs[-1].items())
+            say(f"{name} {objective.name}: {', '.join(figures)}")
+    say(f"{sum(proof['gap'] == 0 for proof in proofs)} of {len(proofs)} cells at gap 0")
+    for figure in proofs[0]:
+        values = [proof[figure] for proof in proofs]
+        say(f"{figure}: median {np.nanmedian(values):.4g}, most {np.nanmax(values):.4g}")
 
 
 def say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-def summarise(proofs: Sequence[Proof]) -> None:
-    closed = sum(each.gap == 0 for each in proofs)
-    say(f"{closed} of {len(proofs)} cells at gap 0, the largest {max(p.gap for p in proofs):.3%}")
-    for name in ("seconds", "bytes", "verified", "marl_seconds", "marl"):
-        figures = [getattr(each, name) for each in proofs]
-        say(f"{name}: median {np.nanmedian(figures):.4g}, most {np.nanmax(figures):.4g}")
 
 
 if __name__ == "__main__":

@@ -7,13 +7,13 @@ import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from experiments.shell.files import ensure_directory, write_record
-from experiments.store.works import Show
+from experiments.store.records import Record, Show
 
 
 @dataclass(frozen=True)
-class Spinning:
+class Spinning(Record[dict[str, Any]]):
     """Keeps a core busy for some seconds; the record follows from the number alone.
 
     Args:
@@ -25,12 +25,9 @@ class Spinning:
     """
 
     number: int
-    directory: Path
     seconds: float = 0.0
     log: Path | None = None
     fatal: bool = False
-
-    again = "the same test"
 
     def __str__(self) -> str:
         return f"work {self.number}"
@@ -39,11 +36,10 @@ class Spinning:
     def path(self) -> Path:
         return self.directory / f"{self.number % 7}" / f"{self.number}.json"
 
-    @property
-    def error_path(self) -> Path:
-        return self.path.with_suffix(".error.txt")
+    def facts(self) -> dict[str, Any]:
+        return {}
 
-    def run(self, show: Show) -> str | None:
+    def compute(self, show: Show) -> dict[str, Any]:
         end = time.perf_counter() + self.seconds
         while time.perf_counter() < end:
             pass
@@ -52,6 +48,7 @@ class Spinning:
         if self.log is not None:
             with self.log.open("a") as log:
                 log.write(f"{self.number}\n")
-        ensure_directory(self.path.parent)
-        write_record(self.path, {"number": self.number, "square": self.number**2})
-        return None
+        return {"number": self.number, "square": self.number**2}
+
+    def parse(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return entry

@@ -20,18 +20,20 @@ from itertools import chain, product
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from experiments.commands.sweep.report import report
 from experiments.search.goals import ProblemConfig
 from experiments.store.pool import run_cells
+from experiments.store.records import Show
 from experiments.study.sweep.axes import Sweep, make_sweep
 from experiments.study.sweep.checks import check
 from experiments.study.sweep.chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
 from experiments.study.sweep.results import TABLE
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_network
 
 CELLS = (1_000, 100_000, 1_000_000)
 SEEDS = 5
@@ -51,12 +53,12 @@ SEARCH_HEADER = ("accelerators", "CPU s", "peak memory MiB")
 class Simulated(Chunk):
     """A chunk whose figures are made up."""
 
-    def run(self, show: Callable[[float, str], None]) -> None:
+    def compute(self, show: Show) -> dict[str, Any]:
         rng, cells = np.random.default_rng(self.start), self.stop - self.start
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         columns = {name: (1e6 * rng.random(cells)).tolist() for name in NUMBERS}
         vectors = rng.integers(1, 200, size=(cells, 13)).tolist()
-        self.write({**columns, VECTOR: [" ".join(map(str, vector)) for vector in vectors]})
+        texts = [" ".join(map(str, vector)) for vector in vectors]
+        return {"cells": {**columns, VECTOR: texts}}
 
 
 def sweep_of(cells: int) -> Sweep:

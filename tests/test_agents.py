@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from planted import GROUPS, LATENCY, PARTITION, planted
 
 from clustering import AgentGroups, SamplesError, cluster
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from map_space_helpers import column
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES
@@ -137,7 +137,7 @@ import os, signal
 # Threads that numpy starts must not take it either: they begin with what is blocked now.
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 import numpy as np
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.workloads.layer import Layer
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.evaluation.problem import Problem

@@ -8,7 +8,7 @@ from math import factorial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from map_space_helpers import spaces_and_points
 from mapper_helpers import Recorder
 from numpy.typing import NDArray
@@ -51,7 +51,6 @@ def smooth(n: int) -> tuple[Features, Floats]:
 # --- Features -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=50)
 @given(spaces_and_points)
 def test_features_say_what_the_mapping_is(drawn: tuple[MapSpace, Points]) -> None:
     space, point = drawn

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 from bounds import BOUNDED, Tally, main, random_layer, random_machine, random_problem
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import column
 
@@ -40,7 +40,6 @@ def test_the_bounds_are_peak_throughput_and_compulsory_traffic() -> None:
         assert printed == pytest.approx(plain_bounds(layer, machine), rel=1e-12)
 
 
-@settings(max_examples=60)
 @given(st.randoms(use_true_random=False), st.sampled_from(list(MODELS)))
 def test_no_valid_row_is_below_a_bound(rng: Random, model: str) -> None:
     Tally().add(random_problem(rng, model, random_layer(rng)), rng, 150)

@@ -9,32 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from optimum_helpers import LATENCY, problem, solved
 
-from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum import certificate
 from maestro_env.optimum.certificate import certify
-from maestro_env.optimum.search import OptimumError, OptimumSearch
-from maestro_env.workloads.finding import find_layer
-
-LATENCY = find_objective("latency")
-
-
-def proven(layer: str) -> tuple[Problem, OptimumSearch]:
-    problem = Problem(MapSpace(find_layer(layer), find_hardware("edge")))
-    search = OptimumSearch(problem, LATENCY)
-    while not search.finished:
-        points = search.ask()
-        search.tell(points, problem.score(points, LATENCY)[0])
-    return problem, search
+from maestro_env.optimum.search import OptimumError
 
 
 def test_a_certificate_is_the_same_whatever_the_threads(tmp_path: Path) -> None:
-    problem, search = proven("mobilenetv2_l51")
+    task, search = problem("mobilenetv2_l51"), solved("mobilenetv2_l51", "edge", "latency")
     made = [
-        certify(problem, LATENCY, search.best, search.best_point, search.bound, path, threads)
+        certify(task, LATENCY, search.best, search.best_point, search.bound, path, threads)
         for threads, path in ((1, tmp_path / "one.gz"), (3, tmp_path / "three.gz"))
     ]
     assert made[0] == made[1]
@@ -45,22 +30,20 @@ def test_a_certificate_is_the_same_whatever_the_threads(tmp_path: Path) -> None:
     header = json.loads(content.split(b"\n", 1)[0])
     assert header["bound"] == header["optimum"]["value"] == 120_291
     point = np.array([header["optimum"]["point"]], dtype=np.int32)
-    assert problem.score(point, LATENCY)[0].tolist() == [120_291]
+    assert task.score(point, LATENCY)[0].tolist() == [120_291]
 
 
 def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    problem, search = proven("resnet18_l2")
-
     def interrupt(*_: object) -> bytes:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(certificate, "_bytes", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        certify(problem, LATENCY, None, None, search.bound, tmp_path / "c.gz")
+        certify(problem("resnet18_l2"), LATENCY, None, None, 1e5, tmp_path / "c.gz")
     assert not list(tmp_path.iterdir())
 
 
 def test_what_has_no_bound_has_no_certificate(tmp_path: Path) -> None:
-    space = MapSpace(find_layer("resnet18_l2"), find_hardware("edge"))
+    maestro = problem("resnet18_l2", model="maestro")
     with pytest.raises(OptimumError, match="model maestro has no bounds"):
-        certify(Problem(space, "maestro"), LATENCY, None, None, 0.0, tmp_path / "c.gz")
+        certify(maestro, LATENCY, None, None, 0.0, tmp_path / "c.gz")

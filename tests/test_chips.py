@@ -7,7 +7,8 @@ import pytest
 from commands import hardware
 
 from maestro_env.accelerators.chips import CHIPS
-from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import ModelError
 from maestro_env.environments.texts import text_of

@@ -19,7 +19,7 @@ from matplotlib.image import imread
 from planted import LATENCY, PARTITION, planted
 
 from clustering import AgentGroups, Clustering, cluster
-from experiments.commands.cluster import job
+from experiments.commands import cluster as job
 from experiments.search.goals import Goal
 from experiments.shown.clustering import cut, draw_clustering, row_order
 from mappers.agents.grouping import read_groups

@@ -22,12 +22,13 @@ from run_helpers import contents, edit, load
 from experiments.commands.codesign.designs import Design, front_of
 from experiments.commands.codesign.grid import Grid, hardware_yaml
 from experiments.shown.statistics import Floats
-from experiments.study.sweep.records import RECORD
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from experiments.study.sweep.fronts import RECORD
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_network
 
 NETWORK = """K,C,Y,X,R,S,T
 8,3,10,10,3,3,1

@@ -13,7 +13,8 @@ from run_helpers import load, trace_rows
 from run_helpers import run as run_one
 
 import mappers
-from experiments.search.cells import Work, run_cell
+from experiments.search.cells import SearchRecord
+from experiments.store.records import Show
 
 FILES = {
     "cells",
@@ -155,14 +156,15 @@ def test_of_a_comparison_interrupted_early(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No mapper has finished a search on every problem, and some have finished none."""
-    searches = iter([run_cell, run_cell])
+    search = SearchRecord.run
+    searches = iter([search, search])
 
-    def run(work: Work, *_: object) -> str | None:
+    def run(work: SearchRecord, show: Show) -> str | None:
         for search in searches:
-            return search(work)
+            return search(work, show)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.search.cells.run_cell", run)
+    monkeypatch.setattr(SearchRecord, "run", run)
     assert compare(out, f"--layers=mobilenetv2_l2,resnet18_l2,{LAYER}", "--mappers=random") == 130
     capsys.readouterr()
     assert section(out, "All 3 problems")["random"] == ["-", "-"]

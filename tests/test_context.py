@@ -14,7 +14,7 @@ from maestro_env.environments.making import make_vector_env
 from maestro_env.evaluation.context import context
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.workloads.finding import all_layers
-from maestro_env.workloads.loops import nest
+from maestro_env.workloads.layer import nest
 
 LAYERS = ["resnet18_l2", "resnet18_l7", "vgg16_l2"]
 

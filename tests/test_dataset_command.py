@@ -213,8 +213,8 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     """Twenty times the rows, whose figures take 200 MB, need no more of it."""
     script = """
 import resource, sys
-from experiments import cli
-from experiments.dataset import writer
+from experiments.shell import cli
+from experiments.commands.dataset import writer
 writer.ROWS_PER_FILE = 20_000
 flags = ["--layers=gemm:M=8,N=8,K=8", f"--samples={sys.argv[1]}", f"--out={sys.argv[2]}"]
 assert cli.main("dataset", flags) == 0
@@ -326,7 +326,7 @@ def test_without_pyarrow_the_extra_is_named_and_the_help_is_shown(tmp_path: Path
     script = f"""
 import sys
 sys.modules["pyarrow"] = None
-from experiments import cli
+from experiments.shell import cli
 print(cli.main("dataset", ["--out={tmp_path / "out"}"]))
 cli.main("dataset", ["--help"])
 """

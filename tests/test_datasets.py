@@ -21,7 +21,7 @@ from experiments.search.searches import run_search
 from experiments.shell.files import RecordError
 from experiments.shown.progress import Bar
 from experiments.store import versions as machine
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.workloads.finding import find_layer
@@ -183,7 +183,7 @@ def test_a_damaged_file_is_told_of_and_replaced(tmp_path: Path) -> None:
         assert gather(tmp_path).spent == 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_any_wrong_byte_is_noticed_or_without_effect(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from workload_helpers import conv, gemm
 
 from maestro_env.base.errors import NetworkError
-from maestro_env.workloads.finding import models
+from maestro_env.workloads.finding import find_network, models
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network, gather, shape_of
-from maestro_env.workloads.networks import find_network
 
 A, B = Layer("GEMM", {"M": 1, "N": 2, "K": 3}, name="a"), Layer("GEMM", {"M": 4, "N": 5, "K": 6})
 

@@ -17,7 +17,8 @@ import experiments.shell.flags
 import maestro_env
 import mappers
 from experiments.shell import cli
-from maestro_env.accelerators.hardware import PRESETS, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.problem import Problem

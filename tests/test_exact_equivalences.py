@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from invariant_helpers import DISTINCT, cost_of, deep, points, relaxed
+from invariant_helpers import DISTINCT, cost_of, deep, points
 
 from maestro_env.compat.exact_rows import evaluate
 from maestro_env.evaluation.problem import Problem
@@ -27,7 +27,6 @@ def one_step_loops(problem: Problem, mapping: Mapping) -> list[set[str]]:
     return found
 
 
-@relaxed
 @given(st.one_of(points(), deep()), st.randoms(use_true_random=False), st.booleans())
 def test_loops_of_one_step_may_stand_anywhere_or_nowhere(
     drawn: tuple[Problem, Mapping], rng: Any, left_out: bool
@@ -44,7 +43,6 @@ def test_loops_of_one_step_may_stand_anywhere_or_nowhere(
     assert cost_of(problem, Mapping(tuple(levels))) == cost_of(problem, mapping)
 
 
-@relaxed
 @given(st.one_of(points(), deep()), st.integers(0, 10**6))
 def test_a_spatial_loop_of_one_step_may_stand_anywhere(
     drawn: tuple[Problem, Mapping], place: int
@@ -69,7 +67,6 @@ SWAPPED = {"Y'": "X'", "X'": "Y'", "R": "S", "S": "R", "Y": "X", "X": "Y"}
 CONVOLUTIONS = tuple(layer for layer in DISTINCT if layer.is_convolution)
 
 
-@relaxed
 @given(points(CONVOLUTIONS), st.integers(0, 30), st.integers(1, 3), st.integers(1, 3))
 def test_rows_and_columns_are_alike(
     drawn: tuple[Problem, Mapping], taller: int, sy: int, sx: int
@@ -96,7 +93,6 @@ def test_rows_and_columns_are_alike(
     assert costs[0][0] is not None
 
 
-@relaxed
 @given(points(CONVOLUTIONS), st.integers(1, 4), st.integers(1, 4))
 def test_a_strided_point_convolution_is_the_cropped_one(
     drawn: tuple[Problem, Mapping], sy: int, sx: int
@@ -118,7 +114,6 @@ PRODUCTS = tuple(layer for layer in DISTINCT if not layer.is_convolution)
 AS_FC = {"M": "Y'", "K": "C", "N": "K"}
 
 
-@relaxed
 @given(points(PRODUCTS))
 def test_a_fully_connected_layer_is_a_product_with_one_row(
     drawn: tuple[Problem, Mapping],

@@ -18,7 +18,6 @@ from invariant_helpers import (
     deep,
     moved,
     points,
-    relaxed,
     used_pes,
     words_of,
 )
@@ -31,7 +30,6 @@ from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 
-@relaxed
 @given(deep())
 def test_no_mapping_beats_the_pes_it_uses(drawn: tuple[Problem, Mapping]) -> None:  # 2
     problem, mapping = drawn
@@ -46,7 +44,6 @@ def test_no_mapping_beats_the_pes_it_uses(drawn: tuple[Problem, Mapping]) -> Non
     assert cost.busy_pe_cycles * simd >= words.macs
 
 
-@relaxed
 @given(st.one_of(points(), deep()), st.integers(0, 9), st.integers(1, 100), st.integers(1, 100))
 def test_cycles_suffice_for_all_that_is_done(
     drawn: tuple[Problem, Mapping], latency: int, noc_bw: int, offchip_bw: int
@@ -60,7 +57,6 @@ def test_cycles_suffice_for_all_that_is_done(
     assert cost.latency_cycles * offchip_bw >= moved
 
 
-@relaxed
 @given(deep())
 def test_inputs_and_filters_fan_out(drawn: tuple[Problem, Mapping]) -> None:  # 4
     cost, words = cost_of(*drawn), words_of(drawn[0].layer)
@@ -77,7 +73,6 @@ def test_inputs_and_filters_fan_out(drawn: tuple[Problem, Mapping]) -> None:  # 
         assert chain[0] <= brought <= chain[1]
 
 
-@relaxed
 @given(deep())
 def test_outputs_are_reduced_on_the_way_up(drawn: tuple[Problem, Mapping]) -> None:  # 5
     cost, words = cost_of(*drawn), words_of(drawn[0].layer)
@@ -87,7 +82,6 @@ def test_outputs_are_reduced_on_the_way_up(drawn: tuple[Problem, Mapping]) -> No
     assert all(each.output_writes == each.output_reads for each in cost.clusters)
 
 
-@relaxed
 @given(deep())
 def test_buffers_shrink_on_the_way_down(drawn: tuple[Problem, Mapping]) -> None:  # 6
     cost, words = cost_of(*drawn), words_of(drawn[0].layer)
@@ -115,7 +109,6 @@ def counts(cost: Cost) -> dict[str, Any]:
     }
 
 
-@relaxed
 @given(
     st.one_of(points(), deep()),
     st.sampled_from(["noc_bw", "offchip_bw", "noc_hop_latency", "simd_lanes"]),
@@ -140,7 +133,6 @@ def test_better_hardware_is_never_slower(
         assert counts(fast) == counts(slow)
 
 
-@relaxed
 @given(st.one_of(points(), deep()), st.floats(0, 1.2), st.floats(0, 1.2), st.booleans())
 def test_more_l2_is_never_worse(
     drawn: tuple[Problem, Mapping], one: float, other: float, dear: bool
@@ -157,7 +149,6 @@ def test_more_l2_is_never_worse(
         assert large.l2_bytes == small.l2_bytes
 
 
-@relaxed
 @given(
     st.sampled_from(DISTINCT),
     st.sampled_from(MACHINES),
@@ -193,7 +184,6 @@ def test_one_tile_on_one_level_costs_what_the_layer_has(
     assert (cost.l2_bytes, cost.pe_l1_bytes) == (words.all, 2 * words.all)
 
 
-@relaxed
 @given(st.one_of(points(), deep()), st.floats(0, 1.2))
 def test_traffic_off_chip_is_compulsory_just_if_l2_holds_what_is_read_again(
     drawn: tuple[Problem, Mapping], at: float
@@ -210,7 +200,6 @@ def test_traffic_off_chip_is_compulsory_just_if_l2_holds_what_is_read_again(
         assert (offchip == words.all) == (l2 >= hold or not again)
 
 
-@relaxed
 @given(deep())
 def test_every_word_off_chip_is_one_access_of_l2(drawn: tuple[Problem, Mapping]) -> None:  # 12
     cost = cost_of(*drawn)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from invariant_helpers import cost_of, deep, relaxed, words_of
+from invariant_helpers import cost_of, deep, words_of
 from map_space_helpers import spaces_and_points
 from row_reader import prepare
 from simulator import Machine, simulate
@@ -111,7 +111,6 @@ def more_of(names: tuple[str, ...], problem: Problem, cost: Cost) -> dict[str, i
     return {field: value for name in names for field, value in changes[name].items()}
 
 
-@relaxed
 @given(DRAWN, st.integers(1, 1000))
 def test_more_of_a_bottleneck_is_faster_and_more_of_anything_else_is_not(
     drawn: Drawn, times: int
@@ -137,7 +136,6 @@ def test_more_of_a_bottleneck_is_faster_and_more_of_anything_else_is_not(
         assert latency(problem, mapping, {resource.field: more}) == before
 
 
-@relaxed
 @given(DRAWN)
 def test_the_first_bottleneck_saves_most_and_no_machine_saves_more(drawn: Drawn) -> None:
     problem, mapping = valid(drawn)
@@ -153,7 +151,6 @@ def test_the_first_bottleneck_saves_most_and_no_machine_saves_more(drawn: Drawn)
         assert latency(problem, mapping, everything) == found.latency_cycles
 
 
-@relaxed
 @given(DRAWN)
 def test_the_parts_of_the_latency_add_up_to_it(drawn: Drawn) -> None:
     problem, mapping = valid(drawn)
@@ -169,7 +166,6 @@ def test_the_parts_of_the_latency_add_up_to_it(drawn: Drawn) -> None:
         assert cycles.latency == math.ceil(words / problem.hardware.offchip_bw)
 
 
-@relaxed
 @given(DRAWN, drawn_technologies)
 def test_the_parts_of_the_energy_add_up_to_it(drawn: Drawn, technology: Technology) -> None:
     problem, mapping = valid(drawn)
@@ -189,7 +185,6 @@ def test_the_parts_of_the_energy_add_up_to_it(drawn: Drawn, technology: Technolo
     assert traffic.writes[-1].sum() == cost.offchip_write_words
 
 
-@relaxed
 @given(DRAWN)
 def test_every_access_is_avoided_or_made(drawn: Drawn) -> None:
     problem, mapping = valid(drawn)
@@ -233,7 +228,6 @@ def small(draw: st.DrawFn) -> tuple[Problem, Mapping, dict[str, Any]]:
     return Problem(space), mapping, row
 
 
-@relaxed
 @given(small())
 def test_cycles_and_words_are_those_of_the_simulator(
     drawn: tuple[Problem, Mapping, dict[str, Any]],
@@ -289,7 +283,6 @@ def test_buffers_are_filled_by_what_the_mapping_holds() -> None:
     assert buffers.l2.capacity_bytes == problem.hardware.l2_bytes
 
 
-@settings(max_examples=40)
 @given(spaces_and_points)
 def test_neighbours_differ_in_one_parameter(drawn: tuple[MapSpace, np.ndarray]) -> None:
     space, point = drawn

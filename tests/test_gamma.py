@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, spaces
 
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import find_objective

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.search.goals import ProblemConfig, make_goal
 from experiments.search.searches import run_search
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.workloads.finding import find_layer
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError
 
 
@@ -36,7 +37,7 @@ def test_yaml_and_maestro_files_say_the_same(tmp_path: Path) -> None:
         ("a.yaml", "noc_bw: 3\nnum_pes: 1:20", ("line 2", "'1:20'")),
         ("a.yaml", "num_pes: 8\nnum_pes: 9", ("line 2", "twice")),
         ("a.yaml", "num_pes: 8\npes: 9", ("line 2", "'pes'", "num_pes")),
-        ("a.yaml", "num_pes: [8]", ("line 1", "name: value")),
+        ("a.yaml", "num_pes: [8]", ("line 1, num_pes", "expected a text, found a list")),
         ("a.yaml", "num_pes: 8\n  x: {", ("line 2",)),
         ("a.yaml", "[" * 3000, ("a.yaml",)),
         ("a.yaml", "- 8", ("name: value",)),
@@ -65,7 +66,7 @@ def test_a_malformed_file_is_named_with_its_line(
 
 @pytest.mark.parametrize("name", ["none.yaml", "none.m", "a\0.yaml"])
 def test_an_unreadable_file_is_named(name: str) -> None:
-    with pytest.raises(HardwareError, match="cannot read"):
+    with pytest.raises(HardwareError, match="cannot be read"):
         find_hardware(name)
 
 

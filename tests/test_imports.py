@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ ALLOWED = {
     "mappers": {"mappers", "maestro_env", "clustering"},
     "experiments": {"experiments", "mappers", "maestro_env", "clustering"},
 }
+MOST_FILES = 14
 SCIENCE = {"numpy", "scipy", "sklearn"}
 
 
@@ -48,6 +50,99 @@ def imported(path: Path) -> Iterator[str]:
 
 def roots(path: Path) -> set[str]:
     return {name.split(".")[0] for name in imported(path)}
+
+
+# The rooms of a package, lowest first: a room may import those before it.
+ROOMS = {
+    "maestro_env": (
+        *("base", "accelerators", "workloads", "mapspace", "evaluation", "optimum", "explanation"),
+        *("exchange", "environments", "datasets", "compat"),
+    ),
+    "experiments": (
+        *("shell", "shown", "store", "search", "proving", "pages", "study", "network", "paper"),
+        "commands",
+    ),
+}
+# What may lie loose in a package.
+LOOSE = {
+    "maestro_env": {"__init__"},
+    "experiments": {"__init__", "__main__", "run"},
+}
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for package in ALLOWED
+    for path in sources(package)
+}
+
+
+def links(module: str) -> set[str]:
+    """The modules of the project that a module imports: lazily, or for types, too.
+
+    The C++ core is none, and what a package itself gives is in its ``__init__``.
+    """
+    found = set()
+    for name in imported(MODULES[module]):
+        parent = name.rpartition(".")[0]
+        if name != "maestro_env._native" and not name.startswith("maestro_env._native."):
+            found |= {each for each in (name, parent) if each in MODULES}
+            if name in MODULES:
+                found.discard(parent)
+    return found - {module}
+
+
+def test_the_rooms_of_a_package_are_its_folders() -> None:
+    for package, rooms in ROOMS.items():
+        folders = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
+        assert folders == set(rooms)
+        assert {path.stem for path in (ROOT / package).glob("*.py")} == LOOSE[package]
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_rooms_import_only_what_is_below(package: str) -> None:
+    floors = ROOMS[package]
+    pairs = [
+        (user.split("."), used.split("."))
+        for user in MODULES
+        for used in links(user)
+        if user.startswith(f"{package}.") and used.startswith(f"{package}.")
+    ]
+    assert {
+        f"{'.'.join(user)} -> {'.'.join(used)}"
+        for user, used in pairs
+        if user[1] in floors
+        and (used[1] not in floors or floors.index(used[1]) > floors.index(user[1]))
+    } == set()
+
+
+def test_commands_take_nothing_from_each_other() -> None:
+    commands = {
+        name: name.split(".")[2]
+        for name in MODULES
+        if name.count(".") > 1 and "experiments.commands." in name
+    }
+    assert {
+        (user, used)
+        for user in commands
+        for used in links(user)
+        if used in commands and commands[used] != commands[user]
+    } == set()
+
+
+def test_no_imports_run_in_a_circle() -> None:
+    left = {module: links(module) for module in MODULES}
+    # The names of the package are imported on first use.
+    left["maestro_env"] = set()
+    while free := {module for module, used in left.items() if not used & left.keys()}:
+        left = {module: used for module, used in left.items() if module not in free}
+    assert left == {}
+
+
+def test_no_folder_is_crowded() -> None:
+    folders = [
+        path.parent for package in ("maestro_env", "experiments") for path in sources(package)
+    ]
+    full = {str(each): len(list(each.glob("*.*"))) for each in folders if each.name != "commands"}
+    assert {folder: files for folder, files in full.items() if files > MOST_FILES} == {}
 
 
 @pytest.mark.parametrize("package", ALLOWED)
@@ -72,6 +167,17 @@ def test_the_core_is_reached_through_maestro_env_alone(package: str) -> None:
     users = [path for path in sources(package) for name in imported(path) if "_native" in name]
     assert users == []
     assert any("maestro_env._native" in imported(path) for path in sources("maestro_env"))
+
+
+def test_only_the_bindings_include_python() -> None:
+    native = [path for path in (ROOT / "native").rglob("*") if path.suffix in (".cpp", ".hpp")]
+    including = {
+        str(path.parent.relative_to(ROOT))
+        for path in native
+        if re.search(r"#include\s*[<\"](pybind11|Python\.h)", path.read_text(encoding="utf-8"))
+    }
+    assert len(native) > 10
+    assert including == {"native/python"}
 
 
 def test_a_cost_has_a_field_for_every_metric() -> None:

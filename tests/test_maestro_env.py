@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import completion, layers
-from experiments.paper.plan import ITEMS, _kind
 
 import maestro_env
 from experiments.__main__ import main
@@ -106,10 +105,6 @@ for name in {names}:
         assert ("scipy" in loaded) == (name == "cluster")
     # Three times what was measured: other processes slow this one down.
     assert np.diff([0.0, *(float(seconds) for seconds, *_ in took)]).max() < 1.5
-
-
-def test_the_items_of_the_paper_have_their_names() -> None:
-    assert {name: _kind(name).name for name in ITEMS} == {name: name for name in ITEMS}
 
 
 # Layers

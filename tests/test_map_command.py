@@ -20,9 +20,9 @@ import pytest
 from commands import map_network as main
 from prior_helpers import random_file
 
-from experiments.network.layer_search import LayerWork
+from experiments.network.layer_search import LayerRecord
 from experiments.search.library import add_to_library, find_library, read_library
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import RESOURCES
@@ -156,16 +156,16 @@ def test_jobs_and_threads_change_no_byte(network: str, tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from experiments import cli
-from experiments.network.layer_search import LayerWork
-search, done = LayerWork.run, 0
+from experiments.shell import cli
+from experiments.network.layer_search import LayerRecord
+search, done = LayerRecord.run, 0
 def run(*arguments):
     global done
     done += 1
     if done > 2:
         os.kill(os.getpid(), signal.SIGKILL)
     return search(*arguments)
-LayerWork.run = run
+LayerRecord.run = run
 cli.main("map", sys.argv[1:])
 """
 
@@ -195,7 +195,7 @@ def test_an_interrupted_run_says_how_it_is_continued(
 ) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert run(network, whole) == 0
-    search, done = LayerWork.run, 0
+    search, done = LayerRecord.run, 0
 
     def interrupted(*arguments: object) -> object:
         nonlocal done
@@ -205,7 +205,7 @@ def test_an_interrupted_run_says_how_it_is_continued(
         return search(*arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(LayerWork, "run", interrupted)
+        patched.setattr(LayerRecord, "run", interrupted)
         assert run(network, stopped) == 130
     assert len(list(stopped.glob("layers/*.json"))) == layers
     told = capsys.readouterr().err

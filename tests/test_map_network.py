@@ -12,7 +12,7 @@ from commands import map_network as command
 from experiments.network.layer_search import SearchSettings
 from experiments.network.networks import map_network
 from maestro_env.base.errors import NetworkError, UnknownNameError
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_network
 
 QUICK = SearchSettings(samples=40, nodes=500, front=20)
 HARDWARE = "num_pes=16,l1_bytes=256,l2_bytes=8192,noc_bw=8,offchip_bw=4"

@@ -7,7 +7,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from map_space_helpers import CONV, PES, points, spaces, spaces_and_points
 
@@ -100,7 +100,6 @@ def plain_decode(space: MapSpace, point: np.ndarray) -> Mapping:
     return Mapping(tuple(levels))
 
 
-@settings(max_examples=60)
 @given(spaces(schemas=("legal13",)).flatmap(lambda s: st.tuples(st.just(s), points(s))))
 def test_a_vector_means_what_its_parameters_say(case: tuple[MapSpace, np.ndarray]) -> None:
     space, point = case

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import points, spaces, spaces_and_points
 
@@ -79,7 +79,6 @@ def test_the_m_file_costs_what_the_mapping_costs(case: tuple[MapSpace, np.ndarra
     assert cost.csv_energy_nj == pytest.approx(energy, rel=6e-6)
 
 
-@settings(max_examples=40)
 @given(spaces(schemas=("legal13",)), st.integers(0, 2**32 - 1), st.sampled_from(list(MODELS)))
 def test_a_batch_costs_what_its_mappings_cost(space: MapSpace, seed: int, model: str) -> None:
     batch = space.sample(8, np.random.default_rng(seed))

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from map_space_helpers import layers
 from masked import invalid_samples, main, problems, zoo
 
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import ArgumentTypeError, MapSpaceError
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.models import MODELS
@@ -96,7 +97,6 @@ def all_prefixes(valid: np.ndarray) -> list[tuple[int, ...]]:
     return [each for k in range(valid.ndim) for each in product(*map(range, valid.shape[:k]))]
 
 
-@settings(max_examples=50)
 @given(small_problems("exact"))
 def test_a_choice_is_allowed_exactly_where_a_valid_vector_goes_on_from_it(task: Problem) -> None:
     assert_exact(task)
@@ -117,7 +117,6 @@ def assert_exact(task: Problem) -> None:
         assert (allowed == valid_choices(valid, chosen)).all(), chosen
 
 
-@settings(max_examples=50)
 @given(st.sampled_from(list(MODELS)).flatmap(small_problems))
 def test_no_valid_vector_is_forbidden(task: Problem) -> None:
     assert_sound(task)

@@ -16,8 +16,8 @@ pytest.importorskip("onnxscript", reason="PyTorch needs onnxscript to write ONNX
 import networks_in_torch as known  # noqa: E402 - it needs PyTorch
 
 from maestro_env.workloads.files.torch_module import from_torch  # noqa: E402
+from maestro_env.workloads.finding import find_network  # noqa: E402
 from maestro_env.workloads.network import Network, shape_of  # noqa: E402
-from maestro_env.workloads.networks import find_network  # noqa: E402
 
 
 def made(make: Callable[[], Any]) -> Any:

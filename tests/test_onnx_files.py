@@ -15,8 +15,8 @@ from commands import layers as command
 from onnx_models import model, node, onnx, save
 
 from maestro_env.base.errors import ArgumentTypeError, MissingExtraError, NetworkError
+from maestro_env.workloads.finding import find_network, parse_dims
 from maestro_env.workloads.network import LeftOut
-from maestro_env.workloads.networks import find_network, parse_dims
 
 SHAPES = {"x": [1, 4, 9, 9], "w": [6, 4, 3, 3]}
 CONV = [node("Conv", "x w")]

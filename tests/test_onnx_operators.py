@@ -13,8 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnx_models import model, node, save
 
+from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.networks import find_network
 
 reference = pytest.importorskip("onnx.reference")
 

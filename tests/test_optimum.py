@@ -11,32 +11,27 @@ import pytest
 from boxes import least_multiples, main, random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from technology_helpers import drawn_technologies
+from optimum_helpers import (
+    EDP,
+    LATENCY,
+    every_vector,
+    finish,
+    problem,
+    small_problems,
+    solve,
+    solved,
+)
 
-from maestro_env import _native
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env import _native, known_optimum
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
-from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.search import OptimumError, OptimumSearch
 from maestro_env.workloads.finding import find_layer
-from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
-
-EDP = find_objective("edp")
-
-
-def problem(layer: str, hardware: str = "edge", model: str = "exact") -> Problem:
-    return Problem(MapSpace(find_layer(layer), find_hardware(hardware)), model)
-
-
-def solve(task: Problem, objective: Objective, threads: int = 1) -> OptimumSearch:
-    search = OptimumSearch(task, objective)
-    while not search.finished:
-        points = search.ask(threads=threads)
-        search.tell(points, task.score(points, objective)[0])
-    return search
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -50,59 +45,26 @@ def test_a_million_mappings_cost_no_less_than_the_bounds_of_their_boxes() -> Non
     main()
 
 
-@st.composite
-def small_problems(draw: st.DrawFn) -> Problem:
-    size = st.integers(1, 4)
-    operator = draw(st.sampled_from(["GEMM", "CONV", "DSCONV"]))
-    if operator == "GEMM":
-        layer = Layer("GEMM", {dim: draw(size) for dim in "MNK"})
-    else:
-        extents = {dim: draw(size) for dim in ("KC" if operator == "CONV" else "C")}
-        for axis, window in ("YR", "XS"):
-            extents[window] = draw(st.integers(1, 3))
-            extents[axis] = extents[window] + draw(st.integers(0, 4))
-        layer = Layer(operator, extents, (draw(st.integers(1, 3)), draw(st.integers(1, 3))))
-    technology = draw(drawn_technologies)
-    machine = Hardware(
-        num_pes=draw(st.integers(1, 6)),
-        l1_bytes=draw(st.sampled_from([8, 40, 2**30])),
-        l2_bytes=draw(st.sampled_from([30, 200, 2**30])),
-        noc_bw=draw(st.sampled_from([1, 5, 2**30])),
-        offchip_bw=draw(st.sampled_from([1, 4, 2**30])),
-        noc_hop_latency=draw(st.integers(0, 2)),
-        simd_lanes=draw(st.integers(1, 2)),
-        offchip_cost_macs=0 if technology.offchip_macs else draw(st.sampled_from([0, 200])),
-        technology=technology,
-        word_bytes=draw(st.sampled_from([1, 1, 2, 3])),
-    )
-    return Problem(
-        MapSpace(layer, machine, draw(st.sampled_from(list(SCHEMAS))), draw(st.sampled_from(TILES)))
-    )
-
-
-small_spaces = small_problems().filter(lambda each: each.space.size() < 200_000)
-
-
-@given(small_spaces)
+@given(small_problems(most=20_000))
 def test_the_optimum_of_a_small_space_is_that_of_all_its_vectors(task: Problem) -> None:
     assert_equals_brute_force(task)
 
 
 @pytest.mark.slow
 @settings(max_examples=400)
-@given(small_spaces)
+@given(small_problems(most=200_000))
 def test_the_optima_of_many_small_spaces_are_those_of_all_their_vectors(task: Problem) -> None:
     assert_equals_brute_force(task)
 
 
 def assert_equals_brute_force(task: Problem) -> None:
-    indices = np.unravel_index(np.arange(task.space.size()), tuple(task.space.sizes))
-    points = np.stack(indices, axis=1).astype(np.int32)
+    points = every_vector(task.space)
     for objective in OBJECTIVES.values():
         search = solve(task, objective)
-        assert search.best == task.score(points, objective)[0].min()
-        assert search.bound == search.best
-        if search.best_point is not None:
+        assert search.best == search.bound == task.score(points, objective)[0].min()
+        if search.best_point is None:
+            assert search.best == math.inf
+        else:
             found = search.best_point[np.newaxis]
             assert task.score(found, objective)[0][0] == search.best
 
@@ -121,8 +83,12 @@ def assert_equals_brute_force(task: Problem) -> None:
     ],
 )
 def test_known_optima(layer: str, hardware: str, objective: str, optimum: float) -> None:
-    found = solve(problem(layer, hardware), find_objective(objective)).best
-    assert found == pytest.approx(optimum, rel=1e-6)
+    known = known_optimum(problem(layer, hardware), find_objective(objective))
+    assert known is not None
+    assert known.value == pytest.approx(optimum, rel=1e-6)
+    assert known.proven
+    if known.nodes < 400_000:
+        assert solved(layer, hardware, objective).best == known.value
 
 
 # Found by evaluating every mapping that no bound of its first PE ruled out.
@@ -149,13 +115,9 @@ def test_the_bound_is_never_below_that_of_the_objective() -> None:
 
 
 def test_what_is_asked_for_does_not_depend_on_threads() -> None:
-    task = problem("mobilenetv2_l2")
-    one, two = solve(task, EDP), solve(task, EDP, threads=2)
-    assert (one.nodes, one.best, one.best_point.tolist()) == (
-        two.nodes,
-        two.best,
-        two.best_point.tolist(),
-    )
+    one, two = solved("mobilenetv2_l2"), solve(problem("mobilenetv2_l2"), EDP, threads=2)
+    assert (one.nodes, one.best) == (two.nodes, two.best)
+    assert one.best_point.tolist() == two.best_point.tolist()
 
 
 def with_room_for(most_open: int, task: Problem) -> OptimumSearch:
@@ -173,7 +135,7 @@ def on_slow_networks(gemm: str) -> Problem:
 
 
 def test_steps_counted_by_their_transfers_shorten_a_proof() -> None:
-    search = solve(on_slow_networks("gemm:M=4,N=20,K=60"), find_objective("latency"))
+    search = solve(on_slow_networks("gemm:M=4,N=20,K=60"), LATENCY)
     assert search.best == 260
     assert search.nodes < 150_000  # 1.5 million without lemmas 18 to 20 and the first fill
 
@@ -183,7 +145,7 @@ def test_the_boxes_that_wait_are_bounded() -> None:
     most = []
     for search in (OptimumSearch(task, EDP), with_room_for(10, task)):
         left = []
-        while search.nodes < 800_000 and not search.finished:
+        while search.nodes < 500_000 and not search.finished:
             points = search.ask(nodes=50_000)
             search.tell(points, task.score(points, EDP)[0])
             left.append(len(search.left))
@@ -194,19 +156,14 @@ def test_the_boxes_that_wait_are_bounded() -> None:
 
 def test_the_optimum_does_not_depend_on_how_many_boxes_may_wait() -> None:
     task = problem("resnet18_l2")
-    optimum = solve(task, EDP).best
-    search = with_room_for(1, task)
-    while not search.finished:
-        points = search.ask()
-        search.tell(points, task.score(points, EDP)[0])
-    assert search.best == optimum
+    assert finish(with_room_for(1, task), task, EDP).best == solved("resnet18_l2").best
 
 
 def test_the_bound_never_falls_and_the_best_never_rises() -> None:
     task = problem("mobilenetv2_l2")
     search = OptimumSearch(task, EDP)
     gaps = [math.inf]
-    optimum = solve(task, EDP).best
+    optimum = solved("mobilenetv2_l2").best
     while not search.finished:
         bound, best = search.bound, search.best
         points = search.ask(nodes=2_000)
@@ -232,19 +189,11 @@ def test_a_search_goes_on_where_another_one_was() -> None:
     second = OptimumSearch(task, EDP)
     second.resume(first.best_point, first.best, first.left)
     assert second.bound == first.bound
-    while not second.finished:
-        points = second.ask()
-        second.tell(points, task.score(points, EDP)[0])
-    assert second.best == solve(task, EDP).best
-    assert first.nodes + second.nodes < 2 * solve(task, EDP).nodes
+    whole = solved("resnet18_l2")
+    assert finish(second, task, EDP).best == whole.best
+    assert first.nodes + second.nodes < 2 * whole.nodes
     with pytest.raises(OptimumError, match="box"):
         OptimumSearch(problem("vgg16_l2"), EDP).resume(None, None, first.left + 1000)
-
-
-def test_a_space_without_a_mapping_that_fits_is_proven_to_have_none() -> None:
-    task = Problem(MapSpace(find_layer("resnet18_l2"), replace(find_hardware("edge"), l1_bytes=20)))
-    search = solve(task, EDP)
-    assert (search.best, search.bound, search.best_point) == (math.inf, math.inf, None)
 
 
 def test_what_has_no_bound_is_refused() -> None:
@@ -256,9 +205,8 @@ def test_what_has_no_bound_is_refused() -> None:
     transposed = replace(find_layer("resnet18_l2"), operator="TRCONV")
     with pytest.raises(OptimumError, match="no figures of operator TRCONV"):
         OptimumSearch(Problem(MapSpace(transposed, find_hardware("edge"))), EDP)
-    huge = Problem(MapSpace(find_layer("gemm:M=100000,N=100000,K=100000"), find_hardware("edge")))
     with pytest.raises(OptimumError, match="1,000,000,000,000,000 MACs; allowed: fewer than 562,"):
-        OptimumSearch(huge, EDP)
+        OptimumSearch(problem("gemm:M=100000,N=100000,K=100000"), EDP)
 
 
 def test_spaces_too_large_to_search_are_refused() -> None:
@@ -275,7 +223,7 @@ def test_the_mapper_ends_with_the_proof_or_the_budget() -> None:
     task = problem("resnet18_l2")
     evaluator = Evaluator(task, EDP, 20_000)
     make_mapper("optimum").search(evaluator, 20_000, np.random.default_rng(0))
-    assert evaluator.best.value == solve(task, EDP).best
+    assert evaluator.best.value == solved("resnet18_l2").best
     assert 1000 < evaluator.used < 20_000
     for budget, changed in ((1, ""), (1010, ""), (20_000, ":samples=0:nodes=1000")):
         evaluator = Evaluator(task, EDP, budget)

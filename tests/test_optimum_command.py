@@ -7,13 +7,13 @@ import hashlib
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from commands import compare, optimum, run
+from optimum_helpers import every_vector, problem
 from run_helpers import load
 
 from maestro_env._native import METRICS
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
@@ -46,8 +46,7 @@ def test_the_optimum_is_proven_kept_and_drawn(
     assert list(best) == sorted(best, reverse=True)
     assert list(bound) == sorted(bound)
     mapping = Mapping.from_json((out / "best_mapping.json").read_text(encoding="utf-8"))
-    problem = Problem(MapSpace(find_layer(LAYER), find_hardware("edge")))
-    cost, _ = problem.evaluate_mapping(mapping)
+    cost, _ = problem(LAYER).evaluate_mapping(mapping)
     assert find_objective("edp").of(cost.as_dict()) == record["found"]["best"]
     kept = load(out / "best_cost.json")
     assert kept["objective"] == record["found"]["best"]
@@ -58,6 +57,7 @@ def test_the_optimum_is_proven_kept_and_drawn(
     assert f"certificate: {out / 'certificate.gz'}" in shown
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_ctrl_c_keeps_what_is_found_and_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,22 +82,31 @@ def test_ctrl_c_keeps_what_is_found_and_says_how_to_go_on(
     assert found(tmp_path)["best"] == pytest.approx(OPTIMUM, rel=1e-12)
 
 
-@pytest.mark.parametrize("limit", ["--nodes=20000", "--samples=1050", "--gap=0.5", "--seconds=0"])
-def test_a_search_ends_at_a_limit_and_goes_on_to_the_proof(tmp_path: Path, limit: str) -> None:
+@pytest.mark.usefixtures("unrendered")
+def test_a_search_ends_at_each_limit_and_goes_on_to_the_proof(tmp_path: Path) -> None:
     flags = [*FLAGS, f"--out={tmp_path}", "--resume"]
-    assert optimum([*flags, limit]) == 0
-    first = found(tmp_path)
-    assert first["best"] is None or first["best"] > first["bound"]
-    assert not (tmp_path / "certificate.gz").exists()
-    if limit == "--samples=1050":
-        assert first["samples"] <= 1050
+    # Of each limit the fewest and the most boxes.
+    for limit, fewest, most in (
+        ("--seconds=0", 0, 0),
+        ("--gap=0.5", 0, 0),
+        ("--samples=1030", 1, 59_999),
+        ("--nodes=60000", 60_000, 99_999),
+    ):
+        assert optimum([*flags, limit]) == 0
+        now = found(tmp_path)
+        assert fewest <= now["nodes"] <= most
+        assert now["best"] > now["bound"]
+        assert now["samples"] <= 1030 or limit == "--nodes=60000"
+        assert not (tmp_path / "certificate.gz").exists()
     assert optimum(flags) == 0
     last = found(tmp_path)
     assert last["best"] == last["bound"] == pytest.approx(OPTIMUM, rel=1e-12)
-    assert last["samples"] > first["samples"]
-    assert last["nodes"] > first["nodes"]
+    assert last["samples"] > now["samples"]
+    assert last["nodes"] > now["nodes"]
+    assert (tmp_path / "certificate.gz").exists()
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_space_without_a_mapping_is_proven_to_have_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,8 +116,7 @@ def test_a_space_without_a_mapping_is_proven_to_have_none(
     machine.write_text("num_pes: 4\nl1_bytes: 7\nl2_bytes: 9\n", encoding="utf-8")
     assert optimum(["--layer", layer, "--hardware", str(machine), f"--out={out}"]) == 0
     space = MapSpace(find_layer(layer), find_hardware(str(machine)))
-    indices = np.unravel_index(np.arange(space.size()), tuple(space.sizes))
-    metrics = Problem(space).evaluate(np.stack(indices, axis=1).astype(np.int32)).metrics
+    metrics = Problem(space).evaluate(every_vector(space)).metrics
     l1, l2 = (metrics[:, METRICS.index(name)].min() for name in ("l1_bytes", "l2_bytes"))
     told = " ".join(capsys.readouterr().out.split())
     assert f"no mapping fits the buffers: the smallest tiles need {l1:.0f} B of L1" in told
@@ -116,6 +124,7 @@ def test_a_space_without_a_mapping_is_proven_to_have_none(
     assert (found(out)["best"], found(out)["bound"]) == (None, None)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     assert optimum([*FLAGS, "--nodes=1", f"--out={out}"]) == 0
@@ -135,6 +144,7 @@ def test_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "does not fit its digest" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_mapper_stands_in_a_comparison_and_ends_early(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,21 +5,29 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from commands import paper as main
 from matplotlib.figure import Figure
 from odd_mappers import ODD
+from paper_helpers import searched
 
 import mappers
+from clustering.stability import stability
+from experiments.paper import job
 from experiments.paper.config import ITEMS
-from experiments.paper.ledger import Run, in_turn, run_rest
-from experiments.search.cells import Work, run_cell
+from experiments.paper.ledger import Run, in_turn
+from experiments.search.cells import Finished, SearchRecord
+from experiments.shell.files import distinct_name
+from experiments.store.records import Show
 
 REPOSITORY = Path(__file__).parents[1]
 LAYER = "gemm:M=64,N=64,K=64"
+MAPPERS = "experiments.paper.items.table3.MAPPERS"
 
 
 def tree(directory: Path) -> dict[str, bytes]:
@@ -38,7 +46,23 @@ def out(tmp_path: Path) -> Path:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Table III have two mappers."""
-    monkeypatch.setattr("experiments.paper.table3.MAPPERS", ("random", "marl"))
+    monkeypatch.setattr(MAPPERS, ("random", "marl"))
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Table III of two mappers."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(MAPPERS, ("random", "marl"))
+        directory = tmp_path_factory.mktemp("paper")
+        assert make(directory) == 0
+        yield directory
+
+
+@pytest.fixture
+def made(made_once: Path, out: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(made_once, out)
 
 
 @pytest.fixture
@@ -63,13 +87,25 @@ def about(out: Path, item: str = "table3") -> dict[str, object]:
 # --- The page -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("real", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("unrendered")
-def test_every_item_runs_at_the_quick_scale(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_item_is_made_at_the_quick_scale(
+    real: bool, out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("stable_baselines3")
+
+    def read(_: Path, runs: Iterable[Run]) -> dict[Run, Finished]:
+        return {run: searched(run) for run in runs}
+
+    if not real:
+        monkeypatch.setattr(job, "run_rest", lambda *_: 0)
+        monkeypatch.setattr(job, "read", read)
+        monkeypatch.setattr("experiments.paper.items.fig4.stability", partial(stability, splits=2))
     assert make(out, "--all") == 0
     assert "failed" not in capsys.readouterr().err
     text = (out / "results.md").read_text()
     assert "Not run yet" not in text
+    assert "nan" not in text.lower().split()
     for name in ITEMS:
         assert about(out, name)["finished"] == about(out, name)["asked"]
         assert f"--only {name} --quick" in text
@@ -92,8 +128,7 @@ def test_the_published_page_is_that_of_the_published_results(tmp_path: Path) -> 
     # Each claim once, in a line that is read at a glance, with a verdict.
     assert len({claim[0] for claim in claims}) == len(claims)
     assert all(len(" ".join(claim).split()) <= 25 for claim in claims)
-    verdicts = {claim[-1] for claim in claims}
-    assert {"Holds", "Does not hold", "Not decided"} <= verdicts
+    assert {"Holds", "Does not hold", "Not decided"} <= {claim[-1] for claim in claims}
 
 
 # --- Searches -----------------------------------------------------------------------------------
@@ -107,47 +142,49 @@ def test_runs_are_taken_once_and_seed_by_seed() -> None:
     assert in_turn(asked) == [run("ga", 0), run("bo", 0), run("ga", 1), run("bo", 1)]
 
 
-def test_a_file_of_groups_is_beside_the_runs_and_its_place_changes_no_search(
-    out: Path, monkeypatch: pytest.MonkeyPatch
+def test_groups_are_learnt_before_they_are_reused_and_their_place_changes_no_search(
+    out: Path,
 ) -> None:
-    given: list[Work] = []
+    assert make(out, "--only=overhead") == 0
+    name = "overhead/resnet18_l2-latency.json"
+    assert (out / name).read_bytes() == (out / "results" / name).read_bytes()
+    # A cell's own text decides its random stream.
+    assert sum(distinct_name(f"marl_clustered:groups={name}") in cell for cell in cells(out)) == 2
 
-    def run(works: Sequence[Work], *_: object) -> int:
-        given.extend(works)
-        return 0
 
-    monkeypatch.setattr("experiments.paper.ledger.run_cells", run)
-    mapper = "marl_clustered:groups=overhead/groups.json:agents=3"
-    run_rest(out, [Run(LAYER, "latency", mapper, 0, 60)], 1, {})
-    (work,) = given
-    assert work.made == f"marl_clustered:groups={out}/overhead/groups.json:agents=3"
-    # The cell's own text decides the random stream.
-    assert work.cell.mapper == mapper
+def test_results_tell_where_they_come_from(made: Path) -> None:
+    facts = about(made)
+    entries = [json.loads(text) for text in cells(made).values()]
+    assert facts["command"] == "maestro-env paper --only table3 --quick"
+    assert (facts["seeds"], facts["budgets"]) == ([0, 1], [128])
+    assert facts["finished"] == len(entries)
+    assert facts["evaluations"] == sum(entry["evaluations"] for entry in entries)
+    assert facts["seconds"] == round(sum(entry["seconds"] for entry in entries), 3) > 0
+    for name in ("commit", "processor", "date"):
+        assert facts[name] == {str(entries[0]["versions"][name]): len(entries)}
 
 
 @pytest.mark.usefixtures("few")
-def test_finished_searches_are_not_run_again_and_jobs_change_no_result(out: Path) -> None:
-    assert make(out) == 0
-    before, results = cells(out), tree(out / "results/table3")
+def test_finished_searches_are_not_run_again_and_jobs_change_no_result(made: Path) -> None:
+    before, results = cells(made), tree(made / "results/table3")
     lost = next(name for name in before if "/marl/" in name)
-    (out / lost).unlink()
-    assert make(out, "--only=table3", "--jobs=2") == 0
-    after = cells(out)
+    (made / lost).unlink()
+    assert make(made, "--only=table3", "--jobs=2") == 0
+    after = cells(made)
     assert after.keys() == before.keys()
     # Their seconds differ whenever they are run.
     assert {name for name in before if after[name] != before[name]} == {lost}
     untimed = {"seconds": 0, "model_seconds": 0, "digest": ""}
     assert json.loads(after[lost]) | untimed == json.loads(before[lost]) | untimed
-    again = tree(out / "results/table3")
+    again = tree(made / "results/table3")
     assert {name for name in results if again[name] != results[name]} <= {"about.json"}
 
 
-@pytest.mark.usefixtures("few")
 def test_missing_searches_are_told_and_decide_nothing(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("mappers.MAPPERS", {**mappers.MAPPERS, **ODD})
-    monkeypatch.setattr("experiments.paper.table3.MAPPERS", ("random", "failing", "marl"))
+    monkeypatch.setattr(MAPPERS, ("random", "failing", "marl"))
     assert make(out) == 1
     assert "the same command runs it again" in capsys.readouterr().err
     facts = about(out)
@@ -164,36 +201,34 @@ def test_missing_searches_are_told_and_decide_nothing(
 
 @pytest.mark.usefixtures("few")
 def test_searches_under_other_settings_are_refused(
-    out: Path, capsys: pytest.CaptureFixture[str]
+    made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert make(out) == 0
-    path = out / "mappers.json"
+    path = made / "mappers.json"
     settings = json.loads(path.read_text())
     settings["marl"]["batch"] = 50
     path.write_text(json.dumps(settings))
-    before = tree(out)
-    capsys.readouterr()
-    assert make(out) == 2
+    before = tree(made)
+    assert make(made) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "begun with marl batch = 50, asked for 16" in error
-    assert tree(out) == before
+    assert tree(made) == before
 
 
 @pytest.mark.usefixtures("few")
 def test_ctrl_c_writes_what_is_finished_and_says_how_to_continue(
     out: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done: list[int] = []
+    done, search = list[int](), SearchRecord.run
 
-    def run(work: Work, *_: object) -> str | None:
+    def run(work: SearchRecord, show: Show) -> str | None:
         if len(done) == 8:
             raise KeyboardInterrupt
         done.append(work.cell.seed)
-        return run_cell(work)
+        return search(work, show)
 
     with monkeypatch.context() as patched:
-        patched.setattr("experiments.search.cells.run_cell", run)
+        patched.setattr(SearchRecord, "run", run)
         assert make(out) == 130
     # Seed by seed: those of the last seed are missing.
     assert done == sorted(done)
@@ -208,23 +243,10 @@ def test_ctrl_c_writes_what_is_finished_and_says_how_to_continue(
 
 
 @pytest.mark.usefixtures("few")
-def test_provenance_is_that_of_the_searches_and_shared_time_counts_once(out: Path) -> None:
-    assert make(out) == 0
-    facts = about(out)
-    entries = [json.loads(text) for text in cells(out).values()]
-    assert facts["command"] == "maestro-env paper --only table3 --quick"
-    assert (facts["seeds"], facts["budgets"]) == ([0, 1], [128])
-    assert facts["finished"] == len(entries)
-    assert facts["evaluations"] == sum(entry["evaluations"] for entry in entries)
-    assert facts["seconds"] == round(sum(entry["seconds"] for entry in entries), 3) > 0
-    for name in ("commit", "processor", "date"):
-        assert facts[name] == {str(entries[0]["versions"][name]): len(entries)}
-
-
-@pytest.mark.usefixtures("few")
-def test_damaged_files_are_named_in_one_line(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert make(out) == 0
-    results, page = out / "results", out / "again.md"
+def test_damaged_files_are_named_in_one_line(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results, page = made / "results", made / "again.md"
 
     def refused(path: Path, text: str, name: str) -> None:
         whole = path.read_text()
@@ -242,12 +264,11 @@ def test_damaged_files_are_named_in_one_line(out: Path, capsys: pytest.CaptureFi
     for text in (whole[:-1], whole[:-9], whole + "exact,2\n", whole.replace("ratio,", "other,")):
         refused(ratios, text, str(ratios.parent))
     for wrong in ({"asked": "4"}, {"seconds": None}, {"seeds": 3}, {"missing": []}):
-        refused(facts, json.dumps(about(out) | wrong), str(facts))
+        refused(facts, json.dumps(about(made) | wrong), str(facts))
     refused(facts, "{}", str(facts))
-    lost = out / min(cells(out))
+    lost = made / min(cells(made))
     lost.write_text("{}")
-    capsys.readouterr()
-    assert make(out) == 2
+    assert make(made) == 2
     assert str(lost) in capsys.readouterr().err
 
 

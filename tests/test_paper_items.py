@@ -8,68 +8,61 @@ from collections import Counter
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
-from experiments.paper.decomposition import PLAIN, Decomposition, mainly, samples_to_default
-from experiments.paper.fig4 import clustering_of, facts, pairs_of
-from experiments.paper.fig5 import BEST, CONVERGED, LAST, Fig5, compare
-from experiments.paper.fig6 import PARAMETERS, Fig6, Variant, mean_share, optimal, variants
-from experiments.paper.fig7 import Fig7
-from experiments.paper.optima import Optima
-from experiments.paper.overhead import Overhead
-from experiments.paper.printed import TABLE_3
-from experiments.paper.table2 import Table2, typical_extent
-from experiments.paper.table3 import MAPPERS, MarlPaper, Table3
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from paper_helpers import LONG, MARL, PPO, SHORT, made_up, make_item
+from paper_helpers import LONG, MARL, PPO, SHORT, made_up, make_folder, searched, view
 
 from clustering import Samples, cluster
 from experiments.paper import plots
-from experiments.paper.frame import FULL, QUICK, Item
+from experiments.paper.frame import FULL, QUICK
+from experiments.paper.items import (
+    decomposition,
+    fig4,
+    fig5,
+    fig6,
+    fig7,
+    marl_paper,
+    optima,
+    overhead,
+    table2,
+    table3,
+)
+from experiments.paper.items.fig6 import Variant
 from experiments.paper.ledger import Run, goal, make_arenas
 from experiments.paper.ratios import Ratio
 from experiments.paper.reach import Factor, Reach
 from experiments.search.cells import Finished
 from experiments.search.windows import reference
+from experiments.shell.files import ensure_directory, write_csv
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 
 
-def searched(run: Run) -> Finished:
-    """A search of a run that finds something, more or less late."""
-    columns = len(goal(run).problem.space.parameters)
-    still = np.full((4, columns), 0.1).tolist()
-    found = {1: 200.0, run.samples // 2: 100.0 - run.seed}
-    return made_up(run, found, [1.0, 2.0, 3.0, 3.0], still, still)
-
-
-@pytest.mark.parametrize("kind", [Optima, Fig5, Decomposition, Fig6, Fig7, Overhead])
-@pytest.mark.parametrize("kept", ["all", "one mapper", "all but one mapper"])
+@pytest.mark.parametrize(
+    "item", [optima, fig5, decomposition, fig6, fig7, overhead], ids=lambda item: item.ITEM.name
+)
+@pytest.mark.parametrize("one", [True, False])
 def test_items_are_written_of_whatever_has_ended(
-    kind: type[Item], kept: str, tmp_path: Path
+    item: ModuleType, one: bool, tmp_path: Path
 ) -> None:
-    item = make_item(kind, tmp_path)
-    item.prepare()
-    runs = list(item.runs())
-    chosen = [
-        run
-        for run in runs
-        if kept == "all" or (run.mapper == runs[-1].mapper) == (kept[:3] == "one")
-    ]
-    item.write({run: searched(run) for run in chosen})
-    view = item.view()
-    assert "nan" not in json.dumps(view, default=str).lower()
+    """Of one mapper alone, and of all the others."""
+    runs = make_folder(item.ITEM, tmp_path).runs
+    ended = {run: searched(run) for run in runs if (run.mapper == runs[-1].mapper) is one}
+    shown = view(item.ITEM, tmp_path, ended)
+    assert "nan" not in json.dumps(shown, default=str).lower()
 
 
 # --- Table II -----------------------------------------------------------------------------------
 
 
 def test_sizes_are_products_of_choices(tmp_path: Path) -> None:
-    item = make_item(Table2, tmp_path)
-    item.write({})
-    found = {row["layer"]: row for row in item.rows("spaces.csv")}
+    verdicts = view(table2.ITEM, tmp_path, {})["verdicts"]
+    rows = make_folder(table2.ITEM, tmp_path).rows("spaces.csv")
+    found = {row["layer"]: row for row in rows}
     # Two levels: 6! orders, 4 parallel dimensions, tiles of K, C, Y', X'; 1,024 cluster sizes.
     level = math.factorial(6) * 4 * (128 * 64 * 112 * 112)
     assert int(found["vgg16_l2"]["legal13"]) == level**2 * 1024
@@ -79,31 +72,31 @@ def test_sizes_are_products_of_choices(tmp_path: Path) -> None:
     assert (row["n"], row["d"]) == ("256", "3")
     one = 256**3 * len(list(permutations(range(3)))) * 3
     assert [int(row[f"equation_1_levels_{levels}"]) for levels in (1, 2)] == [one, one**2]
-    assert typical_extent(8 * 27, 3) == 6
-    assert item.view()["verdicts"] == {"largest": True, "equation": False}
+    assert verdicts == {"largest": True, "equation": False}
 
 
 # --- Table III ----------------------------------------------------------------------------------
 
 
 def test_the_full_scale_has_the_reporting_cells_and_seeds(tmp_path: Path) -> None:
-    runs = list(make_item(Table3, tmp_path, FULL).runs())
-    assert len(set(runs)) == len(runs) == 4976
-    exact = [run for run in runs if run.model == "exact" and run.samples == 20_000]
+    runs, own, both = (
+        make_folder(module.ITEM, tmp_path, FULL).runs for module in (table3, marl_paper, optima)
+    )
+    assert len(runs) == 4976
+    exact = [run for run in runs if run.model == "exact"]
     assert len({(run.layer, run.objective, run.hardware) for run in exact}) == 32
     costly = {"bo", "marl_mlp"}
     counts = Counter(run.mapper for run in exact)
-    assert counts == {mapper: 96 if mapper in costly else 320 for mapper in MAPPERS}
-    own = Counter(run.mapper for run in make_item(MarlPaper, tmp_path, FULL).runs())
-    assert own == {"marl": 320, "marl_paper": 320, "random_log": 320}
-    optima = set(make_item(Optima, tmp_path, FULL).runs())
-    assert optima == {*exact, *make_item(MarlPaper, tmp_path, FULL).runs()}
+    assert counts == {mapper: 96 if mapper in costly else 320 for mapper in table3.MAPPERS}
+    mappers = ("marl", "marl_paper", "random_log")
+    assert Counter(run.mapper for run in own) == dict.fromkeys(mappers, 320)
+    assert set(both) == {*exact, *own}
 
 
 def test_the_printed_ratios_that_do_not_follow_from_the_printed_values_are_known() -> None:
     wrong = {
         (*key, mapper): round(recomputed, 2)
-        for key, printed in TABLE_3.items()
+        for key, printed in table3.PRINTED.items()
         for mapper, (ratio, recomputed) in printed.items()
         if abs(recomputed / ratio - 1) > 0.01
     }
@@ -124,53 +117,24 @@ def ratio_row(mapper: str, ratio: str, low: str, high: str, **other: str) -> dic
 
 
 @pytest.mark.parametrize(
-    ("row", "ahead", "reaches"),
-    [
-        (ratio_row("ga", "40", "30", "50"), True, True),
-        (ratio_row("ga", "1.2", "0.99", "2.3"), None, None),
-        (ratio_row("ga", "0.9", "0.8", "0.95"), False, False),
-        # One seed tells no spread.
-        (ratio_row("ga", "40", "", ""), None, None),
-        # Only MARL has found anything, or only the other.
-        (ratio_row("ga", "", "", "", without="3"), True, None),
-        (ratio_row("ga", "", "", "", alone="3"), False, None),
-        (ratio_row("ga", "2", "1.5", "3", alone="1"), None, None),
-    ],
-)
-def test_a_ratio_decides_whether_marl_is_ahead(
-    row: dict[str, str], ahead: bool | None, reaches: bool | None, tmp_path: Path
-) -> None:
-    verdicts = table_3(tmp_path, [row]).view()["verdicts"]
-    assert verdicts["budgets"] is ahead
-    assert verdicts["margins"] is reaches
-
-
-def table_3(directory: Path, rows: list[dict[str, str]]) -> Item:
-    """Table III with files of these rows of ratios, and of nothing else."""
-    item = make_item(Table3, directory)
-    for name in ("networks", "ratios"):
-        item.put(f"{name}.csv", rows[0], (each.values() for each in rows))
-    for name in ("leads", "cells", "fewer"):
-        item.put(f"{name}.csv", ("layer",), ())
-    return item
-
-
-@pytest.mark.parametrize(
     ("own", "verdict"), [(("3", "4"), "`marl` only"), (("1.1", "1.2"), True), (("1.5", "3"), True)]
 )
 def test_the_papers_own_agents_are_judged_beside_marl(
     own: tuple[str, str], verdict: object, tmp_path: Path
 ) -> None:
     group = {"group": "exact, paper"}
-    item = table_3(
-        tmp_path,
-        [
-            ratio_row("ga", "2", "1.4", "2.5"),
-            ratio_row("ga", "2", "1.4", "2.5", **group),
-            ratio_row("marl_paper", "2", *own, **group),
-        ],
-    )
-    assert item.view()["verdicts"]["budgets"] == verdict
+    rows = [
+        ratio_row("ga", "2", "1.4", "2.5"),
+        ratio_row("ga", "2", "1.4", "2.5", **group),
+        ratio_row("marl_paper", "2", *own, **group),
+    ]
+    folder = make_folder(table3.ITEM, tmp_path)
+    ensure_directory(folder.path(""))
+    for name in ("networks", "ratios"):
+        write_csv(folder.path(f"{name}.csv"), rows[0], (each.values() for each in rows))
+    for name in ("leads", "cells", "fewer"):
+        write_csv(folder.path(f"{name}.csv"), ("layer",), ())
+    assert table3.ITEM.view(folder)["verdicts"]["budgets"] == verdict
 
 
 # --- Fig. 4 -------------------------------------------------------------------------------------
@@ -189,13 +153,13 @@ def test_a_clustering_comes_back_from_its_files_with_the_figures_of_its_matrix_a
     row = {"parameters": "a b c d", "varying": " ".join(made.tree.leaves), "measure": "pearson"}
     pairs = [
         {"first": first, "second": second, "dependence": str(value)}
-        for first, second, value in pairs_of(made)
+        for first, second, value in fig4.pairs_of(made)
     ]
-    read = clustering_of(row, pairs)
+    read = fig4.clustering_of(row, pairs)
     np.testing.assert_array_equal(read.dependence.matrix, made.dependence.matrix)
     np.testing.assert_array_equal(read.tree.merges, made.tree.merges)
     r = np.corrcoef(correlated().top().points[:, :3], rowvar=False)
-    found = facts(read, {"b", "a"})
+    found = fig4.facts(read, {"b", "a"})
     assert (found["place"], found["pairs"], found["r"]) == (1, 3, pytest.approx(1))
     # The pairs of c correlate by chance alone.
     assert found["low"] == pytest.approx(2 / 3)
@@ -220,15 +184,15 @@ def test_single_agents_and_marl_are_compared_at_where_the_single_agents_get() ->
     (long,), (short,) = make_arenas(finished, LONG), make_arenas(finished, SHORT)
     problem = ["vgg16_l2", "latency", "ppo"]
     never = (math.inf,) * 3
-    assert list(compare(long, short)) == [
+    assert list(fig5.compare(long, short)) == [
         [*problem, target, "marl", value, *slow.row(), *fast.row(), 0]
         for target, value, slow, fast in (
             # MARL's windows are a hundred samples wide too, which is all: 3.375, 1.75 and 2.
-            (CONVERGED, 4.0, Reach((400,) * 3, LONG, 100), Reach(never, SHORT, 100)),
+            (fig5.CONVERGED, 4.0, Reach((400,) * 3, LONG, 100), Reach(never, SHORT, 100)),
             # After MARL's 100 samples the single agents have 30, 40 and 45.
-            (BEST, 40.0, Reach((90, 40, math.inf), LONG), Reach((5, 15, math.inf), SHORT)),
+            (fig5.BEST, 40.0, Reach((90, 40, math.inf), LONG), Reach((5, 15, math.inf), SHORT)),
             # At their end they have 10, 20 and 45.
-            (LAST, 20.0, Reach((700, 950, math.inf), LONG), Reach((30, *never[1:]), SHORT)),
+            (fig5.LAST, 20.0, Reach((700, 950, math.inf), LONG), Reach((30, *never[1:]), SHORT)),
         )
     ]
 
@@ -243,47 +207,52 @@ def test_claims_of_samples_are_judged_by_the_converged_mean_return(tmp_path: Pat
         finished[fast] = made_up(fast, {1: 40, 2: 20}, [1.0] * 8)
         clustered = replace(fast, mapper="marl_clustered")
         finished[clustered] = made_up(clustered, {1: 40}, [4.0] * 8, warm_up=20)
-    item = make_item(Fig5, tmp_path)
-    item.write(finished)
-    view = item.view()
+    shown = view(fig5.ITEM, tmp_path, finished)
     # MARL's 128 samples never have the mean return that the single agent has after 256.
-    assert view["steps"] == [("mobilenetv2_l2", "edp", 312.5, "<2x [0, 2]", False)]
-    assert view["better"] == [("mobilenetv2_l2", "edp", 2.56, (1.5, 1.5, 1.5), False)]
+    assert shown["steps"] == [("mobilenetv2_l2", "edp", 312.5, "<2x [0, 2]", False)]
+    assert shown["better"] == [("mobilenetv2_l2", "edp", 2.56, (1.5, 1.5, 1.5), False)]
     # 241 to 256 samples against 1 to 16 and the warm-up of 20.
-    assert view["charged"].told == "7.11x [6.69, 12.2]"
-    assert view["verdicts"] == {"fewer": False, "charged": None, "final": True}
+    assert shown["charged"].told == "7.11x [6.69, 12.2]"
+    assert shown["verdicts"] == {"fewer": False, "charged": None, "final": True}
 
 
-def test_steps_are_measured_to_the_end_of_the_default_learner() -> None:
-    ppo = replace(PPO, samples=SHORT)
+def test_steps_are_measured_to_the_end_of_the_default_learner(tmp_path: Path) -> None:
+    ppo, marl = (replace(each, samples=QUICK.samples) for each in (PPO, MARL))
     finished = {
         replace(ppo, seed=seed): made_up(ppo, {seed + 1: 99, 60 + 10 * seed: end})
         for seed, end in enumerate((30.0, 20.0, 10.0, 40.0))
     }
-    finished[MARL] = made_up(MARL, {3: 31, 8: 30})
-    (made,) = make_arenas(finished, SHORT)
+    finished[marl] = made_up(marl, {3: 31, 8: 30})
+    (samples,) = view(decomposition.ITEM, tmp_path, finished)["samples"]
     # Two in the middle end at 20 and 30; three searches have 30, after 60, 70 and 80.
-    assert dict(samples_to_default(made)) == {
-        "ppo": Reach((60, 70, 80, math.inf), SHORT),
-        "marl": Reach((8,), SHORT),
+    assert samples == {
+        "ppo": Reach((60, 70, 80, math.inf), QUICK.samples),
+        "marl": Reach((8,), QUICK.samples),
     }
 
 
 def test_a_step_saves_mainly_if_it_saves_more_than_all_others_together() -> None:
     # All together save 40 to 48: 7 x 7 is more, 6 x 6 is less.
     steps = [Factor(low, "", low, high) for low, high in ((7, 9), (2, 6), (6, 7))]
-    assert [mainly(step, Factor(40, "", 40, 48)) for step in steps] == [True, False, None]
+    assert [decomposition.mainly(step, Factor(40, "", 40, 48)) for step in steps] == [
+        True,
+        False,
+        None,
+    ]
 
 
 def test_the_papers_agents_have_one_setting() -> None:
-    assert make_mapper(f"marl:agents=0:{PLAIN}").config == make_mapper("marl_paper").config
+    assert (
+        make_mapper(f"marl:agents=0:{decomposition.PLAIN}").config
+        == make_mapper("marl_paper").config
+    )
 
 
 # --- Fig. 6 -------------------------------------------------------------------------------------
 
 
 def test_variants_are_the_settings_they_say_and_come_back_from_their_file() -> None:
-    several = variants([6, 9])
+    several = fig6.variants([6, 9])
     names = [variant.mapper for variant in several]
     assert names[:2] == ["marl:agents=1", "marl_clustered"]
     assert len({make_mapper(name).config for name in names}) == len(names) == 10
@@ -292,10 +261,9 @@ def test_variants_are_the_settings_they_say_and_come_back_from_their_file() -> N
         assert config.agents == variant.agents
         assert config.grouping == (variant.grouping or "clustered")
         assert config.measure == (variant.measure or "pearson")
-        assert (
-            Variant.of({name: str(value) for name, value in variant._asdict().items()}) == variant
-        )
-    assert len(goal(MARL).problem.space.parameters) == PARAMETERS
+        row = {name: str(value) for name, value in variant._asdict().items()}
+        assert Variant.of(row) == variant
+    assert len(goal(MARL).problem.space.parameters) == fig6.PARAMETERS
 
 
 @pytest.mark.parametrize(
@@ -316,8 +284,8 @@ def test_numbers_of_agents_are_best_only_for_certain(
         for base, each in ((9, nine), (6, six))
         for agents, ratio in each.items()
     }
-    assert optimal(beats) is verdict
-    assert optimal(dict.fromkeys(beats)) is None
+    assert fig6.optimal(beats) is verdict
+    assert fig6.optimal(dict.fromkeys(beats)) is None
 
 
 def test_mean_returns_are_shares_of_the_best_found() -> None:
@@ -328,7 +296,7 @@ def test_mean_returns_are_shares_of_the_best_found() -> None:
     }
     (made,) = make_arenas(finished, SHORT)
     # The best found earns 4, and a resample of two seeds is most often one of them twice.
-    mean, low, high = mean_share([made], "marl", [0, 1])
+    mean, low, high = fig6.mean_share([made], "marl", [0, 1])
     np.testing.assert_allclose(mean, [1 / 4, 2.5 / 4])
     np.testing.assert_allclose(low, [0.5 / 4, 1 / 4])
     np.testing.assert_allclose(high, [1.5 / 4, 4 / 4])
@@ -339,14 +307,13 @@ def test_costs_are_drawn_by_number_of_agents_and_grouping(
 ) -> None:
     figures: list[Figure] = []
     monkeypatch.setattr(plots, "save", lambda figure, _: figures.append(figure))
-    lines = {
-        (grouping, agents): [
-            Ratio(1, n, 1 + agents / n, 0.5, math.inf if agents == 2 else 20.0, 0, 0)
-            for n in (10, 20, 30)
-        ]
-        for grouping, agents in (("", 1), ("random", 2), ("random", 9), ("", 13))
-    }
-    plots.draw_costs(lines, 13, tmp_path / "fig6.png")
+    drawn = Variant(1), Variant(2, "random"), Variant(9, "random"), Variant(0)
+    costs = [
+        (each, Ratio(1, n, 1 + each.number / n, 0.5, math.inf if each.number == 2 else 20.0, 0, 0))
+        for each in drawn
+        for n in (10, 20, 30)
+    ]
+    fig6.draw_costs(costs, tmp_path / "fig6.png")
     panels = figures[0].axes[:2]
     assert [each.get_title("left") for each in panels] == ["after 10 samples", "after 30 samples"]
     for panel, samples in zip(panels, (10, 30), strict=True):
@@ -373,8 +340,7 @@ def moves(run: Run, settle: list[int], ends: list[float]) -> Finished:
 
 @pytest.mark.parametrize("most", [False, True])
 def test_only_what_settles_alike_in_both_may_settle_sooner(most: bool, tmp_path: Path) -> None:
-    item = make_item(Fig7, tmp_path, replace(QUICK, few_seeds=3))
-    runs = list(item.runs())
+    runs = make_folder(fig7.ITEM, tmp_path, replace(QUICK, few_seeds=3)).runs
     count = len(goal(runs[0]).problem.space.parameters)
     alike = count // 2 + 1 if most else 3
     finished = {}
@@ -382,14 +348,13 @@ def test_only_what_settles_alike_in_both_may_settle_sooner(most: bool, tmp_path:
         multi = run.mapper.startswith("marl")
         apart = [0.9 if multi else 0.1] * (count - alike)
         finished[run] = moves(run, [0 if multi else 10] * count, [0.1] * alike + apart)
-    item.write(finished)
-    view = item.view()
-    assert view["verdicts"] == {"alike": most, "sooner": True if most else None}
+    shown = view(fig7.ITEM, tmp_path, finished)
+    assert shown["verdicts"] == {"alike": most, "sooner": True if most else None}
     # A window is a twentieth of 256 samples.
-    assert view["settled"]["marl:patience=0"] == f"{count} of {count} (median: within 12 samples)"
+    assert shown["settled"]["marl:patience=0"] == f"{count} of {count} (median: within 12 samples)"
 
 
 def test_reuse_is_tried_on_all_reporting_layers_with_the_same_parameters(tmp_path: Path) -> None:
     layers = ("vgg16_l2", "bert_base_l4", "mobilenetv2_l3")
-    runs = list(make_item(Overhead, tmp_path, replace(QUICK, layers=layers)).runs())
+    runs = make_folder(overhead.ITEM, tmp_path, replace(QUICK, layers=layers)).runs
     assert {run.layer for run in runs} == {"vgg16_l2", "mobilenetv2_l3"}

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments.paper.optima import Optima
-from paper_helpers import made_up, make_item
+from paper_helpers import made_up, make_folder, view
 
-from experiments.paper.frame import FULL, QUICK, Item
+from experiments.paper.frame import FULL, QUICK, Folder
+from experiments.paper.items.optima import ITEM
 from experiments.paper.ledger import Run, goal
 from experiments.search.cells import Finished
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
@@ -38,9 +38,9 @@ def searched(hardware: str, mapper: str, ends: Sequence[float | None]) -> dict[R
 
 
 @pytest.fixture
-def item(tmp_path: Path) -> Item:
-    """The item, of a few searches."""
-    made = make_item(Optima, tmp_path)
+def folder(tmp_path: Path) -> Folder:
+    """The files of a few searches."""
+    made = make_folder(ITEM, tmp_path)
     made.write(
         {
             # The interquartile means of four are those of the two in the middle: 1.02 and 1.32.
@@ -55,15 +55,15 @@ def item(tmp_path: Path) -> Item:
     return made
 
 
-def test_costs_are_multiples_of_the_optimum(item: Item) -> None:
-    rows = item.rows("ratios.csv", mapper="marl", samples="128")
+def test_costs_are_multiples_of_the_optimum(folder: Folder) -> None:
+    rows = folder.rows("ratios.csv", mapper="marl", samples="128")
     assert [row["group"] for row in rows] == ["exact", "exact, paper", "exact, edge"]
     ratios = [float(row["ratio"]) for row in rows]
     assert ratios == pytest.approx([math.sqrt(1.02 * 1.32), 1.02, 1.32], abs=1e-5)
     # The one cell in which it finds something counts.
-    (row,) = item.rows("ratios.csv", mapper="ga", samples="128", group="exact")
+    (row,) = folder.rows("ratios.csv", mapper="ga", samples="128", group="exact")
     assert (row["of"], row["ratio"], row["without"]) == ("2", "1.8", "1")
-    found = {title: table[1] for title, table in item.view()["ratios"]}
+    found = {title: table[1] for title, table in ITEM.view(folder)["ratios"]}
     ends = {line[0]: line[-1] for line in found["exact, paper (1 cells)"]}
     assert ends["ga (2 seeds)"] == "80 [80, 80]"
     assert ends["gamma (1 seed)"] == "0.40"
@@ -71,8 +71,8 @@ def test_costs_are_multiples_of_the_optimum(item: Item) -> None:
     assert ends["ga (2 seeds)"] == "none in 1"
 
 
-def test_searches_arrive_near_the_optimum_or_at_it(item: Item) -> None:
-    rows = item.rows("arrivals.csv", mapper="marl", group="exact")
+def test_searches_arrive_near_the_optimum_or_at_it(folder: Folder) -> None:
+    rows = folder.rows("arrivals.csv", mapper="marl", group="exact")
     # Only what is off by rounding is the optimum.
     assert {row["percent"]: (row["searches"], row["share"]) for row in rows} == {
         "5": ("8", "0.5"),
@@ -80,12 +80,12 @@ def test_searches_arrive_near_the_optimum_or_at_it(item: Item) -> None:
         "1": ("8", "0.375"),
         "0": ("8", "0.125"),
     }
-    (row,) = item.rows("arrivals.csv", mapper="gamma", group="exact, paper", percent="1")
+    (row,) = folder.rows("arrivals.csv", mapper="gamma", group="exact, paper", percent="1")
     assert (row["median"], row["share"]) == ("80", "1")
 
 
-def test_cells_show_regrets_half_way_and_who_finds_the_optimum(item: Item) -> None:
-    unlimited, edge = item.view()["cells"]
+def test_cells_show_regrets_half_way_and_who_finds_the_optimum(folder: Folder) -> None:
+    unlimited, edge = ITEM.view(folder)["cells"]
     assert [each["optimum"] for each in (unlimited, edge)] == list(LEAST.values())
     # 16 x 32 x 112 x 112 MACs on 1,024 PEs.
     assert unlimited["above"] == LEAST["paper"] - 6272
@@ -110,9 +110,8 @@ def test_cells_show_regrets_half_way_and_who_finds_the_optimum(item: Item) -> No
 def test_a_cell_tells_mappers_apart_beyond_their_intervals(
     ends: Sequence[float], median: float, apart: bool, solved: bool, tmp_path: Path
 ) -> None:
-    made = make_item(Optima, tmp_path)
-    made.write({**searched("paper", "marl", ends), **searched("paper", "ga", [median] * 2)})
-    (cell,) = made.view()["cells"]
+    finished = {**searched("paper", "marl", ends), **searched("paper", "ga", [median] * 2)}
+    (cell,) = view(ITEM, tmp_path, finished)["cells"]
     # Half-way all are alike.
     assert cell["apart"] == [False, apart]
     assert cell["solved"] is solved

@@ -29,7 +29,8 @@ from experiments.commands.pretrain.training.near_optima import (
 from experiments.commands.pretrain.training.problems import shapes_of
 from experiments.shell import cli
 from experiments.shell.files import RecordError
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import find_technology
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import find_objective

@@ -21,7 +21,8 @@ from experiments.commands.pretrain.training.problems import (
     training_problem,
     zoo_problems,
 )
-from maestro_env.accelerators.hardware import PRESETS, Hardware, known_hardware
+from maestro_env.accelerators.finding import known_hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.problem import Problem

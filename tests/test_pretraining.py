@@ -23,7 +23,8 @@ from experiments.commands.pretrain.training.making import make_label
 from experiments.commands.pretrain.training.problems import distinct_layers, shapes_of
 from experiments.commands.pretrain.training.trainer import Settings, Training
 from experiments.shell.files import RecordError
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem

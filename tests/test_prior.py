@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from map_space_helpers import spaces
 from mapper_helpers import Recorder
 from mapper_helpers import problem as roomy_problem
@@ -24,9 +24,8 @@ from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.workloads.finding import find_layer
+from maestro_env.workloads.finding import find_layer, find_network
 from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.networks import find_network
 from mappers import make_mapper
 from mappers.learners.prior.file import PriorFile, PriorFileError
 from mappers.learners.prior.proposals import SAMPLES, Prior, Proposals, load_prior, propose
@@ -53,7 +52,6 @@ def edge_problem(layer: str = "resnet18_l2", **changes: int) -> Problem:
 # --- Proposals ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
 @given(spaces())
 def test_proposals_are_different_valid_mappings(space: MapSpace) -> None:
     hardware = replace(space.hardware, l1_bytes=60, l2_bytes=500)

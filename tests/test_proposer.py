@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from map_space_helpers import layers, spaces
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.evaluation.context import CONTEXT, context
 from maestro_env.evaluation.masks import Masks
@@ -46,7 +47,6 @@ def tight_problems(draw: st.DrawFn) -> Problem:
     return Problem(MapSpace(draw(layers()), machine, schema, tiles))
 
 
-@settings(deadline=None)
 @given(tight_problems(), st.integers(0, 2**32 - 1), st.sampled_from([0.3, 1.0, 5.0]))
 def test_proposals_are_valid_and_what_their_decisions_make(
     problem: Problem, seed: int, temperature: float
@@ -65,7 +65,7 @@ def test_proposals_are_valid_and_what_their_decisions_make(
     np.testing.assert_array_equal(again.metrics, rows.metrics)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(spaces(("legal13", "full17")), st.integers(0, 99))
 def test_what_is_nearest_is_valid(space: MapSpace, seed: int) -> None:
     problem = Problem(space)

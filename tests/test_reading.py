@@ -14,11 +14,11 @@ import pytest
 
 from experiments.commands.pretrain.training.labels import read_labels
 from experiments.shell.files import RecordError, file_digest, read_csv, read_json
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import HardwareError, NetworkError, TooLongError
 from maestro_env.base.reading import open_bytes, open_text, read_bytes, read_text
 from maestro_env.compat.rows import RowError, run_jsonl
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_network
 from mappers import make_mapper
 from mappers.learners.prior.file import PriorFileError, read_prior
 

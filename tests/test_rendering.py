@@ -11,7 +11,8 @@ from map_space_helpers import spaces_and_points
 from row_reader import DIMS, Box, prepare
 from simulator import steps
 
-from maestro_env.accelerators.hardware import PRESETS, Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation.rendering import first_step, picture, text

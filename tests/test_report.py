@@ -1,10 +1,11 @@
-"""Reports: what they tell of networks and searches, and what they refuse."""
+"""Reports: what they tell of networks, searches, sweeps and fronts, and what they refuse."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,15 +13,19 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from commands import compare
+from commands import codesign, compare
 from commands import map_network as map_command
 from commands import report as main
+from run_helpers import edit
+from sweep_helpers import sweep
 
+from experiments.commands.report.directories import read_section
 from experiments.network.layer_search import MappedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, section_of
 from experiments.network.networks import map_network
+from experiments.pages import writer
 from experiments.pages.charts import charts_of
-from experiments.pages.sections import Section, writer
+from experiments.pages.sections import Section
 from experiments.pages.writer import write_report
 from experiments.shell.files import RecordError
 from maestro_env.base.errors import MissingExtraError
@@ -233,7 +238,10 @@ def test_what_is_no_result_is_refused(
     network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path / "none")]) == 2
-    assert "has no config.json: give what map, run or compare" in capsys.readouterr().err
+    assert (
+        "has no config.json: give what map, run, compare, sweep or codesign"
+        in capsys.readouterr().err
+    )
     out = tmp_path / "out"
     assert map_command([network, *FLAGS, f"--out={out}"]) == 0
     lost = sorted((out / "layers").glob("*.json"))[0]
@@ -243,6 +251,117 @@ def test_what_is_no_result_is_refused(
     (out / "config.json").write_text("{}")
     assert main([str(out)]) == 2
     assert "has no digest" in capsys.readouterr().err
+
+
+SWEEP = """
+layers: ["gemm:M=64,N=64,K=64", "gemm:M=4,N=10,K=32"]
+hardware: {num_pes: [32, 64], l1_bytes: [65536], l2_bytes: [4194304]}
+objectives: [edp, latency]
+mappers: [random_log, ga_log]
+samples: 20
+seeds: 2
+"""
+
+
+def test_a_sweep_is_told_as_far_as_it_is_searched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("vl_convert")
+    out = tmp_path / "out"
+    assert sweep(out, text=SWEEP) == 0
+    assert main([str(out)]) == 0
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert (out / "summary.md").read_text(encoding="utf-8") in text
+    assert f"maestro-env sweep ... --resume --out {out}" in text
+    page = Page(out / "report.html")
+    cells, found = rows(out / "results.csv"), rows(out / "report.csv")
+    keys = ("layer", "hardware", "objective")
+    assert len(found) == len({tuple(each[key] for key in keys) for each in found}) == 8
+    for each in found:
+        searches = [cell for cell in cells if all(cell[key] == each[key] for key in keys)]
+        best = min(searches, key=lambda cell: float(cell["value"]))
+        for name in ("value", "latency_cycles", "energy_nj"):
+            assert float(each[name]) == float(best[name])
+        assert each["vector"] == best["vector"]
+        assert int(each["samples"]) == sum(int(cell["evaluations"]) for cell in searches) == 80
+        assert each["hardware"] in page.text
+    # Roofline and energy are those of one accelerator.
+    assert "application/json" not in page.scripts
+    assert "No roofline" not in page.text
+    lost, *others = sorted((out / "chunks").glob("*/*.json"))
+    cells_lost = len(json.loads(lost.read_text())["cells"]["value"])
+    lost.unlink()
+    assert main([str(out)]) == 0
+    text = (out / "report.md").read_text(encoding="utf-8")
+    assert f"## {len(cells) - cells_lost} of {len(cells)} cells" in text
+    for each in others:
+        each.unlink()
+    capsys.readouterr()
+    assert main([str(out)]) == 2
+    assert "no search has finished; continue with maestro-env sweep ... " in capsys.readouterr().err
+
+
+def test_a_sweep_of_one_accelerator_has_a_roofline(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert sweep(out, text=SWEEP.replace("[32, 64]", "[32]")) == 0
+    titles = [chart.title for chart in charts_of(read_section(out))]
+    assert titles == ["Roofline", "Energy by layer", "Energy by memory and tensor"]
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a co-design for two networks that share a layer."""
+    directory = tmp_path_factory.mktemp("codesign")
+    (directory / "one.csv").write_text("K,C,Y,X,R,S,T\n8,3,10,10,3,3,1\n16,8,8,8,1,1,1\n")
+    (directory / "two.csv").write_text("K,C,Y,X,R,S,T\n16,8,8,8,1,1,1\n16,8,8,8,1,1,1\n")
+    grid = ("--num-pes=2,4,16", "--l1-bytes=128,256", "--l2-bytes=2048,16384", "--area=0.2")
+    networks = f"{directory / 'one.csv'},{directory / 'two.csv'}"
+    base, search = "--hardware=num_pes=4,offchip_bw=4", ("--mapper=random_log", "--samples=40")
+    assert codesign([networks, base, *grid, *search, f"--out={directory / 'out'}"]) == 0
+    return directory / "out"
+
+
+def test_a_front_is_told_with_the_mappings_of_its_least_edp(front: Path, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    assert main([str(front), f"--out={tmp_path}"]) == 0
+    text = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert (front / "front.md").read_text(encoding="utf-8") in text
+    assert f"maestro-env codesign ... --resume --out {front}" in text
+    least = min(rows(front / "front.csv"), key=lambda each: float(each["edp"]))
+    found = rows(tmp_path / "report.csv")
+    assert [int(each["count"]) for each in found] == [1, 3]
+    assert {each["hardware"] for each in found} == {least["hardware"]}
+    for name in ("latency_cycles", "energy_nj"):
+        total = sum(int(each["count"]) * float(each[name]) for each in found)
+        assert total == pytest.approx(float(least[name]))
+
+
+def test_the_picture_of_a_front_has_all_accelerators(front: Path) -> None:
+    charts = {chart.title: chart.spec for chart in charts_of(read_section(front))}
+    assert [*charts][:3] == ["Latency and energy", "Area and EDP", "Roofline"]
+    names = ("hardware", "latency_cycles", "energy_nj", "edp", "area_um2")
+    table = [each for each in rows(front / "accelerators.csv") if each["workload"] == "all"]
+    assert {each["front"] for each in table} == {"0", "1"}
+    for title in ("Latency and energy", "Area and EDP"):
+        for on_front, layer in zip(("0", "1"), charts[title]["layer"], strict=True):
+            points = layer["data"]["values"]
+            assert [[str(point[name]) for name in names] for point in points] == [
+                [each[name] for name in names] for each in table if each["front"] == on_front
+            ]
+        (least,) = [point for point in points if point["kind"] == "least EDP"]
+        assert least["edp"] == min(point["edp"] for point in points)
+
+
+def test_a_front_that_was_changed_or_is_not_there_is_refused(
+    front: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = Path(shutil.copytree(front, tmp_path / "out"))
+    edit(out / "codesign.json", lambda entry: entry["front"].clear(), sealed=False)
+    assert main([str(out)]) == 2
+    assert "does not fit its digest" in capsys.readouterr().err
+    (out / "codesign.json").unlink()
+    assert main([str(out)]) == 2
+    assert "has no front yet; continue with maestro-env codesign ..." in capsys.readouterr().err
 
 
 def test_other_endings_are_refused(section: Section, tmp_path: Path) -> None:

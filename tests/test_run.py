@@ -18,7 +18,7 @@ from run_helpers import FILES, LAYER, SAMPLES, load, run, trace_rows
 
 import mappers
 from experiments.shown.statistics import iqm
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the extra rl")
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 from team_helpers import (
@@ -115,7 +115,6 @@ def test_stacked_agents_equal_agents_that_learn_alone(agents: int) -> None:
             assert abs(learnt[head] - start[head]).max() > 1e-3
 
 
-@settings(max_examples=60)
 @given(teams(SMALL), st.sampled_from(CHANGES), st.integers(0, 2**32))
 def test_agents_do_not_notice_that_another_one_differs(
     team: tuple[Integers, int], change: str, seed: int

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays, integer_dtypes, unsigned_integer_dtypes
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError
 from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.making import make_vector_env

@@ -25,9 +25,8 @@ from sweep_scale import measured, search
 from experiments.search.goals import ProblemConfig, make_goal
 from experiments.study.sweep.axes import make_sweep
 from experiments.study.sweep.chunks import Chunk
-from maestro_env.accelerators.hardware import find_hardware
-from maestro_env.workloads.finding import find_layer
-from maestro_env.workloads.networks import find_network
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.workloads.finding import find_layer, find_network
 
 HARDWARE = [f"num_pes={pes},l1_bytes=65536,l2_bytes=4194304" for pes in (32, 64)]
 MAPPERS = ["random_log", "ga_log"]

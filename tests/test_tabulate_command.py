@@ -15,7 +15,8 @@ import pytest
 from commands import tabulate
 from run_helpers import contents, edit, load
 
-from experiments.commands.tabulate import job, writer
+from experiments.commands import tabulate as job
+from experiments.commands.tabulate import writer
 from experiments.store.claims import Claim
 from maestro_env.datasets.tabulated import TABULATED, TabulatedSpace, open_table
 from maestro_env.evaluation.objectives import OBJECTIVES

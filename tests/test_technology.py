@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro_env.accelerators.hardware import UNLIMITED, Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import (
     DEFAULT,
     SOURCES,
@@ -206,7 +207,7 @@ def test_impossible_energies_are_refused_in_one_line(
         ("num_pes=4,technology=mac_nj=x", "mac_nj is 'x'"),
         ("num_pes=4,technology=l1_macs=8:1+9", r"BYTES:ENERGY\+"),
         ("num_pes=4,technology=mac_nj=1;mac_nj=2", "given twice"),
-        ("num_pes=4,technology=volts=1", "'volts' is unknown"),
+        ("num_pes=4,technology=volts=1", "unknown key 'volts'"),
         ("num_pes=4,technology=horowitz45", "l1_bytes is unlimited"),
         ("num_pes=4,technology=eyeriss,offchip_cost_macs=3", "which has its own"),
         ("num_pes=4,noc_hops=999999999,technology=eyeriss", "noc_hops x noc_macs"),

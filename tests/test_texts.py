@@ -83,7 +83,7 @@ def test_an_objective_keeps_its_factors() -> None:
         (find_hardware, "num_pes=4,num_pes=5", "num_pes is given twice"),
         (find_hardware, "num_pes=0", "num_pes is 0; allowed: integers from 1"),
         (find_layer, "gemm:M=1,N=1,K=1,count=0", "count is 0; allowed: integers from 1"),
-        (find_layer, "gemm:M=1,N=1,K=1,count=x", "'x' is not an integer"),
+        (find_layer, "gemm:M=1,N=1,K=1,count=x", "count is 'x'; allowed: integers"),
         (find_objective, "latency_cycles*speed", "unknown metric 'speed'"),
         (find_objective, 5, "objective is 5; allowed: a str, one of latency"),
     ],

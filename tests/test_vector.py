@@ -16,7 +16,7 @@ from gymnasium.wrappers.vector import DictInfoToList, NormalizeObservation, Reco
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import (
     ArgumentTypeError,
     BudgetExceededError,

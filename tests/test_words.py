@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_optimum import solve
+from optimum_helpers import solve
 
 from experiments.commands.verify.certificate.check import verify as check
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import HardwareError, ModelError
 from maestro_env.evaluation.cost import METRICS

@@ -23,7 +23,8 @@ from experiments.shell.files import ensure_directory, write_json
 from experiments.shell.flags import option
 from experiments.shown.tables import Sheet
 from experiments.store.versions import processor, versions
-from maestro_env.accelerators.hardware import PRESETS, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.threads import processors
 from maestro_env.evaluation.models import MODELS

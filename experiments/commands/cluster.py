@@ -20,7 +20,7 @@ from experiments.shell.flags import UsageError, option
 from experiments.shown.clustering import draw_clustering
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.registry import look_up
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.workloads.finding import find_layer

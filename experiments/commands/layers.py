@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from experiments.shell.flags import option
 from experiments.shown.tables import Sheet
-from maestro_env.workloads.finding import all_layers, models
+from maestro_env.workloads.finding import all_layers, find_network, models, parse_dims
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.networks import find_network, parse_dims
 
 
 @dataclass(frozen=True)

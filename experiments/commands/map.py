@@ -33,10 +33,10 @@ from experiments.shell.flags import UsageError, option
 from experiments.shown.tables import Sheet, significant
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.cost import buffer_bytes
+from maestro_env.workloads.finding import find_network, parse_dims
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.networks import find_network, parse_dims
 from mappers.learners.prior.proposals import load_prior
 from mappers.learners.prior.ranges import far_warning
 

@@ -80,7 +80,7 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
         print("no valid mapping was found")
     if len(kept) < len(searches):
         others = len(searches) - len(kept)
-        print(f"no trace of {others} searches, which experiments.compare ran")
+        print(f"no trace of {others} searches, which compare ran")
     print(f"plot: {png}")
 
 

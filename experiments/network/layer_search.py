@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.search.cells import improvements, tell_failure
+from experiments.search.cells import improvements
 from experiments.search.goals import Goal
 from experiments.search.library import Start
 from experiments.search.searches import run_search
-from experiments.shell import files
-from experiments.shell.files import RecordError, check_same, distinct_name
+from experiments.shell.files import distinct_name
 from experiments.shown.progress import best_note
 from experiments.shown.statistics import Floats
+from experiments.store.records import Record, Show
 from experiments.store.versions import Versions
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator
@@ -29,8 +28,6 @@ from maestro_env.optimum.search import OptimumError, OptimumSearch
 
 _BEST_MAPPER = "prior"
 _NODES_BETWEEN_LOOKS = 100_000
-
-Show = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -107,74 +104,47 @@ class MappedLayer:
 
 
 @dataclass(frozen=True)
-class LayerWork:
+class LayerRecord(Record[MappedLayer]):
     """The search for a layer, with all a process needs to run it or to read its record.
 
     Args:
         name: of the layer.
         goal: its problem and objective.
         settings: how it is mapped.
-        directory: that keeps its record.
-        versions: of what computes it.
         start: vectors that it begins with.
         threads: of the batch evaluation; results do not depend on it.
-        again: what runs it again, for messages.
     """
 
     name: str
     goal: Goal
     settings: SearchSettings
-    directory: Path
-    versions: Versions
     start: Start = ()
     threads: int = 1
-    again: str = "--resume"
 
     def __str__(self) -> str:
         return f"{self.name}, {self.goal.objective.name}"
 
     @property
     def path(self) -> Path:
-        """Where the record is."""
         return self.directory / "layers" / f"{distinct_name(self.name)}.json"
 
-    @property
-    def error_path(self) -> Path:
-        """Where the traceback of a failure is."""
-        return self.path.with_suffix(".error.txt")
+    def facts(self) -> dict[str, Any]:
+        return {**self.goal.describe(), "settings": asdict(self.settings)}
 
-    def run(self, show: Show) -> str | None:
-        """Search and write the record; return the line that tells of a failure."""
-        files.ensure_directory(self.path.parent)
-        try:
-            found = _Search(self, show).run()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-            return tell_failure(self, error, self.error_path, self.again)
-        files.write_record(self.path, self._facts() | found.to_json() | {"versions": self.versions})
-        self.error_path.unlink(missing_ok=True)
-        return None
+    def compute(self, show: Show) -> dict[str, Any]:
+        return _Search(self, show).run().to_json()
 
-    def read(self) -> MappedLayer | None:
-        """Return what the record tells; None if the search has not ended."""
-        if not self.path.exists():
-            return None
-        way_out = f"delete it, and {self.again} runs it again"
-        entry = files.read_record(self.path, way_out)
-        check_same(self.path, entry, self._facts())
-        try:
-            front, problem = entry["front"], self.goal.problem
-            found = self.no_front
-            if front:
-                points = problem.space.as_points([each[2] for each in front], len(front))
-                found = Front(points, np.array([each[:2] for each in front], dtype=np.float64))
-            rows = problem.evaluate(found.points)
-            if rows.status.any() or not (rows.metrics[:, FIGURES] == found.figures).all():
-                raise ValueError("its mappings have other figures now")
-            rest = ("bound", "found_by", "samples", "nodes", "improvements", "versions")
-            figures = {name: entry[name] for name in rest}
-        except (LookupError, TypeError, ValueError) as error:
-            raise RecordError(f"{self.path} is no mapped layer: {error}; {way_out}") from None
-        return MappedLayer(self.goal, found, **figures)
+    def parse(self, entry: dict[str, Any]) -> MappedLayer:
+        front, problem = entry["front"], self.goal.problem
+        found = self.no_front
+        if front:
+            points = problem.space.as_points([each[2] for each in front], len(front))
+            found = Front(points, np.array([each[:2] for each in front], dtype=np.float64))
+        rows = problem.evaluate(found.points)
+        if rows.status.any() or not (rows.metrics[:, FIGURES] == found.figures).all():
+            raise ValueError("its mappings have other figures now")
+        rest = ("bound", "found_by", "samples", "nodes", "improvements", "versions")
+        return MappedLayer(self.goal, found, **{name: entry[name] for name in rest})
 
     @property
     def no_front(self) -> Front:
@@ -182,14 +152,11 @@ class LayerWork:
         vectors = np.empty((0, len(self.goal.problem.space.parameters)), dtype=np.int32)
         return Front(vectors, np.empty((0, 2)))
 
-    def _facts(self) -> dict[str, Any]:
-        return {**self.goal.describe(), "settings": asdict(self.settings)}
-
 
 class _Search:
     """A search under way: the front of all its samples, and how many they are."""
 
-    def __init__(self, work: LayerWork, show: Show) -> None:
+    def __init__(self, work: LayerRecord, show: Show) -> None:
         self._work, self._show = work, show
         self._mapper = work.settings.mapper or _BEST_MAPPER
         self._front = work.no_front

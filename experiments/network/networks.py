@@ -13,34 +13,29 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from experiments.network.layer_search import LayerWork, MappedLayer, SearchSettings
+from experiments.network.layer_search import LayerRecord, MappedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork
-from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal
+from experiments.search.goals import Goal, ProblemConfig, make_goal
 from experiments.search.library import Entry, Start, add_to_library, read_library, start_of
 from experiments.shell import cli
 from experiments.shell.files import (
     RecordError,
-    check_same,
     ensure_directory,
-    is_empty,
-    read_record,
-    write_record,
 )
-from experiments.store.claims import claimed, remove_abandoned
+from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
 from experiments.store.versions import Versions, processor, versions
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.transfer import spread
+from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
-from maestro_env.workloads.networks import find_network
 from mappers.learners.prior.proposals import load_prior
 
 if TYPE_CHECKING:
     from torch import nn
 
-CONFIG = "config.json"
 OBJECTIVES = ("latency", "energy", "edp")
 """What can be minimised for a network: sums over its layers, or their product."""
 _LIBRARY = "library.json"
@@ -138,14 +133,14 @@ def map_layers(
     found: dict[int, MappedLayer] = {}
     for wave in spread(network.layers) if transfer else [range(len(goals))]:
         works = {
-            index: LayerWork(
+            index: LayerRecord(
                 network.layers[index].name,
                 goals[index],
                 settings,
-                directory,
-                made_by or {},
                 _start(goals[index], [*found.values()], entries) if transfer else (),
                 threads,
+                directory=directory,
+                versions=made_by or {},
             )
             for index in wave
         }
@@ -182,18 +177,14 @@ def _open(
 
     A copy of the library stays in the directory, so that what others add to it changes nothing.
     """
-    path, copy = directory / CONFIG, directory / _LIBRARY
-    with claimed(path):
-        if path.exists():
-            check_same(path, read_record(path, ANEW), facts)
-        elif is_empty(directory):
-            if library is not None:
-                add_to_library(copy, read_library(library))
-            # Last, so that a directory with it is complete.
-            write_record(path, facts | {"versions": versions})
-        else:
-            raise RecordError(f"{directory} has files but no {CONFIG}: it is no network's; {ANEW}")
-    remove_abandoned(directory)
+    copy = directory / _LIBRARY
+
+    def keep() -> dict[str, Any]:
+        if library is not None:
+            add_to_library(copy, read_library(library))
+        return {"versions": versions}
+
+    Directory(directory, "network").open(facts, keep)
     return read_library(copy)
 
 

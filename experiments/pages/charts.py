@@ -12,6 +12,7 @@ from typing import Any
 from experiments.pages.found import Curve, Found
 from experiments.pages.sections import Section
 from experiments.shown.tables import shown
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.explanation.traffic import PLACES
 
 Spec = dict[str, Any]
@@ -62,19 +63,71 @@ class Chart:
 
 def charts_of(section: Section) -> Iterator[Chart]:
     """Yield the charts that the figures of a section allow."""
-    if any(found.intensity for found in section.found):
-        yield _roofline(section)
-    if any(found.energy for found in section.found):
+    if section.designs:
+        yield _designs(section, "Latency and energy", "latency_cycles", "energy_nj")
+        yield _designs(section, "Area and EDP", "area_um2", "edp")
+    hardware = section.hardware
+    if hardware is not None and any(found.intensity for found in section.found):
+        yield _roofline(section, hardware)
+    if hardware is not None and any(found.energy for found in section.found):
         yield _energy_by_layer(section)
-        yield _energy_by_memory(section)
+        yield _energy_by_memory(section, hardware)
     if section.total is None:
-        yield from map(_convergence, section.found)
+        yield from (_convergence(found) for found in section.found if found.curves)
     elif any(found.curves for found in section.found):
         yield _network_convergence(section)
 
 
-def _roofline(section: Section) -> Chart:
-    hardware = section.hardware
+def _designs(section: Section, title: str, x: str, y: str) -> Chart:
+    """Return two figures of the accelerators of a co-design."""
+    names = {
+        "latency_cycles": "latency (cycles)",
+        "energy_nj": "energy (nJ)",
+        "edp": "EDP (cycles x nJ)",
+        "area_um2": "area of PEs and buffers (um^2)",
+    }
+    least = min((each["edp"] for each in section.designs if each["front"]), default=None)
+    rows: tuple[list[Spec], list[Spec]] = ([], [])
+    for each in section.designs:
+        kind = "least EDP" if each["front"] and each["edp"] == least else "front"
+        figures = {name: each[name] for name in names}
+        row = {"hardware": shown(each["hardware"]), **figures, "kind": kind}
+        rows[each["front"]].append(row)
+    scale = {"type": "log", "nice": False, "padding": 10}
+    both = {
+        "x": _quantitative(x, names[x], scale=scale, axis=_SHORT),
+        "y": _quantitative(y, names[y], scale=scale, axis=_SHORT),
+        "tooltip": [{"field": "hardware"}, *map(_tip, names)],
+    }
+    area = _quantitative(
+        "area_um2", names["area_um2"], scale={"scheme": "viridis", "reverse": True}, legend=_SHORT
+    )
+    kinds = {"domain": ["front", "least EDP"], "range": ["circle", "diamond"]}
+    shape = {"field": "kind", "type": "nominal", "scale": kinds, "title": None}
+    points = {"type": "point", "filled": True}
+    spec = {
+        "height": _HEIGHT,
+        "layer": [
+            {
+                "data": {"values": rows[0]},
+                "mark": {**points, "color": "#999999", "size": 25},
+                "encoding": both,
+            },
+            {
+                "data": {"values": rows[1]},
+                "mark": {**points, "size": 90},
+                "encoding": {**both, "color": area, "shape": shape},
+            },
+        ],
+    }
+    note = (
+        "Every point is an accelerator. Coloured ones are on the front: no other one has less "
+        "latency, energy or area, and no more of the others."
+    )
+    return Chart(title, note, spec)
+
+
+def _roofline(section: Section, hardware: Hardware) -> Chart:
     rows = [
         {
             "layer": _name(section, found),
@@ -134,7 +187,7 @@ def _energy_by_layer(section: Section) -> Chart:
     return Chart("Energy by layer", note, _bars(rows, "layer", names, "memory"))
 
 
-def _energy_by_memory(section: Section) -> Chart:
+def _energy_by_memory(section: Section, hardware: Hardware) -> Chart:
     sums: dict[tuple[str, str], float] = {}
     for found in section.found:
         for key, energy in found.energy.items():
@@ -142,7 +195,7 @@ def _energy_by_memory(section: Section) -> Chart:
     rows = [{"memory": place, "tensor": tensor, "energy": e} for (place, tensor), e in sums.items()]
     order = [each for each in _MEMORIES if any(row["memory"] == each for row in rows)]
     note = "Of all layers, by the memory that is read or written, and by tensor."
-    if not section.hardware.energies.offchip_macs:
+    if not hardware.energies.offchip_macs:
         note += " Off-chip words cost no energy on this hardware: its offchip_cost_macs is 0."
     return Chart("Energy by memory and tensor", note, _bars(rows, "memory", order, "tensor"))
 

@@ -15,6 +15,7 @@ from maestro_env.evaluation.models import find_model
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import TENSORS, count_energy, explain_mapping, find_bottleneck
 from maestro_env.mapspace.mapping import Mapping
+from maestro_env.optimum.known import known_optimum
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,13 @@ class Found:
             for tensor, part in zip(TENSORS, row, strict=True)
         }
         return {("MACs", "computation"): parts.macs, **named}
+
+
+def bound_and_gap(goal: Goal, best: float) -> tuple[float | None, float | None]:
+    """Return the bound that is known of a goal, and how far a value is above it, as ``Found``."""
+    known = known_optimum(goal.problem, goal.objective)
+    bound = goal.lower_bound if known is None else known.bound
+    return bound, max(best / bound - 1, 0.0) if bound else None
 
 
 def bottleneck(problem: Problem, mapping: Mapping) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.pages.found import Found
+from experiments.shown.tables import Sheet
 from experiments.store.versions import Versions
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.cost import Cost
@@ -53,7 +54,7 @@ class Section:
 
     Args:
         title: of the section.
-        hardware: what was mapped to.
+        hardware: what ``found`` is mapped to; None where there are several accelerators.
         objective: what was minimised for a network; None for searches, which may differ in it.
         found: the mappings, in the order of the layers.
         choices: mappings for the whole network, those of ``found`` last; empty for searches.
@@ -63,10 +64,12 @@ class Section:
         command: makes the same again; empty if none does.
         settings: that decide the result, by name.
         versions: of what computed it, one for every combination.
+        tables: what comes first, with cells of ``Keyed``.
+        designs: accelerators of a co-design, by the columns of its table.
     """
 
     title: str
-    hardware: Hardware
+    hardware: Hardware | None
     objective: str | None
     found: tuple[Found, ...]
     choices: tuple[Choice, ...]
@@ -76,6 +79,8 @@ class Section:
     command: str
     settings: Mapping[str, Any]
     versions: tuple[Versions, ...]
+    tables: tuple[Sheet, ...] = ()
+    designs: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def total(self) -> Choice | None:

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from experiments.pages.found import Found
 from experiments.pages.sections import Section
 from experiments.shown.statistics import iqm
-from experiments.shown.tables import Sheet, shown, significant
-
-
-@dataclass(frozen=True)
-class Cell:
-    """What a table shows, and the number that it is sorted by; None sorts last."""
-
-    text: str
-    key: float | str | None
-
-    def __str__(self) -> str:
-        return self.text
+from experiments.shown.tables import Keyed, Sheet, shown, significant
 
 
 def totals_table(sections: Iterable[Section]) -> Sheet:
@@ -33,7 +21,7 @@ def totals_table(sections: Iterable[Section]) -> Sheet:
             *map(_number, (choice.latency_cycles, choice.energy_nj, choice.edp)),
             _text(section.objective or ""),
             _share(section.gap(choice), "-"),
-            *(Cell(f"{each:,.0f}", each) for each in (choice.l1_bytes, choice.l2_bytes)),
+            *(Keyed(f"{each:,.0f}", each) for each in (choice.l1_bytes, choice.l2_bytes)),
             _number(choice.area_um2),
         )
         for section in sections
@@ -50,8 +38,10 @@ def totals_table(sections: Iterable[Section]) -> Sheet:
     return Sheet("Totals", ("network", "mappings"), right, rows, note)
 
 
-def layers_table(section: Section) -> Sheet:
-    """Return the mappings of a section: a row each."""
+def layers_table(section: Section) -> Sheet | None:
+    """Return the mappings of a section: a row each; None without any."""
+    if not section.found:
+        return None
     total = section.total
     searched = total is None
     shares = () if searched else ("count", "MACs\nshare", "latency\nshare", "energy\nshare")
@@ -63,16 +53,18 @@ def layers_table(section: Section) -> Sheet:
     rows = [
         (
             *(_text(found.name), _text(_shape(found))),
+            *((_text(found.goal.problem.hardware.name),) if section.hardware is None else ()),
             *((_text(found.goal.objective.name),) if searched else _shares(section, found)),
             *(_number(each) for each in (found.cost.latency_cycles, found.cost.energy_nj)),
             _share(found.cost.utilization, "-"),
             _gap(found.gap),
             *(_text(found.bottleneck), _text(found.by)),
-            Cell(f"{found.samples:,}", found.samples),
+            Keyed(f"{found.samples:,}", found.samples),
         )
         for found in section.found
     ]
-    left = ("layer", "shape", *(("minimised",) if searched else ()))
+    several = () if section.hardware is not None else ("hardware",)
+    left = ("layer", "shape", *several, *(("minimised",) if searched else ()))
     note = "Latency and energy are those of one execution."
     if total is not None:
         note += f" Shares are of all executions, with the mappings called '{total.name}'."
@@ -80,8 +72,8 @@ def layers_table(section: Section) -> Sheet:
 
 
 def mappers_table(section: Section) -> Sheet | None:
-    """Return what every mapper found for every goal; None for a network."""
-    if section.total is not None:
+    """Return what every mapper found for every goal; None where no searches are told."""
+    if section.total is not None or not any(found.curves for found in section.found):
         return None
     rows = []
     for found in section.found:
@@ -96,7 +88,7 @@ def mappers_table(section: Section) -> Sheet | None:
             rows.append(
                 (
                     *map(_text, names),
-                    Cell(str(len(bests)), len(bests)),
+                    Keyed(str(len(bests)), len(bests)),
                     *(_number(each) for each in (min(bests), mean)),
                     _share(gap, "-"),
                 )
@@ -106,7 +98,7 @@ def mappers_table(section: Section) -> Sheet | None:
     return Sheet("Mappers", ("layer", "minimised", "mapper"), right, rows, note)
 
 
-def _shares(section: Section, found: Found) -> tuple[Cell, ...]:
+def _shares(section: Section, found: Found) -> tuple[Keyed, ...]:
     total, macs = section.total, section.macs
     assert total is not None
     assert macs
@@ -115,7 +107,7 @@ def _shares(section: Section, found: Found) -> tuple[Cell, ...]:
         found.cost.latency_cycles / total.latency_cycles,
         found.cost.energy_nj / total.energy_nj,
     )
-    count = Cell(str(found.count), found.count)
+    count = Keyed(str(found.count), found.count)
     return (count, *(_share(found.count * each, "-") for each in shares))
 
 
@@ -124,20 +116,20 @@ def _shape(found: Found) -> str:
     return f"{layer.operator} {layer.dimensions}"
 
 
-def _text(text: str) -> Cell:
-    return Cell(shown(text), shown(text))
+def _text(text: str) -> Keyed:
+    return Keyed(shown(text), shown(text))
 
 
-def _number(value: float) -> Cell:
+def _number(value: float) -> Keyed:
     text = f"{value:,.0f}" if 1e3 <= value < 1e9 else significant(value, 5)
-    return Cell(text, value if np.isfinite(value) else None)
+    return Keyed(text, value if np.isfinite(value) else None)
 
 
-def _share(value: float | None, none: str) -> Cell:
-    return Cell(none, None) if value is None else Cell(f"{value:.1%}", value)
+def _share(value: float | None, none: str) -> Keyed:
+    return Keyed(none, None) if value is None else Keyed(f"{value:.1%}", value)
 
 
-def _gap(gap: float | None) -> Cell:
+def _gap(gap: float | None) -> Keyed:
     if gap is None:
-        return Cell("-", None)
-    return Cell("proven" if gap == 0 else f"{gap:.2%}", gap)
+        return Keyed("-", None)
+    return Keyed("proven" if gap == 0 else f"{gap:.2%}", gap)

@@ -80,7 +80,7 @@ def _told(sections: Sequence[Section]) -> dict[str, Any]:
         "totals": totals_table(networks) if networks else None,
         "layers": [layers_table(each) for each in sections],
         "mappers": [mappers_table(each) for each in sections],
-        "hardware": [each.hardware.record() for each in sections],
+        "hardware": [each.hardware and each.hardware.record() for each in sections],
         "shown": shown,
     }
 
@@ -105,7 +105,7 @@ def _csv(sections: Sequence[Section]) -> str:
 
 
 def _row(section: Section, found: Found) -> dict[str, Any]:
-    layer, cost = found.goal.problem.layer, found.cost
+    layer, hardware, cost = found.goal.problem.layer, found.goal.problem.hardware, found.cost
     energies = [
         sum(part for (place, _), part in found.energy.items() if place == memory)
         if found.energy
@@ -113,7 +113,7 @@ def _row(section: Section, found: Found) -> dict[str, Any]:
         for memory in ("MACs", *PLACES)
     ]
     values = (
-        *(section.title, section.hardware.name, found.name, layer.operator, layer.dimensions),
+        *(section.title, hardware.name, found.name, layer.operator, layer.dimensions),
         *(found.count, layer.macs, found.goal.objective.name, found.value, found.bound, found.gap),
         *(found.by, found.samples, cost.latency_cycles, cost.energy_nj, cost.utilization),
         *(found.bottleneck, found.intensity, *energies, " ".join(map(str, found.vector))),

@@ -32,7 +32,10 @@ def write_about(folder: Folder, found: Mapping[Run, Finished], before: Collectio
         "evaluations": sum(each.evaluations for each in searches),
         "warm_up": sum(each.warm_up for each in searches),
         "seconds": _seconds(searches),
-        **{name: _counts(searches, name) for name in ("commit", "processor", "date")},
+        **{
+            name: dict(sorted(Counter(str(each.versions.get(name)) for each in searches).items()))
+            for name in ("commit", "processor", "date")
+        },
         "own_seconds": _seconds(each for run, each in found.items() if run not in before),
     }
     write_json(folder.path(ABOUT), about)
@@ -63,8 +66,3 @@ def read_about(folder: Folder) -> dict[str, Any]:
 
 def _seconds(searches: Iterable[Finished]) -> float:
     return round(sum(each.seconds for each in searches), 3)
-
-
-def _counts(searches: Iterable[Finished], name: str) -> dict[str, int]:
-    counts = Counter(str(each.versions.get(name)) for each in searches)
-    return dict(sorted(counts.items()))

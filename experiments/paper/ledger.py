@@ -14,7 +14,7 @@ import numpy as np
 
 from clustering import Samples
 from experiments.paper.reach import Reach, middle
-from experiments.search.cells import Cell, Work, read_cell
+from experiments.search.cells import Cell, SearchRecord
 from experiments.search.cells import Finished as Finished
 from experiments.search.goals import Goal, ProblemConfig, check_goal, make_goal, write_goal
 from experiments.search.samples import collect
@@ -25,7 +25,7 @@ from experiments.store.claims import claimed, remove_abandoned
 from experiments.store.pool import run_cells
 from experiments.store.versions import Versions
 from experiments.study.standings import Contest
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
@@ -99,7 +99,7 @@ def read(out: Path, runs: Iterable[Run]) -> dict[Run, Finished]:
     Raises:
         RecordError: a file is damaged.
     """
-    return {run: found for run in runs if (found := read_cell(_work(out, run)))}
+    return {run: found for run in runs if (found := _record(out, run).read())}
 
 
 def run_rest(out: Path, runs: Sequence[Run], jobs: int, versions: Versions) -> int:
@@ -109,15 +109,21 @@ def run_rest(out: Path, runs: Sequence[Run], jobs: int, versions: Versions) -> i
         RecordError: a file is damaged, or cannot be written.
     """
     finished = read(out, runs)
-    works = [replace(_work(out, run), versions=versions) for run in runs if run not in finished]
+    works = [replace(_record(out, run), versions=versions) for run in runs if run not in finished]
     return run_cells(works, len(finished), jobs) if works else 0
 
 
-def _work(out: Path, run: Run) -> Work:
+def _record(out: Path, run: Run) -> SearchRecord:
     made = run.mapper.replace(_GROUPS, f"{_GROUPS}{out}/")
-    place = out / run.setting
-    again = "the same command"
-    return Work(run.cell, goal(run), run.samples, place, again, made=made, watched=True)
+    return SearchRecord(
+        run.cell,
+        goal(run),
+        run.samples,
+        made=made,
+        watched=True,
+        directory=out / run.setting,
+        again="the same command",
+    )
 
 
 def samples_of(run: Run, cache_directory: Path) -> Samples:

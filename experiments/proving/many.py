@@ -1,20 +1,18 @@
-"""Many searches for optima, each once among all processes that work on a directory."""
+"""Searches for many optima, each once among all processes that work on a directory."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from experiments.proving.proof import Limits, prove, write_certificate
-from experiments.proving.records import ProofRecord
+from experiments.proving.records import Found, ProofRecord
 from experiments.search.goals import Goal
 from experiments.shell.files import distinct_name
-from experiments.store.claims import Claim
+from experiments.store.records import Record, Show
 from maestro_env.optimum.known import layer_text
 
-_SECONDS_BETWEEN_LOOKS = 0.5
 _CERTIFICATE = ".certificate.gz"
 
 
@@ -40,39 +38,55 @@ class OptimumCell:
         return directory / "cells" / distinct_name(layer_text(problem.layer)) / name
 
 
-Records = Sequence[tuple[OptimumCell, ProofRecord]]
-Show = Callable[[float, str], None]
+@dataclass(frozen=True)
+class Proof(Record[Found]):
+    """The search for the optimum of a cell until its proof or a limit, which may go on later.
 
+    Args:
+        cell: what is searched.
+        limits: where it ends without a proof.
+        threads: of bounds and evaluation.
+        certified: whether the proof is written too.
+    """
 
-def sweep(
-    records: Records, limits: Limits, show: Show, threads: int = 1, certified: bool = True
-) -> None:
-    """Search every cell until its proof or a limit; with ``certified``, write the proofs."""
+    cell: OptimumCell
+    limits: Limits
+    threads: int = 1
+    certified: bool = True
 
-    def lacks(record: ProofRecord) -> bool:
-        if record.left is None or not limits.reached(record.found):
-            return True
-        return certified and record.found.proven and not record.found.certificate
+    def __str__(self) -> str:
+        return str(self.cell)
 
-    waiting = [(cell, record, Claim(record.path)) for cell, record in records if lacks(record)]
-    while waiting:
-        busy = []
-        for done, (cell, record, claim) in enumerate(waiting, len(records) - len(waiting)):
-            show(done, str(cell))
-            if not claim.take():
-                busy.append((cell, record, claim))
-                continue
-            try:
-                # Another process may have searched it before it gave the claim back.
-                if record.path.exists():
-                    record.read()
-                prove(cell.goal, record, limits, threads=threads)
-                if certified:
-                    path = record.path.with_suffix(_CERTIFICATE)
-                    write_certificate(cell.goal, record, path, threads)
-            finally:
-                claim.give_back()
-        if len(busy) == len(waiting):
-            show(len(records) - len(busy), f"waiting for {len(busy)} cells of other processes")
-            time.sleep(_SECONDS_BETWEEN_LOOKS)
-        waiting = busy
+    @property
+    def path(self) -> Path:
+        return self.cell.path(self.directory)
+
+    @property
+    def kept(self) -> ProofRecord:
+        """What was found so far."""
+        record = ProofRecord(self.path, self.cell.goal, self.versions)
+        if self.path.exists():
+            record.read()
+        return record
+
+    @property
+    def ended(self) -> bool:
+        """Whether the search need not go on."""
+        record = self.kept
+        if record.left is None or not self.limits.reached(record.found):
+            return False
+        return not (self.certified and record.found.proven and not record.found.certificate)
+
+    def facts(self) -> dict[str, Any]:
+        return self.cell.goal.describe()
+
+    def compute(self, show: Show) -> dict[str, Any]:
+        record = self.kept
+        prove(self.cell.goal, record, self.limits, threads=self.threads)
+        if self.certified:
+            path = self.path.with_suffix(_CERTIFICATE)
+            write_certificate(self.cell.goal, record, path, self.threads)
+        return record.entry()
+
+    def parse(self, entry: dict[str, Any]) -> Found:
+        return Found(**entry["found"])

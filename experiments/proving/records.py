@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.search.goals import ANEW, Goal
+from experiments.search.goals import Goal
 from experiments.shell import files
 from experiments.shell.files import RecordError, check_same
+from experiments.store.directory import ANEW
 from experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum
 
@@ -84,16 +85,20 @@ class ProofRecord:
     def write(self, found: Found, left: NDArray[np.int32]) -> None:
         """Write what was found so far."""
         self.found, self.left = found, left
-        boxes = base64.b64encode(zlib.compress(left.tobytes())).decode()
-        entry = {
+        files.write_record(self.path, self.entry())
+
+    def entry(self) -> dict[str, Any]:
+        """Return what the file holds."""
+        assert self.left is not None
+        boxes = base64.b64encode(zlib.compress(self.left.tobytes())).decode()
+        return {
             **self._goal.describe(),
-            "found": asdict(found),
-            "proven": found.proven,
+            "found": asdict(self.found),
+            "proven": self.found.proven,
             "best": self._best(),
-            "left": {"shape": list(left.shape), "boxes": boxes},
+            "left": {"shape": list(self.left.shape), "boxes": boxes},
             "versions": self._versions,
         }
-        files.write_record(self.path, entry)
 
     def read(self, way_out: str = ANEW) -> None:
         """Read what was found before; an error names the way out of it."""

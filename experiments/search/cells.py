@@ -9,9 +9,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import traceback
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,10 @@ from experiments.search.goals import Goal, goal_directory
 from experiments.search.searches import Recorder, run_search
 from experiments.search.windows import Windows, from_entry, to_entry, windows_of
 from experiments.shell import files
-from experiments.shell.files import BRIEF, RecordError, cannot_read, distinct_name, replacing
+from experiments.shell.files import BRIEF, cannot_read, distinct_name, replacing
 from experiments.shown.progress import best_note
 from experiments.shown.statistics import Floats
+from experiments.store.records import Record, Show
 from experiments.store.versions import Versions
 from maestro_env.base.errors import printable
 from maestro_env.evaluation.evaluator import Evaluator
@@ -102,16 +102,13 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class Work:
-    """A cell of a directory, with all a process needs to run it or to read its record.
+class SearchRecord(Record[Finished]):
+    """A cell of a directory, with all a process needs to search it or to read its record.
 
     Args:
         cell: which.
         goal: that its layer and objective stand for.
         samples: to spend.
-        directory: that keeps its record.
-        again: what runs it again once its record is gone, for messages.
-        versions: of what computes it.
         made: the text to make the mapper of, where files are named by their place; None for the
             cell's own.
         watched: whether its record tells what it did over its samples too.
@@ -123,91 +120,68 @@ class Work:
     cell: Cell
     goal: Goal
     samples: int
-    directory: Path
-    again: str
-    versions: Versions = field(default_factory=dict)
     made: str | None = None
     watched: bool = False
     traced: bool = False
     threads: int = 1
     start: tuple[tuple[int, ...], ...] = ()
 
-    @property
-    def path(self) -> Path:
-        """Where the record is."""
-        return self.cell.path(self.directory)
-
-    @property
-    def error_path(self) -> Path:
-        """Where the traceback of a failure is."""
-        return self.path.with_suffix(".error.txt")
-
     def __str__(self) -> str:
         return str(self.cell)
 
-    def run(self, show: Callable[[float, str], None]) -> str | None:
-        """Run it as ``run_cell`` does, and show how far it is."""
-        return run_cell(self, lambda each: show(each.used / self.samples, best_note(each)))
+    @property
+    def path(self) -> Path:
+        return self.cell.path(self.directory)
+
+    def facts(self) -> dict[str, Any]:
+        return {"cell": asdict(self.cell)}
+
+    def compute(self, show: Show) -> dict[str, Any]:
+        def follow(evaluator: Evaluator) -> None:
+            show(evaluator.used / self.samples, best_note(evaluator))
+
+        goal, limits = self.goal, (self.samples, self.threads)
+        start = np.array(self.start, dtype=np.int32) if self.start else None
+        kind = Recorder if self.watched else Evaluator
+        evaluator = kind(goal.problem, goal.objective, *limits, follow, start)
+        seconds = run_search(evaluator, self.cell.mapper, self.cell.seed, self.made)
+        entry = _entry(evaluator, seconds)
+        if isinstance(evaluator, Recorder):
+            entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
+        if self.traced:
+            _write_trace(trace_path(self.path), self.cell, evaluator)
+            entry["trace"] = files.file_digest(trace_path(self.path))
+        return entry
+
+    def parse(self, entry: dict[str, Any]) -> Finished:
+        spent = entry["evaluations"]
+        if not 0 < spent <= self.samples or (
+            spent < self.samples and not may_end_early(self.cell.mapper)
+        ):
+            raise ValueError(f"evaluations is {BRIEF.repr(spent)}, not {self.samples}")
+        improvements, point = entry["improvements"], entry["best_point"]
+        figures = ("evaluations", "invalid", "unique", "warm_up", "seconds", "model_seconds")
+        windows = entry.get("windows")
+        finished = Finished(
+            self.cell,
+            **{name: entry[name] for name in figures},
+            at=np.array([at for at, _ in improvements], dtype=np.int64),
+            values=np.array([value for _, value in improvements], dtype=np.float64),
+            best_point=None if point is None else tuple(point),
+            versions=entry["versions"],
+            windows=None if windows is None else from_entry(windows, self.goal, spent),
+            trace=entry.get("trace"),
+        )
+        self.goal.check_best(finished.best_point, finished.best)
+        trace = trace_path(self.path)
+        if finished.trace is not None and files.file_digest(trace) != finished.trace:
+            raise ValueError(f"{trace} does not fit it: it was changed")
+        return finished
 
 
 def trace_path(record: Path) -> Path:
     """Return where the samples of a search are, beside its record."""
     return record.with_suffix(".trace.csv.gz")
-
-
-def run_cell(work: Work, on_batch: Callable[[Evaluator], None] | None = None) -> str | None:
-    """Run a cell and write its record; return the line that tells of its failure, if it failed.
-
-    ``on_batch`` is called after every batch, for progress bars.
-    """
-    cell, path, goal = work.cell, work.path, work.goal
-    files.ensure_directory(path.parent)
-    kind = Recorder if work.watched else Evaluator
-    try:
-        start = np.array(work.start, dtype=np.int32) if work.start else None
-        limits = (work.samples, work.threads)
-        evaluator = kind(goal.problem, goal.objective, *limits, on_batch, start)
-        seconds = run_search(evaluator, cell.mapper, cell.seed, work.made)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-        return tell_failure(cell, error, work.error_path, work.again)
-    entry = _entry(cell, evaluator, seconds, work.versions)
-    if isinstance(evaluator, Recorder):
-        entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
-    if work.traced:
-        _write_trace(trace_path(path), cell, evaluator)
-        entry["trace"] = files.file_digest(trace_path(path))
-    # Last, so that a search with a record is complete.
-    files.write_record(path, entry)
-    work.error_path.unlink(missing_ok=True)
-    return None
-
-
-def tell_failure(what: object, error: BaseException, path: Path, again: str) -> str:
-    """Write the traceback of a failed search, and return the line that tells of it."""
-    files.write_text(path, "".join(traceback.format_exception(error)))
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
-    told = printable(f"failed: {what}: {reason}; traceback in {path}")
-    return f"{told}; {again} runs it again"
-
-
-def read_cell(work: Work) -> Finished | None:
-    """Read a record, which has to fit its goal and samples; None if the search has not ended."""
-    path = work.path
-    if not path.exists():
-        return None
-    way_out = f"delete it, and {work.again} runs it again"
-    entry = files.read_record(path, way_out)
-    try:
-        finished = _finished(work, entry)
-        work.goal.check_best(finished.best_point, finished.best)
-    except (LookupError, TypeError, ValueError, OverflowError) as error:
-        raise RecordError(f"{path} is no finished search: {error}; {way_out}") from None
-    if finished.trace is not None and files.file_digest(trace_path(path)) != finished.trace:
-        raise RecordError(
-            f"{trace_path(path)} does not fit {path.name} beside it: it was changed; "
-            f"delete {path}, and {work.again} runs it again"
-        )
-    return finished
 
 
 def join_traces(path: Path, traces: Iterable[Path]) -> None:
@@ -244,10 +218,9 @@ def _member(rows: Iterable[Iterable[object]]) -> bytes:
     return buffer.getvalue()
 
 
-def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions) -> dict[str, Any]:
+def _entry(evaluator: Evaluator, seconds: float) -> dict[str, Any]:
     best = evaluator.best
     return {
-        **asdict(cell),
         "evaluations": evaluator.used,
         "invalid": evaluator.used - evaluator.valid,
         "unique": evaluator.unique,
@@ -256,7 +229,6 @@ def _entry(cell: Cell, evaluator: Evaluator, seconds: float, versions: Versions)
         "best_point": best.point.tolist() if best else None,
         "seconds": seconds,
         "model_seconds": evaluator.model_seconds,
-        "versions": versions,
     }
 
 
@@ -265,32 +237,3 @@ def improvements(evaluator: Evaluator) -> list[tuple[int, float]]:
     bests = np.minimum.accumulate(evaluator.trace[0])
     improved = np.flatnonzero(bests < np.append(np.inf, bests[:-1]))
     return [(index + 1, float(bests[index])) for index in improved.tolist()]
-
-
-def _finished(work: Work, entry: dict[str, Any]) -> Finished:
-    """Make what a record tells; its digest has shown that it is as it was written.
-
-    Raises:
-        LookupError, TypeError, ValueError: it belongs to another search.
-    """
-    for name, asked in asdict(work.cell).items():
-        if entry[name] != asked:
-            raise ValueError(f"{name} is {BRIEF.repr(entry[name])}, not {asked!r}")
-    spent = entry["evaluations"]
-    if not 0 < spent <= work.samples or (
-        spent < work.samples and not may_end_early(work.cell.mapper)
-    ):
-        raise ValueError(f"evaluations is {BRIEF.repr(spent)}, not {work.samples}")
-    improvements, point = entry["improvements"], entry["best_point"]
-    figures = ("evaluations", "invalid", "unique", "warm_up", "seconds", "model_seconds")
-    windows = entry.get("windows")
-    return Finished(
-        work.cell,
-        **{name: entry[name] for name in figures},
-        at=np.array([at for at, _ in improvements], dtype=np.int64),
-        values=np.array([value for _, value in improvements], dtype=np.float64),
-        best_point=None if point is None else tuple(point),
-        versions=entry["versions"],
-        windows=None if windows is None else from_entry(windows, work.goal, spent),
-        trace=entry.get("trace"),
-    )

@@ -21,6 +21,7 @@ from experiments.shell.files import (
     write_text,
 )
 from experiments.shell.flags import UsageError, option
+from experiments.store.directory import ANEW
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
@@ -32,7 +33,6 @@ from mappers import MAPPERS, PROVERS, make_mapper
 from mappers.base import Mapper
 
 GOAL = "goal.json"
-ANEW = "give another --out to begin anew"
 LAYER_HELP = "a name that the command layers prints, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8"
 HARDWARE_HELP = (
     f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "

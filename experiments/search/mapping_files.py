@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.search.goals import ANEW, GOAL, recorded_layer
+from experiments.search.goals import GOAL, recorded_layer
 from experiments.search.mapping_config import MappingConfig
 from experiments.shell.files import RecordError, read_record
 from experiments.shell.flags import UsageError
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from experiments.store.directory import ANEW
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.base.reading import read_text
 from maestro_env.exchange import MappedLayer, format_by_ending, format_of

@@ -16,6 +16,17 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True)
+class Keyed:
+    """What a table shows, and the number or text that it is sorted by; None sorts last."""
+
+    text: str
+    key: float | str | None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
 class Sheet:
     """A table of text.
 
@@ -85,6 +96,16 @@ def _without_tags(text: str) -> str:
 def shown(name: str) -> str:
     """Return a name as a table shows it: printable, and cut if it is very long."""
     return printable(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}...")
+
+
+def named(text: str) -> Keyed:
+    """Return a name, which sorts by its letters."""
+    return Keyed(printable(text), printable(text))
+
+
+def figure(value: float | None, text: str = "") -> Keyed:
+    """Return a number with five significant digits, or as a text says; a dash for None."""
+    return Keyed("-", None) if value is None else Keyed(text or significant(value, 5), value)
 
 
 def significant(value: float, digits: int = 4) -> str:

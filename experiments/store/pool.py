@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from threading import Thread
+from typing import Any
 
 from experiments.shell import cli
 from experiments.shown.progress import Bar
 from experiments.store.claims import Claim
-from experiments.store.works import Pending, Show, Work
+from experiments.store.records import Pending, Record, Show
 from maestro_env.base.errors import MaestroEnvError
 
 _SECONDS_BETWEEN_LOOKS = 0.2
@@ -29,7 +30,7 @@ _LOOKED_AT = 100
 
 
 def run_cells(
-    works: Sequence[Work],
+    works: Sequence[Record[Any]],
     finished: int,
     jobs: int,
     total: int | None = None,
@@ -79,7 +80,7 @@ def _run_here(tasks: Sequence[Pending], done: int, show: Show) -> int:
             done += 1
             if failure:
                 print(failure, file=sys.stderr)
-            if not each.work.path.exists():
+            if not each.work.ended:
                 status = cli.FAILED
         if len(busy) == len(waiting):
             show(done, f"waiting for {len(busy)} searches of other processes")
@@ -88,7 +89,7 @@ def _run_here(tasks: Sequence[Pending], done: int, show: Show) -> int:
     return status
 
 
-def _run(work: Work, done: int, show: Show) -> str | None:
+def _run(work: Record[Any], done: int, show: Show) -> str | None:
     show(done, str(work))
     return work.run(lambda share, note: show(done + share, f"{work}: {note}"))
 
@@ -121,7 +122,7 @@ def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: 
     return max(each.exitcode or 0 for each in processes)
 
 
-def _first_left(left: deque[Pending], most: int) -> list[Work]:
+def _first_left(left: deque[Pending], most: int) -> list[Record[Any]]:
     """Drop ended ones up to the first so many that have not; return these."""
     first: list[Pending] = []
     while left and len(first) < most:

@@ -25,8 +25,8 @@ from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
 from experiments.store.ray_watch import SECONDS_OF_SILENCE, Watch
 from experiments.store.ray_worker import Outcome
+from experiments.store.records import Pending, Show
 from experiments.store.versions import versions
-from experiments.store.works import Pending, Show
 from maestro_env.base.errors import MaestroEnvError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class _Run:
     def _end(self, pending: Pending) -> None:
         pending.give_back()
         self._done += 1
-        if not pending.work.path.exists():
+        if not pending.work.ended:
             self._status = cli.FAILED
 
     def _drop(self) -> None:

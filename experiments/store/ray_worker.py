@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+from experiments.store.records import Record
 from experiments.store.versions import Versions, versions
-from experiments.store.works import Work
 from maestro_env.base.errors import printable
 
 
@@ -50,7 +51,7 @@ def run_works(pickled: bytes, asked: Versions) -> list[Outcome] | str:
 _versions = cache(versions)
 
 
-def _run(work: Work, place: Path) -> Outcome:
+def _run(work: Record[Any], place: Path) -> Outcome:
     began = time.perf_counter()
     here = replace(work, directory=place)
     try:
@@ -65,7 +66,7 @@ def _run(work: Work, place: Path) -> Outcome:
     return Outcome(files, failure, time.perf_counter() - began)
 
 
-def _written(work: Work) -> list[Path]:
+def _written(work: Record[Any]) -> list[Path]:
     """Return the files in a work's directory; the record, which says that all is there, last."""
     paths = (path for path in work.directory.rglob("*") if path.is_file())
     return sorted(paths, key=lambda path: (path == work.path, path))

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.proving.goal_optimum import find_optimum
-from experiments.search.cells import Cell, Finished, Work, read_cell
+from experiments.search.cells import Cell, Finished, SearchRecord
 from experiments.search.goals import (
-    ANEW,
     GOAL,
     Goal,
     ProblemConfig,
@@ -31,26 +30,22 @@ from experiments.search.library import Start, find_library, read_library, start_
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,
-    check_same,
     file_digest,
-    is_empty,
     read_record,
     run_directory,
-    write_record,
 )
 from experiments.shown.progress import Bar
-from experiments.store.claims import claimed, remove_abandoned
+from experiments.store.directory import ANEW, CONFIG, Directory
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
 from experiments.store.versions import Versions, processor, versions
 from experiments.study.config import StudyConfig
 from experiments.study.standings import Contest
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 
-CONFIG = "config.json"
 _OPTIMUM = "optimum.json"
 _AGAIN = "--resume"
 _OPTIMUM_AGAIN = f"delete it, and {_AGAIN} makes it again"
@@ -84,19 +79,18 @@ class Study:
     def seeds(self) -> range:
         return range(self.config.seed, self.config.seed + self.config.seeds)
 
-    def works(self, directory: Path, versions: Versions) -> list[Work]:
+    def works(self, directory: Path, versions: Versions) -> list[SearchRecord]:
         """Return all searches as a directory keeps them, and what would compute them.
 
         They go seed by seed, so that a part of them treats all alike.
         """
         return [
-            Work(
+            SearchRecord(
                 Cell(*place, mapper, seed),
                 goal,
                 self.config.samples,
-                directory,
-                _AGAIN,
-                versions,
+                directory=directory,
+                versions=versions,
                 traced=self.single,
                 threads=self.config.threads,
                 start=self.starts.get(place, ()),
@@ -192,11 +186,12 @@ def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
 
 def _read_one(directory: Path, path: Path, goal: Goal, samples: int) -> Finished:
     entry = read_record(path, f"delete it, and {_AGAIN} runs it again")
-    layer, objective, mapper = (str(entry.get(name)) for name in ("layer", "objective", "mapper"))
-    cell = Cell(layer, objective, mapper, entry.get("seed", -1))
+    told = entry.get("cell", {})
+    layer, objective, mapper = (str(told.get(name)) for name in ("layer", "objective", "mapper"))
+    cell = Cell(layer, objective, mapper, told.get("seed", -1))
     if cell.path(directory) != path:
         raise RecordError(f"{path} is the record of another search, {cell}: delete it")
-    finished = read_cell(Work(cell, goal, samples, directory, _AGAIN))
+    finished = SearchRecord(cell, goal, samples, directory=directory).read()
     assert finished is not None
     return finished
 
@@ -242,26 +237,14 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     return status
 
 
-def _open(study: Study, directory: Path, works: Sequence[Work]) -> None:
+def _open(study: Study, directory: Path, works: Sequence[SearchRecord]) -> None:
     """Write what a directory is for, or check that the one to resume is for the same."""
-    path = directory / CONFIG
-    with claimed(path):
-        if path.exists():
-            check_same(path, read_record(path, ANEW), study.settings())
-            _check_none_is_lost(directory, {work.path for work in works}, study.single)
-            for place, goal in study.goals.items():
-                check_goal(directory, *place, goal)
-        elif is_empty(directory):
-            # First, so that whatever lies in the directory belongs to these settings.
-            write_record(path, study.settings())
-        else:
-            raise RecordError(
-                f"{directory} has files but no {CONFIG}: an older version wrote it, or no search; "
-                f"{ANEW}"
-            )
-        for place, goal in study.goals.items():
-            write_goal(directory, *place, goal)
-    remove_abandoned(directory)
+    Directory(directory, "study").open(study.settings())
+    _check_none_is_lost(directory, {work.path for work in works}, study.single)
+    for place, goal in study.goals.items():
+        check_goal(directory, *place, goal)
+    for place, goal in study.goals.items():
+        write_goal(directory, *place, goal)
 
 
 def _check_none_is_lost(directory: Path, asked: Set[Path], single: bool) -> None:
@@ -279,9 +262,9 @@ def _check_none_is_lost(directory: Path, asked: Set[Path], single: bool) -> None
         )
 
 
-def _read(works: Iterable[Work]) -> dict[Cell, Finished]:
+def _read(works: Iterable[SearchRecord]) -> dict[Cell, Finished]:
     """Return the finished ones."""
-    return {work.cell: found for work in works if (found := read_cell(work))}
+    return {work.cell: found for work in works if (found := work.read())}
 
 
 def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:

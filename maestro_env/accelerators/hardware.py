@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware_files import (
-    Entry,
-    m_entries,
-    read_hardware_file,
-    written_entries,
-    yaml_entries,
-)
 from maestro_env.accelerators.technologies import DEFAULT, Energies, Technology, find_technology
-from maestro_env.base.checks import (
-    MAX_INT,
-    plain_integer,
-    plain_number,
-    require_integer,
-    require_name,
-    require_type,
-)
-from maestro_env.base.errors import ArgumentTypeError, HardwareError, UnknownNameError, quoted
+from maestro_env.base.checks import MAX_INT, require_integer, require_name, require_number
+from maestro_env.base.errors import HardwareError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.registry import by_name
 
@@ -85,27 +70,15 @@ class Hardware(Recomputed):
             value = getattr(self, name)
             number = require_integer(f"{label}: {name}", value, HardwareError, least)
             object.__setattr__(self, name, number)
-        cost, most = self.offchip_cost_macs, _native.MAX_ENERGY
-        number_given = isinstance(cost, int | float) and not isinstance(cost, bool)
-        if not number_given or not 0 <= cost <= most:
-            error = HardwareError if number_given else ArgumentTypeError
-            raise error(
-                f"{label}: offchip_cost_macs is {quoted(cost)}; allowed: numbers from 0 to {most:g}"
-            )
+        most = _native.MAX_ENERGY
+        require_number(f"{label}: offchip_cost_macs", self.offchip_cost_macs, HardwareError, most)
+        if self.clock_mhz is not None:
+            what = f"{label}: clock_mhz"
+            require_number(what, self.clock_mhz, HardwareError, MAX_INT, positive=True)
         if self.noc_latency > MAX_INT:
             raise HardwareError(f"noc_hops x noc_hop_latency is {self.noc_latency}; make it less")
         object.__setattr__(self, "technology", find_technology(self.technology))
         self._check_energies(label)
-        self._check_clock(label)
-
-    def _check_clock(self, label: str) -> None:
-        clock = self.clock_mhz
-        if clock is None:
-            return
-        number_given = isinstance(clock, int | float) and not isinstance(clock, bool)
-        if not number_given or not 0 < clock <= MAX_INT:
-            error = HardwareError if number_given else ArgumentTypeError
-            raise error(f"{label}: clock_mhz is {quoted(clock)}; allowed: numbers above 0, or None")
 
     def _check_energies(self, label: str) -> None:
         technology = self.technology
@@ -209,93 +182,3 @@ DESCRIPTIONS: Mapping[str, str] = {
 
 ALIASES: Mapping[str, str] = {"paper": "unlimited"}
 """Older names of presets, accepted wherever a name is."""
-
-
-def known_hardware() -> dict[str, Hardware]:
-    """Return presets and published chips by name."""
-    from maestro_env.accelerators.chips import CHIPS
-
-    return {**PRESETS, **{name: chip.hardware for name, chip in CHIPS.items()}}
-
-
-def find_hardware(text: str | Hardware) -> Hardware:
-    """Return the accelerator that a text names, or the accelerator itself.
-
-    Args:
-        text: a preset or its alias, a chip of ``CHIPS``, a ``.yaml`` file (of ours, or
-            an architecture of Timeloop or AccelForge), a MAESTRO ``.m`` file, or the fields of
-            ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
-
-    Raises:
-        ArgumentTypeError: neither a text nor a ``Hardware``.
-        UnknownNameError: neither a preset nor a hardware file.
-        HardwareError: fields or a file that cannot be read; the message names it.
-    """
-    if isinstance(text, Hardware):
-        return text
-    require_type("hardware", text, str, f"one of {', '.join(PRESETS)} or a file, or a Hardware")
-    name = ALIASES.get(text, text)
-    named = known_hardware()
-    if name in named:
-        return named[name]
-    keys = {field.name: field.name for field in fields(Hardware)}
-    if text.partition("=")[0] in keys:
-        return _from_entries(f"hardware {quoted(text)}", written_entries(text), keys, text)
-    path = Path(text)
-    if path.suffix in (".yaml", ".yml"):
-        return _of_other_tool(path) or _from_entries(
-            text, yaml_entries(path, keys), keys, path.stem
-        )
-    if path.suffix == ".m":
-        return _from_entries(text, m_entries(path), _M_KEYS, path.stem)
-    raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
-
-
-_M_KEYS = {
-    "num_pes": "num_pes",
-    "l1_size_cstr": "l1_bytes",
-    "l2_size_cstr": "l2_bytes",
-    "noc_bw_cstr": "noc_bw",
-    "offchip_bw_cstr": "offchip_bw",
-    "NoC_NumHops": "noc_hops",
-}
-
-# Fields that are not integers: how they are read, and what is allowed.
-_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "name": (str, "texts"),
-    "offchip_cost_macs": (plain_number, "numbers"),
-    "technology": (find_technology, "technologies"),
-    "clock_mhz": (plain_number, "numbers"),
-}
-
-
-def _from_entries(
-    source: str, entries: Iterable[Entry], keys: Mapping[str, str], name: str
-) -> Hardware:
-    """Make an accelerator of the entries of a source; ``keys`` says which field each key sets."""
-    values: dict[str, Any] = {}
-    given: set[str] = set()
-    for where, key, text in entries:
-        if key not in keys:
-            raise HardwareError(f"{where}: unknown key {quoted(key)}; allowed: {', '.join(keys)}")
-        if key in given:
-            raise HardwareError(f"{where}: {key} is given twice")
-        given.add(key)
-        field = keys[key]
-        read, allowed = _READERS.get(field, (plain_integer, "integers"))
-        values[field] = read(text)
-        if values[field] is None:
-            raise HardwareError(f"{where}: {field} is {quoted(text)}; allowed: {allowed}")
-    if "num_pes" not in values:
-        raise HardwareError(f"{source}: num_pes is missing; it is the one key without a default")
-    try:
-        return Hardware(**{"name": name, **values})
-    except HardwareError as error:
-        raise HardwareError(f"{source}: {error}") from None
-
-
-def _of_other_tool(path: Path) -> Hardware | None:
-    """Return the accelerator of a Timeloop or AccelForge file; None if the file is neither."""
-    from maestro_env.exchange import hardware_from_yaml
-
-    return hardware_from_yaml(read_hardware_file(path), str(path), path.stem)

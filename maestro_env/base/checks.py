@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
-from maestro_env.base.errors import ArgumentTypeError, quoted
+from maestro_env.base.errors import ArgumentTypeError, Refuse, quoted
 
 MAX_INT = 2**31 - 1
 MAX_NAME = 200
@@ -46,6 +46,18 @@ def require_integer(
     return number
 
 
+def require_number(
+    what: str, value: object, error: type[Exception], most: float, positive: bool = False
+) -> float:
+    """Return a number from 0, or above 0, to ``most``; otherwise raise as ``require_integer``."""
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if number is None or not 0 <= number <= most or (positive and number == 0):
+        kind = ArgumentTypeError if number is None else error
+        least = "above 0 up" if positive else "from 0"
+        raise kind(f"{what} is {quoted(value)}; allowed: numbers {least} to {most:g}")
+    return float(number)
+
+
 def require_type(what: str, value: object, kind: type, hint: str) -> None:
     """Raise an ``ArgumentTypeError`` that ends with the hint, unless ``value`` is of the type."""
     if not isinstance(value, kind):
@@ -70,3 +82,31 @@ def require_name(what: str, value: object, error: type[Exception], hint: str) ->
     require_type(what, value, str, hint)
     if len(str(value)) > MAX_NAME:
         raise error(f"{what} is {quoted(value)}; allowed: at most {MAX_NAME} characters, {hint}")
+
+
+Entry = tuple[str, str, str]
+"""Where it stands, key and text of a value."""
+
+Reader = tuple[Callable[[str], Any], str]
+"""What reads a text, or returns None, and what is allowed."""
+
+TEXT: Reader = (str, "texts")
+INTEGER: Reader = (plain_integer, "integers, of at most 18 digits 0 to 9")
+NUMBER: Reader = (plain_number, "numbers")
+
+
+def read_entries(
+    entries: Iterable[Entry], readers: Mapping[str, Reader], refuse: Refuse
+) -> dict[str, Any]:
+    """Return the values of entries by key; each key is known, and is given once."""
+    values: dict[str, Any] = {}
+    for where, key, text in entries:
+        if key not in readers:
+            raise refuse(f"{where}: unknown key {quoted(key)}; allowed: {', '.join(readers)}")
+        if key in values:
+            raise refuse(f"{where}: {key} is given twice")
+        read, allowed = readers[key]
+        values[key] = read(text)
+        if values[key] is None:
+            raise refuse(f"{where}: {key} is {quoted(text)}; allowed: {allowed}")
+    return values

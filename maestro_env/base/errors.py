@@ -6,7 +6,7 @@ This module imports the standard library alone, so that the drop-in starts quick
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 _LONGEST_VALUE = 40
 _LONGEST_MESSAGE = 4000
@@ -54,6 +54,10 @@ class MaestroEnvError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(_cut(printable(message), _LONGEST_MESSAGE))
+
+
+Refuse = Callable[[str], MaestroEnvError]
+"""Makes the error of who reads a file from its message."""
 
 
 class ArgumentTypeError(MaestroEnvError, TypeError):

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from maestro_env.base.errors import TooLongError
+from maestro_env.base.errors import Refuse, TooLongError
 
 
 def open_bytes(path: str | Path) -> io.BufferedReader:
@@ -58,6 +58,17 @@ def read_text(
     if len(text) > most:
         raise TooLongError(f"it has more than {most:,} characters, which is the limit")
     return text
+
+
+def read_or_refuse(
+    path: str | Path, most: int, refuse: Refuse, encoding: str = "utf-8", newline: str | None = None
+) -> str:
+    """Return a file's text, or raise the error that says why it cannot be read."""
+    try:
+        return read_text(path, most, encoding, newline)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise refuse(f"{path} cannot be read: {reason}") from None
 
 
 def read_lines(file: io.BufferedIOBase, most: int) -> Iterator[bytes]:

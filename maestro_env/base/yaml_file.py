@@ -1,97 +1,269 @@
-"""Reads YAML files that users name as plain lists, dicts and texts; nothing is constructed."""
+"""Reads YAML that users name: texts, lists and tagged blocks, never an object, within limits.
+
+Events are read one by one, and what an alias names is shared, so that neither depth nor aliases
+cost more than the text is long.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
 
-import yaml
+from maestro_env.base.checks import MAX_INT, require_type
+from maestro_env.base.errors import MaestroEnvError, Refuse, quoted
+from maestro_env.base.reading import read_or_refuse
 
-from maestro_env.base.errors import LayerError, NetworkError, quoted
-from maestro_env.base.reading import read_text
+_MAX_DEPTH = 30
+_MAX_CHARACTERS = 2**22
+# Bits of the largest buffer.
+_MOST = MAX_INT * 64
+_PRODUCT = re.compile(r"[0-9]{1,10}(\s*\*\s*[0-9]{1,10}){0,5}")
 
-Plain = str | list["Plain"] | dict[str, "Plain"]
+
+class Block(dict[str, "Plain"]):
+    """A mapping of YAML: its tag (without ``!``), its line, and the lines of its own keys."""
+
+    def __init__(self, tag: str = "", line: int = 0) -> None:
+        super().__init__()
+        self.tag, self.line = tag, line
+        self.lines: dict[str, int] = {}
+
+
+Plain: TypeAlias = str | list["Plain"] | Block
 """A scalar is a text, as it is written."""
 
-_MAX_CHARACTERS = 2**22
 
+@dataclass(frozen=True)
+class Part:
+    """A value in a file: readers ask it for what they expect.
 
-def read_yaml(path: str | Path) -> Plain:
-    """Return what a file contains.
-
-    Raises:
-        NetworkError: naming the file and the fault.
+    Args:
+        value: of the part.
+        source: the file, as errors call it.
+        refuse: makes the error to raise.
+        path: keys and numbers that lead to the part.
+        line: on which the part stands; 0 for all of the file.
     """
+
+    value: Plain
+    source: str
+    refuse: Refuse
+    path: str = ""
+    line: int = 0
+
+    @property
+    def where(self) -> str:
+        """The file and the place in it."""
+        return f"{self.source}, line {self.line}{self.path}" if self.line else self.source
+
+    def error(self, problem: str) -> MaestroEnvError:
+        """Make the error that names this part."""
+        return self.refuse(f"{self.where}: {problem}")
+
+    def fail(self, problem: str) -> NoReturn:
+        """Raise the error that names this part."""
+        raise self.error(problem)
+
+    def refusing(self, refuse: Refuse) -> Part:
+        """Return this part with another error."""
+        return replace(self, refuse=refuse)
+
+    @property
+    def tag(self) -> str:
+        """Tag of a block, empty if there is none or no block."""
+        return self.value.tag if isinstance(self.value, Block) else ""
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._block()
+
+    def __getitem__(self, key: str) -> Part:
+        """Return the part under a key, or raise an error that names the key."""
+        if key not in self._block():
+            self.fail(f"{key} is missing")
+        return self.get(key, "")
+
+    def get(self, key: str, default: Plain) -> Part:
+        """Return the part under a key, or one of a value where the key is missing."""
+        block = self._block()
+        line = block.lines.get(key, self.line)
+        return Part(block.get(key, default), self.source, self.refuse, f"{self.path}, {key}", line)
+
+    def only(self, *allowed: str) -> None:
+        """Raise an error that names the first key beside those allowed."""
+        for key in self._block():
+            if key not in allowed:
+                self.fail(f"{quoted(key)} cannot be said here; allowed: {', '.join(allowed)}")
+
+    def named(self) -> dict[str, Part]:
+        """Return the parts of a block by their keys."""
+        return {key: self[key] for key in self._block()}
+
+    def items(self) -> Iterator[Part]:
+        """Yield the parts of a list."""
+        if not isinstance(self.value, list):
+            self.fail(f"expected a list, found {_shown(self.value)}")
+        for number, each in enumerate(self.value, start=1):
+            line = each.line if isinstance(each, Block) else self.line
+            yield Part(each, self.source, self.refuse, f"{self.path} {number}", line)
+
+    def text(self) -> str:
+        """Return a text."""
+        if not isinstance(self.value, str):
+            self.fail(f"expected a text, found {_shown(self.value)}")
+        return self.value
+
+    def texts(self) -> list[str]:
+        """Return a list of texts."""
+        return [each.text() for each in self.items()]
+
+    def is_true(self, key: str) -> bool:
+        """Whether the text under a key is ``true``; it may be missing."""
+        return self.get(key, "false").text().lower() == "true"
+
+    def integer(self) -> int:
+        """Return a number from 1, written in digits, or a product of some (``1024 * 8``)."""
+        text = self.text().strip()
+        number = 0
+        if _PRODUCT.fullmatch(text):
+            number = math.prod(int(factor) for factor in text.split("*"))
+        if not 1 <= number <= _MOST:
+            self.fail(
+                f"is {quoted(text)}; allowed: integers from 1 to {_MOST}, or a product such as "
+                "1024 * 8"
+            )
+        return number
+
+    def _block(self) -> Block:
+        if not isinstance(self.value, Block):
+            self.fail(f"expected 'name: value' lines, found {_shown(self.value)}")
+        return self.value
+
+
+def read_yaml_file(path: str | Path, refuse: Refuse, tags: Collection[str] | None = None) -> Part:
+    """Return what a file contains, as ``read_yaml`` does."""
+    return read_yaml(read_or_refuse(path, _MAX_CHARACTERS, refuse), str(path), refuse, tags)
+
+
+def read_yaml(text: str, source: str, refuse: Refuse, tags: Collection[str] | None = None) -> Part:
+    """Return the one document of a text.
+
+    Args:
+        text: of a file.
+        source: what errors call it.
+        refuse: makes the error to raise.
+        tags: that blocks may have; there are no aliases and merged keys then. If None, tags mean
+            nothing.
+    """
+    import yaml
+
+    require_type("text", text, str, "of a YAML file")
+    if len(text) > _MAX_CHARACTERS:
+        raise refuse(f"{source}: it has more than {_MAX_CHARACTERS:,} characters, the limit")
+    if "{{" in text or "{%" in text:
+        raise refuse(f"{source}: it is a Jinja template; render it first")
+    builder = _Builder(source, tags, refuse)
     try:
-        text = read_text(path, _MAX_CHARACTERS)
-        if "{{" in text or "{%" in text:
-            raise NetworkError("it is a Jinja template; render it first")
-        return _Reader().plain(yaml.compose(text, Loader=yaml.SafeLoader))
-    except RecursionError:
-        reason: object = "it is nested too deeply"
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-    raise NetworkError(f"{str(path)!r} cannot be read: {reason}")
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            builder.take(event)
+    except (yaml.YAMLError, UnicodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not a YAML text"
+        raise refuse(f"{source}{line}: {problem}") from None
+    if len(builder.done) != 1:
+        number = (
+            f"has {len(builder.done)} YAML documents; allowed: one" if builder.done else "is empty"
+        )
+        raise refuse(f"{source}: it {number}")
+    return Part(builder.done[0], source, refuse)
 
 
-def scalar(what: str, value: Plain | None) -> str:
-    """Return a text, or raise a ``LayerError`` that says what is none."""
-    if not isinstance(value, str):
-        raise LayerError(f"{what} is missing, or no text")
-    return value
+class _Builder:
+    """Puts a document together, event by event."""
 
+    def __init__(self, source: str, tags: Collection[str] | None, refuse: Refuse) -> None:
+        self.done: list[Plain] = []
+        self._source, self._tags, self._refuse = source, tags, refuse
+        self._open: list[list[Plain] | Block] = []
+        self._keys: list[str | None] = []
+        self._anchored: dict[str, Plain] = {}
 
-def entries(what: str, value: Plain | None) -> dict[str, Plain]:
-    """Return a dict, or raise a ``LayerError`` that says what is none."""
-    if not isinstance(value, dict):
-        raise LayerError(f"{what} is no mapping")
-    return value
+    def take(self, event: Any) -> None:
+        kind = type(event).__name__
+        if kind == "AliasEvent":
+            self._add(event, self._named(event))
+        elif kind == "ScalarEvent":
+            if self._tags is not None and event.tag not in (None, "!"):
+                self._fail(event, f"the tag {quoted(event.tag)} stands before a text")
+            self._anchored[event.anchor] = event.value
+            self._add(event, event.value)
+        elif kind in ("MappingStartEvent", "SequenceStartEvent"):
+            self._begin(event, kind == "MappingStartEvent")
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            self._keys.pop()
+            ended = self._open.pop()
+            if isinstance(ended, Block) and self._tags is None:
+                _merge(ended)
 
-
-def items(what: str, value: Plain | None) -> list[Plain]:
-    """Return a list, or raise a ``LayerError`` that says what is none."""
-    if not isinstance(value, list):
-        raise LayerError(f"{what} is no list")
-    return value
-
-
-class _Reader:
-    """Reads every node once, however often it is named: else a small file could fill the memory."""
-
-    def __init__(self) -> None:
-        self._read: dict[int, Plain | None] = {}
-
-    def plain(self, node: yaml.Node | None) -> Plain:
-        if node is None:
-            raise NetworkError("it is empty")
-        if id(node) not in self._read:
-            self._read[id(node)] = None
-            self._read[id(node)] = self._convert(node)
-        found = self._read[id(node)]
-        if found is None:
-            raise NetworkError("a part of it contains itself")
+    def _named(self, event: Any) -> Plain:
+        if self._tags is not None:
+            self._fail(event, f"*{event.anchor} is an alias; write its value out")
+        if event.anchor not in self._anchored:
+            self._fail(event, f"*{event.anchor} names nothing before it")
+        found = self._anchored[event.anchor]
+        if any(found is each for each in self._open):
+            self._fail(event, f"*{event.anchor} is a part that contains itself")
         return found
 
-    def _convert(self, node: yaml.Node) -> Plain:
-        if isinstance(node, yaml.SequenceNode):
-            return [self.plain(each) for each in node.value]
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node)
-        return str(node.value)
+    def _begin(self, event: Any, is_block: bool) -> None:
+        tag = (event.tag or "").removeprefix("!")
+        if tag and self._tags is not None and not (is_block and tag in self._tags):
+            allowed = ", ".join(f"!{name}" for name in self._tags)
+            self._fail(event, f"unknown tag {quoted(event.tag)}; allowed: {allowed}")
+        if len(self._open) == _MAX_DEPTH:
+            self._fail(event, f"more than {_MAX_DEPTH} blocks in each other")
+        container: list[Plain] | Block = Block(tag, event.start_mark.line + 1) if is_block else []
+        self._add(event, container)
+        self._open.append(container)
+        self._keys.append(None)
+        self._anchored[event.anchor] = container
 
-    def _mapping(self, node: yaml.MappingNode) -> dict[str, Plain]:
-        own: dict[str, Plain] = {}
-        merged: dict[str, Plain] = {}
-        for key, value in node.value:
-            found = self.plain(value)
-            if not isinstance(key, yaml.ScalarNode):
-                raise NetworkError("a key that is no text")
-            if key.value in own:
-                raise NetworkError(f"key {quoted(key.value)} is given twice")
-            if key.value != "<<":
-                own[key.value] = found
-            for each in found if isinstance(found, list) else [found]:
-                if key.value == "<<" and isinstance(each, dict):
-                    merged = each | merged
-        return merged | own
+    def _add(self, event: Any, value: Plain) -> None:
+        if not self._open:
+            self.done.append(value)
+            return
+        container, key = self._open[-1], self._keys[-1]
+        if isinstance(container, list):
+            container.append(value)
+        elif key is None:
+            if not isinstance(value, str):
+                self._fail(event, "a key is no text")
+            if value in container.lines and value != "<<":
+                self._fail(event, f"key {quoted(value)} is given twice")
+            self._keys[-1] = value
+            container.lines[value] = event.start_mark.line + 1
+        else:
+            self._keys[-1] = None
+            # What is merged is merged where it is complete, at the end of the block.
+            container[key] = [*container.get(key, []), value] if key == "<<" else value
+
+    def _fail(self, event: Any, problem: str) -> NoReturn:
+        raise self._refuse(f"{self._source}, line {event.start_mark.line + 1}: {problem}")
+
+
+def _merge(block: Block) -> None:
+    """Give a block the keys that it lacks of those under ``<<``, the first one first."""
+    for value in block.pop("<<", []):
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, Block):
+                block.update({**each, **block})
+
+
+def _shown(value: Plain) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    return "a list" if isinstance(value, list) else "'name: value' lines"

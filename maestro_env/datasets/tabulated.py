@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from maestro_env import _native
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.base.threads import require_threads

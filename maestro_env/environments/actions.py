@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from maestro_env.base.errors import EnvError, MapSpaceError, quoted
 from maestro_env.mapspace.space import MapSpace
 
+Groups = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
+"""The names of the parameters of every agent: by agent, or a list each."""
+
 if TYPE_CHECKING:
     from maestro_env.evaluation.masks import Masks
 

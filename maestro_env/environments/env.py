@@ -111,7 +111,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     ## Version History
     * v1: `info` has the same few numbers every time, and more on request; actions, observations,
       layers and rendering are options.
-    * v0: as published; `maestro_env.environments.env_v0` describes its `info`.
+    * v0: as published; `MaestroEnvV0` describes its `info`.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is allowed.

@@ -1,17 +1,21 @@
-"""Makes a vector environment of the arguments of a single one."""
+"""Makes vector and multi-agent environments of the arguments of a single one."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.vector import AutoresetMode
 
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.threads import fitting_threads
+from maestro_env.environments.actions import Groups
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
+
+if TYPE_CHECKING:
+    from maestro_env.environments.parallel import MaestroParallelEnv
 
 
 def make_vector_env(
@@ -55,3 +59,22 @@ def make_vector_env(
         max_episode_steps=max_episode_steps,
         autoreset_mode=autoreset_mode,
     )
+
+
+def parallel_env(groups: Groups | None = None, **arguments: Any) -> MaestroParallelEnv:
+    """Make a multi-agent environment, in which each agent sets some parameters of the mapping.
+
+    Args:
+        groups: the names of each agent's parameters: an ``AgentGroups``, another mapping of agents
+            to names, or a list of lists, whose agents are ``agent_0``, ``agent_1`` and so on. None
+            gives every parameter an agent of its own.
+        **arguments: those of ``MaestroEnv``.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed, or groups that do not have each parameter
+            once; the message says what is allowed.
+        MissingExtraError: the extra ``agents`` is not installed.
+    """
+    from maestro_env.environments.parallel import MaestroParallelEnv
+
+    return MaestroParallelEnv(MaestroEnv(**arguments), groups)

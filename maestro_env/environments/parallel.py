@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import EnvError, MissingExtraError, UnknownNameError, quoted
-from maestro_env.environments.actions import Mask, as_array
+from maestro_env.environments.actions import Groups, Mask, as_array
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.evaluation.rewards import Observations
 
 try:
     from pettingzoo import ParallelEnv
 except ModuleNotFoundError as error:
-    raise MissingExtraError("maestro_env.environments.parallel", "pettingzoo", "agents") from error
+    raise MissingExtraError("parallel_env", "pettingzoo", "agents") from error
 
-Groups = Mapping[str, Sequence[str]] | Sequence[Sequence[str]]
 Step = tuple[
     dict[str, Observations],
     dict[str, float],
@@ -29,22 +28,6 @@ Step = tuple[
     dict[str, bool],
     dict[str, dict[str, Any]],
 ]
-
-
-def parallel_env(groups: Groups | None = None, **arguments: Any) -> MaestroParallelEnv:
-    """Make a multi-agent environment, in which each agent sets some parameters of the mapping.
-
-    Args:
-        groups: the names of each agent's parameters: an ``AgentGroups``, another mapping of agents
-            to names, or a list of lists, whose agents are ``agent_0``, ``agent_1`` and so on. None
-            gives every parameter an agent of its own.
-        **arguments: those of ``MaestroEnv``.
-
-    Raises:
-        MaestroEnvError: an argument that is not allowed, or groups that do not have each parameter
-            once; the message says what is allowed.
-    """
-    return MaestroParallelEnv(MaestroEnv(**arguments), groups)
 
 
 class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[misc]

@@ -9,9 +9,9 @@ from typing import Any
 
 from gymnasium.envs.registration import EnvSpec
 
-from maestro_env.accelerators.hardware import Hardware, known_hardware
-from maestro_env.accelerators.technologies import TECHNOLOGIES, Technology
-from maestro_env.accelerators.technology import written
+from maestro_env.accelerators.finding import known_hardware
+from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.technologies import TECHNOLOGIES, Technology, written
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.workloads.finding import layers_by_name
 from maestro_env.workloads.layer import Layer

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import Objective
-from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.loops import LOOPS, nest
+from maestro_env.workloads.layer import LOOPS, Layer, nest
 
 _STRIDES = ("stride_Y", "stride_X")
 _TENSORS = ("input", "filter", "output")
@@ -32,7 +31,7 @@ CONTEXT: tuple[str, ...] = (
 )
 """What the entries of a context are; all are from 0 to 1.
 
-- ``extent_*``: of the loops of the canonical nest (``workloads.loops``), and ``stride_*``:
+- ``extent_*``: of the loops of the canonical nest (``workloads.layer``), and ``stride_*``:
   log2(1 + x) / 31.
 - ``macs_per_lane``, MACs over all SIMD lanes of all PEs, and ``*_words`` of each tensor:
   log2(1 + x) / 62.

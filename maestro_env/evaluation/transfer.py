@@ -1,6 +1,6 @@
 """Mappings of one layer as a start for another: which layers are near, and what fits of them.
 
-Layers are compared by the loops that their dimensions stand for (``maestro_env.workloads.loops``).
+Layers are compared by the loops that their dimensions stand for (``maestro_env.workloads.layer``).
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from maestro_env.mapspace import mapping as nouns
 from maestro_env.mapspace.parameter import Parameter
 from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
 from maestro_env.mapspace.unit_cube import count_up_to
-from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.loops import loop_of, nest
+from maestro_env.workloads.layer import Layer, loop_of, nest
 
 NEAREST = 4
 """How many near layers a search starts from."""

@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.accelforge import hardware_from_accelforge
+from maestro_env.accelerators.timeloop import hardware_from_timeloop
 from maestro_env.base.errors import MappingError
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.accelforge import (
-    from_accelforge,
-    hardware_from_accelforge,
-    to_accelforge,
-)
+from maestro_env.exchange.accelforge import from_accelforge, to_accelforge
 from maestro_env.exchange.maestro import from_json, from_m, to_json, to_m
-from maestro_env.exchange.mapped import MappedLayer
-from maestro_env.exchange.timeloop import from_timeloop, hardware_from_timeloop, to_timeloop
+from maestro_env.exchange.nest import MappedLayer
+from maestro_env.exchange.timeloop import from_timeloop, to_timeloop
 from maestro_env.mapspace import mapping as nouns
 
 __all__ = [
@@ -35,7 +32,6 @@ __all__ = [
     "from_timeloop",
     "hardware_from_accelforge",
     "hardware_from_timeloop",
-    "hardware_from_yaml",
     "to_accelforge",
     "to_json",
     "to_m",
@@ -72,11 +68,6 @@ FORMATS: Mapping[str, Format] = by_name(
 )
 """The formats by name."""
 
-_MACHINES = {
-    "timeloop": hardware_from_timeloop,
-    "accelforge": hardware_from_accelforge,
-}
-
 
 def format_by_ending(file: str, name: str | None = None) -> Format:
     """Return the format of a file by the ending of its name, and by the format's name if given.
@@ -107,16 +98,6 @@ def format_of(file: str, text: str) -> Format:
         keys = " or ".join(f"{each.key} ({each.name})" for each in FORMATS.values() if each.key)
         raise MappingError(f"{file}: allowed: a YAML file with the key {keys}")
     return found
-
-
-def hardware_from_yaml(text: str, source: str, name: str) -> Hardware | None:
-    """Return the accelerator of a Timeloop or AccelForge file; None if the text is neither.
-
-    Raises:
-        HardwareError: an accelerator that is none of ours.
-    """
-    found = _with_key(text)
-    return None if found is None else _MACHINES[found.name](text, source, name)
 
 
 def _with_key(text: str) -> Format | None:

@@ -11,29 +11,34 @@ from collections import abc
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from maestro_env.accelerators.hardware import Hardware
-from maestro_env.base.errors import HardwareError, LayerError, MappingError
-from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
+from maestro_env.accelerators.accelforge import TAGS, arch_text, read_arch
+from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
+from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse
+from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.accelforge_machine import (
-    TENSORS,
-    arch_text,
-    layer_name,
-    rank_variable,
-    read_arch,
-    read_workload,
-    workload_text,
+from maestro_env.exchange.nest import (
+    Cut,
+    MappedLayer,
+    Nest,
+    mapping_of,
+    nest_of,
+    parallel_of,
+    units_of,
+    unsayable,
 )
-from maestro_env.exchange.machine import Chain, hardware_of, memories_of
-from maestro_env.exchange.mapped import MappedLayer
-from maestro_env.exchange.nest import Cut, Nest, mapping_of, nest_of, units_of, unsayable
-from maestro_env.exchange.tensors import Tensor, Workload, tensors_of
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.workloads.affine import Tensor, Workload, tensors_of
+from maestro_env.workloads.files.accelforge import (
+    TENSORS,
+    layer_name,
+    rank_variable,
+    workload_layer,
+    workload_text,
+)
 from maestro_env.workloads.layer import Layer
 
 _REFUSE = unsayable("AccelForge")
-_TAGS = ("Memory", "Container", "Compute", "Toll", "Storage", "Temporal", "Spatial")
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ def _nodes(nest: Nest, layer: Layer, refuse: Refuse) -> list[Node]:
 def _held_from(level: tuple[Cut, ...], tensor: Tensor) -> int:
     """Return before which loop of a level the tile of a tensor is held."""
     moving = [index for index, cut in enumerate(level) if cut.steps > 1]
-    indexing = [index for index in moving if level[index].dim in tensor.ranks]
+    indexing = [index for index in moving if level[index].dim in tensor.variables]
     last = indexing[-1] if indexing else -1
     return next((index for index in moving if index > last), len(level))
 
@@ -127,7 +132,7 @@ def _check(cut: Cut, inputs: Tensor, refuse: Refuse) -> None:
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units leave some idle in the last of "
             f"{cut.steps} rounds; AccelForge leaves them out of the last unit"
         )
-    if any(len(axis) > 1 and cut.dim in dict(axis) for axis in inputs.axes):
+    if any(len(axis) > 1 and cut.dim in axis for axis in inputs.axes):
         raise refuse(
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units, where windows overlap: "
             "AccelForge gives a unit neighbouring tiles, ours gives neighbours neighbouring tiles"
@@ -145,10 +150,10 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
         LayerError: a workload that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """
-    root = read_yaml(text, source, _TAGS, MappingError)
+    root = read_yaml(text, source, MappingError, TAGS)
     chain = read_arch(root["arch"].refusing(HardwareError))
     hardware = hardware_of(chain)
-    workload = read_workload(root["workload"].refusing(LayerError))
+    workload = workload_layer(root["workload"].refusing(LayerError))
     part, extents = root["mapping"]["nodes"], workload.layer.loop_extents
     given = _read_nodes(part, chain, workload)
     mapping = _mapping(given, chain, extents, part)
@@ -160,16 +165,6 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
         shown, expected = (_shown(node, chain) for node in pair)
         part.fail(f"{shown} where a mapping of ours that comes near has: {expected}")
     return MappedLayer(mapping, workload.layer, hardware)
-
-
-def hardware_from_accelforge(text: str, source: str = "arch", name: str = "") -> Hardware:
-    """Read the ``arch`` of an AccelForge YAML text as an accelerator.
-
-    Raises:
-        HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
-    """
-    root = read_yaml(text, source, _TAGS, HardwareError)
-    return hardware_of(read_arch(root["arch"]), name)
 
 
 def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[Node]:
@@ -246,14 +241,9 @@ def _mapping(
 def _level(steps: list[Step], fanout: int, tile: dict[str, int], part: Part) -> list[Loop]:
     """Return the loops of a level, and shrink the tile to what it gives to a unit."""
     spatial = [step for step in steps if step.below is not None]
-    if len(spatial) > 1:
-        part.fail(f"{len(spatial)} spatial loops in one level; a level of ours has one")
     temporal = [step for step in steps if step.below is None]
     still = [s.dim for s in temporal if fanout == 1 or s.tile >= tile[s.dim]]
-    candidates = [*(step.dim for step in spatial), *still]
-    if not candidates:
-        part.fail(f"{fanout} units, and no spatial loop; a level of ours has one")
-    parallel = candidates[0]
+    parallel = parallel_of([step.dim for step in spatial], still, fanout, part)
     if parallel not in [step.dim for step in temporal]:
         temporal.insert(0, spatial[0])
     for step in temporal:

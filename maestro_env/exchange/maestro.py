@@ -5,8 +5,7 @@ from __future__ import annotations
 from maestro_env.base.checks import require_type
 from maestro_env.base.m_file import parse
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.mapped import MappedLayer
-from maestro_env.exchange.nest import unsayable
+from maestro_env.exchange.nest import MappedLayer, unsayable
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.workloads.layer import Layer
 

@@ -1,17 +1,35 @@
-"""What every loop of a mapping cuts: what other formats say in factors or tile shapes."""
+"""What formats say: a mapping of a layer, and what each of its loops cuts, in factors or tiles."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
-from maestro_env.base.errors import MappingError
-from maestro_env.base.yaml_parts import Refuse
+from maestro_env.base.errors import MappingError, Refuse
+from maestro_env.base.yaml_file import Part
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.workloads.layer import Layer
 
 _SAYABLE = ("ok", "l1_overflow", "l2_overflow")
+
+
+@dataclass(frozen=True)
+class MappedLayer:
+    """A mapping, and what it maps to what.
+
+    Args:
+        mapping: in the file.
+        layer: in the file; None if it names none.
+        hardware: in the file; None if it names none.
+    """
+
+    mapping: Mapping
+    layer: Layer | None = None
+    hardware: Hardware | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +128,16 @@ def unsayable(tool: str) -> Refuse:
 def innermost(nest: Nest, extents: dict[str, int]) -> dict[str, int]:
     """Return the tile of a PE by dimension."""
     return extents | {cut.dim: cut.size for level in nest for cut in level}
+
+
+def parallel_of(spatial: Collection[str], still: Iterable[str], fanout: int, part: Part) -> str:
+    """Return the dimension of the spatial loop of a level, or one that stands still and may be."""
+    if len(spatial) > 1:
+        part.fail(f"{len(spatial)} spatial loops in one level; a level of ours has one")
+    candidates = [*spatial, *still]
+    if not candidates:
+        part.fail(f"{fanout} units, and no spatial loop; a level of ours has one")
+    return candidates[0]
 
 
 def mapping_of(levels: list[list[Loop]], clusters: list[int]) -> Mapping:

@@ -11,33 +11,32 @@ import re
 from collections import abc
 from dataclasses import dataclass
 
-from maestro_env.accelerators.hardware import Hardware
+from maestro_env.accelerators.memories import Chain, hardware_of, memories_of
+from maestro_env.accelerators.timeloop import (
+    TAGS,
+    architecture_text,
+    fanout_name,
+    read_architecture,
+)
 from maestro_env.base.checks import MAX_INT
-from maestro_env.base.errors import HardwareError, LayerError, MappingError, quoted
-from maestro_env.base.yaml_parts import Part, Refuse, read_yaml
+from maestro_env.base.errors import HardwareError, LayerError, MappingError, Refuse, quoted
+from maestro_env.base.yaml_file import Part, read_yaml
 from maestro_env.evaluation.problem import Problem
-from maestro_env.exchange.machine import Chain, hardware_of, memories_of
-from maestro_env.exchange.mapped import MappedLayer
 from maestro_env.exchange.nest import (
     Cut,
+    MappedLayer,
     Nest,
     innermost,
     mapping_of,
     nest_of,
+    parallel_of,
     units_of,
     unsayable,
 )
-from maestro_env.exchange.tensors import rank_of
-from maestro_env.exchange.timeloop_machine import (
-    TAGS,
-    architecture_text,
-    fanout_name,
-    problem_text,
-    read_architecture,
-    read_problem,
-)
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.workloads.affine import rank_of
+from maestro_env.workloads.files.timeloop import problem_layer, problem_text
 
 _REFUSE = unsayable("Timeloop")
 _KEPT = ("datatype", "dataspace", "bypass")
@@ -152,26 +151,16 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
         LayerError: a problem that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """
-    root = read_yaml(text, source, TAGS, MappingError)
+    root = read_yaml(text, source, MappingError, TAGS)
     chain = read_architecture(root["architecture"].refusing(HardwareError))
     hardware = hardware_of(chain)
-    workload = read_problem(root["problem"].refusing(LayerError))
+    workload = problem_layer(root["problem"].refusing(LayerError))
     part, extents = root["mapping"], workload.layer.loop_extents
     given = _read_loops(part, chain, workload.dims, extents)
     mapping = _mapping(given, chain, extents, part)
     nest = nest_of(mapping, Problem(MapSpace(workload.layer, hardware)), part.error)
     _compare(given, _loops(nest, extents, chain.names, part.error), chain, part)
     return MappedLayer(mapping, workload.layer, hardware)
-
-
-def hardware_from_timeloop(text: str, source: str = "architecture", name: str = "") -> Hardware:
-    """Read the ``architecture`` of a Timeloop v4 YAML text as an accelerator.
-
-    Raises:
-        HardwareError: it is none of ours: other levels, widths or limits; begins with ``source``.
-    """
-    root = read_yaml(text, source, TAGS, HardwareError)
-    return hardware_of(read_architecture(root["architecture"]), name)
 
 
 def _read_loops(
@@ -247,7 +236,11 @@ def _mapping(given: _Loops, chain: Chain, extents: dict[str, int], part: Part) -
         temporal, spatial = given.get((memory.name, False), ()), given.get((memory.name, True), ())
         if memory is not chain.memories[-1]:
             dims = [bound.dim for bound in temporal]
-            parallel = _parallel(spatial, temporal, memory.fanout, part)
+            running = {bound.dim for bound in spatial if bound.runs > 1}
+            # Any loop of one step may be the spatial one, and any at all where there is one unit.
+            still = [each.dim for each in temporal if each.runs == 1 or memory.fanout == 1]
+            still = [*(each.dim for each in spatial), *still]
+            parallel = parallel_of(running, still, memory.fanout, part)
             if parallel not in dims:
                 dims.insert(0, parallel)
             sizes = {dim: min(tile[dim], extents[dim]) for dim in dims}
@@ -256,19 +249,6 @@ def _mapping(given: _Loops, chain: Chain, extents: dict[str, int], part: Part) -
             # A tile so large is clipped, and then differs from the loops of the file.
             tile[bound.dim] = min(tile[bound.dim] * bound.runs, MAX_INT)
     return mapping_of(levels, [memory.fanout for memory in chain.memories[2:-1]])
-
-
-def _parallel(spatial: _Bounds, temporal: _Bounds, fanout: int, part: Part) -> str:
-    """Return the dimension of the spatial loop of a level."""
-    running = {bound.dim for bound in spatial if bound.runs > 1}
-    if len(running) > 1:
-        part.fail(f"{len(running)} spatial loops in one level; a level of ours has one")
-    # Any loop of one step may be the spatial one, and any at all where there is one unit.
-    still = [bound.dim for bound in temporal if bound.runs == 1 or fanout == 1]
-    candidates = [*running, *(bound.dim for bound in spatial), *still]
-    if not candidates:
-        part.fail(f"{fanout} units, and no spatial loop; a level of ours has one")
-    return candidates[0]
 
 
 def _compare(given: _Loops, ours: _Loops, chain: Chain, part: Part) -> None:

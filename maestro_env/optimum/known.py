@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from maestro_env.accelerators.hardware import PRESETS, Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import ArgumentTypeError, quoted
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem

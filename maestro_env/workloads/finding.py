@@ -1,27 +1,33 @@
-"""Finds layers: in the zoo, from a text, or in a GAMMA file."""
+"""Finds layers and networks: in the zoo, from a text, or in a file by the ending of its name.
+
+What reads a kind of files is imported where one is read.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from maestro_env.base.checks import require_type
-from maestro_env.base.errors import LayerError, close_matches, quoted
-from maestro_env.workloads.custom import EXAMPLES, parse_layer
-from maestro_env.workloads.files.gamma_csv import read_gamma_csv
-from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.zoo import models
+from maestro_env.base.checks import INTEGER, plain_integer, read_entries, require_type
+from maestro_env.base.errors import (
+    LayerError,
+    MissingExtraError,
+    NetworkError,
+    close_matches,
+    quoted,
+)
+from maestro_env.workloads.layer import DIMENSIONS, Layer
+from maestro_env.workloads.network import Network, gather
+from maestro_env.workloads.zoo import models as models
 
-__all__ = [
-    "all_layers",
-    "find_layer",
-    "layers_by_name",
-    "models",
-    "parse_layer",
-    "read_gamma_csv",
-]
+EXAMPLES = "conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=1 or gemm:M=1,N=1000,K=512"
 
+_STRIDE = re.compile(r"(?P<y>[0-9]{1,10})(x(?P<x>[0-9]{1,10}))?")
+_BLANK_WITHIN = re.compile(r"[0-9]\s+[0-9]")
 _CSV_ROW = re.compile(r"(?P<path>.+\.csv)(?::(?P<row>.*))?", re.IGNORECASE | re.DOTALL)
+_PICKLES = (".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pt2", ".pth", ".safetensors", ".zip")
 
 
 def all_layers() -> tuple[Layer, ...]:
@@ -50,6 +56,8 @@ def find_layer(text: str | Layer) -> Layer:
         return text
     require_type("layer", text, str, f"such as mobilenetv2_l2 or {EXAMPLES}, or a Layer")
     if match := _CSV_ROW.fullmatch(text):
+        from maestro_env.workloads.files.csv_files import read_gamma_csv
+
         return _pick(read_gamma_csv(match["path"]), text, match["row"])
     if ":" in text:
         return parse_layer(text)
@@ -69,3 +77,146 @@ def _pick(layers: Sequence[Layer], text: str, row: str | None) -> Layer:
     if row not in rows:
         raise LayerError(f"{text!r} names no row; allowed: FILE.csv:0 to FILE.csv:{len(rows) - 1}")
     return rows[row]
+
+
+def parse_layer(text: str) -> Layer:
+    """Parse ``OPERATOR:NAME=NUMBER,...``; the text is the name of the layer.
+
+    Args:
+        text: Y and X are taken as written: input extents, padding included. ``stride=2`` strides
+            both, ``stride=2x1`` gives the stride of Y, then of X; ``count=3`` is that of the layer.
+            All that follows ``,name=`` is the name instead.
+
+    Raises:
+        LayerError: naming the piece at fault.
+    """
+    shape, named, name = text.partition(",name=")
+    try:
+        if _BLANK_WITHIN.search(shape):
+            raise LayerError(f"layer {quoted(text)}: a blank inside a number")
+        shape = "".join(shape.split())
+        return _parsed(shape, name if named else shape)
+    except LayerError as error:
+        raise LayerError(f"{error}; write a layer like {EXAMPLES}") from None
+
+
+def _parsed(text: str, name: str) -> Layer:
+    prefix, _, body = text.partition(":")
+    operator, where = prefix.upper(), f"layer {quoted(text)}"
+    if operator not in DIMENSIONS:
+        allowed = ", ".join(DIMENSIONS).lower()
+        raise LayerError(f"{where}: unknown operator {quoted(prefix)}, allowed: {allowed}")
+    readers = dict.fromkeys((*DIMENSIONS[operator], "count"), INTEGER)
+    if operator != "GEMM":
+        readers |= {"N": INTEGER, "stride": (_stride, "stride=2 or stride=2x1 (Y x X)")}
+    pairs = (piece.partition("=")[::2] for piece in body.split(","))
+    values = read_entries(((where, *pair) for pair in pairs), readers, LayerError)
+    stride, count = values.pop("stride", (1, 1)), values.pop("count", 1)
+    return Layer(operator, values, stride, name, count)
+
+
+def _stride(text: str) -> tuple[int, int] | None:
+    match = _STRIDE.fullmatch(text)
+    return (int(match["y"]), int(match["x"] or match["y"])) if match else None
+
+
+def find_network(text: str | Network, dims: Mapping[str, int] | None = None) -> Network:
+    """Return the network a text names, or the network itself.
+
+    Args:
+        text: a network of the zoo (``resnet50``), or a file by its ending: ``.onnx`` (needs the
+            extra ``onnx``), ``.m`` (MAESTRO), ``.csv`` (GAMMA or SCALE-Sim), ``.yaml`` (a problem
+            of Timeloop, or a workload of AccelForge).
+        dims: a number for every symbolic dimension of an ONNX file, such as ``{"batch": 1}``.
+
+    Raises:
+        ArgumentTypeError: neither a text nor a ``Network``.
+        NetworkError: the text names no network, or one that cannot be read.
+        MissingExtraError: a file that needs an extra.
+    """
+    if isinstance(text, Network):
+        return text
+    require_type("network", text, str, "such as resnet50 or FILE.onnx, or a Network")
+    require_type("dims", {} if dims is None else dims, Mapping, "such as {'batch': 1}")
+    ending = Path(text).suffix.lower()
+    if dims and ending != ".onnx":
+        raise NetworkError(f"{quoted(text)} has no open dimensions; only ONNX files have")
+    if ending in _READERS:
+        try:
+            return _READERS[ending](text, dims)
+        except LayerError as error:
+            raise NetworkError(str(error)) from None
+    if ending in _PICKLES:
+        raise NetworkError(
+            f"{quoted(text)}: such a file may hold code and is not opened; export the model to "
+            "ONNX, or use from_torch(module, example_inputs)"
+        )
+    zoo = models()
+    if text not in zoo:
+        endings = ", ".join(f"FILE{each}" for each in _READERS)
+        raise NetworkError(
+            f"unknown network {quoted(text)}: {close_matches(text.lower(), zoo)}"
+            f"allowed: {', '.join(zoo)}, {endings}"
+        )
+    return gather(text, zoo[text])
+
+
+def parse_dims(text: str) -> dict[str, int]:
+    """Read numbers of dimensions, such as ``batch=1,tokens=128``; an empty text has none."""
+    dims: dict[str, int] = {}
+    for piece in filter(None, text.split(",")):
+        name, equals, value = piece.rpartition("=")
+        number = plain_integer(value)
+        if not name or not equals or number is None or name in dims:
+            raise NetworkError(
+                f"{quoted(piece)} gives no dimension its number; write them like batch=1,tokens=128"
+            )
+        dims[name] = number
+    return dims
+
+
+Dims = Mapping[str, int] | None
+
+
+def _read_onnx(path: str, dims: Dims) -> Network:
+    try:
+        from maestro_env.workloads.files.onnx_network import read_onnx
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("reading an ONNX file", str(error.name), "onnx") from error
+    return read_onnx(path, dims)
+
+
+def _read_m(path: str, _: Dims) -> Network:
+    from maestro_env.workloads.files.m_network import read_m_network
+
+    return read_m_network(path)
+
+
+def _read_csv(path: str, _: Dims) -> Network:
+    from maestro_env.workloads.files.csv_files import read_csv_network
+
+    return read_csv_network(path)
+
+
+def _read_yaml(path: str, _: Dims) -> Network:
+    from maestro_env.base.yaml_file import read_yaml_file
+    from maestro_env.workloads.files.accelforge import workload_network
+    from maestro_env.workloads.files.timeloop import problem_network
+
+    name = Path(path).stem
+    # What is left out is said alike wherever the file lies.
+    root = replace(read_yaml_file(path, LayerError), source=Path(path).name)
+    if "problem" in root:
+        return problem_network(root["problem"], name)
+    if "workload" in root:
+        return workload_network(root["workload"], name)
+    raise root.error("neither a problem (Timeloop) nor a workload (AccelForge)")
+
+
+_READERS: Mapping[str, Callable[[str, Dims], Network]] = {
+    ".onnx": _read_onnx,
+    ".m": _read_m,
+    ".csv": _read_csv,
+    ".yaml": _read_yaml,
+    ".yml": _read_yaml,
+}

@@ -7,15 +7,30 @@ for shapes that do not fit together.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from typing import Protocol
 
 from maestro_env.base.errors import LayerError, quoted
 from maestro_env.workloads.axes import Axis, TransposedAxis
-from maestro_env.workloads.lowering import GROUPED, Convolution, Product
+from maestro_env.workloads.lowering import GROUPED, Convolution, Product, Work
 
-Shape = Sequence[int]
+Shape = tuple[int, ...]
+
+
+class Call(Protocol):
+    """A use of an operator in a network."""
+
+    def shapes(self, *places: int) -> Sequence[Shape]:
+        """Return the shapes of some inputs."""
+
+
+def of_shapes(
+    compute: Callable[..., Sequence[Work]], *places: int
+) -> Callable[[Call], Sequence[Work]]:
+    """Return the rule of an operator whose work follows from the shapes of some inputs."""
+    return lambda call: compute(*call.shapes(*places))
 
 
 def convolution(
@@ -39,7 +54,7 @@ def convolution(
 def transposed_convolution(
     inputs: Shape,
     weights: Shape,
-    outputs: Shape,
+    outputs: Sequence[int],
     strides: Sequence[int],
     dilations: Sequence[int],
     begins: Sequence[int],
@@ -58,7 +73,7 @@ def transposed_convolution(
     return Convolution(batch, groups, _per_group(channels, groups), filters, axes)
 
 
-def matmul(left: Shape, right: Shape) -> Product:
+def matmul(left: Shape, right: Shape) -> list[Product]:
     """Multiply as ``numpy.matmul`` does.
 
     A matrix that several products share is multiplied once with all of theirs, one below another or
@@ -77,7 +92,7 @@ def matmul(left: Shape, right: Shape) -> Product:
         if own == other:
             times *= own
         rows, columns = rows * (own if other == 1 else 1), columns * (other if own == 1 else 1)
-    return Product(rows, inner, columns, times)
+    return [Product(rows, inner, columns, times)]
 
 
 def attention(query: Shape, key: Shape, value: Shape) -> list[Product]:
@@ -90,12 +105,11 @@ def attention(query: Shape, key: Shape, value: Shape) -> list[Product]:
         _per_group(query[-3], key[-3])
         key, value = ((*each[:-3], query[-3], *each[-2:]) for each in (key, value))
         notes = (GROUPED,)
-    scores = matmul(query, (*key[:-2], key[-1], key[-2]))
-    context = matmul((*query[:-1], key[-2]), value)
-    return [
-        replace(scores, part="scores", notes=notes),
-        replace(context, part="context", notes=notes),
-    ]
+    products = {
+        "scores": matmul(query, (*key[:-2], key[-1], key[-2])),
+        "context": matmul((*query[:-1], key[-2]), value),
+    }
+    return [replace(each, part=part, notes=notes) for part, (each,) in products.items()]
 
 
 def recurrent(
@@ -114,7 +128,7 @@ def recurrent(
     ]
 
 
-def einsum(equation: str, shapes: Sequence[Shape]) -> list[Product]:
+def einsum(equation: str, *shapes: Shape) -> list[Product]:
     """Contract operands as ``numpy.einsum`` does, with its notation."""
     inputs, output = _labels(equation, shapes)
     pairs = zip(inputs, shapes, strict=True)

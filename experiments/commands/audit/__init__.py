@@ -49,7 +49,7 @@ def _sheets(directory: Path) -> Iterator[Sheet]:
     """Yield a table for every problem that searches are for."""
     found = read_all(directory)
     if not found:
-        raise RecordError(f"{directory} has no searches; give a directory of experiments.run")
+        raise RecordError(f"{directory} has no searches; give a directory of run or compare")
     for goal, searches in found:
         auditor = Auditor(goal)
         if warning := auditor.warning:

@@ -9,12 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from experiments.commands.audit.scores import NONE, UNKNOWN, Auditor, Score, headers_of
-from experiments.search.goals import ANEW
-from experiments.shell.files import RecordError, read_record
+from experiments.shell.files import read_record
 from experiments.shown.tables import Sheet
+from experiments.store.directory import ANEW, CONFIG
 from experiments.study.sweep.axes import Sweep
-from experiments.study.sweep.chunks import CONFIG
-from experiments.study.sweep.records import RECORD, SWEEPS, Found, best_mappings, recorded_chunks
+from experiments.study.sweep.fronts import RECORD, read_front, rounds_of
+from experiments.study.sweep.records import (
+    CellBest,
+    best_mappings,
+    checked_goal,
+    recorded_chunks,
+)
 from maestro_env.evaluation.objectives import Objective
 
 _NOTE = (
@@ -22,7 +27,7 @@ _NOTE = (
     "figures are possible."
 )
 
-Scores = Mapping[Found, Score | None]
+Scores = Mapping[CellBest, Score | None]
 """What cells found, and its score; None where no mapping is valid."""
 
 
@@ -40,10 +45,8 @@ def sheets_of(directory: Path) -> Iterator[Sheet]:
     if not (directory / RECORD).exists():
         yield from _sheets(directory, None)
         return
-    entry = read_record(directory / RECORD, "delete it, and --resume writes it again")
-    front = {design["hardware"] for design in entry["front"]}
-    rounds = (path for path in (directory / SWEEPS).iterdir() if path.name.isdecimal())
-    for path in sorted(rounds, key=lambda each: int(each.name)):
+    front = {design["hardware"] for design in read_front(directory)["front"]}
+    for path in rounds_of(directory):
         yield from _sheets(path, front)
 
 
@@ -51,7 +54,7 @@ def _sheets(directory: Path, wanted: Collection[str] | None) -> Iterator[Sheet]:
     """Yield the tables of a sweep, of the accelerators that are wanted; None for all."""
     chunks = recorded_chunks(directory)
     sweep = chunks[0].sweep
-    found: dict[tuple[str, ...], list[Found]] = {}
+    found: dict[tuple[str, ...], list[CellBest]] = {}
     for each in best_mappings(chunks):
         _, *place = sweep.names(each.problem)
         if wanted is None or place[0] in wanted:
@@ -65,14 +68,9 @@ def _sheets(directory: Path, wanted: Collection[str] | None) -> Iterator[Sheet]:
         yield Sheet(f"{hardware}, {searched}", left, headers_of(objective), rows, _NOTE)
 
 
-def _score(directory: Path, sweep: Sweep, found: Found) -> Score | None:
+def _score(directory: Path, sweep: Sweep, found: CellBest) -> Score | None:
     """Score the mapping of a cell; None if it has none."""
-    goal = sweep.goal(found.problem)
-    try:
-        goal.check_best(found.vector, found.value)
-    except ValueError as error:
-        called = ", ".join(sweep.names(found.problem))
-        raise RecordError(f"{directory}: {called}, {found.mapper}: {error}; {ANEW}") from None
+    goal = checked_goal(directory, sweep, found)
     return None if found.vector is None else Auditor(goal).score(found.vector)
 
 

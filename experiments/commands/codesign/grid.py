@@ -9,16 +9,13 @@ from itertools import product
 
 from experiments.commands.codesign.flags import Config
 from experiments.shell.flags import UsageError
-from maestro_env.accelerators.hardware import Hardware, find_hardware
-from maestro_env.accelerators.hardware_files import written_entries
+from experiments.study.sweep.fronts import AXES, UM2_A_MM2
+from maestro_env.accelerators.finding import find_hardware, written_entries
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import MAX_INT, plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.environments.texts import text_of
 
-AXES = ("num_pes", "l1_bytes", "l2_bytes", "noc_bw", "offchip_bw")
-"""The fields of ``Hardware`` that a grid changes."""
-
-UM2_A_MM2 = 1e6
 _MOST = 100_000
 
 Values = tuple[int, ...]

@@ -13,7 +13,7 @@ from experiments.commands.codesign.explorers import explorer_of
 from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid, make_grid
 from experiments.commands.codesign.report import Outcome, report
-from experiments.search.goals import ANEW, find_mappers, unique
+from experiments.search.goals import find_mappers, unique
 from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,
@@ -23,15 +23,16 @@ from experiments.shell.files import (
     safe_name,
 )
 from experiments.shell.flags import UsageError
+from experiments.store.directory import ANEW
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
 from experiments.store.versions import Versions, processor, versions
 from experiments.study.sweep.axes import Sweep, make_sweep
 from experiments.study.sweep.checks import check, measure
 from experiments.study.sweep.chunks import chunk_sizes, open_sweep
-from experiments.study.sweep.records import SWEEPS
+from experiments.study.sweep.fronts import SWEEPS
 from experiments.study.sweep.results import TABLE, Results, collect
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_network
 
 
 def execute(config: Config) -> int:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from experiments.commands.codesign.designs import Design
-from experiments.commands.codesign.grid import AXES, Grid, Values
+from experiments.commands.codesign.grid import Grid, Values
+from experiments.study.sweep.fronts import AXES
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MissingExtraError
 

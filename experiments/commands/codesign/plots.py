@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.commands.codesign.designs import Design
-from experiments.commands.codesign.grid import UM2_A_MM2
 from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.statistics import Floats
+from experiments.study.sweep.fronts import UM2_A_MM2
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

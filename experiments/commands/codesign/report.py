@@ -13,21 +13,14 @@ from typing import Any
 
 from experiments.commands.codesign.designs import Design, front_of, workloads
 from experiments.commands.codesign.flags import Config
-from experiments.commands.codesign.grid import AXES, UM2_A_MM2, Grid, hardware_yaml
+from experiments.commands.codesign.grid import Grid, hardware_yaml
 from experiments.commands.codesign.plots import draw_front
 from experiments.shell.files import ensure_directory, write_csv, write_record, write_text
-from experiments.shown.tables import Sheet, shown, significant
+from experiments.shown.tables import shown
 from experiments.study.sweep.axes import Sweep
-from experiments.study.sweep.records import RECORD
+from experiments.study.sweep.fronts import ACCELERATORS, AXES, HEADER, RECORD, front_sheet
 from maestro_env.accelerators.hardware import Hardware
 
-HEADER = (
-    *("workload", "hardware", *AXES, "area_um2", "latency_cycles", "energy_nj", "edp", "front"),
-    "unmapped",
-)
-"""The columns of the table of all accelerators."""
-
-_MOST_ROWS = 60
 _MOST_LINES = 10
 
 
@@ -75,33 +68,27 @@ class Outcome:
         """The front of all networks together, the fastest first."""
         return self.fronts[self.workload]
 
-    @property
-    def title(self) -> str:
-        """What was looked at, in one line."""
-        looked, budget = len(self.by_workload[self.workload]), self.grid.budget_um2 / UM2_A_MM2
-        name = " + ".join(part.name for part in self.sweep.sets)
-        return f"{name}: front of {looked:,} accelerators within {budget:.4g} mm^2"
-
 
 def report(outcome: Outcome, directory: Path) -> None:
     """Write everything into a directory, and print the front."""
     rows = [_row(each, outcome) for each in _all(outcome)]
-    write_csv(directory / "accelerators.csv", HEADER, rows)
+    write_csv(directory / ACCELERATORS, HEADER, rows)
     write_csv(directory / "front.csv", HEADER, [_row(each, outcome) for each in outcome.front])
     folder = directory / "hardware"
     ensure_directory(folder)
     for design in outcome.front:
         write_text(folder / f"{design.hardware.name}.yaml", hardware_yaml(design.hardware))
-    write_record(directory / RECORD, _described(outcome))
+    entry = _described(outcome)
+    write_record(directory / RECORD, entry)
     _tell_unmapped(outcome)
-    sheet = _sheet(outcome)
+    sheet = front_sheet(entry)
     write_text(directory / "front.md", sheet.markdown())
     sheet.print()
     print()
-    print(f"accelerators: {directory / 'accelerators.csv'}")
+    print(f"accelerators: {directory / ACCELERATORS}")
     print(f"front: {directory / 'front.csv'}; its accelerators, for --hardware: {folder}")
     if outcome.front:
-        draw_front(outcome.by_workload[outcome.workload], outcome.front, outcome.title, directory)
+        draw_front(outcome.by_workload[outcome.workload], outcome.front, sheet.title, directory)
         print(f"plot: {directory / 'front.png'}")
 
 
@@ -147,35 +134,3 @@ def _tell_unmapped(outcome: Outcome) -> None:
             f"{len(looked):,} accelerators; accelerators.csv names them",
             file=sys.stderr,
         )
-
-
-def _sheet(outcome: Outcome) -> Sheet:
-    front = outcome.front
-    rows = [
-        (
-            each.hardware.name,
-            *(f"{getattr(each.hardware, name):,}" for name in AXES),
-            *(significant(value, 5) for value in (each.area_um2, each.latency_cycles)),
-            *(significant(value, 5) for value in (each.energy_nj, each.edp)),
-        )
-        for each in front[:_MOST_ROWS]
-    ]
-    columns = ("PEs", "L1\nB a PE", "L2\nB", "NoC\nwords/cycle", "off-chip\nwords/cycle")
-    figures = ("area\num^2", "latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ")
-    return Sheet(outcome.title, ("hardware",), (*columns, *figures), rows, _note(outcome))
-
-
-def _note(outcome: Outcome) -> str:
-    grid, front = outcome.grid, outcome.front
-    over = grid.size - len(grid.fitting)
-    parts = [
-        f"Front of latency, energy and area: {len(front):,} accelerators. Of {grid.size:,} in the "
-        f"grid {over:,} do not fit the area. Area is that of PEs and buffers; networks and main "
-        "memory add none. Latency and energy are sums over all executions of the layers."
-    ]
-    if len(front) > _MOST_ROWS:
-        parts.append(f"These are the first {_MOST_ROWS}; front.csv has all.")
-    if front:
-        least = min(front, key=lambda each: each.edp)
-        parts.append(f"Least EDP: {least.hardware.name}.")
-    return " ".join(parts)

@@ -10,13 +10,14 @@ from typing import Any
 from experiments.commands.dataset.card import write_card
 from experiments.commands.dataset.flags import Config
 from experiments.commands.dataset.writer import ROWS_PER_FILE, Part, plan, write_parts
-from experiments.search.goals import ANEW, Goal, make_goal, require_fit, split_layers
+from experiments.search.goals import Goal, make_goal, require_fit, split_layers
 from experiments.shell import cli, files, flags
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
 from experiments.store.claims import only_process
+from experiments.store.directory import ANEW
 from experiments.store.versions import versions
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
 from maestro_env.workloads.finding import find_layer

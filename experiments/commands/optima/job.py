@@ -8,15 +8,17 @@ from statistics import median
 from experiments.commands.optima.cells import cells_of
 from experiments.commands.optima.flags import Config
 from experiments.commands.optima.table import write_table
-from experiments.proving.many import OptimumCell, Records, sweep
+from experiments.proving.many import OptimumCell, Proof
 from experiments.proving.proof import Limits
 from experiments.proving.records import Found, ProofRecord
 from experiments.shell import cli, files, flags
-from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import remove_abandoned
+from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
 from maestro_env.optimum.known import TABLE
+
+Records = Sequence[tuple[OptimumCell, ProofRecord]]
 
 
 def execute(config: Config) -> int:
@@ -26,21 +28,17 @@ def execute(config: Config) -> int:
     here = {**versions(), "processor": processor()}
     directory = files.run_directory(config.out, "optima", config.resume)
     remove_abandoned(directory)
-    records = [(cell, ProofRecord(cell.path(directory), cell.goal, here)) for cell in cells]
-    for _, record in records:
-        if record.path.exists():
-            record.read()
-    status = 0
-    try:
-        with Bar("cells", len(records)) as bar:
-            limits = Limits(nodes=config.nodes, seconds=config.seconds)
-            sweep(records, limits, bar.show, config.threads)
-    except KeyboardInterrupt:
-        status = cli.INTERRUPTED
+    limits = Limits(nodes=config.nodes, seconds=config.seconds)
+    proofs = [
+        Proof(cell, limits, config.threads, directory=directory, versions=here) for cell in cells
+    ]
+    left = [each for each in proofs if not each.ended]
+    status = run_cells(left, len(proofs) - len(left), jobs=1)
     with cli.undisturbed():
+        records = [(each.cell, each.kept) for each in proofs]
         _report(records)
         print(f"optima: {directory}")
-        if status:
+        if status == cli.INTERRUPTED:
             flags.tell_interrupted("found", config, "optima", directory)
         elif config.write:
             _write(records)

@@ -19,7 +19,6 @@ from experiments.commands.pretrain.training.problems import shapes_of
 from experiments.search.goals import unique
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
-from experiments.shown.progress import Bar
 from experiments.store.claims import remove_abandoned
 from experiments.store.pool import run_cells
 from experiments.store.versions import versions
@@ -74,18 +73,26 @@ def _evaluate(config: Config, texts: str) -> int:
     here, directory = versions(), _directory(config)
     remove_abandoned(directory)
     every = [held for each in problems.values() for held in each]
-    with Bar("optima", len({held.key for held in every})) as bar:
-        optima = protocol.known_optima(every, nodes, bar.show)
+    optima = protocol.known_optima(every, nodes)
     problems = {
         network: [held for held in each if held.key in optima] for network, each in problems.items()
     }
     seeds = range(config.first_seed, config.first_seed + config.seeds)
     works = [
-        Searches(method, network, held, seed, config.samples, directory, here)
+        Searches(
+            method,
+            network,
+            held,
+            seed,
+            config.samples,
+            directory=directory,
+            versions=here,
+            again="the same command",
+        )
         for method, seed, (network, held) in product(methods, seeds, problems.items())
     ]
     for work in works:
-        work.check()
+        work.read()
     waiting = [work for work in works if not work.path.exists()]
     status = run_cells(waiting, len(works) - len(waiting), config.jobs)
     with cli.undisturbed():

@@ -1,4 +1,4 @@
-"""``maestro-env report``: a page, Markdown and CSV of mapped networks and searches."""
+"""``maestro-env report``: a page, Markdown and CSV of what other commands have found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ class Config:
     """Write report.html (one page without any other file), report.md and report.csv."""
 
     directories: tuple[str, ...] = option(
-        MISSING, "what map, run or compare has written", value="directory", several=True
+        MISSING,
+        "what map, run, compare, sweep or codesign has written",
+        value="directory",
+        several=True,
     )
     out: str | None = option(
         None, "where to write (default: the first directory)", value="directory"

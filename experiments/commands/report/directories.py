@@ -1,4 +1,4 @@
-"""Reading what ``map``, ``run`` and ``compare`` have written."""
+"""Reading what ``map``, ``run``, ``compare``, ``sweep`` and ``codesign`` have written."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from experiments.network.layer_search import LayerWork, SearchSettings
+from experiments.commands.report.sweeps import codesign_section, sweep_section
+from experiments.network.layer_search import LayerRecord, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, section_of
-from experiments.pages.found import Curve, Found
+from experiments.pages.found import Curve, Found, bound_and_gap
 from experiments.pages.sections import Section, distinct
 from experiments.search.cells import Finished
-from experiments.search.goals import ANEW, Goal, ProblemConfig, make_goal, unique
+from experiments.search.goals import Goal, ProblemConfig, make_goal, unique
 from experiments.shell.files import RecordError, read_json, read_record
 from experiments.shell.flags import PROGRAM, to_flags
-from experiments.study.study import CONFIG, read_all
+from experiments.store.directory import ANEW, CONFIG
+from experiments.study.study import read_all
+from experiments.study.sweep.fronts import SWEEPS
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.optimum.known import known_optimum
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import LeftOut, Network
 
@@ -26,19 +28,32 @@ _NETWORK = "network.json"
 
 
 def read_section(directory: Path) -> Section:
-    """Return what a directory of ``map``, ``run`` or ``compare`` tells.
+    """Return what a directory of one of these commands tells.
 
     Raises:
         RecordError: it is none, nothing is finished in it, or a file of it was changed.
     """
+    try:
+        return _section(directory)
+    except RecordError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise RecordError(f"cannot read {directory}: {error!r}; {ANEW}") from None
+
+
+def _section(directory: Path) -> Section:
+    if (directory / SWEEPS).is_dir():
+        return codesign_section(directory)
     path = directory / CONFIG
     if not path.exists():
-        raise RecordError(f"{directory} has no {CONFIG}: give what map, run or compare has written")
+        raise RecordError(
+            f"{directory} has no {CONFIG}: give what map, run, compare, sweep or codesign has "
+            "written"
+        )
     entry = read_record(path, ANEW)
-    try:
-        return (_network if "network" in entry else _searches)(directory, entry)
-    except (LookupError, TypeError, AttributeError) as error:
-        raise RecordError(f"cannot read {directory}: {error!r}; {ANEW}") from None
+    if "sweep" in entry:
+        return sweep_section(directory)
+    return (_network if "network" in entry else _searches)(directory, entry)
 
 
 def _network(directory: Path, entry: dict[str, Any]) -> Section:
@@ -51,7 +66,7 @@ def _network(directory: Path, entry: dict[str, Any]) -> Section:
     ]
     goals = [make_goal(problem, layer, hardware, config["objective"]) for layer in layers]
     works = [
-        LayerWork(layer.name, goal, settings, directory, {})
+        LayerRecord(layer.name, goal, settings, directory=directory)
         for layer, goal in zip(layers, goals, strict=True)
     ]
     found = [each for work in works if (each := work.read())]
@@ -104,8 +119,6 @@ def _found(goal: Goal, searches: Sequence[Finished]) -> Found:
     """Return the best of some searches."""
     valid = [each for each in searches if each.best is not None]
     best = min(valid, key=lambda each: each.values[-1])
-    known = known_optimum(goal.problem, goal.objective)
-    bound = goal.lower_bound if known is None else known.bound
     curves = tuple(
         Curve(
             each.cell.mapper,
@@ -121,8 +134,7 @@ def _found(goal: Goal, searches: Sequence[Finished]) -> Found:
         goal,
         best.best_point,
         best.best,
-        bound,
-        max(best.best / bound - 1, 0.0) if bound else None,
+        *bound_and_gap(goal, best.best),
         best.cell.mapper,
         sum(each.evaluations for each in searches),
         1,

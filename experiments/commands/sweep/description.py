@@ -6,17 +6,17 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
 
 from experiments.search.goals import ProblemConfig, find_mappers
 from experiments.shell.flags import UsageError
 from experiments.study.sweep.axes import Sweep, make_sweep
-from maestro_env.accelerators.hardware import Hardware, find_hardware
+from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import MaestroEnvError, UnknownNameError, quoted
+from maestro_env.base.yaml_file import Plain, read_yaml_file
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.workloads.finding import find_layer
-from maestro_env.workloads.networks import find_network
+from maestro_env.workloads.finding import find_layer, find_network
 
 _LISTS = ("networks", "layers", "hardware", "objectives", "mappers")
 # Defaults and limits.
@@ -26,8 +26,6 @@ _SWITCHES = {"true": True, "false": False}
 _KEYS = (*_LISTS, *_NUMBERS, *_TEXTS, "guard")
 _MOST_ACCELERATORS = 100_000
 
-# What a YAML file holds: texts, lists and dicts.
-Plain = Any
 Given = Mapping[str, Plain]
 
 
@@ -38,9 +36,7 @@ def read_sweep(path: str) -> tuple[Sweep, str]:
         MaestroEnvError: a file that cannot be read, a key or value that is not allowed, or
             something that does not exist; the message names it.
     """
-    from maestro_env.base.yaml_file import read_yaml  # The help needs no yaml.
-
-    given = read_yaml(path)
+    given = read_yaml_file(path, UsageError).value
     try:
         return _sweep(given)
     except MaestroEnvError as error:

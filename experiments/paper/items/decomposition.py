@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from experiments.paper.frame import Folder, Found, Item, Lines, Scale, searches
-from experiments.paper.ledger import Arena, Run
+from experiments.paper.ledger import Run
 from experiments.paper.reach import REACH_COLUMNS, Factor, Reach, mean_factor
 from experiments.paper.rows import grouped
 
@@ -34,18 +34,13 @@ def _runs(scale: Scale) -> Iterator[Run]:
 
 
 def _samples(found: Found) -> Lines:
+    """Yield what each mapper needed to find what ``ppo`` has at its end, median over its seeds."""
     yield ("layer", "objective", "mapper", *REACH_COLUMNS)
     for arena in found.arenas:
-        for mapper, reach in samples_to_default(arena):
-            yield (*arena.problem, mapper, *reach.row())
-
-
-def samples_to_default(arena: Arena) -> Iterator[tuple[str, Reach]]:
-    """Yield what each mapper needed to find what ``ppo`` has at its end, median over its seeds."""
-    if arena.has(_DEFAULT):
-        target = arena.median_best(_DEFAULT, arena.samples)
-        for mapper in filter(arena.has, _LEARNERS):
-            yield mapper, arena.samples_to(mapper, target)
+        if arena.has(_DEFAULT):
+            target = arena.median_best(_DEFAULT, arena.samples)
+            for mapper in filter(arena.has, _LEARNERS):
+                yield (*arena.problem, mapper, *arena.samples_to(mapper, target).row())
 
 
 def _view(folder: Folder) -> dict[str, Any]:

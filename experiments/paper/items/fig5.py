@@ -63,10 +63,10 @@ def _both(found: Found) -> list[tuple[Arena, Arena]]:
 
 
 def _there(found: Found) -> Iterator[tuple[Arena, str]]:
-    each = (
-        (arena, mapper) for both in _both(found) for mapper in (*SINGLE, *MULTI) for arena in both
-    )
-    return ((arena, mapper) for arena, mapper in each if arena.has(mapper))
+    for both in _both(found):
+        for mapper, arena in product((*SINGLE, *MULTI), both):
+            if arena.has(mapper):
+                yield arena, mapper
 
 
 def _returns(found: Found) -> Lines:

@@ -7,11 +7,10 @@ from itertools import cycle, product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.paper import plots
-from experiments.paper.frame import Folder, Found, Item, Lines, Scale, log_spaced, searches
-from experiments.paper.ledger import Arena, Run, goal
+from experiments.paper.frame import Folder, Found, Item, Lines, log_spaced, searches
+from experiments.paper.ledger import Arena, goal
 from experiments.paper.reach import REACH_COLUMNS, Reach, converged, mean_factor
 from experiments.paper.rows import grouped
 from experiments.paper.verdicts import mostly
@@ -43,11 +42,6 @@ class Settling(NamedTuple):
         """Say whether they end near each other; None if only some searches do."""
         near = [abs(own - its) <= _NEAR for own, its in product(self.ends, other.ends)]
         return all(near) if all(near) or not any(near) else None
-
-
-def _runs(scale: Scale) -> Iterator[Run]:
-    problem = [_LAYER], [_OBJECTIVE]
-    return searches(*problem, _BOTH, scale.few_seeds, scale.single_agent_samples)
 
 
 def _searched(found: Found) -> Iterator[tuple[str, Arena]]:
@@ -86,7 +80,9 @@ def settled(windows: Windows, choices: tuple[int, ...]) -> Floats:
     its windows, from which on most windows are. Infinite for a parameter that ends undecided, and
     for one without a choice.
     """
-    near = _near(windows.choices) & _near(windows.spreads)
+    near = np.logical_and(
+        *(np.abs(each - converged(each)) <= _NEAR for each in (windows.choices, windows.spreads))
+    )
     left = np.arange(len(near), 0, -1)[:, np.newaxis]
     share = np.cumsum(near[::-1], axis=0)[::-1] / left
     stays = near & (share >= _MOSTLY)
@@ -94,10 +90,6 @@ def settled(windows: Windows, choices: tuple[int, ...]) -> Floats:
     uniform = np.array([np.linspace(0, 1, each).std() for each in choices])
     decided = converged(windows.spreads) < _UNDECIDED * uniform
     return np.where(stays.any(axis=0) & decided, samples, np.inf)
-
-
-def _near(values: Floats) -> NDArray[np.bool_]:
-    return np.abs(values - converged(values)) <= _NEAR
 
 
 def _view(folder: Folder) -> dict[str, Any]:
@@ -162,7 +154,9 @@ def _draw(folder: Folder) -> None:
 
 ITEM = Item(
     "fig7",
-    runs=_runs,
+    runs=lambda scale: searches(
+        [_LAYER], [_OBJECTIVE], _BOTH, scale.few_seeds, scale.single_agent_samples
+    ),
     files={"trajectories.csv": _trajectories, "settling.csv": _settling},
     view=_view,
     draw=_draw,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from itertools import chain, product
 from typing import Any
 
@@ -19,7 +18,7 @@ from experiments.paper.items.table3 import (
     OWN,
     iqm_columns,
     iqm_figures,
-    mapper_label,
+    labels,
     most_seeds,
 )
 from experiments.paper.ledger import ARENA_COLUMNS, Run
@@ -78,7 +77,7 @@ def _cells(found: Found) -> Lines:
 
 def _view(folder: Folder) -> dict[str, Any]:
     cells, ratios, arrivals = map(folder.rows, ("cells.csv", "ratios.csv", "arrivals.csv"))
-    label = partial(mapper_label, cells)
+    label = labels(cells)
 
     def regret(row: Row) -> str:
         return Ratio.of(row).told(lambda ratio: _percent(ratio - 1))

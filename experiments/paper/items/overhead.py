@@ -39,12 +39,11 @@ def _runs(scale: Scale) -> Iterator[Run]:
 
 def _inputs(folder: Folder) -> dict[str, str]:
     """Return the groups of the source, learnt from random samples."""
-    groups = {}
-    for objective in folder.scale.objectives:
-        run = Run(_SOURCE, objective, "random", 0, folder.scale.samples)
-        made = cluster(samples_of(run, folder.work))
-        groups[_groups_file(objective)] = made.groups.to_json()
-    return groups
+    runs = [
+        Run(_SOURCE, each, "random", 0, folder.scale.samples) for each in folder.scale.objectives
+    ]
+    learnt = {run.objective: cluster(samples_of(run, folder.work)).groups for run in runs}
+    return {_groups_file(objective): groups.to_json() for objective, groups in learnt.items()}
 
 
 def _mappers(objective: str) -> dict[str, str]:
@@ -77,14 +76,15 @@ def _samples(found: Found) -> Lines:
 
 
 def _ratios(found: Found) -> Lines:
+    mappers = {objective: _mappers(objective) for objective in found.scale.objectives}
     compared = (
         (
             (objective, groups, other),
             [arena for arena in found.arenas if arena.objective == objective],
-            _mappers(objective)[groups],
-            _mappers(objective)[other],
+            mappers[objective][groups],
+            mappers[objective][other],
         )
-        for objective, (groups, other) in product(found.scale.objectives, _PAIRS)
+        for objective, (groups, other) in product(mappers, _PAIRS)
     )
     return ratio_lines(("objective", "groups", "to"), compared, found.scale.checkpoints)
 

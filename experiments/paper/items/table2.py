@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from experiments.paper.frame import Folder, Found, Item, Lines
-from maestro_env.accelerators.hardware import find_hardware
+from maestro_env.accelerators.finding import find_hardware
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, equation_1
 from maestro_env.workloads.finding import find_layer
 

@@ -200,7 +200,7 @@ def _view(folder: Folder) -> dict[str, Any]:
     shared = ("networks", "ratios", "leads", "cells")
     networks, ratios, leads, cells = (_with_own_agents(folder, name) for name in shared)
     fewer = folder.rows("fewer.csv")
-    label = partial(mapper_label, cells)
+    label = labels(cells)
     whole = select(networks, model="exact", layer="")
     printed = [row for row in whole if row["printed"]]
     sums = [(row, Ratio.of(row)) for row in printed if row["ratio"]]
@@ -263,15 +263,23 @@ def most_seeds(cells: Rows) -> int:
     return max((int(row["seeds"]) for row in cells), default=0)
 
 
-def mapper_label(cells: Rows, row: Row) -> str:
+def labels(cells: Rows) -> Callable[[Row], str]:
     """Return what names a row: its mapper, and its seeds if it has fewer than the most."""
-    mapper = row.get("mapper") or row["against"]
-    model = row.get("group", "exact").partition(",")[0]
-    seeds = [int(cell["seeds"]) for cell in select(cells, model=model, mapper=mapper)]
-    if not seeds or min(seeds) == most_seeds(cells):
-        return mapper
-    told = " to ".join(map(str, sorted({min(seeds), max(seeds)})))
-    return f"{mapper} ({told} seed{'s' if max(seeds) > 1 else ''})"
+    most = most_seeds(cells)
+    seeds = {
+        key: sorted(int(row["seeds"]) for row in rows)
+        for key, rows in grouped(cells, "model", "mapper").items()
+    }
+
+    def label(row: Row) -> str:
+        mapper = row.get("mapper") or row["against"]
+        found = seeds.get((row.get("group", "exact").partition(",")[0], mapper), [most])
+        if found[0] == most:
+            return mapper
+        told = " to ".join(map(str, dict.fromkeys((found[0], found[-1]))))
+        return f"{mapper} ({told} seed{'s' if found[-1] > 1 else ''})"
+
+    return label
 
 
 def _beside_printed(row: Row) -> str:

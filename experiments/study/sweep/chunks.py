@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.search.cells import tell_failure
-from experiments.search.goals import ANEW, Goal
+from experiments.search.goals import Goal
 from experiments.search.searches import run_search
-from experiments.shell import files
-from experiments.shell.files import RecordError, check_same, distinct_name, is_empty
+from experiments.shell.files import RecordError, distinct_name
 from experiments.shown.statistics import Floats
-from experiments.store.claims import claimed, remove_abandoned
+from experiments.store.directory import ANEW, CONFIG, Directory
+from experiments.store.records import Record, Show
 from experiments.store.versions import Versions
 from experiments.study.sweep.axes import Sweep
 from maestro_env.evaluation.cost import buffer_bytes
@@ -42,7 +41,6 @@ VECTOR = "vector"
 Columns = dict[str, list[Any]]
 """``NUMBERS`` and ``VECTOR`` of consecutive cells."""
 
-CONFIG = "config.json"
 _SECONDS = 3.0
 _MOST_CHUNKS = 20_000
 # Of a mapper, so that there is something for every process of a small sweep.
@@ -51,26 +49,22 @@ _CHUNKS_OF_A_SHARD = 64
 
 
 @dataclass(frozen=True)
-class Chunk:
+class Chunk(Record[tuple[Columns, Floats]]):
     """Consecutive cells of one mapper, with all a process needs to search them or to read them.
+
+    What is read is the columns and their ``NUMBERS``, float64[len(NUMBERS), N], NaN for None.
 
     Args:
         sweep: whose cells they are.
         mapper: its index in the sweep.
         start: the first of the mapper's cells.
         stop: the one after the last.
-        directory: that keeps the record.
-        again: what runs it again once its record is gone, for messages.
-        versions: of what computes it.
     """
 
     sweep: Sweep
     mapper: int
     start: int
     stop: int
-    directory: Path
-    again: str = "--resume"
-    versions: Versions = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle no more of the sweep than the cells need: a chunk is sent for each few seconds."""
@@ -83,56 +77,36 @@ class Chunk:
 
     @property
     def path(self) -> Path:
-        """Where the record is."""
         folder = self.directory / "chunks" / distinct_name(self._name)
         return folder / f"{self.start}-{self.stop}.json"
 
-    @property
-    def error_path(self) -> Path:
-        """Where the traceback of a failure is."""
-        return self.path.with_suffix(".error.txt")
+    def facts(self) -> dict[str, Any]:
+        place = {"mapper": self._name, "start": self.start, "stop": self.stop}
+        return {"chunk": {"sweep": self.sweep.digest, **place}}
 
-    def run(self, show: Callable[[float, str], None]) -> str | None:
-        """Search the cells and write the record; return the line that tells of a failure."""
-        files.ensure_directory(self.path.parent)
+    def compute(self, show: Show) -> dict[str, Any]:
         columns: Columns = {name: [] for name in (*NUMBERS, VECTOR)}
-        cell, goal = self.start, None
-        try:
-            for cell in range(self.start, self.stop):
-                show((cell - self.start) / (self.stop - self.start), "")
-                problem, seed = divmod(cell, self.sweep.seeds)
-                if goal is None or seed == 0:
-                    goal = self.sweep.goal(problem)
-                for name, figure in self._search(goal, self.sweep.seed + seed).items():
-                    columns[name].append(figure)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-            return tell_failure(self._called(cell), error, self.error_path, self.again)
-        self.write(columns)
-        self.error_path.unlink(missing_ok=True)
-        return None
+        goal = None
+        for cell in range(self.start, self.stop):
+            show((cell - self.start) / (self.stop - self.start), "")
+            problem, seed = divmod(cell, self.sweep.seeds)
+            if goal is None or seed == 0:
+                goal = self.sweep.goal(problem)
+            try:
+                found = self._search(goal, self.sweep.seed + seed)
+            except (Exception, SystemExit) as error:
+                error.add_note(f"({self._called(cell)})")
+                raise
+            for name, figure in found.items():
+                columns[name].append(figure)
+        return {"cells": columns}
 
-    def write(self, columns: Columns) -> None:
-        """Write the record."""
-        files.write_record(self.path, self._facts() | {"cells": columns, "versions": self.versions})
-
-    def read(self) -> tuple[Columns, Floats] | None:
-        """Return what the record tells; None if the chunk has not been searched.
-
-        Beside the columns it is their ``NUMBERS``, float64[len(NUMBERS), N], NaN for None.
-        """
-        if not self.path.exists():
-            return None
-        way_out = f"delete it, and {self.again} runs it again"
-        entry = files.read_record(self.path, way_out)
-        check_same(self.path, entry, self._facts())
+    def parse(self, entry: dict[str, Any]) -> tuple[Columns, Floats]:
         cells = self.stop - self.start
-        try:
-            columns: Columns = {name: entry["cells"][name] for name in (*NUMBERS, VECTOR)}
-            numbers = np.array([columns[name] for name in NUMBERS], dtype=np.float64)
-            if numbers.shape[1:] != (cells,) or len(columns[VECTOR]) != cells:
-                raise ValueError("the columns have other lengths")
-        except (LookupError, TypeError, ValueError) as error:
-            raise RecordError(f"{self.path} has no {cells} cells: {error}; {way_out}") from None
+        columns: Columns = {name: entry["cells"][name] for name in (*NUMBERS, VECTOR)}
+        numbers = np.array([columns[name] for name in NUMBERS], dtype=np.float64)
+        if numbers.shape[1:] != (cells,) or len(columns[VECTOR]) != cells:
+            raise ValueError(f"its columns do not have {cells} cells")
         return columns, numbers
 
     @property
@@ -149,11 +123,6 @@ class Chunk:
         problem, seed = divmod(cell, self.sweep.seeds)
         layer, hardware, objective = self.sweep.names(problem)
         return f"{self._name} on {layer}, {hardware}, {objective}, seed {self.sweep.seed + seed}"
-
-    def _facts(self) -> dict[str, Any]:
-        """Return what decides the result."""
-        place = {"mapper": self._name, "start": self.start, "stop": self.stop}
-        return {"chunk": {"sweep": self.sweep.digest, **place}}
 
 
 def figures_of(best: Best | None) -> dict[str, Any]:
@@ -193,7 +162,14 @@ def make_chunks(
     """Return the chunks of a sweep, mapper by mapper, as a directory keeps them."""
     cells = sweep.cells_of_mapper
     return [
-        Chunk(sweep, index, start, min(start + sizes[mapper], cells), directory, versions=versions)
+        Chunk(
+            sweep,
+            index,
+            start,
+            min(start + sizes[mapper], cells),
+            directory=directory,
+            versions=versions,
+        )
         for index, mapper in enumerate(sweep.mappers)
         for start in range(0, cells, sizes[mapper])
     ]
@@ -219,18 +195,9 @@ def open_sweep(
     Raises:
         RecordError: a directory of something else, or one that cannot be written.
     """
-    path, asked = directory / CONFIG, {"sweep": sweep.describe()}
-    with claimed(path):
-        if path.exists():
-            entry = files.read_record(path, ANEW)
-            check_same(path, entry, asked)
-        elif is_empty(directory):
-            entry = asked | {"chunks": dict(sizes())}
-            files.write_record(path, entry)
-        else:
-            raise RecordError(f"{directory} has files but no {CONFIG}: it is no sweep's; {ANEW}")
-    remove_abandoned(directory)
-    kept = entry.get("chunks")
+    asked = {"sweep": sweep.describe()}
+    entry = Directory(directory, "sweep").open(asked, lambda: {"chunks": dict(sizes())})
+    path, kept = directory / CONFIG, entry.get("chunks")
     if not isinstance(kept, dict) or any(
         not isinstance(size := kept.get(mapper), int) or size < 1 for mapper in sweep.mappers
     ):

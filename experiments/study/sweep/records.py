@@ -6,21 +6,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.search.goals import ANEW, ProblemConfig
-from experiments.shell.files import RecordError, read_record
+from experiments.search.goals import Goal, ProblemConfig
+from experiments.shell.files import RecordError, read_json, read_record
+from experiments.store.directory import ANEW, CONFIG
+from experiments.store.versions import Versions
 from experiments.study.sweep.axes import LayerSet, Sweep
-from experiments.study.sweep.chunks import CONFIG, VECTOR, Chunk, make_chunks
+from experiments.study.sweep.chunks import VECTOR, Chunk, make_chunks
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.workloads.layer import Layer
 
-RECORD = "codesign.json"
-"""The file of a directory of ``codesign`` that has the front."""
 
-SWEEPS = "sweeps"
-"""The folder of a directory of ``codesign`` that has a sweep for every round."""
-
-
-class Found(NamedTuple):
+class CellBest(NamedTuple):
     """The best mapping of a cell.
 
     Args:
@@ -29,6 +25,7 @@ class Found(NamedTuple):
         seed: of the search.
         vector: the mapping; None if none was valid.
         value: of the objective; None if none was valid.
+        samples: evaluations of the search.
     """
 
     problem: int
@@ -36,6 +33,7 @@ class Found(NamedTuple):
     seed: int
     vector: tuple[int, ...] | None
     value: float | None
+    samples: int
 
 
 def recorded_chunks(directory: Path) -> list[Chunk]:
@@ -52,7 +50,7 @@ def recorded_chunks(directory: Path) -> list[Chunk]:
         raise RecordError(f"cannot read {path}: {error!r}; {ANEW}") from None
 
 
-def best_mappings(chunks: Iterable[Chunk]) -> Iterator[Found]:
+def best_mappings(chunks: Iterable[Chunk]) -> Iterator[CellBest]:
     """Yield what the searched cells found, chunk by chunk.
 
     Raises:
@@ -67,10 +65,30 @@ def best_mappings(chunks: Iterable[Chunk]) -> Iterator[Found]:
         except (AttributeError, ValueError) as error:
             raise RecordError(f"{chunk.path} has no vectors: {error}") from None
         sweep = chunk.sweep
-        pairs = zip(points, columns["value"], strict=True)
-        for cell, (point, value) in enumerate(pairs, chunk.start):
+        figures = zip(points, columns["value"], columns["evaluations"], strict=True)
+        for cell, each in enumerate(figures, chunk.start):
             problem, seed = divmod(cell, sweep.seeds)
-            yield Found(problem, sweep.mappers[chunk.mapper], sweep.seed + seed, point, value)
+            yield CellBest(problem, sweep.mappers[chunk.mapper], sweep.seed + seed, *each)
+
+
+def checked_goal(directory: Path, sweep: Sweep, best: CellBest) -> Goal:
+    """Return the goal of a cell, whose mapping has the value that its record tells.
+
+    Raises:
+        RecordError: it has another one, as after a change of the cost model.
+    """
+    goal = sweep.goal(best.problem)
+    try:
+        goal.check_best(best.vector, best.value)
+    except ValueError as error:
+        called = ", ".join(sweep.names(best.problem))
+        raise RecordError(f"{directory}: {called}, {best.mapper}: {error}; {ANEW}") from None
+    return goal
+
+
+def versions_of(chunks: Iterable[Chunk]) -> list[Versions]:
+    """Return the versions that computed each of the searched chunks."""
+    return [read_json(each.path).get("versions", {}) for each in chunks if each.path.exists()]
 
 
 def _point(text: str | None) -> tuple[int, ...] | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from experiments.shell.files import replacing
 from experiments.shown.statistics import Floats, iqm
+from experiments.shown.tables import Keyed, Sheet, figure, named, significant
 from experiments.study.sweep.axes import LayerSet, Sweep
 from experiments.study.sweep.chunks import FIGURES, NUMBERS, VECTOR, Chunk, Columns
 
@@ -34,6 +35,8 @@ any mapper found from any seed.
 
 SUMMARY = ("set", "hardware", "objective", "mapper", *TOTALS, "cells", "mapped", "valid")
 """The columns of the summary."""
+
+_MOST_ROWS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +162,38 @@ def summarize(results: Results) -> Iterator[tuple[Any, ...]]:
                 *(int(counts[name][place]) for name in ("evaluations", "value")),
                 float(sums["valid"][place]) / spent if spent else None,
             )
+
+
+def summary_sheet(results: Results, summary: Sequence[tuple[Any, ...]]) -> Sheet:
+    """Return the first rows of ``summarize`` as a table."""
+    sweep = results.sweep
+    hours = significant(results.seconds / 3600, 3)
+    title = f"{results.searched:,} of {sweep.cells:,} cells, {hours} hours of searches"
+    columns = (
+        *("latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ", "area\num^2", "times\nbest"),
+        *("mapped\ncells", "valid\nsamples"),
+    )
+    rows = [_cells(dict(zip(SUMMARY, row, strict=True))) for row in summary[:_MOST_ROWS]]
+    note = (
+        "Interquartile means over seeds. Latency and energy are sums over all executions of the "
+        "layers, EDP is their product; buffers are as large as the most demanding layer needs. "
+        "Times best: geometric mean over layers of the best value to the best one that any mapper "
+        "found."
+    )
+    if len(summary) > _MOST_ROWS:
+        note += f" These are the first {_MOST_ROWS} of {len(summary):,} rows; summary.csv has all."
+    return Sheet(title, ("layers of", "hardware", "objective", "mapper"), columns, rows, note)
+
+
+def _cells(row: dict[str, Any]) -> list[Keyed]:
+    ratio, valid = row["ratio"], row["valid"]
+    return [
+        *(named(row[name]) for name in ("set", "hardware", "objective", "mapper")),
+        *(figure(row[name]) for name in ("latency_cycles", "energy_nj", "edp", "area_um2")),
+        figure(ratio, f"{ratio or 0:.4f}"),
+        figure(row["mapped"], f"{row['mapped']:,} of {row['cells']:,}"),
+        figure(valid, f"{valid or 0:.1%}"),
+    ]
 
 
 def _finite(value: float) -> float | None:

@@ -1,143 +1,191 @@
-"""Reads AccelForge's workloads: a network as Einsums, written as text or as projections."""
+"""AccelForge's workloads: networks as Einsums, written as text or as projections."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-from maestro_env.base.errors import LayerError, quoted
-from maestro_env.base.yaml_file import Plain, entries, items, scalar
-from maestro_env.workloads.affine import Rank, describe
+from maestro_env.base.errors import quoted
+from maestro_env.base.yaml_file import Block, Part
+from maestro_env.workloads.affine import (
+    Axis,
+    Loops,
+    Tensor,
+    Workload,
+    describe,
+    rank_of,
+    recognise,
+    tensors_of,
+)
 from maestro_env.workloads.collection import Collection
-from maestro_env.workloads.custom import integer
+from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.lowering import Work
 from maestro_env.workloads.network import Network
 
+TENSORS = ("I", "W", "O")
+"""Names of input, filter and output in the files written here."""
+
+_WORD = 8
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]+")
 _LONGEST_EINSUM = 2000
 _BOUND = re.compile(r"\s*0\s*<=\s*(\w+)\s*<\s*([0-9]{1,18})\s*")
 _ACCESS = re.compile(r"\s*(\w+)\s*\[([^\[\]]*)\]\s*")
-_NAME = re.compile(r"[^\W\d]\w*")
+_TERM = re.compile(r"\s*(?:([0-9]{1,9})\s*\*)?\s*([^\W\d]\w*)\s*(?:\*\s*([0-9]{1,9}))?\s*")
 
-Access = dict[str, Rank]
-"""What each rank of a tensor is accessed by."""
+_Access = tuple[str, list[tuple[str, Axis]], bool]
+"""A tensor: its name, its ranks and what each is accessed by, and whether it is the output."""
 
 
-def read_workload(path: str | Path, workload: Plain) -> Network:
+def workload_network(workload: Part, name: str) -> Network:
     """Return the network that the key ``workload`` of a file describes.
 
     Raises:
         NetworkError: no Einsum can be mapped.
     """
-    collection = Collection(Path(path).stem)
-    found = entries("workload", workload)
-    bounds = _bounds(found.get("iteration_space_shape", found.get("shape", {})))
-    sizes = entries("rank_sizes", found.get("rank_sizes", {}))
-    repeats = _size(found.get("n_instances", "1"))
-    for number, each in enumerate(items("einsums", found.get("einsums"))):
-        einsum = {"einsum": each} if isinstance(each, str) else entries("an einsum", each)
-        name = _written_by(einsum.get("einsum")) or f"einsum_{number}"
-        name = scalar("the name of an einsum", einsum.get("name", name))
-        times = _size(einsum.get("n_instances", "1")) * repeats
-        collection.add(name, "Einsum", partial(_describe, einsum, bounds, sizes), times)
+    collection = Collection(name)
+    bounds, sizes = _bounds(workload), _sizes(workload)
+    repeats = workload.get("n_instances", "1").integer()
+    for number, each in enumerate(workload["einsums"].items()):
+        einsum = _as_block(each)
+        match = _ACCESS.match(einsum.get("einsum", "").text())
+        default = match[1] if match else f"einsum_{number}"
+        times = repeats * einsum.get("n_instances", "1").integer()
+        work = partial(_describe, einsum, bounds, sizes)
+        collection.add(einsum.get("name", default).text(), "Einsum", work, times)
     return collection.network()
 
 
-def _describe(
-    einsum: Mapping[str, Plain], bounds: Mapping[str, int], sizes: Mapping[str, Plain]
-) -> list[Work]:
-    if _is_true(einsum, "is_copy_operation"):
-        return []
-    text = einsum.get("einsum")
-    output, inputs = _from_text(text) if isinstance(text, str) else _from_accesses(einsum)
-    known = {**sizes, **entries("rank_sizes", einsum.get("rank_sizes", {}))}
+def workload_layer(workload: Part) -> Workload:
+    """Recognise a layer in a ``workload`` of one Einsum."""
+    einsums = [_as_block(each) for each in workload["einsums"].items()]
+    if len(einsums) != 1:
+        workload.fail(f"has {len(einsums)} einsums; allowed: one")
+    words = workload.get("bits_per_value", Block())
+    words.only("All")
+    if words.get("All", str(_WORD)).integer() != _WORD:
+        workload.fail(f"values of other than {_WORD} bits; a word of ours has {_WORD}")
+    return recognise(_loops(einsums[0], _bounds(workload), _sizes(workload)), workload.where)
+
+
+def _as_block(einsum: Part) -> Part:
+    """Return an Einsum written as one text like one with a key."""
+    if not isinstance(einsum.value, str):
+        return einsum
+    block = Block(line=einsum.line)
+    block["einsum"] = einsum.value
+    return replace(einsum, value=block)
+
+
+def _describe(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> Sequence[Work]:
+    return () if einsum.is_true("is_copy_operation") else describe(_loops(einsum, bounds, sizes))
+
+
+def _loops(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> Loops:
+    known = ChainMap(_sizes(einsum), sizes)
+    accesses = [*(_from_text if "einsum" in einsum else _from_accesses)(einsum)]
     extents = {
-        variable: _size(known[name])
-        for access in (output, *inputs)
-        for name, rank in access.items()
-        if name in known and list(rank.values()) == [1]
-        for variable in rank
+        variable: known[rank].integer()
+        for _, ranks, _ in accesses
+        for rank, axis in ranks
+        if rank in known and list(axis.values()) == [1]
+        for variable in axis
     }
-    extents |= dict(bounds)
-    extents |= _bounds(einsum.get("iteration_space_shape", einsum.get("shape", {})))
-    return describe(extents, list(output.values()), [list(each.values()) for each in inputs])
+    tensors = [
+        Tensor(name, tuple(axis for _, axis in ranks), is_output)
+        for name, ranks, is_output in accesses
+    ]
+    name = einsum.get("name", "").text().removeprefix("layer").removeprefix("_")
+    return Loops(name, {**extents, **bounds, **_bounds(einsum)}, tensors)
 
 
-def _bounds(shape: Plain) -> dict[str, int]:
+def _sizes(part: Part) -> dict[str, Part]:
+    return part.get("rank_sizes", Block()).named()
+
+
+def _bounds(part: Part) -> dict[str, int]:
     """Read bounds such as ``0 <= m < 128``."""
+    shape = part.get("iteration_space_shape", part.get("shape", []).value)
     found = {}
-    for text in shape.values() if isinstance(shape, dict) else items("a shape", shape):
-        bound = scalar("a bound", text)
-        match = _BOUND.fullmatch(bound)
-        if not match:
-            raise LayerError(f"{quoted(bound)} is not of the form 0 <= VARIABLE < NUMBER")
-        found[match[1]] = integer(match[2])
+    for each in shape.items() if isinstance(shape.value, list) else shape.named().values():
+        match = _BOUND.fullmatch(each.text())
+        if not match or int(match[2]) == 0:
+            each.fail(f"{quoted(each.text())} is not of the form 0 <= VARIABLE < NUMBER")
+        found[match[1]] = int(match[2])
     return found
 
 
-def _size(text: Plain) -> int:
-    """Read a number, or a product of numbers such as ``96*128``."""
-    return math.prod(integer(each.strip()) for each in scalar("a size", text).split("*"))
-
-
-def _is_true(entry: Mapping[str, Plain], name: str) -> bool:
-    return scalar(name, entry.get(name, "false")).lower() == "true"
-
-
-def _written_by(text: Plain | None) -> str:
-    match = _ACCESS.match(text) if isinstance(text, str) else None
-    return match[1] if match else ""
-
-
-def _from_text(text: str) -> tuple[Access, list[Access]]:
+def _from_text(einsum: Part) -> Iterator[_Access]:
     """Read ``O[m, n] = A[m, k] * B[k, n]``."""
+    part = einsum["einsum"]
+    text = part.text()
     if len(text) > _LONGEST_EINSUM:
-        raise LayerError(f"an Einsum of more than {_LONGEST_EINSUM} characters")
+        part.fail(f"an Einsum of more than {_LONGEST_EINSUM} characters")
     left, equals, right = text.partition("=")
-    accesses = [_ACCESS.fullmatch(each) for each in (left, *re.split(r"\*(?![^\[]*\])", right))]
-    if not equals or not all(accesses):
-        raise LayerError(f"{quoted(text)} is not of the form O[m, n] = A[m, k] * B[k, n]")
-    output, *inputs = [_ranks(match[2].split(",")) for match in accesses if match]
-    return output, inputs
+    for number, each in enumerate((left, *re.split(r"\*(?![^\[]*\])", right))):
+        match = _ACCESS.fullmatch(each)
+        if not equals or not match:
+            part.fail(f"{quoted(text)} is not of the form O[m, n] = A[m, k] * B[k, n]")
+        yield match[1], [_rank(rank, part) for rank in match[2].split(",")], number == 0
 
 
-def _from_accesses(einsum: Mapping[str, Plain]) -> tuple[Access, list[Access]]:
-    outputs: list[Access] = []
-    inputs: list[Access] = []
-    for each in items("tensor_accesses", einsum.get("tensor_accesses")):
-        access = entries("a tensor access", each)
-        projection = access.get("projection")
-        if isinstance(projection, dict):
-            ranks = {rank: _rank(scalar("a rank", text)) for rank, text in projection.items()}
+def _from_accesses(einsum: Part) -> Iterator[_Access]:
+    for access in einsum["tensor_accesses"].items():
+        projection = access["projection"]
+        if isinstance(projection.value, list):
+            ranks = [_rank(each.text(), each) for each in projection.items()]
         else:
-            ranks = _ranks([scalar("a rank", text) for text in items("a projection", projection)])
-        (outputs if _is_true(access, "output") else inputs).append(ranks)
-    if len(outputs) != 1:
-        raise LayerError(f"{len(outputs)} tensors are outputs; allowed: 1")
-    return outputs[0], inputs
+            ranks = [(rank, _axis(each.text(), each)) for rank, each in projection.named().items()]
+        yield access.get("name", "a tensor").text(), ranks, access.is_true("output")
 
 
-def _ranks(texts: list[str]) -> Access:
+def _rank(text: str, part: Part) -> tuple[str, Axis]:
     """Read ``m`` (of rank M) or ``H: 2 * p + r`` (of rank H)."""
-    found: Access = {}
-    for text in texts:
-        rank, colon, expression = text.partition(":")
-        found[rank.strip() if colon else text.strip().upper()] = _rank(
-            expression if colon else text
-        )
-    return found
+    rank, colon, expression = text.partition(":")
+    return rank.strip() if colon else text.strip().upper(), _axis(expression or text, part)
 
 
-def _rank(text: str) -> Rank:
+def _axis(text: str, part: Part) -> Axis:
     """Read a sum of variables times numbers, such as ``2 * p + r``."""
-    terms: dict[str, int] = {}
+    axis: dict[str, int] = {}
     for term in text.split("+"):
-        factors = [factor.strip() for factor in term.split("*")]
-        names = [factor for factor in factors if _NAME.fullmatch(factor)]
-        numbers = [factor for factor in factors if factor not in names]
-        if len(names) != 1 or len(numbers) > 1:
-            raise LayerError(f"{quoted(text)} is not a sum of variables times numbers")
-        terms[names[0]] = integer(numbers[0]) if numbers else 1
-    return terms
+        match = _TERM.fullmatch(term)
+        if match is None or (match[1] and match[3]):
+            part.fail(f"{quoted(text)} is no sum of variables such as 2 * p + r")
+        axis[match[2]] = axis.get(match[2], 0) + int(match[1] or match[3] or 1)
+    return axis
+
+
+def rank_variable(dim: str) -> str:
+    """Return what a dimension of a layer is called."""
+    return rank_of(dim).lower()
+
+
+def layer_name(layer: Layer) -> str:
+    """Return the name of a layer, or what is left of it in letters and digits."""
+    return f"layer_{_NOT_IN_NAMES.sub('_', layer.name)}".rstrip("_")
+
+
+def workload_text(layer: Layer) -> str:
+    """Write a layer."""
+    lines = ["workload:", "  iteration_space_shape:"]
+    for dim, extent in layer.loop_extents.items():
+        lines.append(f"    {rank_variable(dim)}: 0 <= {rank_variable(dim)} < {extent}")
+    lines.append(f"  bits_per_value: {{All: {_WORD}}}")
+    lines.append(f"  einsums:\n  - name: {layer_name(layer)}\n    tensor_accesses:")
+    for name, tensor in zip(TENSORS, tensors_of(layer), strict=True):
+        axes = ", ".join(map(_written, tensor.axes))
+        output = ", output: true" if tensor.is_output else ""
+        lines.append(f"    - {{name: {name}, projection: {{{axes}}}{output}}}")
+    lines.append("    renames: {input: I, weight: W, output: O}")
+    return "\n".join(lines) + "\n"
+
+
+def _written(axis: Axis) -> str:
+    """Write an axis; those of rows and columns of the input are called H and W."""
+    rank = rank_of(next(iter(axis)))
+    name = rank if len(axis) == 1 else {"P": "H", "Q": "W"}[rank]
+    terms = (("" if step == 1 else f"{step} * ") + rank_variable(dim) for dim, step in axis.items())
+    return f"{name}: {' + '.join(terms)}"

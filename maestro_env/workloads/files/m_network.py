@@ -6,7 +6,7 @@ from pathlib import Path
 
 from maestro_env.base.errors import LayerError, NetworkError
 from maestro_env.base.m_file import LayerText, ReferenceDeath, parse
-from maestro_env.base.reading import read_text
+from maestro_env.base.reading import read_or_refuse
 from maestro_env.workloads.layer import DIMENSIONS, Layer
 from maestro_env.workloads.network import Network, gather, short_name
 
@@ -22,11 +22,11 @@ def read_m_network(path: str | Path) -> Network:
         NetworkError: naming the file, and the line or the layer at fault.
     """
     path = Path(path)
+    text = read_or_refuse(path, _MAX_CHARACTERS, NetworkError)
     try:
-        layers = [_layer(each) for each in parse(read_text(path, _MAX_CHARACTERS)).layers]
-    except (OSError, ValueError, ReferenceDeath) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise NetworkError(f"{str(path)!r} cannot be read as a network: {reason}") from None
+        layers = [_layer(each) for each in parse(text).layers]
+    except (ReferenceDeath, LayerError) as error:
+        raise NetworkError(f"{path} cannot be read as a network: {error}") from None
     transposed = any(layer.operator == "TRCONV" for layer in layers)
     return gather(path.stem, layers, notes=[_TRANSPOSED] * transposed)
 

@@ -68,12 +68,14 @@ def _read(path: str | Path) -> bytes:
 def _parse(name: str, data: bytes) -> onnx.ModelProto:
     if not data:
         raise NetworkError(f"{name!r} is empty; allowed: an ONNX model")
+    model = onnx.ModelProto()
     try:
-        return onnx.ModelProto.FromString(data)
+        model.ParseFromString(data)
     except (DecodeError, RuntimeError):
         raise NetworkError(
             f"{name!r} is no ONNX model, or is truncated; export the model again"
         ) from None
+    return model
 
 
 def _check_texts(name: str, model: onnx.ModelProto) -> None:

@@ -1,21 +1,32 @@
-"""Reads Timeloop's problems (version 0.4): one layer a file, given by projections."""
+"""Timeloop's problems (version 0.4): one layer a file, given by projections."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import math
+import re
+from collections.abc import Mapping
 
-from maestro_env.base.errors import LayerError, quoted
-from maestro_env.base.yaml_file import Plain, entries, items, scalar
-from maestro_env.workloads.affine import Rank, describe
+from maestro_env.base.errors import quoted
+from maestro_env.base.yaml_file import Part
+from maestro_env.workloads.affine import (
+    Axis,
+    Loops,
+    Tensor,
+    Workload,
+    describe,
+    rank_of,
+    recognise,
+    tensors_of,
+)
 from maestro_env.workloads.collection import Collection
-from maestro_env.workloads.custom import integer
-from maestro_env.workloads.lowering import Work
+from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 
-_MOST_TERMS = 8
+_MOST_FACTORS = 8
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.=,:-]+")
 
 
-def read_problem(path: str | Path, problem: Plain) -> Network:
+def problem_network(problem: Part, name: str) -> Network:
     """Return the network of one layer that the key ``problem`` of a file describes.
 
     Dimensions are extents of loops: outputs, not inputs. Padding is unknown to Timeloop.
@@ -23,60 +34,74 @@ def read_problem(path: str | Path, problem: Plain) -> Network:
     Raises:
         NetworkError: no layer can say it.
     """
-    collection = Collection(Path(path).stem)
-    collection.add(Path(path).stem, "problem", lambda: _describe(problem))
+    collection = Collection(name)
+    collection.add(name, "problem", lambda: describe(_loops(problem)))
     return collection.network()
 
 
-def _describe(problem: Plain) -> list[Work]:
-    found = entries("problem", problem)
-    shape = entries("the problem's shape", found.get("shape"))
-    given = entries("the problem's instance", found.get("instance", problem))
-    names = [scalar("a dimension", name) for name in items("dimensions", shape.get("dimensions"))]
-    extents = {name: _number(name, given.get(name)) for name in names}
+def problem_layer(problem: Part) -> Workload:
+    """Recognise a layer in a ``problem``."""
+    return recognise(_loops(problem), problem.where)
+
+
+def _loops(problem: Part) -> Loops:
+    shape = problem["shape"]
+    instance = problem.get("instance", problem.value)
+    extents = {name: instance[name].integer() for name in shape["dimensions"].texts()}
     coefficients = {}
-    for each in items("coefficients", shape.get("coefficients", [])):
-        entry = entries("a coefficient", each)
-        name = scalar("the name of a coefficient", entry.get("name"))
-        coefficients[name] = _number(name, given.get(name, entry.get("default", "1")))
-    outputs: list[list[Rank]] = []
-    inputs: list[list[Rank]] = []
-    for each in items("data_spaces", shape.get("data_spaces", shape.get("data-spaces"))):
-        space = entries("a data space", each)
-        ranks = items("a projection", space.get("projection"))
-        access = [_rank(rank, coefficients) for rank in ranks]
-        written = space.get("read_write", space.get("read-write", "false"))
-        is_output = scalar("read_write", written).lower() == "true"
-        (outputs if is_output else inputs).append(access)
-    if len(outputs) != 1:
-        raise LayerError(f"{len(outputs)} data spaces are read_write; allowed: 1")
-    return describe(extents, outputs[0], inputs)
+    for each in shape.get("coefficients", []).items():
+        name = each["name"].text()
+        coefficients[name] = instance.get(name, each.get("default", "1").value).integer()
+    spaces = shape["data-spaces" if "data-spaces" in shape else "data_spaces"]
+    tensors = [
+        Tensor(
+            space.get("name", "a tensor").text(),
+            tuple(_axis(axis, coefficients) for axis in space["projection"].items()),
+            space.is_true("read_write") or space.is_true("read-write"),
+        )
+        for space in spaces.items()
+    ]
+    return Loops(shape.get("name", "").text(), extents, tensors)
 
 
-def _rank(rank: Plain, coefficients: dict[str, int]) -> Rank:
-    """Read a sum of products, such as ``[[R, Wdilation], [P, Wstride]]``."""
-    if isinstance(rank, str):
-        return {rank: 1}
-    terms: dict[str, int] = {}
-    summands = items("a sum of products", rank)
-    if len(summands) > _MOST_TERMS:
-        raise LayerError(f"a sum of {len(summands)} products; allowed: {_MOST_TERMS}")
-    for term in summands:
-        product = items("a product", term)
-        if not 1 <= len(product) <= _MOST_TERMS:
-            raise LayerError(f"a product of {len(product)} factors; allowed: 1 to {_MOST_TERMS}")
-        variable, *factors = product
-        coefficient = 1
+def _axis(part: Part, coefficients: Mapping[str, int]) -> Axis:
+    """Read a rank, or a sum of products such as ``[[R, Wdilation], [P, Wstride]]``."""
+    if isinstance(part.value, str):
+        return {part.value: 1}
+    axis: dict[str, int] = {}
+    for term in part.items():
+        rank, *factors = term.texts() or [""]
+        if not rank or len(factors) > _MOST_FACTORS:
+            term.fail(f"is no rank, nor a rank and up to {_MOST_FACTORS} coefficients")
         for factor in factors:
-            name = scalar("a coefficient", factor)
-            if name not in coefficients:
-                raise LayerError(f"unknown coefficient {quoted(name)}")
-            coefficient *= coefficients[name]
-        terms[scalar("a dimension", variable)] = coefficient
-    return terms
+            if factor not in coefficients:
+                term.fail(f"unknown coefficient {quoted(factor)}")
+        step = math.prod(coefficients[factor] for factor in factors)
+        axis[rank] = axis.get(rank, 0) + step
+    return axis
 
 
-def _number(name: str, value: Plain | None) -> int:
-    if not isinstance(value, str):
-        raise LayerError(f"{quoted(name)} has no number in the problem's instance")
-    return integer(value, f"{quoted(name)}: ")
+def problem_text(layer: Layer) -> str:
+    """Write a layer."""
+    tensors = tensors_of(layer)
+    extents = {rank_of(dim): extent for dim, extent in layer.loop_extents.items()}
+    lines = ["problem:", "  version: 0.4", "  shape:"]
+    lines.append(f"    name: '{_NOT_IN_NAMES.sub('_', layer.name) or layer.operator}'")
+    lines.append(f"    dimensions: [{', '.join(extents)}]")
+    lines.append("    data_spaces:")
+    for tensor in tensors:
+        axes = ", ".join(f"[{', '.join(map(_term, axis.items()))}]" for axis in tensor.axes)
+        output = ", read_write: true" if tensor.is_output else ""
+        lines.append(f"    - {{name: {tensor.name}, projection: [{axes}]{output}}}")
+    strides = sorted({step for axis in tensors[0].axes for step in axis.values() if step > 1})
+    if strides:
+        named = ", ".join(f"{{name: stride{step}, default: {step}}}" for step in strides)
+        lines.append(f"    coefficients: [{named}]")
+    listed = ", ".join(f"{rank}: {extent}" for rank, extent in extents.items())
+    lines.append(f"  instance: {{{listed}}}")
+    return "\n".join(lines) + "\n"
+
+
+def _term(term: tuple[str, int]) -> str:
+    dim, step = term
+    return f"[{rank_of(dim)}]" if step == 1 else f"[{rank_of(dim)}, stride{step}]"

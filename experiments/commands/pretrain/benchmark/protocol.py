@@ -14,16 +14,17 @@ from random import Random
 
 from experiments.commands.pretrain.training import drawn
 from experiments.commands.pretrain.training.problems import has_mapping, is_bounded
-from experiments.proving.many import OptimumCell, Show, sweep
+from experiments.proving.many import OptimumCell, Proof
 from experiments.proving.proof import Limits
-from experiments.proving.records import ProofRecord
 from experiments.search.goals import ProblemConfig, make_goal
+from experiments.shell import cli
 from experiments.shell.files import ensure_directory, user_cache
+from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.optimum.known import KnownOptimum, known_optimum, layer_text
+from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer
-from maestro_env.workloads.networks import find_network
 
 MACHINES = (PRESETS["unlimited"], PRESETS["edge"], drawn.HELD_MACHINE)
 OBJECTIVES = ("latency", "edp")
@@ -106,7 +107,7 @@ def _problems(network: str, layers: Iterable[Layer], machines: Sequence[Hardware
     return held
 
 
-def known_optima(problems: Iterable[Held], nodes: int, show: Show) -> dict[str, KnownOptimum]:
+def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum]:
     """Return the optimum of every problem by its key; those that no table has are searched.
 
     What has no valid mapping has no optimum. The user's cache keeps the searches: one goes on where
@@ -115,7 +116,6 @@ def known_optima(problems: Iterable[Held], nodes: int, show: Show) -> dict[str, 
     Args:
         problems: of one network or several.
         nodes: boxes of mappings after which a search ends without its proof.
-        show: is called with the number of finished searches and the next one.
     """
     found: dict[str, KnownOptimum] = {}
     missing: dict[str, Held] = {}
@@ -130,14 +130,15 @@ def known_optima(problems: Iterable[Held], nodes: int, show: Show) -> dict[str, 
     directory = user_cache() / "proofs"
     ensure_directory(directory)
     here = {**versions(), "processor": processor()}
-    records = []
-    for held in missing.values():
-        record = ProofRecord(held.path(directory), held.goal, here)
-        if record.path.exists():
-            record.read("delete it to search again")
-        records.append((held, record))
-    sweep(records, Limits(nodes=nodes), show, certified=False)
-    for held, record in records:
-        if optimum := record.found.optimum:
-            found[held.key] = optimum
+    limits = Limits(nodes=nodes)
+    proofs = {
+        key: Proof(held, limits, certified=False, directory=directory, versions=here)
+        for key, held in missing.items()
+    }
+    left = [each for each in proofs.values() if not each.ended]
+    if run_cells(left, len(proofs) - len(left), jobs=1) == cli.INTERRUPTED:
+        raise KeyboardInterrupt
+    for key, proof in proofs.items():
+        if optimum := proof.kept.found.optimum:
+            found[key] = optimum
     return found

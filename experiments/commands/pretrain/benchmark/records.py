@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,11 @@ import numpy as np
 
 from experiments.commands.pretrain.benchmark.methods import Method
 from experiments.commands.pretrain.benchmark.protocol import Held, Problems
-from experiments.search.cells import tell_failure
 from experiments.search.searches import UnspentError, stream
 from experiments.shell import files
-from experiments.shell.files import RecordError, check_same, distinct_name
+from experiments.shell.files import RecordError, distinct_name
 from experiments.shown.statistics import Floats
-from experiments.store.versions import Versions
-from experiments.store.works import Show
+from experiments.store.records import Record, Show
 from maestro_env.evaluation.evaluator import Evaluator
 from mappers import may_end_early
 
@@ -90,8 +88,8 @@ def _read(held: Held, entry: dict[str, Any], counts: Sequence[int]) -> tuple[Flo
 
 
 @dataclass(frozen=True)
-class Searches:
-    """A method on all problems of a held network from one seed: the work that makes a record.
+class Searches(Record[dict[str, Any]]):
+    """A method on all problems of a held network from one seed.
 
     Args:
         method: what is scored.
@@ -99,8 +97,6 @@ class Searches:
         problems: of it.
         seed: of the searches.
         samples: of a search.
-        directory: that keeps the record.
-        versions: of what computes it.
     """
 
     method: Method
@@ -108,47 +104,16 @@ class Searches:
     problems: Sequence[Held]
     seed: int
     samples: int
-    directory: Path
-    versions: Versions = field(default_factory=dict)
-
-    again = "the same command"
 
     def __str__(self) -> str:
         return f"{self.method} on {self.network}, seed {self.seed}"
 
     @property
     def path(self) -> Path:
-        """Where the record is."""
         network, method = distinct_name(self.network), distinct_name(self.method.text)
         return self.directory / CELLS / network / method / f"{self.seed}.json"
 
-    @property
-    def error_path(self) -> Path:
-        """Where the traceback of a failure is."""
-        return self.path.with_suffix(".error.txt")
-
-    def check(self) -> None:
-        """Check that the record, if there is one, is of these searches.
-
-        Raises:
-            RecordError: it is damaged, or was begun with something else.
-        """
-        if self.path.exists():
-            check_same(self.path, files.read_record(self.path, _WAY_OUT), self._facts())
-
-    def run(self, show: Show) -> str | None:
-        """Search for all problems, write the record; return the line that tells of a failure."""
-        files.ensure_directory(self.path.parent)
-        try:
-            found = self._search(show)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
-            return tell_failure(self, error, self.error_path, self.again)
-        entry = self._facts() | {"problems": found, "versions": self.versions}
-        files.write_record(self.path, entry)
-        self.error_path.unlink(missing_ok=True)
-        return None
-
-    def _facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         facts = {
             "method": self.method.text,
             "files": self.method.files(self.network),
@@ -159,18 +124,21 @@ class Searches:
         }
         return {"evaluation": facts}
 
-    def _search(self, show: Show) -> dict[str, Any]:
+    def compute(self, show: Show) -> dict[str, Any]:
         mapper = self.method.mapper(self.network, self.problems)
         found = {}
         for index, held in enumerate(self.problems):
-            show(index / len(self.problems), f"{self}: {held}")
+            show(index / len(self.problems), str(held))
             evaluator = Evaluator(held.goal.problem, held.goal.objective, self.samples)
             rng = stream(evaluator, self.method.key, self.seed)
             mapper.search(evaluator, self.samples, rng)
             if evaluator.remaining and not (evaluator.used and may_end_early(self.method.text)):
                 raise UnspentError(f"it spent {evaluator.used} of {self.samples} evaluations")
             found[held.key] = _entry(evaluator, self.samples)
-        return found
+        return {"problems": found}
+
+    def parse(self, entry: dict[str, Any]) -> dict[str, Any]:
+        return entry
 
 
 def _entry(evaluator: Evaluator, samples: int) -> dict[str, Any]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from experiments.commands.pretrain.training.labels import SUFFIX, Label, write_labels
 from experiments.commands.pretrain.training.near_optima import NearEvaluator
 from experiments.commands.pretrain.training.problems import is_bounded, training_problem
-from experiments.search.cells import tell_failure
-from experiments.search.goals import ANEW
-from experiments.shell.files import check_same, ensure_directory, read_record, write_record
-from experiments.store.claims import remove_abandoned
+from experiments.shell.files import ensure_directory
+from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
-from experiments.store.works import Show
+from experiments.store.records import Record, Show
 from maestro_env.environments.task import Task
 from maestro_env.optimum.known import known_optimum
 from maestro_env.optimum.search import OptimumSearch
@@ -46,49 +45,40 @@ def make_labels(directory: Path, seed: int, shards: int, jobs: int = 1) -> int:
         RecordError: the directory has labels of another seed.
     """
     ensure_directory(directory)
-    path, settings = directory / "settings.json", {"labels": {"seed": seed}}
-    if path.exists():
-        check_same(path, read_record(path, ANEW), settings)
-    else:
-        write_record(path, settings)
-    remove_abandoned(directory)
-    all_shards = [Shard(directory, seed, number) for number in range(shards)]
+    Directory(directory, "labels").open({"labels": {"seed": seed}})
+    all_shards = [
+        Shard(seed, number, directory=directory, again="the same command")
+        for number in range(shards)
+    ]
     missing = [each for each in all_shards if not each.path.exists()]
     return run_cells(missing, shards - len(missing), jobs)
 
 
 @dataclass(frozen=True)
-class Shard:
-    """The labels of some problems, with consecutive numbers."""
+class Shard(Record[list[Label]]):
+    """The labels of some problems, with consecutive numbers, in a file of its own kind."""
 
-    directory: Path
     seed: int
     number: int
-
-    again: str = "the same command"
 
     def __str__(self) -> str:
         return f"labels {self.number}"
 
     @property
     def path(self) -> Path:
-        """Where the labels are once all are made."""
         return self.directory / f"labels-{self.number:05}{SUFFIX}"
 
-    @property
-    def error_path(self) -> Path:
-        """Where the traceback of a failure is."""
-        return self.path.with_suffix(".error.txt")
+    def facts(self) -> dict[str, Any]:
+        return {"labels": {"seed": self.seed}}
 
-    def run(self, show: Show) -> str | None:
-        """Make the labels and write them; return the line that tells of a failure."""
-        try:
-            labels = list(self._labels(show))
-        except Exception as error:  # noqa: BLE001 (the others go on)
-            return tell_failure(self, error, self.error_path, self.again)
-        write_labels(self.path, labels)
-        self.error_path.unlink(missing_ok=True)
-        return None
+    def compute(self, show: Show) -> dict[str, Any]:
+        return {"labels": list(self._labels(show))}
+
+    def write(self, entry: dict[str, Any]) -> None:
+        write_labels(self.path, entry["labels"])
+
+    def parse(self, entry: dict[str, Any]) -> list[Label]:
+        raise NotImplementedError("read_labels reads the files of a directory")
 
     def _labels(self, show: Show) -> Iterator[Label]:
         for done in range(PROBLEMS):

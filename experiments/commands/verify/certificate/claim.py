@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from experiments.commands.verify.certificate.stream import CertificateError
-from maestro_env.accelerators.hardware import LATER, Hardware, known_hardware
+from maestro_env.accelerators.finding import known_hardware
+from maestro_env.accelerators.hardware import LATER, Hardware
 from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem

@@ -1,0 +1,151 @@
+"""Records: results in files of a directory, each computed once among all who work on it."""
+
+from __future__ import annotations
+
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from experiments.shell.files import (
+    RecordError,
+    check_same,
+    ensure_directory,
+    read_record,
+    write_record,
+    write_text,
+)
+from experiments.store.claims import Claim
+from experiments.store.versions import Versions
+from maestro_env.base.errors import printable
+
+Show = Callable[[float, str], None]
+"""Shows how much is done, and a note."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(ABC, Generic[Result]):
+    """A result that a file keeps; its text names it. It is pickled for other processes.
+
+    Args:
+        directory: what keeps it; all that is written is below. In another one the same files are
+            written.
+        versions: of what computes it.
+        again: what computes it again once the file is gone, for messages.
+    """
+
+    directory: Path
+    versions: Versions = field(default_factory=dict)
+    again: str = "--resume"
+
+    @property
+    @abstractmethod
+    def path(self) -> Path:
+        """Where the file is once the result is there."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """Return what decides the result, as JSON holds it: objects by section."""
+
+    @abstractmethod
+    def compute(self, show: Show) -> dict[str, Any]:
+        """Return the result as JSON holds it; ``show`` takes the share that is done."""
+
+    @abstractmethod
+    def parse(self, entry: dict[str, Any]) -> Result:
+        """Return the result that a file of these facts holds.
+
+        Raises:
+            LookupError, TypeError, ValueError, OverflowError: it holds something else.
+        """
+
+    @property
+    def error_path(self) -> Path:
+        """Where the traceback of a failure is."""
+        return self.path.with_suffix(".error.txt")
+
+    @property
+    def ended(self) -> bool:
+        """Whether the result is there."""
+        return self.path.exists()
+
+    @property
+    def way_out(self) -> str:
+        """What to do with a file that cannot be read."""
+        return f"delete it, and {self.again} runs it again"
+
+    def run(self, show: Show) -> str | None:
+        """Compute the result and write it; return the line that tells of a failure."""
+        ensure_directory(self.path.parent)
+        try:
+            entry = self.compute(show)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (a mapper may raise anything)
+            return self._tell(error)
+        self.write(entry)
+        self.error_path.unlink(missing_ok=True)
+        return None
+
+    def write(self, entry: dict[str, Any]) -> None:
+        """Write the file, last of all: what has one is complete."""
+        write_record(self.path, {**self.facts(), **entry, "versions": self.versions})
+
+    def read(self) -> Result | None:
+        """Return the result; None if it is not there.
+
+        Raises:
+            RecordError: the file is damaged or of something else; the message names it.
+        """
+        if not self.path.exists():
+            return None
+        entry = read_record(self.path, self.way_out)
+        check_same(self.path, entry, self.facts())
+        try:
+            return self.parse(entry)
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            raise RecordError(
+                f"{self.path} is no result of {self}: {error}; {self.way_out}"
+            ) from None
+
+    def _tell(self, error: BaseException) -> str:
+        """Write the traceback of a failure, and return the line that tells of it."""
+        write_text(self.error_path, "".join(traceback.format_exception(error)))
+        notes = " ".join(getattr(error, "__notes__", ()))
+        reason = " ".join(f"{type(error).__name__}: {error} {notes}".split())
+        told = printable(f"failed: {self}: {reason}; traceback in {self.error_path}")
+        return f"{told}; {self.again} runs it again"
+
+
+class Pending:
+    """A record that some process has to make; it is pickled for others before it is taken."""
+
+    def __init__(self, work: Record[Any]) -> None:
+        self.work = work
+        self._failed_before = self._last_failure()
+        self._claim: Claim | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is there, or has failed since this object was made."""
+        return self.work.ended or self._last_failure() not in (None, self._failed_before)
+
+    def take(self) -> bool:
+        """Take the claim of the file and return whether this succeeded."""
+        if self._claim is None:
+            self._claim = Claim(self.work.path)
+        return self._claim.take()
+
+    def give_back(self) -> None:
+        """Let others have the claim, if this process took it."""
+        if self._claim is not None:
+            self._claim.give_back()
+        self._claim = None
+
+    def _last_failure(self) -> int | None:
+        try:
+            return self.work.error_path.stat().st_mtime_ns
+        except FileNotFoundError:
+            return None

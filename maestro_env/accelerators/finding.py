@@ -1,0 +1,121 @@
+"""Finds accelerators: by name, from a text, or in a file of ours or another tool's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from maestro_env.accelerators import accelforge, timeloop
+from maestro_env.accelerators.chips import CHIPS
+from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware
+from maestro_env.accelerators.memories import hardware_of
+from maestro_env.accelerators.technologies import find_technology
+from maestro_env.base.checks import INTEGER, NUMBER, TEXT, Entry, Reader, read_entries, require_type
+from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
+from maestro_env.base.m_file import tokens
+from maestro_env.base.reading import read_or_refuse
+from maestro_env.base.yaml_file import read_yaml_file
+
+_MAX_CHARACTERS = 2**16
+_READERS: Mapping[str, Reader] = {
+    **{field.name: INTEGER for field in fields(Hardware)},
+    "name": TEXT,
+    "offchip_cost_macs": NUMBER,
+    "technology": (find_technology, "technologies"),
+    "clock_mhz": NUMBER,
+}
+_M_KEYS = {
+    "num_pes": "num_pes",
+    "l1_size_cstr": "l1_bytes",
+    "l2_size_cstr": "l2_bytes",
+    "noc_bw_cstr": "noc_bw",
+    "offchip_bw_cstr": "offchip_bw",
+    "NoC_NumHops": "noc_hops",
+}
+
+
+def known_hardware() -> dict[str, Hardware]:
+    """Return presets and published chips by name."""
+    return {**PRESETS, **{name: chip.hardware for name, chip in CHIPS.items()}}
+
+
+def find_hardware(text: str | Hardware) -> Hardware:
+    """Return the accelerator that a text names, or the accelerator itself.
+
+    Args:
+        text: a preset or its alias, a chip of ``CHIPS``, a ``.yaml`` file (of ours, or
+            an architecture of Timeloop or AccelForge), a MAESTRO ``.m`` file, or the fields of
+            ``Hardware``, as in ``num_pes=256,l1_bytes=512``; the name comes last.
+
+    Raises:
+        ArgumentTypeError: neither a text nor a ``Hardware``.
+        UnknownNameError: neither a preset nor a hardware file.
+        HardwareError: fields or a file that cannot be read; the message names it.
+    """
+    if isinstance(text, Hardware):
+        return text
+    require_type("hardware", text, str, f"one of {', '.join(PRESETS)} or a file, or a Hardware")
+    name = ALIASES.get(text, text)
+    named = known_hardware()
+    if name in named:
+        return named[name]
+    if text.partition("=")[0] in _READERS:
+        values = read_entries(written_entries(text), _READERS, HardwareError)
+        return _made(f"hardware {quoted(text)}", values, text)
+    path = Path(text)
+    if path.suffix in (".yaml", ".yml"):
+        return _from_yaml(path)
+    if path.suffix == ".m":
+        readers = {key: _READERS[field] for key, field in _M_KEYS.items()}
+        found = read_entries(_m_entries(path), readers, HardwareError)
+        return _made(text, {_M_KEYS[key]: value for key, value in found.items()}, path.stem)
+    raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
+
+
+def _from_yaml(path: Path) -> Hardware:
+    """Return the accelerator of a file of ours, or of Timeloop or AccelForge, by its keys."""
+    root = read_yaml_file(path, HardwareError, {*timeloop.TAGS, *accelforge.TAGS})
+    if "architecture" in root:
+        return hardware_of(timeloop.read_architecture(root["architecture"]), path.stem)
+    if "arch" in root:
+        return hardware_of(accelforge.read_arch(root["arch"]), path.stem)
+    entries = ((part.where, key, part.text()) for key, part in root.named().items())
+    return _made(str(path), read_entries(entries, _READERS, HardwareError), path.stem)
+
+
+def _made(source: str, values: Mapping[str, Any], name: str) -> Hardware:
+    """Make an accelerator of the fields of a source."""
+    if "num_pes" not in values:
+        raise HardwareError(f"{source}: num_pes is missing; it is the one key without a default")
+    try:
+        return Hardware(**{"name": name, **values})
+    except HardwareError as error:
+        raise HardwareError(f"{source}: {error}") from None
+
+
+def written_entries(text: str) -> Iterator[Entry]:
+    """Yield the entries of a text such as ``num_pes=256,l1_bytes=512``; the name comes last."""
+    written, named, name = f",{text}".partition(",name=")
+    for piece in written.split(",")[1:]:
+        key, _, value = piece.partition("=")
+        yield f"hardware {quoted(text)}", key, value
+    if named:
+        yield f"hardware {quoted(text)}", "name", name
+
+
+def _m_entries(path: Path) -> Iterator[Entry]:
+    """Yield the entries of a MAESTRO hardware file."""
+    text = read_or_refuse(path, _MAX_CHARACTERS, HardwareError)
+    for line, each in enumerate(text.splitlines(), 1):
+        # MAESTRO reads over it.
+        if re.search(r":\s*-", each.partition("//")[0]):
+            raise HardwareError(f"{path}, line {line}: {quoted(each)}; allowed: integers, no sign")
+    words = tokens(text)
+    for line, key in words:
+        _, value = next(words, (line, None))
+        if value is None:
+            raise HardwareError(f"{path}, line {line}: {quoted(key)} has no value")
+        yield f"{path}, line {line}", key, value
