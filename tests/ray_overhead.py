@@ -49,7 +49,7 @@ def main() -> None:
 
 def _seconds(count: int, seconds: float, ray: str | None) -> float:
     with TemporaryDirectory() as name:
-        works = [Spinning(number, Path(name), seconds) for number in range(count)]
+        works = [Spinning(number, seconds, directory=Path(name)) for number in range(count)]
         began = time.perf_counter()
         if run_cells(works, 0, _CORES, ray=ray):
             sys.exit("a work failed")

@@ -20,12 +20,14 @@ from itertools import chain, product
 from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from experiments.commands.sweep.report import report
 from experiments.search.goals import ProblemConfig
 from experiments.store.pool import run_cells
+from experiments.store.records import Show
 from experiments.study.sweep.axes import Sweep, make_sweep
 from experiments.study.sweep.checks import check
 from experiments.study.sweep.chunks import NUMBERS, VECTOR, Chunk, chunk_sizes, open_sweep
@@ -51,12 +53,12 @@ SEARCH_HEADER = ("accelerators", "CPU s", "peak memory MiB")
 class Simulated(Chunk):
     """A chunk whose figures are made up."""
 
-    def run(self, show: Callable[[float, str], None]) -> None:
+    def compute(self, show: Show) -> dict[str, Any]:
         rng, cells = np.random.default_rng(self.start), self.stop - self.start
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         columns = {name: (1e6 * rng.random(cells)).tolist() for name in NUMBERS}
         vectors = rng.integers(1, 200, size=(cells, 13)).tolist()
-        self.write({**columns, VECTOR: [" ".join(map(str, vector)) for vector in vectors]})
+        texts = [" ".join(map(str, vector)) for vector in vectors]
+        return {"cells": {**columns, VECTOR: texts}}
 
 
 def sweep_of(cells: int) -> Sweep:

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from compare_helpers import cells, compare, tables
@@ -57,8 +58,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster_utils.
         made.shutdown()
 
 
-def works(directory: Path, **changes: object) -> list[Spinning]:
-    return [Spinning(number, directory, **changes) for number in range(COUNT)]  # type: ignore[arg-type]
+def spinning(number: int, directory: Path, **changes: Any) -> Spinning:
+    return Spinning(number, directory=directory, again="the same test", **changes)
+
+
+def works(directory: Path, **changes: Any) -> list[Spinning]:
+    return [spinning(number, directory, **changes) for number in range(COUNT)]
 
 
 def locks(directory: Path) -> list[Path]:
@@ -249,7 +254,7 @@ def test_a_work_that_kills_its_worker_fails_alone(
     tmp_path: Path, cluster: cluster_utils.Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = works(tmp_path)
-    asked[20] = Spinning(20, tmp_path, fatal=True)
+    asked[20] = spinning(20, tmp_path, fatal=True)
     assert run_cells(asked, 0, 1, ray=cluster.address) == cli.FAILED
     assert squares(tmp_path).keys() == {*range(COUNT)} - {20}
     (line,) = capsys.readouterr().err.splitlines()
