@@ -146,7 +146,7 @@ class LibraryMapper(Mapper[LibraryConfig]):
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         """Spend ``budget`` evaluations: the start, near mappings, moves."""
         points, values = self.begin(evaluator, budget)
-        search = _Search(self.config, evaluator, rng)
+        search = _LibrarySearch(self.config, evaluator, rng)
         search.learn(points, values)
         library = self._library or known_library()
         near = library.near(evaluator.problem, evaluator.objective.factors)
@@ -155,7 +155,7 @@ class LibraryMapper(Mapper[LibraryConfig]):
             search.evaluate(search.moves(min(self.config.batch, budget - search.spent)))
 
 
-class _Search:
+class _LibrarySearch:
     """The state of one search."""
 
     def __init__(

@@ -62,7 +62,7 @@ class MarlMapper(Mapper[MarlConfig]):
             groups = group_parameters(config, evaluator, rng)
         agents = groups.indices(space.columns)
         heads, start = Heads(space, config.draw), self.begin(evaluator, budget)
-        search = _Search(config, heads, agents, evaluator, rng, start)
+        search = _MarlSearch(config, heads, agents, evaluator, rng, start)
         while search.spent < budget:
             search.step(budget - search.spent)
 
@@ -109,7 +109,7 @@ class PaperMarlMapper(MarlMapper):
 
 
 @dataclass(eq=False)
-class _Search:
+class _MarlSearch:
     """The state of one search.
 
     A team of agents that has not improved for ``patience`` samples is replaced. Each agent of the

@@ -20,7 +20,7 @@ from mappers.settings import setting
 
 try:
     from mappers.learners.prior.learner import Learner
-    from mappers.learners.prior.policy import Batch, Policy
+    from mappers.learners.prior.policy import Policy, TraceBatch
     from mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.prior_adapted", str(error.name), "rl") from error
@@ -77,8 +77,8 @@ class AdaptedPriorMapper(PriorMapper):
         self._learner.improve(drawn, advantages, {self.config.imitation: good})
         self._proposals.use(Networks(self._learner.policy.arrays()))
 
-    def _traced(self, proposer: Proposer, points: Points) -> Batch:
-        return Batch.of([(len(points), proposer.trace(points), self._context)])
+    def _traced(self, proposer: Proposer, points: Points) -> TraceBatch:
+        return TraceBatch.of([(len(points), proposer.trace(points), self._context)])
 
 
 def _advantages(values: Floats, best: float) -> NDArray[np.float32]:

@@ -14,14 +14,14 @@ import numpy as np
 from bounds import random_layer, random_machine
 from technology_helpers import random_technology
 
+from experiments.commands.verify.bounds.boxes import INNERMOST, Table, first, last, whole
+from experiments.commands.verify.bounds.facts import Facts
+from experiments.commands.verify.bounds.lower import lower_bounds
 from maestro_env import _native
-from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace, Points
-
-Range = tuple[int, int]
-_ANY = -2
 
 
 def random_problem(rng: Random) -> Problem:
@@ -40,12 +40,12 @@ def random_points(space: MapSpace, count: int, draws: np.random.Generator) -> Po
     return np.where(of_size & (draws.random(points.shape) < 0.6), small, points)
 
 
-def innermost(problem: Problem, point: Points) -> tuple[int, int]:
+def innermost(task: Problem, point: Points) -> tuple[int, int]:
     """Return the loops that move innermost in the layer and in the largest box, by definition."""
-    mapping = problem.space.decode(point)
+    mapping = task.space.decode(point)
     loops = mapping.levels
-    clusters = problem.hardware.num_pes // (loops[1].cluster_size or 1)
-    extents, dims = dict(problem.space.extents), list(problem.space.extents)
+    clusters = task.hardware.num_pes // (loops[1].cluster_size or 1)
+    extents, dims = dict(task.space.extents), list(task.space.extents)
     found = []
     for level, units in zip(loops, (clusters, loops[1].cluster_size or 1), strict=True):
         moving = -1
@@ -58,65 +58,73 @@ def innermost(problem: Problem, point: Points) -> tuple[int, int]:
     return found[0], found[1]
 
 
-class Boxes:
-    """The bounds of a problem's boxes, for every objective."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem, self.space = problem, problem.space
-        layer, hardware = problem.layer.native, problem.hardware.native
-        self._searches = {
-            name: _native.OptimumSearch(layer, hardware, problem.space.native, each.columns)
-            for name, each in OBJECTIVES.items()
-        }
-        self._columns = {each.name: i for i, each in enumerate(self.space.parameters)}
-
-    def around(self, point: Points, rng: Random) -> dict[str, float]:
-        """Return the bounds of a random box that holds a mapping, by objective."""
-        width = rng.choice((0, 1, 4, 10**9))
-
-        def span(name: str) -> Range:
-            if name not in self._columns:
-                return 0, 0
-            column = self._columns[name]
-            most, choice = int(self.space.sizes[column]) - 1, int(point[column])
-            if rng.random() < 0.4:
-                return choice, choice
-            return max(choice - rng.randint(0, width), 0), min(choice + rng.randint(0, width), most)
-
-        dims = [dim.rstrip("'") for dim in self.space.extents]
-        loops = innermost(self._problem, point)
-        box = (
-            tuple(int(point[self._columns[f"{level}_parallel"]]) for level in ("l2", "l1")),
-            tuple(rng.choice((_ANY, loop)) for loop in loops),
-            span("cluster_size"),
-            [span(f"l2_tile_{dim}") for dim in dims],
-            [span(f"l1_tile_{dim}") for dim in dims],
-        )
-        return {name: search.bound_of(*box) for name, search in self._searches.items()}
+def box_of(facts: Facts, point: Points) -> Table:
+    """Return the box, int32[1, B], of the sizes and parallel loops of a vector."""
+    point = facts.space.clipped(point[np.newaxis])[0]
+    parallel = [facts.parallel[point[facts.space.columns[f"{a}_parallel"]]] for a in ("l2", "l1")]
+    box = whole(facts, np.array([parallel], dtype=np.int8))
+    for axis, column in facts.columns.items():
+        box[0, [first(axis), last(axis)]] = point[column]
+    return box
 
 
-def least_multiples(problem: Problem, rng: Random, samples: int) -> tuple[int, dict[str, float]]:
+def around(task: Problem, facts: Facts, point: Points, rng: Random) -> Table:
+    """Return a random box that holds a mapping, int32[1, B]."""
+    box = box_of(facts, point)
+    width = rng.choice((0, 1, 4, 10**9))
+    for axis, sizes in enumerate(facts.sizes):
+        if rng.random() < 0.6:
+            box[0, first(axis)] = max(box[0, first(axis)] - rng.randint(0, width), 0)
+            box[0, last(axis)] = min(box[0, last(axis)] + rng.randint(0, width), len(sizes) - 1)
+    for level, dim in enumerate(innermost(task, point)):
+        if rng.random() < 0.5:
+            box[0, INNERMOST + level] = dim
+    return box
+
+
+def native_bounds(task: Problem, facts: Facts, objective: Objective, boxes: Table) -> np.ndarray:
+    """Return the bounds that the search gives boxes, float64[N]."""
+    space, dims = task.space, len(facts.dims)
+    natives = space.layer.native, space.hardware.native, space.native
+    search = _native.OptimumSearch(*natives, objective.columns)
+
+    def bound(box: Table) -> float:
+        parallel, loops, spans = np.split(box, [INNERMOST, first(0)])
+        ranges = [(low, high) for low, high in spans.reshape(-1, 2).tolist()]
+        choices = tuple(map(facts.parallel.index, parallel))
+        outer, inner, (cluster,) = ranges[:dims], ranges[dims:-1], ranges[-1:]
+        return search.bound_of(choices, tuple(loops.tolist()), cluster, outer, inner)
+
+    return np.array([bound(box) for box in boxes])
+
+
+def least_multiples(task: Problem, rng: Random, samples: int) -> tuple[int, dict[str, float]]:
     """Return how many of some mappings are valid, and their least costs as multiples of bounds.
 
     Raises:
-        AssertionError: a mapping costs less than the bound of its box.
+        AssertionError: the search's bound of a box is above the checker's, or that is above what a
+            mapping of the box costs.
     """
-    draws = np.random.default_rng(rng.getrandbits(32))
-    points = random_points(problem.space, samples, draws)
-    rows = problem.evaluate(points)
+    points = random_points(task.space, samples, np.random.default_rng(rng.getrandbits(32)))
+    rows = task.evaluate(points)
+    valid = np.flatnonzero(rows.status == OK)
     least = dict.fromkeys(OBJECTIVES, np.inf)
-    boxes = Boxes(problem) if (rows.status == OK).any() else None
-    for index in np.flatnonzero(rows.status == OK):
-        assert boxes is not None
-        bounds = boxes.around(points[index], rng)
-        for name, objective in OBJECTIVES.items():
-            value = float(objective.function(rows.metrics[index : index + 1])[0])
-            least[name] = min(least[name], value / bounds[name])
-            assert value >= bounds[name], (
-                f"{name} {value} is below {bounds[name]}: {problem.layer} on {problem.hardware}, "
-                f"{problem.space.schema}, {points[index].tolist()}"
+    if not len(valid):
+        return 0, least
+    facts = Facts(task.space)
+    boxes = np.concatenate([around(task, facts, points[i], rng) for i in valid])
+    for name, objective in OBJECTIVES.items():
+        values = objective.function(rows.metrics[valid])
+        bounds = native_bounds(task, facts, objective, boxes)
+        checked = lower_bounds(facts, objective.factors, boxes)
+        least[name] = float((values / bounds).min())
+        rises = (bounds <= values) & (bounds * (1 - 1e-13) <= checked)
+        for low in np.flatnonzero(~rises | (checked * (1 - 1e-13) > values)):
+            raise AssertionError(
+                f"{name}: not {bounds[low]} <= {checked[low]} <= {values[low]}: {task.layer} on "
+                f"{task.hardware}, {task.space.schema}, {points[valid[low]].tolist()}"
             )
-    return int(np.count_nonzero(rows.status == OK)), least
+    return len(valid), least
 
 
 def main(mappings: int = 1_000_000, layers: int = 200) -> None:

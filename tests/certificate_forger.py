@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +16,7 @@ from optimum_helpers import EDP, certified, solve
 
 from experiments.commands.verify.bounds.facts import Facts
 from experiments.commands.verify.certificate.blocks import EVALUATE, Block, read_block, read_roots
+from experiments.commands.verify.certificate.check import verify
 from experiments.commands.verify.certificate.stream import open_stream
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.problem import Problem
@@ -43,17 +44,11 @@ class Parts:
     roots: list[list[int]]
     blocks: list[list[Entry]]
 
-    def content(
-        self,
-        roots: list[list[int]] | None = None,
-        blocks: list[list[Entry]] | None = None,
-        **claims: object,
-    ) -> bytes:
-        """Return it before it is compressed; what is given replaces what is true."""
-        pairs = np.array(self.roots if roots is None else roots, dtype=np.int8)
-        written = json.dumps(self.header | claims, sort_keys=True).encode() + b"\n"
-        written += bytes([len(pairs)]) + pairs.tobytes()
-        return written + b"".join(map(encoded, self.blocks if blocks is None else blocks))
+    def content(self, **claims: object) -> bytes:
+        """Return the certificate before it is compressed, with other claims if given."""
+        pairs = np.array(self.roots, dtype=np.int8)
+        header = json.dumps(self.header | claims, sort_keys=True).encode() + b"\n"
+        return header + bytes([len(pairs)]) + pairs.tobytes() + b"".join(map(encoded, self.blocks))
 
     def forged(self, wanted: Callable[[Entry], object], change: Callable[[Entry], Entry]) -> bytes:
         """Return the content with another entry for the first one that is wanted.
@@ -62,15 +57,16 @@ class Parts:
         """
         wrong = next(entry for block in self.blocks for entry in block if wanted(entry))
         changed = [[change(each) if each is wrong else each for each in b] for b in self.blocks]
-        return self.content(blocks=changed)
+        return replace(self, blocks=changed).content()
 
 
 @cache
 def tiny(share: float = 1.0) -> Parts:
-    """Return the certificate of a bound that is a share of the optimum."""
+    """Return a certificate that holds, of a bound that is a share of the optimum."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "c.gz"
         certified(solve(TINY, EDP), TINY, EDP, path, share)
+        verify(path)
         content = gzip.decompress(path.read_bytes())
         with open_stream(path) as stream:
             header = json.loads(stream.line())

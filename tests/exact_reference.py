@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from maestro_env import Hardware, Layer, Mapping
+
 Row = dict[str, Any]
 
 DATA = Path(__file__).parent / "data" / "exact_rows.jsonl.xz"
@@ -41,6 +43,35 @@ def reference() -> list[Row]:
             row["out"] = out = dict(zip(names["out"], row["out"], strict=True))
             out["mid"] = [dict(zip(names["mid"], each, strict=True)) for each in out["mid"]]
     return rows
+
+
+def dataflow_of(mapping: Mapping, names: dict[str, str] | None = None) -> list[str]:
+    """Write the directives of a mapping, some dimensions by other names."""
+    return [
+        f"Cluster({size},P);"
+        if kind == "Cluster"
+        else f"{kind}({size},{offset}) {(names or {}).get(dim, dim)};"
+        for kind, dim, size, offset in mapping.directives
+    ]
+
+
+def row_of(layer: Layer, mapping: Mapping, hardware: Hardware) -> Row:
+    return {
+        "type": layer.operator,
+        "dims": dict(layer.extents),
+        "dataflow": dataflow_of(mapping),
+        "stride": list(layer.stride) if layer.is_convolution else None,
+        "hw": {
+            "num_pes": hardware.num_pes,
+            "noc_bw": hardware.noc_bw,
+            "simd": hardware.simd_lanes,
+            "hop_latency": hardware.noc_latency,
+            "l1": hardware.l1_bytes,
+            "l2": hardware.l2_bytes,
+            "offchip_bw": hardware.offchip_bw,
+            "offchip_cost": hardware.offchip_cost_macs,
+        },
+    }
 
 
 def inputs(row: Row) -> Row:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from row_reader import read_layer
 from simulator import touched
 
-from maestro_env.accelerators.hardware import PRESETS, Hardware
+from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Level, Loop, Mapping
@@ -88,11 +87,6 @@ def cost_of(problem: Problem, mapping: Mapping, **changes: Any) -> Cost:
     cost, status = Problem(space, "exact").evaluate_mapping(mapping)
     assert cost is not None, status
     return cost
-
-
-def used_pes(hardware: Hardware, mapping: Mapping) -> int:
-    clusters = math.prod(level.cluster_size or 1 for level in mapping.levels)
-    return hardware.num_pes // clusters * clusters
 
 
 def moved(cost: Cost) -> float:

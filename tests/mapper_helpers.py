@@ -32,13 +32,13 @@ _QUICK = {
     "ppo_box": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
     "ppo_tuned": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
 }
-_LEARNERS = {
+LEARNERS = {
     **dict.fromkeys(("marl_mlp", "marl_paper", "prior_adapted"), "torch"),
     **dict.fromkeys(("ppo", "ppo_box", "ppo_tuned"), "stable_baselines3"),
     "optuna": "optuna",
 }
 # Where an extra is missing, test_networks.py, test_ppo.py and test_optuna.py say so.
-_MISSING = {name for name, module in _LEARNERS.items() if find_spec(module) is None}
+_MISSING = {name for name, module in LEARNERS.items() if find_spec(module) is None}
 SPENDERS = [name for name in MAPPERS if name not in (*PROVERS, *_MISSING)]
 TRACES = json.loads((Path(__file__).parent / "data" / "traces.json").read_text())
 QUICK = [f"{name}:{_QUICK[name]}" if name in _QUICK else name for name in SPENDERS]

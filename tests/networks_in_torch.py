@@ -88,21 +88,6 @@ def mobilenetv2() -> nn.Module:
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(1280, 1000))
 
 
-def vgg16() -> nn.Module:
-    """Simonyan and Zisserman (arXiv:1409.1556), table 1, configuration D."""
-    layers: list[nn.Module] = []
-    channels = 3
-    for outputs, repeats in ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)):
-        for _ in range(repeats):
-            layers += [nn.Conv2d(channels, outputs, 3, padding=1), nn.ReLU()]
-            channels = outputs
-        layers.append(nn.MaxPool2d(2))
-    layers.append(nn.Flatten())
-    for inputs, outputs in ((512 * 7 * 7, 4096), (4096, 4096), (4096, 1000)):
-        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
-    return nn.Sequential(*layers)
-
-
 class Attention(nn.Module):
     """Scaled dot-product attention of several heads, whose keys and values may be fewer."""
 
@@ -143,34 +128,6 @@ class TransformerBlock(nn.Module):
     def forward(self, x: Tensor, past: Tensor | None = None) -> Tensor:
         x = x + self.attention(self.norms[0](x), past)
         return x + self.down(F.gelu(self.up(self.norms[1](x))))
-
-
-class Encoder(nn.Module):
-    """BERT (arXiv:1810.04805) after its embedding: base has 12 layers, width 768, 12 heads."""
-
-    def __init__(self, layers: int, width: int, heads: int) -> None:
-        super().__init__()
-        blocks = [TransformerBlock(width, heads, 4 * width) for _ in range(layers)]
-        self.blocks = nn.Sequential(*blocks)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.blocks(x)
-
-
-class Decoder(nn.Module):
-    """GPT-2 (Radford et al., 2019) with its head, which is its embedding; small: 12, 768, 12."""
-
-    def __init__(self, layers: int, width: int, heads: int, words: int) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(words, width)
-        blocks = [TransformerBlock(width, heads, 4 * width) for _ in range(layers)]
-        self.blocks = nn.ModuleList(blocks)
-
-    def forward(self, tokens: Tensor, past: Tensor | None = None) -> Tensor:
-        x = self.embedding(tokens)
-        for block in self.blocks:
-            x = block(x, past)
-        return x @ self.embedding.weight.T
 
 
 class LlamaLayer(nn.Module):

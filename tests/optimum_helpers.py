@@ -43,11 +43,16 @@ def finish(
 
 
 def certified(
-    search: OptimumSearch, task: Problem, objective: Objective, path: Path, share: float = 1.0
+    search: OptimumSearch,
+    task: Problem,
+    objective: Objective,
+    path: Path,
+    share: float = 1.0,
+    threads: int = 1,
 ) -> Certificate:
     """Write the certificate of a bound that is a share of the one found."""
     best = None if search.best_point is None else search.best
-    return certify(task, objective, best, search.best_point, search.bound * share, path)
+    return certify(task, objective, best, search.best_point, search.bound * share, path, threads)
 
 
 @cache

@@ -39,12 +39,12 @@ TUNED = ("resnet18_l2", "resnet18_l16", "alexnet_l2", "gpt2_l4")
 OBJECTIVES = (LATENCY, EDP)
 SECONDS = 60.0
 
-Cell = tuple[str, Problem, Objective]
+Cell = tuple[Problem, Objective]
 
 
 def named_cells() -> Iterator[Cell]:
     for layer, machine, objective in product(REPORTED + TUNED, ("unlimited", "edge"), OBJECTIVES):
-        yield f"{layer} {machine}", problem(layer, machine), objective
+        yield problem(layer, machine), objective
 
 
 def random_cells(seed: int, layers: int = 30, machines: int = 10) -> Iterator[Cell]:
@@ -52,7 +52,7 @@ def random_cells(seed: int, layers: int = 30, machines: int = 10) -> Iterator[Ce
     drawn = [like_a_chip(rng) for _ in range(machines)]
     for layer in [like_a_layer(rng) for _ in range(layers)]:
         for machine, objective in product(rng.sample(drawn, 2), OBJECTIVES):
-            yield f"{layer} {machine}", Problem(MapSpace(layer, machine)), objective
+            yield Problem(MapSpace(layer, machine)), objective
 
 
 def like_a_layer(rng: Random) -> Layer:
@@ -84,22 +84,22 @@ def like_a_chip(rng: Random) -> Hardware:
 
 def prove(task: Problem, objective: Objective, path: Path) -> dict[str, float]:
     """Search for an optimum, check its certificate, and compare ``marl``; seconds of each."""
-    start, _ = marl(task, objective, 1000)
+    start, whole = (Evaluator(task, objective, samples) for samples in (1000, 20_000))
+    run_marl(start)
     search, samples = OptimumSearch(task, objective), 1000
-    began = time.process_time()
     search.begin_with(start.best)
+    began = time.process_time()
     while not search.finished and time.process_time() - began < SECONDS:
         points = search.ask()
         search.tell(points, task.score(points, objective)[0])
         samples += len(points)
-    seconds = time.process_time() - began
-    size, verified = 0, np.nan
+    seconds, size, verified = time.process_time() - began, 0, np.nan
     if search.finished:
         size = certified(search, task, objective, path).bytes
         began = time.process_time()
         verify(path)
         verified = time.process_time() - began
-    whole, marl_seconds = marl(task, objective, 20_000)
+    took = run_marl(whole)
     return {
         "best": search.best,
         "gap": 0.0 if search.finished else search.gap,
@@ -109,15 +109,14 @@ def prove(task: Problem, objective: Objective, path: Path) -> dict[str, float]:
         "bytes": size,
         "verified": verified,
         "marl/optimum": whole.best.value / search.best if whole.best else np.inf,
-        "marl_seconds": marl_seconds,
+        "marl_seconds": took,
     }
 
 
-def marl(task: Problem, objective: Objective, samples: int) -> tuple[Evaluator, float]:
+def run_marl(evaluator: Evaluator) -> float:
     began = time.process_time()
-    evaluator = Evaluator(task, objective, samples)
-    make_mapper("marl").search(evaluator, samples, np.random.default_rng(0))
-    return evaluator, time.process_time() - began
+    make_mapper("marl").search(evaluator, evaluator.budget, np.random.default_rng(0))
+    return time.process_time() - began
 
 
 def main(which: str) -> None:
@@ -125,10 +124,11 @@ def main(which: str) -> None:
     with TemporaryDirectory() as directory:
         path = Path(directory) / "certificate.gz"
         cells = named_cells() if which == "paper" else random_cells(int(which))
-        for name, task, objective in cells:
+        for task, objective in cells:
             proofs.append(prove(task, objective, path))
             figures = (f"{figure} {value:.7g}" for figure, value in proofs[-1].items())
-            say(f"{name} {objective.name}: {', '.join(figures)}")
+            machine = task.hardware.name or task.hardware
+            say(f"{task.layer} {machine} {objective.name}: {', '.join(figures)}")
     say(f"{sum(proof['gap'] == 0 for proof in proofs)} of {len(proofs)} cells at gap 0")
     for figure in proofs[0]:
         values = [proof[figure] for proof in proofs]

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maestro_env.base.errors import EnvError, MapSpaceError, UnknownNameError
+from maestro_env.base.errors import EnvError, MapSpaceError
 from maestro_env.environments.actions import ACTIONS, binned
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.information import NOT_EVALUATED
@@ -33,11 +33,6 @@ def test_checkers_are_content(action: str, observation: str, layers: list[str]) 
     check_env(env, skip_render_check=True)
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     checker.check_env(env)
-
-
-def test_an_unknown_action_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown action 'steps': .*allowed: box, discrete"):
-        MaestroEnv(action="steps")
 
 
 @given(st.floats(-1.5, 1.5, width=32), st.integers(1, 2**20))

@@ -61,14 +61,6 @@ def test_taps_that_meet_the_same_outputs_are_a_piece(
         )
 
 
-@pytest.mark.parametrize("window", [1, 2, 3, 4])
-def test_nothing_is_lost_where_the_stride_divides_the_window(window: int) -> None:
-    for stride in (1, 2, 3):
-        total = window * stride - stride
-        axis = TransposedAxis(8, window * stride, 8 * stride, stride, 1, total // 2)
-        assert macs(axis.pieces()) == axis.macs
-
-
 def test_a_window_larger_than_its_input_is_refused() -> None:
     with pytest.raises(LayerError, match=r"a window of 5 \(dilation 2\) is larger than the padded"):
         Axis(6, 5, dilation=2, padding=(1, 1))

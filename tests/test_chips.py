@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from commands import hardware
 
@@ -12,10 +11,8 @@ from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES
 from maestro_env.base.errors import ModelError
 from maestro_env.environments.texts import text_of
-from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.finding import find_layer
 
 
@@ -43,17 +40,6 @@ def test_a_chip_is_found_by_name_and_written_by_it(name: str) -> None:
     assert name not in PRESETS
     assert text_of(find_hardware(name)) == name
     assert Hardware(**find_hardware(name).record()) == find_hardware(name)
-
-
-@pytest.mark.parametrize("name", CHIPS)
-def test_an_optimum_is_found_on_every_chip(name: str) -> None:
-    task = Problem(MapSpace(find_layer("gemm:M=8,N=16,K=16"), find_hardware(name)))
-    objective = find_objective("edp")
-    search = OptimumSearch(task, objective)
-    while not search.finished:
-        points = search.ask()
-        search.tell(points, task.score(points, objective)[0])
-    assert np.isfinite(search.best)
 
 
 def test_the_command_lists_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,6 +40,9 @@ BAD_INPUT = {
     "refused schema": (["--schema=full17", "--model=maestro"], "tiles R or S"),
     "window": (["--layer=conv:K=1,C=1,Y=2,X=2,R=3,S=3"], "window R = 3 is larger"),
     "all and more": (["--mapper=all,ga"], "'all' cannot be combined"),
+    "no directory": (["--out="], "argument --out: '' is empty; give DIRECTORY"),
+    "blank directory": (["--out= "], "argument --out: ' ' is empty"),
+    "unknown flag": (["--sample=1"], "--sample=1"),
     "line break": (["--objective=e\np"], "unknown objective 'e\\np'"),
 }
 

@@ -128,16 +128,6 @@ def test_the_order_of_parameters_does_not_matter(order: list[int], seed: int, ti
             )
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_neither_the_order_of_parameters_nor_of_samples_matters(measure: str) -> None:
-    rng = np.random.default_rng(3)
-    expected = partition(cluster(noise(), 5, measure=measure).groups)
-    columns = shuffled(noise(), rng.permutation(12).tolist())
-    rows = noise().subset(rng.permutation(2000))
-    assert partition(cluster(columns, 5, measure=measure).groups) == expected
-    assert partition(cluster(rows, 5, measure=measure).groups) == expected
-
-
 @pytest.mark.parametrize("fraction", [0.01, 0.15, 0.1503, 1.0])
 def test_samples_given_twice_do_not_matter_to_pearson(fraction: float) -> None:
     twice = noise().subset(np.tile(np.arange(2000), 2))
@@ -214,12 +204,6 @@ def test_the_tree_can_be_drawn() -> None:
 def test_six_agents_unless_said_or_fewer_parameters() -> None:
     assert len(cluster(planted()).groups) == 6
     assert len(cluster(sizes_samples(planted().points[:, :4])).groups) == 4
-
-
-@pytest.mark.parametrize("kind", [np.int64, np.uint8])
-def test_numbers_of_agents_may_be_numpys(kind: type[np.integer]) -> None:
-    for agents in range(1, 9):
-        assert cluster(planted(), kind(agents)).groups == cluster(planted(), agents).groups
 
 
 @pytest.mark.parametrize("agents", [0, -3, 9, 2.5, True, np.True_])

@@ -71,26 +71,26 @@ def top(rewards: list[float], fraction: float) -> list[float]:
     return sorted(samples.top(fraction).rewards.tolist())
 
 
-def test_the_top_are_the_best_by_reward() -> None:
-    assert top([5, 1, 9, 3, 7, 2, 8, 4, 6, 10], 0.3) == [8, 9, 10]
-    assert top([5, 1, 9, 3, 7, 2, 8, 4, 6, 10], 1) == list(range(1, 11))
+RANKS = [float(rank) for rank in range(1, 101)]
 
 
-def test_the_top_of_a_number_that_is_no_multiple_is_rounded_up() -> None:
-    assert top([5, 1, 9, 3, 7, 2, 8, 4, 6, 10], 0.31) == [7, 8, 9, 10]
-
-
-def test_a_fraction_is_not_rounded_up_past_what_it_says() -> None:
-    assert 0.07 * 100 > 7
-    assert top([float(reward) for reward in range(1, 101)], 0.07) == list(range(94, 101))
-
-
-def test_whoever_shares_the_last_place_is_in() -> None:
-    assert top([1, 2, 3, 3, 3, 4], 0.3) == [3, 3, 3, 4]
-
-
-def test_an_invalid_sample_is_never_in_the_top() -> None:
-    assert top([0, 0, 1, 2, 0, 3, 0, 0], 0.9) == [1, 2, 3]
+@pytest.mark.parametrize(
+    ("rewards", "fraction", "best"),
+    [
+        (RANKS, 1, RANKS),
+        # 0.07 * 100 is more than 7.
+        (RANKS, 0.07, RANKS[93:]),
+        ([5, 1, 9, 3, 7, 2, 8, 4, 6, 10], 0.3, [8, 9, 10]),
+        ([5, 1, 9, 3, 7, 2, 8, 4, 6, 10], 0.31, [7, 8, 9, 10]),
+        # Whoever shares the last place is in; what is invalid never is.
+        ([1, 2, 3, 3, 3, 4], 0.3, [3, 3, 3, 4]),
+        ([0, 0, 1, 2, 0, 3, 0, 0], 0.9, [1, 2, 3]),
+    ],
+)
+def test_the_top_are_the_best_by_reward(
+    rewards: list[float], fraction: float, best: list[float]
+) -> None:
+    assert top(rewards, fraction) == best
 
 
 @pytest.mark.parametrize("fraction", [0, -0.1, 1.01, float("nan")])

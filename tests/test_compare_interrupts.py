@@ -76,6 +76,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, whole: dict[str, bytes]) 
     assert lines[-1].startswith(f"interrupted: what is finished is in {out}; continue with: ")
     assert set(tables(out)) == set(whole)
     assert len(cells(out)) < SEARCHES
+    assert not [*out.rglob("*.lock")]
     command = lines[-1].partition("maestro-env compare ")[2]
     assert main(shlex.split(command)) == 0
     assert tables(out) == whole

@@ -64,10 +64,7 @@ def measured_csv_files(case: Case) -> dict[str, str]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
 def test_a_mapping_file_ends_as_measured(
-    case: Case,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lay_out(case, tmp_path)
     monkeypatch.chdir(tmp_path)

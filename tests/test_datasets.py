@@ -132,11 +132,11 @@ def test_a_layer_by_another_name_shares_its_samples(tmp_path: Path) -> None:
 def test_the_digest_is_of_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tmp_path / "root"
     (root / "mappers").mkdir(parents=True)
-    (root / "experiments").mkdir()
-    searches = root / "experiments" / "searches.py"
+    searches = root / "experiments" / "search" / "searches.py"
+    searches.parent.mkdir(parents=True)
     core = root / "maestro_env" / "_native.so"
     core.parent.mkdir()
-    monkeypatch.setattr(machine, "__file__", str(root / "experiments" / "machine.py"))
+    monkeypatch.setattr(machine, "__file__", str(root / "experiments" / "store" / "versions.py"))
 
     def after(change: Callable[[], object]) -> str:
         change()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from commands import evaluate
 
+from experiments.shell import cli
 from maestro_env import (
     Level,
     Loop,
@@ -96,7 +97,7 @@ def test_an_invalid_mapping_is_explained(
     path = tmp_path / "mapping.json"
     largest = np.array(space.sizes) - 1
     path.write_text(space.decode(largest).to_json())
-    assert evaluate([str(path), LAYER_TEXT, "--hardware=edge"]) == 0
+    assert evaluate([str(path), LAYER_TEXT, "--hardware=edge"]) == cli.FAILED
     out = capsys.readouterr().out
     assert rows(out)["exact"][0] == "l1_overflow"
     assert "\nexact: l1_overflow: the tiles do not fit L1; " in out
@@ -168,7 +169,7 @@ def test_a_mapping_without_cycles_has_no_rate(
 ) -> None:
     path = tmp_path / "mapping.json"
     path.write_text(nested(MapSpace(LAYER, EDGE).decode([0] * 13), 900))
-    assert evaluate([str(path), LAYER_TEXT]) == 0
+    assert evaluate([str(path), LAYER_TEXT]) == cli.FAILED
     shown = capsys.readouterr()
     assert rows(shown.out)["exact"] == ["bad_tile"]
     assert rows(shown.out)["maestro"][0] == "mac_mismatch"

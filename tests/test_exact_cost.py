@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from exact_reference import Row, reference
+from exact_reference import Row, reference, row_of
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.compat.exact_rows import evaluate
@@ -79,31 +79,6 @@ CLUSTER_FIELDS = {
 }
 
 
-def as_row(layer: Layer, mapping: Mapping, hardware: Hardware) -> Row:
-    texts = [
-        f"Cluster({size},P);" if kind == "Cluster" else f"{kind}({size},{offset}) {dim};"
-        for kind, dim, size, offset in mapping.directives
-    ]
-    hw = {
-        "num_pes": hardware.num_pes,
-        "noc_bw": hardware.noc_bw,
-        "simd": hardware.simd_lanes,
-        "hop_latency": hardware.noc_hop_latency,
-        "hops": hardware.noc_hops,
-        "l1": hardware.l1_bytes,
-        "l2": hardware.l2_bytes,
-        "offchip_bw": hardware.offchip_bw,
-        "offchip_cost": hardware.offchip_cost_macs,
-    }
-    return {
-        "type": layer.operator,
-        "dims": dict(layer.extents),
-        "dataflow": texts,
-        "hw": hw,
-        "stride": list(layer.stride) if layer.is_convolution else None,
-    }
-
-
 def as_out(cost: Cost) -> Row:
     """The cost by the names of E5 and E6."""
     mid = [
@@ -151,7 +126,7 @@ def test_batches_mappings_and_rows_give_the_same_figures(
         assert cost is not None
         assert STATUSES[code] == status
         assert replace(cost, clusters=()) == Cost.from_row(figures)
-        want = evaluate(as_row(problem.layer, mapping, hardware))
+        want = evaluate(row_of(problem.layer, mapping, hardware))
         assert want["status"] == status
         assert as_out(cost) == want["out"]
         assert len(cost.clusters) == 1
@@ -188,7 +163,7 @@ def test_clusters_are_listed_from_the_outermost() -> None:
         mapping = Mapping(levels[:depth])
         cost, status = problem.evaluate_mapping(mapping)
         assert cost is not None
-        want = evaluate(as_row(layer, mapping, PRESETS["edge"]))
+        want = evaluate(row_of(layer, mapping, PRESETS["edge"]))
         assert (status, as_out(cost)) == (want["status"], want["out"])
         # Words of the largest tile of a cluster of each level, twice.
         sizes = [

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from exact_reference import dataflow_of, row_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from invariant_helpers import DISTINCT, cost_of, deep, points
@@ -119,28 +120,10 @@ def test_a_fully_connected_layer_is_a_product_with_one_row(
     drawn: tuple[Problem, Mapping],
 ) -> None:  # 9
     problem, mapping = drawn
-    product_of = {**problem.layer.extents, "M": 1}
-    hardware = problem.hardware
-    hw = {
-        "num_pes": hardware.num_pes,
-        "noc_bw": hardware.noc_bw,
-        "hop_latency": 1,
-        "simd": 1,
-        "offchip_bw": hardware.offchip_bw,
-        "l1": hardware.l1_bytes,
-        "l2": hardware.l2_bytes,
-    }
-
-    def texts(names: dict[str, str]) -> list[str]:
-        return [
-            f"Cluster({size},P);"
-            if kind == "Cluster"
-            else f"{kind}({size},{offset}) {names.get(dim, dim)};"
-            for kind, dim, size, offset in mapping.directives
-        ]
-
-    gemm = {"type": "GEMM", "stride": None, "dims": product_of, "dataflow": texts({}), "hw": hw}
-    dims = {"K": product_of["N"], "C": product_of["K"]}
-    fc = {"type": "FC", "stride": [1, 1], "dims": dims, "dataflow": texts(AS_FC), "hw": hw}
+    layer = replace(problem.layer, extents={**problem.layer.extents, "M": 1})
+    gemm = row_of(layer, mapping, problem.hardware)
+    dims = {"K": layer.extents["N"], "C": layer.extents["K"]}
+    dataflow = dataflow_of(mapping, AS_FC)
+    fc = {**gemm, "type": "FC", "stride": [1, 1], "dims": dims, "dataflow": dataflow}
     assert "out" in evaluate(fc)
     assert evaluate(fc) == evaluate(gemm)

@@ -1,14 +1,18 @@
-"""The worked example of the exact model (E11)."""
+"""The worked example of the exact model (E11), under the model and in the simulator."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 from differences import differences
 from exact_reference import EXAMPLE, Row
+from simulator import simulate
 
 from maestro_env.compat.exact_rows import evaluate
+
+Judge = Callable[[Row], Row]
 
 IN, COMPUTE, OUT = [10, 2, 1] * 2, [27] * 6, [2, 2, 1] * 2
 ANY_CAPACITY = {
@@ -101,19 +105,24 @@ SILICON = {
 }
 
 
-def example(l2: int | None, **hw: float) -> Row:
-    return evaluate({**EXAMPLE, "hw": {**EXAMPLE["hw"], "l2": l2, **hw}})
+both = pytest.mark.parametrize("judge", [evaluate, simulate], ids=["model", "simulator"])
 
 
+def example(judge: Judge, l2: int | None, **hw: float) -> Row:
+    return judge({**EXAMPLE, "hw": {**EXAMPLE["hw"], "l2": l2, **hw}})
+
+
+@both
 @pytest.mark.parametrize("l2", [None, 10**6, 94, 93])
-def test_the_worked_example_with_room_for_the_outputs(l2: int | None) -> None:
+def test_the_worked_example_with_room_for_the_outputs(l2: int | None, judge: Judge) -> None:
     out = {**ANY_CAPACITY, **RESIDENT, **SILICON}
-    assert differences(example(l2), {"status": "ok", "out": out}) == []
+    assert differences(example(judge, l2), {"status": "ok", "out": out}) == []
 
 
+@both
 @pytest.mark.parametrize("l2", [92, 91, 90, 89])
-def test_the_worked_example_without(l2: int) -> None:
-    got = example(l2)
+def test_the_worked_example_without(l2: int, judge: Judge) -> None:
+    got = example(judge, l2)
     area = {**SILICON, "area": SILICON["area"] - 0.104 * 3, "power": SILICON["power"] - 0.00345 * 3}
     want = {"status": "ok" if l2 >= 90 else "l2_overflow"}
     assert differences(got, {**want, "out": {**ANY_CAPACITY, **STREAMED, **area}}) == []
@@ -125,20 +134,23 @@ def test_the_time_of_the_worked_example_is_that_of_its_steps() -> None:
     assert max(math.ceil(39 / 8) + 173 + math.ceil(3 / 8), math.ceil(111 / 8)) == 179
 
 
-def test_capacities_of_l1_come_before_those_of_l2() -> None:
-    assert example(90, l1=78)["status"] == "ok"
-    assert example(90, l1=77)["status"] == "l1_overflow"
-    assert example(89, l1=77) == {**example(89, l1=78), "status": "l1_overflow"}
+@both
+def test_capacities_of_l1_come_before_those_of_l2(judge: Judge) -> None:
+    assert example(judge, 90, l1=78)["status"] == "ok"
+    assert example(judge, 90, l1=77)["status"] == "l1_overflow"
+    assert example(judge, 89, l1=77) == {**example(judge, 89, l1=78), "status": "l1_overflow"}
 
 
-def test_words_off_chip_cost_what_the_hardware_says() -> None:
-    free, paid = example(None), example(None, offchip_cost=200)
+@both
+def test_words_off_chip_cost_what_the_hardware_says(judge: Judge) -> None:
+    free, paid = example(judge, None), example(judge, None, offchip_cost=200)
     assert paid["out"].pop("energy") == pytest.approx(
         free["out"].pop("energy") + 0.00023 * 200 * 111, rel=1e-12
     )
     assert paid == free
 
 
-def test_hops_and_their_latency_multiply() -> None:
-    assert example(None, hops=3, hop_latency=2) == example(None, hop_latency=6)
-    assert example(None, hops=3, hop_latency=0) == example(None, hop_latency=0)
+@both
+def test_hops_and_their_latency_multiply(judge: Judge) -> None:
+    assert example(judge, None, hops=3, hop_latency=2) == example(judge, None, hop_latency=6)
+    assert example(judge, None, hops=3, hop_latency=0) == example(judge, None, hop_latency=0)

@@ -119,13 +119,3 @@ def test_none_of_20_000_rows_differs_from_the_simulator(seed: int) -> None:
 @given(rows(max_macs=200, offchip_cost=True))
 def test_no_drawn_row_differs_from_the_simulator(row: Row) -> None:
     assert differences(evaluate(row), simulate(row)) == []
-
-
-def test_one_wrong_figure_is_found() -> None:
-    row, want, got = next(each for each in simulated() if each[1]["status"] == "ok")
-    for name, figure in want["out"].items():
-        if name != "mid":
-            changed = {**got, "out": {**got["out"], name: figure + 1}}
-            assert list(wrong([(row, want, changed)]).values()) == [
-                [f".out.{name}: {figure + 1!r}, expected {figure!r}"]
-            ]

@@ -17,10 +17,6 @@ from maestro_env.accelerators.hardware import UNLIMITED
 from maestro_env.base.errors import MappingError
 from maestro_env.exchange import FORMATS, Format, to_timeloop
 
-EXACT = ("timeloop", "accelforge")
-"""Formats that say layer and accelerator too."""
-
-
 # --- Round trips --------------------------------------------------------------------------------
 
 

@@ -74,11 +74,7 @@ UNSAYABLE: dict[str, tuple[Callable[[Mapping, Problem], str], Mapping, str]] = {
     "a tile too large": (to_timeloop, mapping("K4* C9", CHANNELS), "make it tiles of 8"),
     "an inner rest": (to_timeloop, mapping("K9*", "K2*"), "each tile has to divide the one around"),
     "idle units": (to_timeloop, mapping("K8*", "K1*", 3), "leave some idle in every round"),
-    "idle units in the last round": (
-        to_accelforge,
-        mapping("K3*", "C2*"),
-        "leave some idle in the last of 2 rounds",
-    ),
+    "idle last units": (to_accelforge, mapping("K3*", "C2*"), "idle in the last of 2 rounds"),
     "windows that overlap": (to_accelforge, mapping("X'1*", "C2*"), "where windows overlap"),
     "a tiled window": (to_m, mapping("K4* R1", CHANNELS), "all of R"),
     "no dimension": (to_m, mapping("K4* G1", CHANNELS), "no dimension G"),
@@ -211,154 +207,95 @@ def test_an_accelforge_file_is_read() -> None:
     assert found.mapping == Mapping((Level(loops("M4* K3 N5")),))
 
 
-UNREADABLE = {
-    "loops at main memory": (TIMELOOP, "C=1 M=1", "C=2 M=1", MappingError, "the loops at Main"),
-    "factors that do not multiply": (TIMELOOP, "P7 Q2", "P6 Q2", MappingError, "at Buffer"),
-    "bypass": (TIMELOOP, "bypass: []", "bypass: [Inputs]", MappingError, "bypasses a memory"),
-    "another type": (TIMELOOP, "type: spatial", "type: skew", MappingError, "skew loops of 'PE'"),
-    "idle units": (TIMELOOP, "['M=5']", "['M=2']", MappingError, "below Buffer"),
-    "two spatial loops": (
-        TIMELOOP,
-        "['M=5'], permutation: M",
-        "['M=2', 'Q=2'], permutation: MQ",
-        MappingError,
-        "2 spatial loops",
+# What is changed in a file, to what, and what the message says.
+Changes = tuple[tuple[str, str, str], ...]
+
+TIMELOOP_MAPPINGS: Changes = (
+    ("C=1 M=1", "C=2 M=1", "the loops at Main"),
+    ("P7 Q2", "P6 Q2", "at Buffer"),
+    ("bypass: []", "bypass: [Inputs]", "bypasses a memory"),
+    ("type: spatial", "type: skew", "skew loops of 'PE'"),
+    ("['M=5']", "['M=2']", "below Buffer"),
+    ("['M=5'], permutation: M", "['M=2', 'Q=2'], permutation: MQ", "2 spatial loops"),
+    ("target: PE", "target: PEs", "no such place"),
+    ("['M=5']", "['M<=5']", "is no factor"),
+    ("permutation: CQP", "permutation: CQ", "lacks P"),
+    ("\nmapping:", "\nmaps:", "mapping is missing"),
+    ("!Container {name: PE", "!Array {name: PE", "'!Array'"),
+    ("name: system", "name: *a", "alias"),
+)
+TIMELOOP_LAYERS: Changes = (
+    ("{C: 12, ", "{", "C is missing"),
+    ("[[S], [Q", "[[], [Q", "no rank, nor a rank"),
+    ("{C: 12, M: 10", "{C: 12, M: 0", "is '0'"),
+    ("[[R], [P", "[[R, step], [P", "dilation 2"),
+    ("[[R], [P", "[[R], [Q", "Q is in more than one axis"),
+    (", read_write: True", "", "3 inputs and 0 outputs"),
+    ("[C, M, R", "[C, M, step, R", "step indexes no tensor"),
+)
+TIMELOOP_MACHINES: Changes = (
+    ("!Component\n    name: Buffer", "!Parallel\n    name: Buffer", "side by side"),
+    ("width: 8, datawidth: 8", "width: 8, datawidth: 16", "8 bits"),
+    ("n_banks: 4}", "n_banks: 4}\n    constraints: {bypass: [W]}", "take them out"),
+    ("128 * 16", "2 ** 11", "allowed: integers"),
+    ("meshX: 4", "meshX: four", "'four'"),
+    ("class: intmac", "class: SRAM, attributes: {datawidth: 8}", "no compute unit"),
+    ("{depth: 64,", "{read_bandwidth: 2, depth: 64,", "Registers has 64 words, 2 reads a cycle"),
+)
+HELD = "  - !Storage {tensors: [T0], component: Registers}\n"
+LOOP = "  - !Temporal {rank_variable: n1, tile_shape: 5}\n"
+ACCELFORGE_MAPPINGS: Changes = (
+    ("[T0], component: R", "[T0, W0], component: R", "Registers holds input, filter where"),
+    (f"{HELD}{LOOP}", f"{LOOP}{HELD}", "near has: Registers holds input"),
+    (HELD, "", "already has a loop over it"),
+    ("m, tile_shape: 1}", "m, tile_shape: 2}", "no loop over m has the tile_shape 1"),
+    ("[T1, W0]", "[T1, W9]", "no memory or tensor"),
+    ("variable: n1, tile_shape: 5", "variable: q, tile_shape: 5", "no rank q"),
+    ("name: y, component", "name: z, component", "fan-out"),
+    ("shape: 5", "shape: 5, initial_tile_shape: 2", "'initial_tile_shape' cannot be said"),
+    ("!Compute {einsum", "!Nested {einsum", "'!Nested'"),
+)
+ACCELFORGE_LAYERS: Changes = (
+    ("N0: 12, ", "", "the extent of n0 is not known"),
+    ("  einsums:", "  bits_per_value: {All: 16}\n  einsums:", "8 bits"),
+)
+ACCELFORGE_MACHINES: Changes = (
+    ("name: Buffer", "name: Main", "called 'Main'"),
+    ("throughput: 1}", "throughput: 1000000000}", "cycle"),
+    ("fanout: 4}", "fanout: 4, reuse: T0}", "'reuse'"),
+    ("64 * 8\n    tensors: {keep: All}", "64\n    tensors: {keep: T1}", "does not keep All"),
+    ("[{name: compute, throughput: 1}]", "[]", "compute"),
+    ("size: inf", "size: 8 * 8", "Main has 8 words"),
+    (
+        "fanout: 4}]}",
+        "fanout: 4}]}\n  - !Memory {name: Pool, size: 8, tensors: {keep: All}, "
+        "actions: [{name: read, throughput: inf}, {name: write, throughput: inf}]}",
+        "it has 64 words",
     ),
-    "no such place": (TIMELOOP, "target: PE", "target: PEs", MappingError, "no such place"),
-    "a bound": (TIMELOOP, "['M=5']", "['M<=5']", MappingError, "is no factor"),
-    "no order": (TIMELOOP, "permutation: CQP", "permutation: CQ", MappingError, "lacks P"),
-    "no mapping": (TIMELOOP, "\nmapping:", "\nmaps:", MappingError, "mapping is missing"),
-    "long names": (TIMELOOP, "[C, M,", "[CC, M,", LayerError, "CC is missing"),
-    "no extent": (TIMELOOP, "{C: 12, ", "{", LayerError, "C is missing"),
-    "a term of nothing": (TIMELOOP, "[[S], [Q", "[[], [Q", LayerError, "no rank, nor a rank"),
-    "no word for a rank": (TIMELOOP, "{C: 12, M: 10", "{C: 12, M: 0", LayerError, "is '0'"),
-    "dilation": (TIMELOOP, "[[R], [P", "[[R, step], [P", LayerError, "dilation 2"),
-    "two inputs more": (TIMELOOP, ", read_write: True", "", LayerError, "3 inputs and 0 outputs"),
-    "memories side by side": (
-        TIMELOOP,
-        "  - !Component\n    name: Buffer\n",
-        "  - !Parallel\n    name: Buffer\n",
-        HardwareError,
-        "side by side",
-    ),
-    "wide words": (
-        TIMELOOP,
-        "width: 8, datawidth: 8",
-        "width: 8, datawidth: 16",
-        HardwareError,
-        "8 bits",
-    ),
-    "constraints": (
-        TIMELOOP,
-        "n_banks: 4}",
-        "n_banks: 4}\n    constraints: {dataspace: {bypass: [Weights]}}",
-        HardwareError,
-        "take them out",
-    ),
-    "an expression": (TIMELOOP, "128 * 16", "2 ** 11", HardwareError, "allowed: integers"),
-    "a word for a number": (TIMELOOP, "meshX: 4", "meshX: four", HardwareError, "'four'"),
-    "no compute": (
-        TIMELOOP,
-        "class: intmac",
-        "class: SRAM, attributes: {datawidth: 8}",
-        HardwareError,
-        "no compute unit",
-    ),
-    "bandwidth of L1": (
-        TIMELOOP,
-        "{depth: 64,",
-        "{read_bandwidth: 2, depth: 64,",
-        HardwareError,
-        "Registers has 64 words, 2 reads a cycle, and 1 of",
-    ),
-    "unknown tag": (TIMELOOP, "!Container {name: PE", "!Array {name: PE", MappingError, "'!Array'"),
-    "alias": (TIMELOOP, "name: system", "name: *a", MappingError, "alias"),
-    "stored too high": (
-        ACCELFORGE,
-        "[T0], component: Registers",
-        "[T0, W0], component: Registers",
-        MappingError,
-        "Registers holds input, filter where",
-    ),
-    "stored too low": (
-        ACCELFORGE,
-        "  - !Storage {tensors: [T0], component: Registers}\n"
-        "  - !Temporal {rank_variable: n1, tile_shape: 5}\n"
-        "  - !Storage {tensors: [T1, W0]",
-        "  - !Temporal {rank_variable: n1, tile_shape: 5}\n  - !Storage {tensors: [T0, T1, W0]",
-        MappingError,
-        "near has: Registers holds input",
-    ),
-    "not stored": (
-        ACCELFORGE,
-        "  - !Storage {tensors: [T0], component: Registers}\n",
-        "",
-        MappingError,
-        "already has a loop over it",
-    ),
-    "MACs left out": (
-        ACCELFORGE,
-        "m, tile_shape: 1}",
-        "m, tile_shape: 2}",
-        MappingError,
-        "no loop over m has the tile_shape 1",
-    ),
-    "one name twice": (ACCELFORGE, "name: Buffer", "name: Main", HardwareError, "called 'Main'"),
-    "no tensor": (ACCELFORGE, "[T1, W0]", "[T1, W9]", MappingError, "no memory or tensor"),
-    "no rank": (
-        ACCELFORGE,
-        "variable: n1, tile_shape: 5",
-        "variable: q, tile_shape: 5",
-        MappingError,
-        "no rank q",
-    ),
-    "no fan-out": (ACCELFORGE, "name: y, component", "name: z, component", MappingError, "fan-out"),
-    "first tile": (
-        ACCELFORGE,
-        "tile_shape: 5",
-        "tile_shape: 5, initial_tile_shape: 2",
-        MappingError,
-        "'initial_tile_shape' cannot be said",
-    ),
-    "split": (ACCELFORGE, "!Compute {einsum", "!Nested {einsum", MappingError, "'!Nested'"),
-    "no size": (ACCELFORGE, "N0: 12, ", "", LayerError, "the extent of n0 is not known"),
-    "16 bits": (
-        ACCELFORGE,
-        "  einsums:",
-        "  bits_per_value: {All: 16}\n  einsums:",
-        LayerError,
-        "8 bits",
-    ),
-    "in seconds": (ACCELFORGE, "throughput: 1}", "throughput: 1000000000}", HardwareError, "cycle"),
-    "reuse": (ACCELFORGE, "fanout: 4}", "fanout: 4, reuse: T0}", HardwareError, "'reuse'"),
-    "a tensor kept apart": (
-        ACCELFORGE,
-        "size: 64 * 8\n    tensors: {keep: All}",
-        "size: 64 * 8\n    tensors: {keep: T1}",
-        HardwareError,
-        "does not keep All",
-    ),
-    "no throughput": (
-        ACCELFORGE,
-        "[{name: compute, throughput: 1}]",
-        "[]",
-        HardwareError,
-        "compute",
-    ),
-}
+)
+UNREADABLE = [
+    (text, kind, *change)
+    for text, kind, changes in (
+        (TIMELOOP, MappingError, TIMELOOP_MAPPINGS),
+        (TIMELOOP, LayerError, TIMELOOP_LAYERS),
+        (TIMELOOP, HardwareError, TIMELOOP_MACHINES),
+        (ACCELFORGE, MappingError, ACCELFORGE_MAPPINGS),
+        (ACCELFORGE, LayerError, ACCELFORGE_LAYERS),
+        (ACCELFORGE, HardwareError, ACCELFORGE_MACHINES),
+    )
+    for change in changes
+]
 
 
-@pytest.mark.parametrize("case", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize(("text", "kind", "old", "new", "message"), UNREADABLE)
 def test_what_is_none_of_ours_is_refused(
-    case: tuple[str, str, str, type[MaestroEnvError], str],
+    text: str, kind: type[MaestroEnvError], old: str, new: str, message: str
 ) -> None:
-    text, old, new, kind, message = case
     assert text.count(old) == 1
     read = from_timeloop if text is TIMELOOP else from_accelforge
-    with pytest.raises(MaestroEnvError) as caught:
+    with pytest.raises(MaestroEnvError, match=r"^F\.yaml") as caught:
         read(text.replace(old, new), "F.yaml")
     assert type(caught.value) is kind
-    assert str(caught.value).startswith("F.yaml")
     assert message in str(caught.value)
 
 
@@ -366,23 +303,13 @@ def test_what_is_none_of_ours_is_refused(
 
 PIECES = [
     "",
-    "-1",
-    "0",
     "9" * 30,
-    "x",
-    "[]",
-    "{}",
-    "inf",
+    *["-1", "0", "x", "[]", "{}", "inf", "*a", "K", "1e9", "'", "L2"],
     "!Container x",
-    "*a",
-    "K",
-    "1e9",
-    "'",
-    "L2",
 ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(st.sampled_from(list(FORMATS)), st.data())
 def test_damaged_files_end_in_an_error_of_ours(name: str, data: st.DataObject) -> None:
     text = TEXTS[name]
@@ -417,15 +344,13 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("text", BOMBS.values(), ids=BOMBS)
-@pytest.mark.parametrize(
-    "read", [from_timeloop, hardware_from_timeloop, from_accelforge, hardware_from_accelforge]
-)
-def test_bombs_are_refused(text: str, read: Callable[[str, str], object]) -> None:
-    if "accelforge" in read.__name__:
-        text = text.replace("architecture:", "arch:")
-    with pytest.raises((MappingError, HardwareError), match=r"^F\.yaml") as caught:
-        read(text, "F.yaml")
-    assert len(str(caught.value)) < 400
+def test_bombs_are_refused(text: str) -> None:
+    for read in (from_timeloop, hardware_from_timeloop):
+        with pytest.raises((MappingError, HardwareError), match=r"^F\.yaml") as caught:
+            read(text, "F.yaml")
+        assert len(str(caught.value)) < 400
+    with pytest.raises(HardwareError, match=r"^F\.yaml"):
+        hardware_from_accelforge(text.replace("architecture:", "arch:"), "F.yaml")
 
 
 # --- Accelerators ---------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exact_reference import row_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from invariant_helpers import cost_of, deep, words_of
@@ -218,13 +219,7 @@ def small(draw: st.DrawFn) -> tuple[Problem, Mapping, dict[str, Any]]:
     )
     space = MapSpace(layer, hardware, "full17")
     mapping = space.decode([draw(st.integers(0, int(size) - 1)) for size in space.sizes])
-    dataflow = [
-        f"Cluster({size},P);" if kind == "Cluster" else f"{kind}({size},{offset}) {dim};"
-        for kind, dim, size, offset in mapping.directives
-    ]
-    hw = {"num_pes": pes, "noc_bw": bw, "offchip_bw": offchip, "simd": simd, "hop_latency": hop}
-    hw |= {"l1": None, "l2": 2**20}
-    row = {"type": "CONV", "stride": list(stride), "dims": extents, "dataflow": dataflow, "hw": hw}
+    row = row_of(layer, mapping, hardware)
     return Problem(space), mapping, row
 
 
@@ -336,9 +331,7 @@ def test_better_neighbours_are_better_and_blocked_ones_lack_room() -> None:
     for each in better_with_room(found, "edp"):
         there = problem.hardware
         roomy = on(
-            problem,
-            l1_bytes=there.l1_bytes + each.l1_over,
-            l2_bytes=there.l2_bytes + each.l2_over,
+            problem, l1_bytes=there.l1_bytes + each.l1_over, l2_bytes=there.l2_bytes + each.l2_over
         )
         value, status = roomy.score(each.point[np.newaxis], edp)
         assert status[0] == 0

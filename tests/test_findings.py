@@ -22,10 +22,7 @@ def mapping_file(dims: str) -> str:
 
 @pytest.mark.parametrize(
     "dims",
-    [
-        f"C: 16, R: 1, S: 2, Y': 9, X': {MINUS_ONE}",
-        f"C: 16, R: {MINUS_ONE}, S: 2, Y': 2, X': 9",
-    ],
+    [f"C: 16, R: 1, S: 2, Y': 9, X': {MINUS_ONE}", f"C: 16, R: {MINUS_ONE}, S: 2, Y': 2, X': 9"],
 )
 def test_an_axis_derived_to_be_empty_divides_by_zero(
     dims: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -12,12 +12,7 @@ from maestro_env.workloads.files.csv_files import read_gamma_csv
 from maestro_env.workloads.finding import find_layer
 
 ROWS = "64,3,226,226,3,3,1\n1,32,112,112,3,3,2\n512,64,128,1,1,1,3\n256,128,1,1,1,1,0\n"
-LAYERS = (
-    conv(64, 3, 226, 3),
-    depthwise(32, 112),
-    gemm(512, 64, 128),
-    gemm(1, 256, 128),
-)
+LAYERS = (conv(64, 3, 226, 3), depthwise(32, 112), gemm(512, 64, 128), gemm(1, 256, 128))
 
 
 def write(folder: Path, text: str) -> Path:
@@ -62,15 +57,10 @@ def test_stride_column(tmp_path: Path) -> None:
     [
         ("64,3,226,226,3,3,1\n64,3,226,226,3,3,1\n", 1, "64,3,226,226,3,3,1"),
         ("K,C,Y,X,R,S\n64,3,226,226,3,3\n", 1, "K,C,Y,X,R,S"),
-        ("K,C,Y,X,R,S,T,pad\n64,3,226,226,3,3,1,1\n", 1, "pad"),
         ("K,C,Y,X,R,S,T\n64,3,226,226,3,3,1\n\n64,3,16.1,16,3,3,1\n", 4, "'16.1'"),
         ("K,C,Y,X,R,S,T\n64,3,,16,3,3,1\n", 2, "''"),
         ("K,C,Y,X,R,S,T\n32,32,16,16.1,1,1\n", 2, "6 cells"),
-        ("K,C,Y,X,R,S,T\n64,3,226,226,3,3,1,2\n", 2, "8 cells"),
         ("K,C,Y,X,R,S,T\n64,3,226,226,3,3,4\n", 2, "T = 4"),
-        ("K,C,Y,X,R,S,T\n64,3,226,226,3,3,-1\n", 2, "'-1'"),
-        ("K,C,Y,X,R,S,T\n4_0,3,226,226,3,3,1\n", 2, "'4_0' is not an integer"),
-        ("K,C,Y,X,R,S,T\n+5,3,226,226,3,3,1\n", 2, "'+5' is not an integer"),
         ("K,C,Y,X,R,S,T\n٣,3,226,226,3,3,1\n", 2, "'٣' is not an integer"),
         ("K,C,Y,X,R,S,T\n0,3,226,226,3,3,1\n", 2, "K is 0"),
         ("K,C,Y,X,R,S,T\n64,3,2,2,3,3,1\n", 2, "R = 3"),
@@ -98,23 +88,15 @@ def test_a_file_without_layers_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_unreadable_files_are_named(tmp_path: Path) -> None:
-    binary = tmp_path / "binary.csv"
-    binary.write_bytes(b"\xff\xfe\x00")
-    reasons = {
-        "absent.csv": "No such file or directory",
-        "": "Is a directory",
-        "binary.csv": "'utf-8' codec",
-    }
-    for name, reason in reasons.items():
-        with pytest.raises(LayerError) as error:
+    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
+    for name, reason in {"": "Is a directory", "binary.csv": "'utf-8' codec"}.items():
+        with pytest.raises(LayerError, match=f"{tmp_path / name} cannot be read: {reason}"):
             read_gamma_csv(tmp_path / name)
-        assert f"{tmp_path / name} cannot be read: {reason}" in str(error.value)
 
 
-@pytest.mark.parametrize("row", [f"{LONG},3,226,226,3,3,1", f"64,3,{LONG}x,226,3,3,1"])
-@pytest.mark.parametrize("header", ["K,C,Y,X,R,S,T", LONG])
-def test_long_cells_are_cut_in_messages(tmp_path: Path, header: str, row: str) -> None:
-    path = write(tmp_path, f"{header}\n{row}\n")
+@pytest.mark.parametrize("text", [f"K,C,Y,X,R,S,T\n64,3,{LONG}x,226,3,3,1\n", f"{LONG}\n1\n"])
+def test_long_cells_are_cut_in_messages(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path, text)
     with pytest.raises(LayerError) as error:
         read_gamma_csv(path)
     assert f"'{'9' * 37}...'" in str(error.value)

@@ -55,10 +55,7 @@ def test_the_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     [("rnu", "did you mean run?"), ("--versoin", "did you mean --version?"), ("", "allowed: ")],
 )
 def test_what_is_no_command_is_refused(
-    argument: str,
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    argument: str, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out, err = call(monkeypatch, capsys, argument)
     assert (status, out, err.count("\n")) == (2, "", 1)

@@ -216,7 +216,8 @@ def test_layers_without_a_valid_mapping_are_named_and_in_no_total(
     flags = ["--hardware=num_pes=4,l1_bytes=60,name=tight", f"--out={out}", *QUICK]
     assert main([str(path), *flags]) == 1
     shown = capsys.readouterr()
-    assert "failed: no valid mapping of net_l0 was found" in shown.err
+    told = "failed: no valid mapping of net_l0 was found: no mapping fits the buffers: "
+    assert told in shown.err
     assert "In no total, as no valid mapping was found: net_l0." in " ".join(shown.out.split())
     found = read(out)
     assert found["unmapped"] == ["net_l0"]
@@ -229,7 +230,10 @@ def test_a_network_without_any_mapping_has_no_totals(
 ) -> None:
     flags = ["--hardware=num_pes=4,l1_bytes=1,name=tiny", f"--out={tmp_path / 'out'}", *QUICK]
     assert main([network, *flags]) == 1
-    assert "failed: no valid mapping of net_l0, net_l1" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "net_l0" in told
+    assert "net_l1" in told
+    assert told.count("no mapping fits the buffers: the smallest tiles need ") >= 1
     assert not (tmp_path / "out" / "network.json").exists()
 
 
@@ -246,6 +250,10 @@ def test_a_network_without_any_mapping_has_no_totals(
         (["resnet18", "--hardware=nowhere"], "unknown hardware"),
         (["resnet18", "--dim=batch=1"], "no open dimensions"),
         (["resnet18", "--library=/dev/null/x.json"], "/dev/null"),
+        (["resnet18", "--library=/dev/zero"], "--library /dev/zero: it is no regular file"),
+        (["resnet18", "--library=."], "--library .: it is no regular file"),
+        (["resnet18", "--samples=0"], "--samples"),
+        ([], "NETWORK"),
     ],
 )
 def test_what_cannot_be_mapped_is_refused(

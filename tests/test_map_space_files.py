@@ -13,13 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import points, spaces, spaces_and_points
 
-from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MappingError
 from maestro_env.compat.program import main
-from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.status import STATUSES
 from maestro_env.mapspace.mapping import Loop, Mapping
 from maestro_env.mapspace.space import MapSpace
 
@@ -77,16 +74,3 @@ def test_the_m_file_costs_what_the_mapping_costs(case: tuple[MapSpace, np.ndarra
     assert cost.macs == float(row["Num MACs"])
     energy = float(row["Activity count-based Energy (nJ)"])
     assert cost.csv_energy_nj == pytest.approx(energy, rel=6e-6)
-
-
-@given(spaces(schemas=("legal13",)), st.integers(0, 2**32 - 1), st.sampled_from(list(MODELS)))
-def test_a_batch_costs_what_its_mappings_cost(space: MapSpace, seed: int, model: str) -> None:
-    batch = space.sample(8, np.random.default_rng(seed))
-    problem = Problem(space, model)
-    rows = problem.evaluate(batch)
-    for point, figures, code in zip(batch, rows.metrics, rows.status, strict=True):
-        cost, status = problem.evaluate_mapping(space.decode(point))
-        assert status == STATUSES[code]
-        single = {} if cost is None else cost.as_dict()
-        expected = [single.get(name) for name in _native.METRICS]
-        np.testing.assert_array_equal(figures, np.array(expected, dtype=float))

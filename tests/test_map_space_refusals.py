@@ -63,11 +63,6 @@ def test_an_entry_is_not_cut_to_32_bits() -> None:
         SPACE.decode(MIDDLE.astype(np.int64) + 2**32)
 
 
-def test_no_points_are_a_batch_too() -> None:
-    rows = Problem(SPACE).evaluate(np.empty((0, 13), dtype=np.int32))
-    assert rows.metrics.shape[0] == rows.status.shape[0] == 0
-
-
 def nest(outer: dict[str, int], inner: dict[str, int], cluster: int = 4) -> Mapping:
     """Loops in the order given, parallel over K outside and over C inside."""
     levels = []

@@ -125,7 +125,6 @@ def outputs(team: NetworkAgents, seen: Observations) -> tuple[list[Floats], Floa
     ("agents", "dtype", "tolerance"),
     [
         (1, torch.float64, 1e-10),
-        (3, torch.float64, 1e-10),
         (7, torch.float64, 1e-10),
         (3, torch.float32, 1e-4),
     ],

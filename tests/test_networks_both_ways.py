@@ -50,14 +50,9 @@ def features(tokens: int, width: int) -> Any:
     return torch.empty(1, tokens, width)
 
 
-def words(tokens: int) -> Any:
-    return torch.zeros(1, tokens, dtype=torch.long)
-
-
-def transformer(layers: int, width: int, hidden: int, tokens: int, seen: int) -> int:
-    """MACs of layers whose ``tokens`` attend to ``seen``."""
-    weights = 4 * width**2 + 2 * width * hidden
-    return layers * (tokens * weights + 2 * tokens * seen * width)
+def transformer(width: int, hidden: int, tokens: int, seen: int) -> int:
+    """MACs of a layer whose ``tokens`` attend to ``seen``."""
+    return tokens * (4 * width**2 + 2 * width * hidden) + 2 * tokens * seen * width
 
 
 LLAMA = 128 * (2 * 4096**2 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 2 * 128**2 * 4096
@@ -66,51 +61,33 @@ NETWORKS = {
     "resnet18": (lambda: known.resnet((2, 2, 2, 2), False), (image(224),), 1_814_073_344),
     "resnet50": (lambda: known.resnet((3, 4, 6, 3), True), (image(224),), 4_089_184_256),
     "mobilenetv2": (known.mobilenetv2, (image(224),), 300_774_272),
-    "vgg16": (known.vgg16, (image(224),), 15_470_264_320),
-    "bert": (
-        lambda: known.Encoder(12, 768, 12),
-        (features(384, 768),),
-        transformer(12, 768, 3072, 384, 384),
-    ),
-    "gpt2": (
-        lambda: known.Decoder(12, 768, 12, 50257),
-        (words(128),),
-        transformer(12, 768, 3072, 128, 128) + 128 * 768 * 50257,
-    ),
     "gpt2_step": (
-        lambda: known.Decoder(12, 768, 12, 50257),
-        (words(1), torch.empty(1, 12, 127, 64)),
-        transformer(12, 768, 3072, 1, 128) + 768 * 50257,
+        lambda: known.TransformerBlock(768, 12, 3072),
+        (features(1, 768), torch.empty(1, 12, 127, 64)),
+        transformer(768, 3072, 1, 128),
     ),
-    "llama_layer": (
-        lambda: known.LlamaLayer(4096, 32, 8, 14336),
-        (features(128, 4096),),
-        LLAMA,
-    ),
-}
-SMALL = {
-    "resnet": (
-        lambda: known.resnet((1, 1), True, width=4, classes=10),
-        (image(32),),
-        3 * 4 * 49 * 256
-        + 64 * (4 * 4 + 4 * 4 * 9 + 4 * 16 + 4 * 16)
-        # The second stage halves the map behind its first convolution.
-        + 64 * 16 * 8
-        + 16 * (8 * 8 * 9 + 8 * 32 + 16 * 32)
-        + 320,
-    ),
-    "llama_layer": (
-        lambda: known.LlamaLayer(16, 4, 2, 24),
-        (features(5, 16),),
-        5 * (2 * 16**2 + 2 * 16 * 8 + 3 * 16 * 24) + 2 * 25 * 16,
-    ),
+    "llama_layer": (lambda: known.LlamaLayer(4096, 32, 8, 14336), (features(128, 4096),), LLAMA),
 }
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_small_networks_both_ways(tmp_path: Path, name: str) -> None:
-    make, inputs, macs = SMALL[name]
-    both_ways(tmp_path, made(make), inputs, macs)
+class Patches(torch.nn.Module):  # type: ignore[misc, unused-ignore]
+    """Pieces of an image, convolved, and a transformer's layer over them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cut = torch.nn.Conv2d(3, 16, 3, stride=2, padding=1)
+        self.mix = torch.nn.Conv2d(16, 16, 3, groups=4)
+        self.layer = known.LlamaLayer(16, 4, 2, 24)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(self.mix(self.cut(x)).flatten(2).transpose(1, 2))
+
+
+def test_a_small_network_both_ways(tmp_path: Path) -> None:
+    layer = 4 * (2 * 16**2 + 2 * 16 * 8 + 3 * 16 * 24) + 2 * 16 * 16
+    macs = 16 * 16 * 27 + 4 * 16 * 4 * 9 + layer
+    found = both_ways(tmp_path, made(Patches), (image(8),), macs)
+    assert {each.operator for each in found.layers} == {"CONV", "NGCONV", "GEMM"}
 
 
 @pytest.mark.slow
@@ -118,7 +95,7 @@ def test_small_networks_both_ways(tmp_path: Path, name: str) -> None:
 def test_known_networks_both_ways(tmp_path: Path, name: str) -> None:
     make, inputs, macs = NETWORKS[name]
     found = both_ways(tmp_path, made(make), inputs, macs)
-    if name in ("resnet18", "resnet50", "mobilenetv2", "vgg16"):
+    if name in ("resnet18", "resnet50", "mobilenetv2"):
         assert counted(found) == counted(find_network(name))
 
 
@@ -127,14 +104,6 @@ def both_ways(folder: Path, module: Any, inputs: tuple[Any, ...], macs: int) -> 
     assert counted(read) == counted(traced)
     assert read.macs == traced.macs == macs
     return traced
-
-
-def test_the_published_figures_are_met() -> None:
-    """In 10^9 MACs: torchvision's for the CNNs, counted by hand for the others."""
-    gmacs = {name: round(macs / 1e9, 4) for name, (_, _, macs) in NETWORKS.items()}
-    assert (gmacs["resnet18"], gmacs["resnet50"]) == (1.8141, 4.0892)
-    assert (gmacs["mobilenetv2"], gmacs["vgg16"]) == (0.3008, 15.4703)
-    assert (gmacs["bert"], gmacs["gpt2"]) == (35.3328, 16.1141)
 
 
 @pytest.mark.slow
@@ -165,12 +134,12 @@ def test_one_attention_operator_is_the_same_products(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_weights_beside_the_file_are_not_needed(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
-    module = made(lambda: known.Encoder(1, 64, 2))
+    module = made(lambda: known.TransformerBlock(64, 2, 256))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(module, (features(5, 64),), verbose=False).save(path, external_data=True)
     (tmp_path / "net.onnx.data").unlink()
-    assert find_network(str(path)).macs == transformer(1, 64, 256, 5, 5)
+    assert find_network(str(path)).macs == transformer(64, 256, 5, 5)
 
 
 @pytest.mark.slow
@@ -184,5 +153,5 @@ def test_an_open_batch_is_given_a_number(tmp_path: Path) -> None:
         program = torch.onnx.export(module, inputs, verbose=False, dynamic_shapes=shapes)
         program.save(path)
     found = find_network(str(path), {"batch": 7})
-    assert found.macs == 7 * SMALL["resnet"][2]
+    assert found.macs == 7 * from_torch(module, (image(32),)).macs
     assert found.left_out == ()

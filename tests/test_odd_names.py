@@ -37,7 +37,7 @@ def test_names_of_any_text_are_drawn_and_shown(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hardware, layer = machine(tmp_path, name), network(tmp_path, name)
-    out = tmp_path / "out"
+    out = tmp_path / "out\x1b[31m"
     flags = [f"--hardware={hardware}", "--samples=20"]
     assert run(out, f"--layer={layer}:0", "--mapper=random", *flags) == 0
     assert audit([str(out)]) == 0

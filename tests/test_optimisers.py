@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
@@ -11,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from map_space_helpers import spaces, spaces_and_points
 from mapper_helpers import every_model
-from scipy.optimize import differential_evolution
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.evaluation.objectives import find_objective
-from maestro_env.evaluation.optimisers import ObjectiveFunction
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.space import MapSpace, Points
@@ -93,12 +90,6 @@ def test_values_outside_of_the_space_are_refused(changes: dict[str, object], mes
         EDGE.objective("edp")(given)
 
 
-@pytest.mark.parametrize("place", [[0] * 12, [0.5] * 13, "ga", None, [[0] * 13], [10**6] * 13])
-def test_what_is_no_vector_is_refused(place: object) -> None:
-    with pytest.raises(ValueError, match=r"of this space|is not in"):
-        EDGE.objective("edp")(place)
-
-
 # --- The unit cube ------------------------------------------------------------------------------
 
 
@@ -144,23 +135,3 @@ def test_what_is_no_place_in_the_unit_cube_is_refused(shares: object) -> None:
 
 
 # --- Other libraries ----------------------------------------------------------------------------
-
-
-def test_scipy_finds_a_good_mapping_of_small_buffers() -> None:
-    cost = EDGE.objective("edp")
-    found = differential_evolution(
-        lambda x: cost.penalised(cost.from_unit(x)), [(0, 1)] * 13, maxiter=8, popsize=5, rng=0
-    )
-    best = cost.from_unit(found.x)
-    assert cost.violation(best) == 0
-    assert math.log10(cost(best)) == found.fun
-    random = EDGE.space.sample(found.nfev, np.random.default_rng(0))
-    assert cost(best) < EDGE.score(random, find_objective("edp"))[0].min() / 2
-
-
-def test_a_small_space_has_the_optimum_that_brute_force_finds() -> None:
-    space = MapSpace(Layer("GEMM", {"M": 3, "N": 2, "K": 1}), Hardware(num_pes=4), "paper10")
-    cost = ObjectiveFunction(Problem(space), find_objective("edp"))
-    every = [list(point) for point in product(*(range(size) for size in space.sizes.tolist()))]
-    values = Problem(space).score(np.array(every, dtype=np.int32), cost.metric)[0]
-    assert min(map(cost, every[::97])) == values[::97].min()

@@ -172,32 +172,6 @@ def test_agents_do_not_share_memory() -> None:
     np.testing.assert_array_equal(env.state(), before)
 
 
-def test_supersuit_makes_a_vector_of_agents() -> None:
-    supersuit = pytest.importorskip("supersuit")
-    # Copies of one policy: all agents get the same, padded, spaces.
-    padded = supersuit.pad_action_space_v0(make(episode_length=3))
-    vector = supersuit.pettingzoo_env_to_vec_env_v1(padded)
-    assert vector.num_envs == len(NAMES)
-    copies = supersuit.concat_vec_envs_v1(vector, 2, base_class="gymnasium")
-    observations, _ = copies.reset(seed=0)
-    assert observations.shape == (2 * len(NAMES), *vector.observation_space.shape)
-    for _ in range(4):
-        _, rewards, _, truncated, _ = copies.step(np.zeros(copies.num_envs, dtype=np.int64))
-        assert np.unique(rewards).size == 1
-    assert not truncated.any()
-
-
-def test_it_is_rendered_as_the_single_environment_is() -> None:
-    env = make(render_mode="ansi")
-    env.reset()
-    assert env.render_mode == "ansi"
-    env.step(dict.fromkeys(env.agents, 0))
-    single = MaestroEnv(LAYER, render_mode="ansi")
-    single.step(np.zeros(len(NAMES), dtype=np.int64))
-    assert env.render() == single.render()
-    env.close()
-
-
 def test_copies_go_on_alike() -> None:
     env = make(three_groups())
     env.reset(seed=0)

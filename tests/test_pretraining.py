@@ -35,7 +35,7 @@ from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
 from mappers.learners.prior.file import read_prior
 from mappers.learners.prior.learner import Learner
-from mappers.learners.prior.policy import Batch, Policy
+from mappers.learners.prior.policy import Policy, TraceBatch
 
 # Threads that other processes leave no time for wait for each other.
 torch.set_num_threads(1)
@@ -52,9 +52,9 @@ def label() -> Label:
     return made
 
 
-def batch_of(taught: Taught) -> Batch:
+def batch_of(taught: Taught) -> TraceBatch:
     lesson, points = taught
-    return Batch.of([(len(points), lesson.proposer.trace(points), lesson.task.context)])
+    return TraceBatch.of([(len(points), lesson.proposer.trace(points), lesson.task.context)])
 
 
 def gap(policy: Policy, lesson: Lesson) -> float:

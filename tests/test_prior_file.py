@@ -191,7 +191,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "no JSON": (joined(b"{'a'}", b""), "property name"),
     "no UTF-8": (joined(b'{"\xff": 1}', b""), "can't decode"),
     "no object": (joined([1, 2], b""), r"'?\[1, 2\]'? is no JSON object"),
-    "a deep header": (joined(b"[" * 100_000, b""), "recursion"),
+    "a deep header": (joined(b"[" * 100_000, b""), "nested too deeply"),
     "a long integer": (joined(b'{"a": ' + b"9" * 5000 + b"}", b""), "4300 digits"),
     "a foreign file": (without("__metadata__"), "schema is None; allowed: maestro-env/prior/1"),
     "a newer file": (with_text("schema", "maestro-env/prior/2"), "schema is 'maestro-env/prior/2'"),

@@ -98,7 +98,7 @@ def test_the_likeliest_is_what_is_drawn_without_heat() -> None:
 
 def test_the_policy_in_pytorch_has_the_same_probabilities() -> None:
     torch = pytest.importorskip("torch")
-    from mappers.learners.prior.policy import Batch, Policy
+    from mappers.learners.prior.policy import Policy, TraceBatch
 
     layer = Layer("GEMM", {"M": 3, "N": 2, "K": 2})
     problem = Problem(MapSpace(layer, Hardware(num_pes=3)))
@@ -107,7 +107,7 @@ def test_the_policy_in_pytorch_has_the_same_probabilities() -> None:
     drawn, logarithms = proposer.draw(Networks(weights), 40_000, np.random.default_rng(0))
     points, first, counts = np.unique(drawn, axis=0, return_index=True, return_counts=True)
     seen = context(layer, problem.hardware, EDP)
-    batch = Batch.of([(len(points), proposer.trace(points), seen)])
+    batch = TraceBatch.of([(len(points), proposer.trace(points), seen)])
     with torch.no_grad():
         expected = torch.exp(Policy(weights).log_probabilities(batch)[0]).numpy()
     np.testing.assert_allclose(np.exp(logarithms[first]), expected, rtol=2e-4)

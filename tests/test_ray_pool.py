@@ -47,9 +47,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster_utils.
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", f"{site}:{ROOT / 'tests'}:{ROOT}")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        made = cluster_utils.Cluster(
-            initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
-        )
+        # Ray looks for lost nodes every 3 s, and believes in a loss after 5 looks.
+        often = {"health_check_period_ms": 1000, "health_check_failure_threshold": 3}
+        head = {"num_cpus": 1, "include_dashboard": False, "_system_config": often}
+        made = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
         made.add_node(num_cpus=1)
         yield made
         ray.shutdown()
@@ -109,7 +110,7 @@ def test_a_node_that_is_lost_takes_no_search_with_it(
 ) -> None:
     log = tmp_path / "log"
     node = cluster.add_node(num_cpus=1)
-    asked = works(tmp_path / "out", log=log, seconds=0.1)
+    asked = works(tmp_path / "out", log=log, seconds=0.5)
     killed = []
 
     def lose(done: float, note: str) -> None:
@@ -121,7 +122,8 @@ def test_a_node_that_is_lost_takes_no_search_with_it(
     assert ray_pool.run_on_ray(tasks, 0, cluster.address, lose) == 0
     assert killed
     # Ray's words are for its own logs.
-    assert capfd.readouterr() == ("", "")
+    told = f"lost: node {node.node_ip_address} of the Ray cluster; others run its searches again\n"
+    assert capfd.readouterr() == ("", told)
     assert squares(tmp_path / "out") == {number: number**2 for number in range(COUNT)}
     assert locks(tmp_path) == []
 
@@ -133,7 +135,7 @@ import ray
 from experiments.store.pool import run_cells
 from test_ray_pool import works
 ray.init(sys.argv[2], logging_level=logging.CRITICAL, log_to_driver=False)
-sys.exit(run_cells(works(Path(sys.argv[1]), seconds=0.1), 0, 1, ray=sys.argv[2]))
+sys.exit(run_cells(works(Path(sys.argv[1]), seconds=float(sys.argv[3])), 0, 1, ray=sys.argv[2]))
 """
 
 
@@ -142,7 +144,7 @@ def test_a_driver_that_ends_early_is_resumed(
     tmp_path: Path, cluster: cluster_utils.Cluster, how: signal.Signals
 ) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", DRIVER, str(tmp_path), cluster.address],
+        [sys.executable, "-c", DRIVER, str(tmp_path), cluster.address, "0.1"],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -165,6 +167,40 @@ def test_a_driver_that_ends_early_is_resumed(
     assert squares(tmp_path) == {number: number**2 for number in range(COUNT)}
     now = contents(tmp_path)
     assert all(now[name] == data for name, data in kept.items() if name.endswith(".json"))
+
+
+def test_a_head_that_is_lost_is_told_and_the_rest_is_resumed(
+    tmp_path: Path, cluster: cluster_utils.Cluster
+) -> None:
+    """Ray alone would wait for 60 s, and then end the process in words of its own."""
+    head = {"num_cpus": 1, "include_dashboard": False}
+    other = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
+    try:
+        with subprocess.Popen(
+            [sys.executable, "-c", DRIVER, str(tmp_path), other.address, "1"],
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as driver:
+            end = time.monotonic() + PATIENCE
+            while not squares(tmp_path):
+                assert time.monotonic() < end
+                time.sleep(0.01)
+            other.head_node.kill_gcs_server()
+            killed = time.monotonic()
+            _, shown = driver.communicate(timeout=PATIENCE)
+        assert time.monotonic() - killed < 45
+    finally:
+        other.shutdown()
+    assert driver.returncode == cli.FAILED
+    told = (
+        "failed: the head of the Ray cluster has not answered for 10 s; the same test runs the rest"
+    )
+    assert shown.splitlines() == [told]
+    assert locks(tmp_path) == []
+    left = [each for each in works(tmp_path) if not each.path.exists()]
+    assert 0 < len(left) < COUNT
+    assert run_cells(left, COUNT - len(left), 1) == 0
+    assert squares(tmp_path) == {number: number**2 for number in range(COUNT)}
 
 
 # 20 layers, 2 accelerators and 5 seeds: 200 cells, a few of them a chunk.
@@ -263,10 +299,11 @@ def test_a_full_disk_loses_no_record(
     ("listens", "reason"), [(False, "Connection refused"), (True, "no answer within 3 s")]
 )
 def test_an_address_without_a_cluster_is_refused(
-    monkeypatch: pytest.MonkeyPatch, listens: bool, reason: str
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], listens: bool, reason: str
 ) -> None:
     ray.shutdown()
     monkeypatch.setattr(ray_pool, "_SECONDS_TO_CONNECT", 3)
+    monkeypatch.setattr(ray_pool, "_SECONDS_UNTOLD", 1)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         if listens:
@@ -274,6 +311,8 @@ def test_an_address_without_a_cluster_is_refused(
         address = f"127.0.0.1:{other.getsockname()[1]}"
         with pytest.raises(ClusterError, match=f"--ray {address}: .*{reason}; start one with"):
             connect(address)
+    told = f"waiting for the Ray cluster --ray {address}, at most 3 s\n"
+    assert capfd.readouterr().err == (told if listens else "")
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,9 +48,7 @@ def test_a_pipe_without_a_writer_is_refused(read: Callable[[Path], object], pipe
     [
         (".safetensors", read_prior, PriorFileError),
         (".jsonl.gz", read_labels, RecordError),
-        (".json", read_json, RecordError),
         (".csv", read_csv, RecordError),
-        ("", file_digest, RecordError),
         (".csv", lambda path: find_network(str(path)), NetworkError),
         (".yaml", lambda path: find_network(str(path)), NetworkError),
         (".m", lambda path: find_network(str(path)), NetworkError),
@@ -68,6 +66,25 @@ def test_readers_name_such_a_pipe_in_one_line(
     assert str(path) in str(refused.value)
     assert "\n" not in str(refused.value)
     assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("read", [read_json, file_digest])
+@pytest.mark.parametrize("what", ["/dev/zero", "pipe"])
+def test_a_record_is_a_regular_file(
+    what: str, read: Callable[[Path], object], pipe: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "record.json"
+    path.symlink_to(what)
+    with pytest.raises(RecordError, match=r"record\.json: it is no regular file"):
+        read(path)
+
+
+def test_a_record_has_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    with path.open("wb") as file:
+        file.truncate(2**30 + 1)
+    with pytest.raises(RecordError, match="more than 1,073,741,824 bytes"):
+        read_json(path)
 
 
 def test_a_mapper_refuses_such_a_pipe(pipe: Path) -> None:

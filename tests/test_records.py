@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -69,6 +68,23 @@ def swapped_rows(text: str) -> str:
     return "".join([rows[1], rows[0], *rows[2:]])
 
 
+def test_all_damaged_records_are_told_at_once(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [cell(out, "random", 0), cell(out, "random", 1)]
+    for path in paths:
+        path.write_bytes(b"")
+    capsys.readouterr()
+    assert run(out, *FLAGS, "--resume", samples=50) == 2
+    *damaged, error = capsys.readouterr().err.splitlines()
+    for line, path in zip(damaged, paths, strict=True):
+        assert line.startswith(f"damaged: cannot read {path}: ")
+    assert error == "error: 2 records are damaged: delete them, and --resume runs them again"
+    for path in paths:
+        path.unlink()
+    assert run(out, *FLAGS, "--resume", samples=50) == 0
+
+
 def test_a_trace_with_two_rows_swapped_is_refused(
     out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,15 +93,13 @@ def test_a_trace_with_two_rows_swapped_is_refused(
         gzip.compress(swapped_rows(gzip.decompress(path.read_bytes()).decode()).encode())
     )
     line = refused(out, capsys)
-    assert f"{path} does not fit" in line
+    assert f"{path} does not fit it: it was changed; delete it, " in line
     path.unlink()
     assert f"cannot read {path}: No such file or directory" in refused(out, capsys)
 
 
 # What a sound digest does not tell.
 MISPLACED: dict[str, tuple[dict[str, Any], str]] = {
-    "another mapper": ({"mapper": "ga"}, "'ga'"),
-    "another seed": ({"seed": 7}, "7"),
     "too few samples": ({"evaluations": 49}, "evaluations is 49, not 50"),
     "no point": ({"best_point": None}, ""),
     "short point": ({"best_point": [0]}, "points must be"),
@@ -97,7 +111,7 @@ MISPLACED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("change", "message"), MISPLACED.values(), ids=MISPLACED)
-def test_a_record_of_another_search_is_refused(
+def test_a_record_of_another_result_is_refused(
     out: Path, change: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = cell(out, "random", 1)
@@ -105,8 +119,19 @@ def test_a_record_of_another_search_is_refused(
         change = {"cell": load(path)["cell"] | change}
     edit(path, lambda entry: entry.update(change), sealed=True)
     line = refused(out, capsys)
-    assert str(path) in line
+    assert line.startswith(f"error: {path} is no result of random on ")
     assert message in line
+    assert line.endswith("; delete it, and --resume runs it again\n")
+
+
+@pytest.mark.parametrize(("fact", "other"), [("mapper", "ga"), ("seed", 7)])
+def test_a_record_of_another_search_is_refused(
+    out: Path, fact: str, other: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cell(out, "random", 1)
+    edit(path, lambda entry: entry["cell"].update({fact: other}), sealed=True)
+    told = f"error: {path}: the run was begun with cell {fact} = {other!r}, "
+    assert refused(out, capsys).startswith(told)
 
 
 def test_a_failing_write_leaves_the_old_file(tmp_path: Path) -> None:
@@ -122,6 +147,20 @@ def test_a_failing_write_leaves_the_old_file(tmp_path: Path) -> None:
         write_half()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, synced = tmp_path / "file", []
+
+    def sync(opened: int) -> None:
+        synced.append((os.readlink(f"/proc/self/fd/{opened}"), path.exists()))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+    assert synced == [(str(temporary), False), (str(tmp_path), True)]
 
 
 # --- Versions -----------------------------------------------------------------------------------
@@ -144,14 +183,20 @@ def test_resuming_under_another_commit_says_so(
     assert load(cell(out, "random", 0))["versions"]["commit"] == "abc"
 
 
-@pytest.mark.parametrize("old", ["config.json", "comparison.json"])
+@pytest.mark.parametrize(
+    ("old", "told"),
+    [
+        ("config.json", "an older version wrote it"),
+        ("comparison.json", "has files but no config.json"),
+    ],
+)
 def test_directories_of_older_versions_are_refused(
-    tmp_path: Path, old: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, old: str, told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "old"
     out.mkdir()
     (out / old).write_text(json.dumps({"config": {"samples": 50}, "hardware": {}}))
-    assert re.search("an older version|no config", refused(out, capsys))
+    assert told in refused(out, capsys)
 
 
 # --- What a kill leaves -------------------------------------------------------------------------

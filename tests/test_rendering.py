@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from exact_reference import row_of
 from hypothesis import assume, given
 from map_space_helpers import spaces_and_points
 from row_reader import DIMS, Box, prepare
@@ -33,18 +34,7 @@ SMALL = Mapping(
 
 def simulated(space: MapSpace, mapping: Mapping) -> list[tuple[int, int, dict[str, range]]]:
     """Return cluster, place and tile of every PE that works in the simulator's first step."""
-    dataflow = [
-        f"Cluster({size},P);" if kind == "Cluster" else f"{kind}({size},{offset}) {dim};"
-        for kind, dim, size, offset in mapping.directives
-    ]
-    hw = {"num_pes": space.hardware.num_pes, "noc_bw": 1, "offchip_bw": 1, "simd": 1}
-    row = {
-        "type": space.layer.operator,
-        "stride": list(space.layer.stride),
-        "dims": dict(space.layer.extents),
-        "dataflow": dataflow,
-        "hw": {**hw, "hop_latency": 0},
-    }
+    row = row_of(space.layer, mapping, space.hardware)
     layer, levels = prepare(row)
 
     def first(level: int, box: Box) -> tuple[Box, ...]:

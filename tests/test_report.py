@@ -20,7 +20,7 @@ from run_helpers import edit
 from sweep_helpers import sweep
 
 from experiments.commands.report.directories import read_section
-from experiments.network.layer_search import MappedLayer, SearchSettings
+from experiments.network.layer_search import SearchedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, section_of
 from experiments.network.networks import map_network
 from experiments.pages import writer
@@ -153,6 +153,7 @@ def test_names_are_text_in_markdown(mapped: MappedNetwork, tmp_path: Path) -> No
     lines = (tmp_path / "report.md").read_text(encoding="utf-8").splitlines()
     tables = [line for line in lines if line.startswith("|")]
     widths = {line.replace(r"\|", "").count("|") for line in tables}
+    assert not [line for line in lines if line.startswith("#") and "<" in line]
     # Totals, layers, and pairs of name and value.
     assert widths == {11, 14, 3}
 
@@ -294,8 +295,8 @@ def test_a_sweep_is_told_as_far_as_it_is_searched(
     assert main([str(out)]) == 0
     text = (out / "report.md").read_text(encoding="utf-8")
     assert f"## {len(cells) - cells_lost} of {len(cells)} cells" in text
-    for each in others:
-        each.unlink()
+    for chunk in others:
+        chunk.unlink()
     capsys.readouterr()
     assert main([str(out)]) == 2
     assert "no search has finished; continue with maestro-env sweep ... " in capsys.readouterr().err
@@ -343,11 +344,11 @@ def test_the_picture_of_a_front_has_all_accelerators(front: Path) -> None:
     table = [each for each in rows(front / "accelerators.csv") if each["workload"] == "all"]
     assert {each["front"] for each in table} == {"0", "1"}
     for title in ("Latency and energy", "Area and EDP"):
-        for on_front, layer in zip(("0", "1"), charts[title]["layer"], strict=True):
-            points = layer["data"]["values"]
-            assert [[str(point[name]) for name in names] for point in points] == [
-                [each[name] for name in names] for each in table if each["front"] == on_front
-            ]
+        points = charts[title]["data"]["values"]
+        told = {tuple(str(point[name]) for name in names): point["kind"] for point in points}
+        assert {row: "01"[kind != "not on the front"] for row, kind in told.items()} == {
+            tuple(each[name] for name in names): each["front"] for each in table
+        }
         (least,) = [point for point in points if point["kind"] == "least EDP"]
         assert least["edp"] == min(point["edp"] for point in points)
 
@@ -379,7 +380,7 @@ def test_the_page_needs_the_extra(
         write_report([section], tmp_path / "report.html")
 
 
-def without_mapping(layer: MappedLayer) -> MappedLayer:
+def without_mapping(layer: SearchedLayer) -> SearchedLayer:
     front = layer.front
     return replace(layer, front=Front(front.points[:0], front.figures[:0]))
 

@@ -1,4 +1,4 @@
-"""Tests of the oracle itself: the worked example E11, memo, statuses, invariants E8."""
+"""Tests of the oracle itself: the steps of E11, memo, statuses, invariants E8."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from exact_reference import EXAMPLE
 from hypothesis import given, settings
 from row_reader import prepare, static_status
 from simulator import Machine, Step, neighbours, simulate, steps, words
-
-
-def example(l2: int | None) -> dict:
-    """Execute E11 with an L2 capacity."""
-    return simulate(EXAMPLE | {"hw": EXAMPLE["hw"] | {"l2": l2}})
 
 
 def test_example_steps() -> None:
@@ -56,72 +51,6 @@ def test_example_units() -> None:
             taken[unit].append(len(tile - old))
     # Unit 0 takes rows 0-2, then 3-4, then 5-6 of three columns; unit 1 has no third output.
     assert taken == {0: [9, 6, 6] * 2, 1: [9, 6] * 2}
-
-
-@pytest.mark.parametrize("l2", [None, 93, 94, 1000])
-def test_example_resident(l2: int | None) -> None:
-    result = example(l2)
-    out = result["out"]
-    assert result["status"] == "ok"
-    expected = {
-        "macs": 270,
-        "steps": 6,
-        "onchip_cycles": 173,
-        "cycles": 179,
-        "l2_read_input": 42,
-        "l2_read_filter": 54,
-        "leaving_output": 30,
-        "l2_psum_read_output": 15,
-        "l1_write_input": 72,
-        "l1_write_filter": 108,
-        "l1_size": 78,
-        "l2_size": 90,
-        "l2_hold": 93,
-        "l2_used": 93,
-        "l2_resident": 4,
-        "offchip_read": 96,
-        "offchip_write": 15,
-        "l2_write_output": 30,
-        "l2_read_output": 30,
-        "l1_accesses": 1260,
-        "l2_accesses": 252,
-        "first_in": 39,
-        "last_out": 3,
-    }
-    assert {key: out[key] for key in expected} == expected
-    assert out["energy"] == pytest.approx(1.6275996, rel=1e-12)
-
-
-@pytest.mark.parametrize("l2", [90, 91, 92])
-def test_example_streamed(l2: int) -> None:
-    result = example(l2)
-    out = result["out"]
-    assert result["status"] == "ok"
-    expected = {
-        "l2_resident": 0,
-        "l2_used": 90,
-        "offchip_read": 96 + 15,
-        "offchip_write": 30,
-        "l2_write_output": 45,
-        "l2_read_output": 45,
-        "cycles": 179,
-        "l2_accesses": 282,
-    }
-    assert {key: out[key] for key in expected} == expected
-    assert out["energy"] == pytest.approx(1.7560086, rel=1e-12)
-
-
-def test_example_overflows() -> None:
-    assert example(89)["status"] == "l2_overflow"
-    assert example(89)["out"] == example(90)["out"]
-    hw = EXAMPLE["hw"] | {"l1": 77, "l2": 89}
-    assert simulate(EXAMPLE | {"hw": hw})["status"] == "l1_overflow"
-
-
-def test_example_offchip_cost() -> None:
-    hw = EXAMPLE["hw"] | {"offchip_cost": 200}
-    energy = simulate(EXAMPLE | {"hw": hw})["out"]["energy"]
-    assert energy == pytest.approx(1.6275996 + 0.00023 * 200 * 111, rel=1e-12)
 
 
 @settings(max_examples=100)

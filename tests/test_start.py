@@ -18,7 +18,7 @@ from maestro_env.mapspace.unit_cube import choices_at, share_at
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
 from mappers.agents.heads import Heads
-from mappers.marl import _Search
+from mappers.marl import _MarlSearch
 
 # Their arithmetic is not ours.
 LIBRARIES = {
@@ -30,7 +30,7 @@ LIBRARIES = {
     "ppo_box": ("torch", "stable_baselines3"),
     "ppo_tuned": ("torch", "stable_baselines3"),
 }
-BUDGET = 120
+BUDGET = 80
 
 
 @pytest.mark.parametrize("mapper", [each for each in QUICK if each in TRACES["digests"]])
@@ -114,7 +114,7 @@ def test_the_memories_of_marl_hold_the_start() -> None:
     evaluator = Evaluator(tight, find_objective("edp"), 50, start=given)
     heads, began = Heads(tight.space), mapper.begin(evaluator, 50)
     agents = np.arange(len(heads.counts))
-    found = _Search(mapper.config, heads, agents, evaluator, np.random.default_rng(0), began)
+    found = _MarlSearch(mapper.config, heads, agents, evaluator, np.random.default_rng(0), began)
     assert found.spent == 6
     order = np.argsort(began[1], kind="stable")[:5]
     np.testing.assert_array_equal(heads.points(found._elites.actions), given[order])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import shutil
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from io import StringIO
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from sweep_helpers import chunks, main, rows, sweep
 from sweep_scale import measured, search
 
 from experiments.search.goals import ProblemConfig, make_goal
+from experiments.study.sweep.axes import make_sweep
+from experiments.study.sweep.chunks import Chunk
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.workloads.finding import find_layer, find_network
 
@@ -81,7 +84,8 @@ def test_a_cell_is_the_same_search_as_by_compare(
     records = list((tmp_path / "compared").glob("cells/*/*/*/*.json"))
     assert len(records) == len(found) == 12
     for record in map(json.loads, (path.read_text() for path in records)):
-        row = found[tuple(record["cell"][name] for name in ("mapper", "objective", "seed"))]
+        cell = record["cell"]
+        row = found[cell["mapper"], cell["objective"], cell["seed"]]
         assert [int(row["found_at"]), float(row["value"])] == record["improvements"][-1]
         assert list(map(int, row["vector"].split())) == record["best_point"]
         assert int(row["valid"]) == record["evaluations"] - record["invalid"]
@@ -168,6 +172,23 @@ def test_searches_of_other_accelerators_need_no_more_memory(tmp_path: Path) -> N
     _, before = measured(search, 500, 0.02, few)
     _, after = measured(search, 2500, 0.02, many)
     assert after - before < 20
+
+
+def test_a_pickled_chunk_has_what_its_cells_need_and_no_more(tmp_path: Path) -> None:
+    layers = find_network("resnet50").layers[:3]
+    hardware = [find_hardware(f"num_pes={pes}") for pes in (16, 32, 64, 128)]
+    whole = make_sweep(
+        ProblemConfig(), [], layers, hardware, ["edp", "latency"], ["random"], 20, seeds=2
+    )
+    for start, stop in combinations(range(whole.cells + 1), 2):
+        sent = pickle.loads(pickle.dumps(Chunk(whole, 0, start, stop, directory=tmp_path)))
+        problems = sorted({cell // whole.seeds for cell in range(start, stop)})
+        axes = [whole.names(problem) for problem in problems]
+        assert [sent.sweep.names(problem) for problem in problems] == axes
+        assert sent.sweep.goal(problems[-1]) == whole.goal(problems[-1])
+        assert sent.sweep.digest == whole.digest
+        assert len(sent.sweep.layers) == len({layer for layer, _, _ in axes})
+        assert len(sent.sweep.hardware) == len({name for _, name, _ in axes})
 
 
 def test_a_dry_run_prints_the_cells_and_writes_nothing(
@@ -315,7 +336,7 @@ def test_a_sealed_record_of_something_else_is_refused(
     edit(path, change, sealed=True)
     assert sweep(copy, "--resume") == 2
     line = capsys.readouterr().err.splitlines()[-1]
-    assert line.startswith(f"error: {path} ")
+    assert line.startswith(f"error: {path} is no result of ")
     assert line.endswith("delete it, and --resume runs it again")
 
 

@@ -17,7 +17,6 @@ from test_docs import DOCS, cells
 
 from experiments.commands.tabulate.writer import write_table
 from experiments.shown.tables import significant
-from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.datasets.tabulated import (
@@ -81,21 +80,6 @@ def test_every_value_is_the_models(table: TabulatedProblem) -> None:
         ):
             assert mine.dtype == other.dtype
             assert np.array_equal(mine, other)
-
-
-KNOWN = ("latency_cycles", "energy_nj", "power_mw", "area_um2")
-
-
-def test_a_vector_is_observed_as_the_model_observes_it(table: TabulatedProblem) -> None:
-    for point in MODEL.space.sample(300, np.random.default_rng(0)).tolist():
-        (seen, *mine, figures), (expected, *others, row) = (
-            each.observe(point, EDP) for each in (table, MODEL)
-        )
-        assert seen.tobytes() == expected.tobytes()
-        assert str(mine) == str(others)
-        known = [_native.METRICS.index(name) for name in KNOWN]
-        assert figures[known].tobytes() == row[known].tobytes()
-        assert np.isnan(np.delete(figures, known)).all()
 
 
 def test_a_search_of_the_table_is_that_of_the_model(table: TabulatedProblem) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maestro_env import Hardware, Layer, MaestroEnvError, find_hardware, find_layer, find_objective
@@ -38,6 +38,7 @@ def layers(draw: st.DrawFn) -> Layer:
     return Layer(operator, extents, stride, draw(names), draw(counts))
 
 
+@settings(max_examples=50)
 @given(layers())
 def test_a_layer_is_read_back(layer: Layer) -> None:
     assert find_layer(text_of(layer)) == layer
@@ -95,10 +96,7 @@ def test_what_cannot_be_read_is_named(find: object, text: object, message: str) 
 
 
 ARGUMENTS = {
-    "layers": [
-        Layer("GEMM", {"M": 3, "N": 4, "K": 5}, name="my, odd=name"),
-        "gemm:M=6,N=7,K=8",
-    ],
+    "layers": [Layer("GEMM", {"M": 3, "N": 4, "K": 5}, name="my, odd=name"), "gemm:M=6,N=7,K=8"],
     "hardware": Hardware(64, 4096, name="mine"),
     "objective": Objective("mine", "odd", ("latency_cycles", "area_um2"), None),
 }

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers.vector import DictInfoToList, NormalizeObservation, RecordEpisodeStatistics
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -107,35 +107,6 @@ def assert_same(info: dict[str, object], truth: dict[str, object]) -> None:
     for name in truth.keys() - {"best_objective"}:
         assert info[name].dtype == truth[name].dtype
         np.testing.assert_array_equal(info[name], truth[name])
-
-
-@pytest.mark.parametrize("objective", ["edp", "latency"])
-@pytest.mark.parametrize("model", MODELS)
-def test_the_information_is_what_the_model_computes(model: str, objective: str) -> None:
-    env = make(50, objective=objective, hardware="edge", model=model)
-    env.action_space.seed(0)
-    best = np.inf
-    seen = set()
-    for _ in range(5):
-        actions = env.action_space.sample()
-        info = env.step(actions)[4]
-        costs = [env.evaluator.problem.evaluate_mapping(env.space.decode(each)) for each in actions]
-        assert [STATUSES[code] for code in info["status"]] == [status for _, status in costs]
-        seen |= {status for _, status in costs}
-        values = [
-            find_objective(objective).of(cost.figures()) if status == "ok" else np.inf
-            for cost, status in costs
-        ]
-        np.testing.assert_array_equal(info["objective"], values)
-        best = min(best, *values)
-        assert env.best_objective == best
-    assert {"ok"} < seen
-
-
-def test_observations_can_be_normalised() -> None:
-    env = NormalizeObservation(make(3, episode_length=2, autoreset_mode="NextStep"))
-    env.reset(seed=0)
-    assert all(np.isfinite(env.step(env.action_space.sample())[0]).all() for _ in range(7))
 
 
 def test_gymnasiums_vector_wrappers_take_it() -> None:
@@ -271,14 +242,6 @@ def test_a_reset_begins_a_new_episode() -> None:
     assert ends == [[True, True]] * 2
     with pytest.raises(EnvError, match="reset_mask"):
         env.reset(options={"reset_mask": np.array([True, False])})
-
-
-def test_actions_may_be_stored_in_any_way() -> None:
-    env = make(20)
-    actions = env.action_space.sample()
-    truth = env.step(actions)
-    for same in (actions.tolist(), np.asfortranarray(actions), actions.astype(np.uint64)):
-        np.testing.assert_equal(env.step(same), truth)
 
 
 @pytest.mark.parametrize(

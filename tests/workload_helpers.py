@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from maestro_env.workloads.layer import Layer
+from maestro_env.workloads.network import Network
 
 LONG = "9" * 5000
 
@@ -25,3 +26,8 @@ def same(layer: Layer, expected: Layer) -> bool:
     """Whether two layers differ in nothing but their names."""
     facts = [(x.operator, x.extents, x.stride, x.count) for x in (layer, expected)]
     return facts[0] == facts[1]
+
+
+def facts(network: Network) -> str:
+    """Return what the layers of a network are, such as ``2 GEMM M1 N2 K3, 1 CONV ...``."""
+    return ", ".join(f"{each.count} {each.operator} {each.dimensions}" for each in network.layers)

@@ -79,10 +79,10 @@ FIGURES = {
 }
 """Of all sections, by their names in the report: the header, and how a number is shown."""
 
-Row = dict[str, Any]
-Section = tuple[str, list[Row]]
+FigureRow = dict[str, Any]
+TitledRows = tuple[str, list[FigureRow]]
 """The title of a table, and its rows: what was measured, then its figures."""
-Work = Callable[[], object]
+Timed = Callable[[], object]
 _NULL = subprocess.DEVNULL
 
 
@@ -101,7 +101,7 @@ def execute(config: Config) -> int:
         f"{REPEATS} repeats\n",
         flush=True,
     )
-    sections: dict[str, Callable[[], Section]] = {}
+    sections: dict[str, Callable[[], TitledRows]] = {}
     if config.maestro is not None:
         # First what may be refused.
         sections["maestro_binary"] = partial(against_binary, Path(config.maestro))
@@ -116,7 +116,7 @@ def execute(config: Config) -> int:
     return 0
 
 
-def _sheet(title: str, rows: Sequence[Row]) -> Sheet:
+def _sheet(title: str, rows: Sequence[FigureRow]) -> Sheet:
     figures = {name: FIGURES[name] for name in rows[0] if name in FIGURES}
     keys = [name for name in rows[0] if name not in FIGURES]
     headers, forms = zip(*figures.values(), strict=True)
@@ -127,7 +127,7 @@ def _sheet(title: str, rows: Sequence[Row]) -> Sheet:
     return Sheet(title, keys, headers, cells)
 
 
-def interleaved(works: Sequence[Work]) -> list[float]:
+def interleaved(works: Sequence[Timed]) -> list[float]:
     """Return the median seconds that each piece of work takes.
 
     Each is done once a round, so that a spell of other load on the machine slows all of them, and
@@ -145,7 +145,7 @@ def interleaved(works: Sequence[Work]) -> list[float]:
 # --- Mappings -----------------------------------------------------------------------------------
 
 
-def batches() -> Section:
+def batches() -> TitledRows:
     """Measure batches of all kinds."""
     # Powers of two up to the processors there are.
     numbers = [2**exponent for exponent in range(processors().bit_length())]
@@ -157,7 +157,7 @@ def batches() -> Section:
     return f"{MAPPINGS:,} random mappings a batch", _rates(works, MAPPINGS)
 
 
-def accelerators() -> Section:
+def accelerators() -> TitledRows:
     """Measure batches for every preset: on some of them PEs wait, and that takes longer."""
     works = []
     for each in _problems(LAYERS[1:2], hardware=PRESETS):
@@ -167,7 +167,7 @@ def accelerators() -> Section:
     return title, _rates(works, MAPPINGS)
 
 
-def searches() -> Section:
+def searches() -> TitledRows:
     """Measure values alone of the mappings that searches draw, most of which fit the buffers."""
     edp, works = OBJECTIVES["edp"], []
     for each in _problems(LAYERS[1:2], SCHEMAS, PRESETS):
@@ -185,7 +185,7 @@ def searches() -> Section:
     return title, _rates(works, len(SEARCHERS) * SAMPLES)
 
 
-def mappings() -> Section:
+def mappings() -> TitledRows:
     """Measure how long single mappings take, and how it spreads over mappings."""
     rows = []
     for each in _problems(LAYERS):
@@ -217,7 +217,7 @@ def _drawn(space: MapSpace, count: int) -> Points:
     return space.sample(count, np.random.default_rng(0))
 
 
-def _rates(works: Iterable[tuple[Row, Work]], count: int) -> list[Row]:
+def _rates(works: Iterable[tuple[FigureRow, Timed]], count: int) -> list[FigureRow]:
     """Return the rows with the rates of their works, all of which evaluate so many mappings."""
     rows, timed = zip(*works, strict=True)
     seconds = interleaved(timed)
@@ -227,11 +227,11 @@ def _rates(works: Iterable[tuple[Row, Work]], count: int) -> list[Row]:
 # --- Environments -------------------------------------------------------------------------------
 
 
-def environments() -> Section:
+def environments() -> TitledRows:
     """Measure the environment alone, as ``gymnasium.make`` gives it, and many copies in one."""
     rows = []
     for each in _problems(LAYERS):
-        row: Row = {"layer": each.layer.name, "model": each.model}
+        row: FigureRow = {"layer": each.layer.name, "model": each.model}
         one = gymnasium.make(ENV, objective="edp", **row)
         many = gymnasium.make_vec(
             ENV, COPIES, vectorization_mode="vector_entry_point", objective="edp", **row
@@ -250,7 +250,7 @@ def environments() -> Section:
     return title, rows
 
 
-def copies() -> Section:
+def copies() -> TitledRows:
     """Measure Gymnasium's ``SyncVectorEnv`` with the information and with an empty one."""
     rows = []
     for layer in LAYERS:
@@ -329,7 +329,7 @@ def _binary_options() -> Iterator[str]:
     yield from ("--print_res=false", "--print_res_csv_file=true", "--print_log_file=false")
 
 
-def against_binary(path: Path) -> Section:
+def against_binary(path: Path) -> TitledRows:
     """Measure the binary and the models in turns."""
     with tempfile.TemporaryDirectory() as directory:
         call = partial(call_binary, path, Path(directory))
@@ -341,7 +341,7 @@ def against_binary(path: Path) -> Section:
     return title, rows
 
 
-def _against(call: Callable[[str, int], object], layer: str) -> Iterator[Row]:
+def _against(call: Callable[[str, int], object], layer: str) -> Iterator[FigureRow]:
     space = MapSpace(find_layer(layer), find_hardware("unlimited"))
     points = _drawn(space, IN_ONE_FILE)
     mappings = [space.decode(point) for point in points]
@@ -353,7 +353,7 @@ def _against(call: Callable[[str, int], object], layer: str) -> Iterator[Row]:
     }
     one_file = to_m(space.layer, mappings)
     texts = [to_m(space.layer, [mapping]) for mapping in mappings[:CALLS]]
-    works: list[Work] = [partial(call, one_file, IN_ONE_FILE)]
+    works: list[Timed] = [partial(call, one_file, IN_ONE_FILE)]
     works.append(lambda: [call(text, 1) for text in texts])
     works += [partial(each.evaluate, repeated) for each in models.values()]
     file, calls, *taken = interleaved(works)

@@ -21,6 +21,7 @@ from experiments.shown.clustering import draw_clustering
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.base.errors import printable
 from maestro_env.base.registry import look_up
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.workloads.finding import find_layer
@@ -101,8 +102,9 @@ def execute(config: Config) -> int:
     ledger = f"0 spent, {len(samples):,} from {kept} ({search})"
     if collected.spent:
         ledger = f"{collected.spent:,} spent ({search}), kept in {kept}"
-    print(*_facts(config, found), f"stability: {doubts}", f"samples: {ledger}", sep="\n")
-    print(f"groups: {path}\nplot: {path.with_suffix('.png')}")
+    print(*_facts(config, found), f"stability: {doubts}", sep="\n")
+    for told in (f"samples: {ledger}", f"groups: {path}", f"plot: {path.with_suffix('.png')}"):
+        print(printable(told))
     return 0
 
 

@@ -22,6 +22,7 @@ from experiments.study.tables import (
     write_seconds,
     write_table,
 )
+from maestro_env.base.errors import printable
 from maestro_env.evaluation.objectives import OBJECTIVES
 
 
@@ -67,6 +68,9 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool)
         sheet.print()
         print()
     print(LEGEND)
-    print(f"tables: {directory / 'table.md'}")
+    for each in contests:
+        if each.why_none:
+            print(printable(f"{each.layer}, {each.objective}: {each.why_none}"))
+    print(printable(f"tables: {directory / 'table.md'}"))
     for path in pictures:
-        print(f"plot: {path}")
+        print(printable(f"plot: {path}"))

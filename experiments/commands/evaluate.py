@@ -10,6 +10,7 @@ from pathlib import Path
 
 from experiments.search.mapping_config import MappingConfig
 from experiments.search.mapping_files import read_mapped
+from experiments.shell import cli
 from experiments.shell.files import write_text
 from experiments.shell.flags import UsageError, option
 from experiments.shown.tables import Sheet
@@ -17,6 +18,7 @@ from maestro_env.base.errors import ModelError, printable
 from maestro_env.evaluation.models import MODELS
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.exchange import FORMATS, format_by_ending
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
@@ -42,7 +44,10 @@ _OTHER_FIGURES = {
 
 
 def execute(config: Config) -> int:
-    """Read, evaluate, print, and return the exit status."""
+    """Read, evaluate, print, and return the exit status: 1 of an invalid mapping.
+
+    The default model says whether it is valid: others have faults of their own.
+    """
     mapping, space = read_mapped(config)
     _write(config, mapping, Problem(space))
     problems = list(_problems(space))
@@ -58,8 +63,9 @@ def execute(config: Config) -> int:
     for problem in problems:
         print(f"{problem.model}: {problem.explain(mapping)}")
     if config.write is not None:
-        print(f"wrote {config.write}")
-    return 0
+        print(printable(f"wrote {config.write}"))
+    _, status = Problem(space).evaluate_mapping(mapping)
+    return 0 if status == STATUSES[OK] else cli.FAILED
 
 
 def _write(config: Config, mapping: Mapping, problem: Problem) -> None:

@@ -10,6 +10,7 @@ from experiments.search.mapping_files import read_mapped
 from experiments.shell.files import ensure_directory, replacing
 from experiments.shell.flags import option
 from experiments.shown.plots import save
+from maestro_env.base.errors import printable
 from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import Explanation, explain_mapping
@@ -36,7 +37,8 @@ def execute(config: Config) -> int:
         _draw(explanation, Path(config.out))
     print(explanation)
     if config.out is not None:
-        print(f"\npictures: {config.out}")
+        print()
+        print(printable(f"pictures: {config.out}"))
     return 0
 
 

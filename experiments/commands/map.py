@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.layer_search import MappedLayer, SearchSettings
+from experiments.network.layer_search import SearchedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, left_out_lines
 from experiments.network.networks import OBJECTIVES, map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.sections import Choice
-from experiments.search.goals import RAY_HELP, ProblemConfig, make_goal, require_fit
+from experiments.search.goals import ProblemConfig, make_goal, require_fit
 from experiments.search.library import add_to_library, find_library
 from experiments.shell import cli, flags
 from experiments.shell.files import (
@@ -29,11 +29,20 @@ from experiments.shell.files import (
     write_json,
     write_text,
 )
-from experiments.shell.flags import UsageError, option
+from experiments.shell.flags import (
+    UsageError,
+    jobs_option,
+    option,
+    out_option,
+    ray_option,
+    resume_option,
+    threads_option,
+)
 from experiments.shown.tables import Sheet, significant
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.base.errors import printable
 from maestro_env.evaluation.cost import buffer_bytes
 from maestro_env.workloads.finding import find_network, parse_dims
 from maestro_env.workloads.network import Network
@@ -42,7 +51,7 @@ from mappers.learners.prior.ranges import far_warning
 
 
 @dataclass(frozen=True)
-class _Network:
+class _NetworkFlags:
     """The flags that say what is mapped and how."""
 
     network: str = option(
@@ -53,7 +62,7 @@ class _Network:
     )
     objective: str = option("edp", "what to minimise: latency, energy, edp")
     mapper: str | None = option(
-        None, "mapper of every layer (default: marl, then the proof of the optimum within --nodes)"
+        None, "mapper of every layer (default: prior, then the proof of the optimum within --nodes)"
     )
     samples: int = option(500, "evaluations of one layer's search", least=1)
     nodes: int = option(1_000_000, "boxes of mappings that a proof may take; 0: prove nothing")
@@ -71,16 +80,14 @@ class _Network:
 
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(ProblemConfig, _Network):
+class Config(ProblemConfig, _NetworkFlags):
     """Map every distinct layer of a network; print its latency, energy, EDP and area."""
 
-    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
-    jobs: int = option(1, "layers at a time, each in a process of its own", least=1, most=1024)
-    ray: str | None = option(None, RAY_HELP, value="address")
-    out: str | None = option(
-        None, "where to write (default: a new directory below runs/)", value="directory"
-    )
-    resume: bool = option(False, "continue what is in --out, or join processes that work on it")
+    threads: int = threads_option()
+    jobs: int = jobs_option("layers")
+    ray: str | None = ray_option()
+    out: str | None = out_option()
+    resume: bool = resume_option()
 
 
 _HEADER = (
@@ -142,7 +149,7 @@ def _resolve(config: Config) -> tuple[Network, Path | None]:
         warnings.append(far_warning(load_prior().file, given))
     for warning in dict.fromkeys(warnings):
         if warning:
-            print(f"warning: {warning}", file=sys.stderr)
+            print(printable(f"warning: {warning}"), file=sys.stderr)
     if config.mapper is not None:
         if config.mapper == "all" or "," in config.mapper:
             raise UsageError(f"--mapper {config.mapper}: allowed: one mapper")
@@ -158,13 +165,10 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
     """Write and print what was found; return the exit status."""
     network, objective = mapped.network, config.objective
     for line in (*left_out_lines(network), *network.notes):
-        print(line)
-    if mapped.unmapped:
-        print(
-            f"failed: no valid mapping of {', '.join(mapped.unmapped)} was found: "
-            "give more --samples, or other hardware",
-            file=sys.stderr,
-        )
+        print(printable(line))
+    for why, names in mapped.why_unmapped.items():
+        told = f"failed: no valid mapping of {', '.join(names)} was found: {why}"
+        print(printable(told), file=sys.stderr)
     if not mapped.mapped:
         return cli.FAILED
     choices = mapped.choices()
@@ -175,7 +179,7 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
         print()
     _write(mapped, config, choices, bound, directory)
     write_text(directory / "network.md", "\n".join(sheet.markdown() for sheet in sheets))
-    print(f"network: {directory / 'network.json'}")
+    print(printable(f"network: {directory / 'network.json'}"))
     return cli.FAILED if mapped.unmapped else 0
 
 
@@ -274,7 +278,7 @@ def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[dict[str, Any]]:
         yield dict(zip(_HEADER, values, strict=True))
 
 
-def _best(found: MappedLayer) -> float:
+def _best(found: SearchedLayer) -> float:
     assert found.best is not None
     return float(found.values[found.best])
 

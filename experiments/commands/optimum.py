@@ -7,36 +7,25 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from experiments.proving.proof import Limits, prove, write_certificate
-from experiments.proving.records import Found, ProofRecord
-from experiments.search.goals import LAYER_HELP, Goal, ProblemConfig, make_goal, write_best
+from experiments.proving.records import ProofRecord, ProofState
+from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
 from experiments.shell import cli, files, flags
-from experiments.shell.flags import option
+from experiments.shell.flags import option, out_option, threads_option
 from experiments.shown.plots import STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import only_process
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.evaluation.objectives import OBJECTIVES
-from maestro_env.evaluation.problem import Problem
+from maestro_env.base.errors import printable
 from maestro_env.optimum.search import MOST_NODES, require_bounded
 from maestro_env.workloads.finding import find_layer
 
 
-@dataclass(frozen=True)
-class _Problem:
-    """The flags that say what is searched."""
-
-    layer: str = option("mobilenetv2_l2", LAYER_HELP)
-    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
-
-
 # Fields of the last base come first, and so do their flags in the help.
 @dataclass(frozen=True)
-class Config(ProblemConfig, _Problem):
+class Config(ProblemConfig, LayerConfig):
     """Find the best mapping of a layer and prove that none is better."""
 
     start: int = option(1000, "samples of marl first: a value to improve on", most=10**6)
@@ -45,12 +34,8 @@ class Config(ProblemConfig, _Problem):
     nodes: int = option(MOST_NODES, "end after so many boxes of mappings", least=1, most=MOST_NODES)
     samples: int = option(10**9, "end after so many evaluated mappings", least=1)
     seconds: float = option(1e9, "end after so many seconds")
-    threads: int = option(1, "threads of bounds and evaluation", least=1, most=1024)
-    out: str | None = option(
-        None,
-        "where to write (default: the first free runs/<layer>-<objective>-optimum-<n>)",
-        value="directory",
-    )
+    threads: int = threads_option("bounds and evaluation")
+    out: str | None = out_option("the first free runs/<layer>-<objective>-optimum-<n>")
     resume: bool = option(False, "continue the search in --out")
 
 
@@ -87,7 +72,7 @@ def _prove(config: Config, goal: Goal, record: ProofRecord) -> None:
     limits = Limits(config.gap, config.nodes, config.samples, config.seconds)
     with Bar("gap", 1) as bar:
 
-        def show(now: Found) -> None:
+        def show(now: ProofState) -> None:
             best = math.inf if now.best is None else now.best
             bar.show(1 - min(now.gap, 1), f"best {best:.4g}, gap {now.gap:.2%}")
 
@@ -110,11 +95,11 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
     _draw(goal, found, directory / "optimum.png")
     _sheet(goal, found, ended).print()
     if found.certificate:
-        print(f"certificate: {directory / _CERTIFICATE}")
-    print(f"optimum: {directory}")
+        print(printable(f"certificate: {directory / _CERTIFICATE}"))
+    print(printable(f"optimum: {directory}"))
 
 
-def _sheet(goal: Goal, found: Found, ended: bool) -> Sheet:
+def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
     problem = goal.problem
     best, bound = found.best or math.inf, found.bound or math.inf
     figures = {
@@ -133,28 +118,11 @@ def _sheet(goal: Goal, found: Found, ended: bool) -> Sheet:
     if ended and not found.proven:
         note = "ended at a limit: the same flags with --resume --out and a higher one go on"
     elif ended and found.best_point is None:
-        note = _nearest(problem)
+        note = problem.why_nothing_fits()
     return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
 
 
-def _nearest(problem: Problem) -> str:
-    """Say what the mapping that needs the least lacks, where none fits."""
-    point = np.zeros(len(problem.space.parameters), dtype=np.int32)
-    if "cluster_size" in problem.space.columns:
-        # One cluster holds the smallest tile, and its PEs share what is left of it.
-        column = problem.space.columns["cluster_size"]
-        point[column] = problem.space.sizes[column] - 1
-    cost, _ = problem.evaluate_mapping(problem.space.decode(point))
-    assert cost is not None
-    there = problem.hardware
-    return (
-        f"no mapping fits the buffers: the smallest tiles need {cost.l1_bytes:,.0f} B of L1 a PE "
-        f"(there are {there.l1_bytes:,}) and {cost.l2_bytes:,.0f} B of L2 (there are "
-        f"{there.l2_bytes:,})"
-    )
-
-
-def _draw(goal: Goal, found: Found, png: Path) -> None:
+def _draw(goal: Goal, found: ProofState, png: Path) -> None:
     """Draw best and bound over time."""
     seconds, best, bound = (
         [math.nan if each is None else each for each in column]

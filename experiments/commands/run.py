@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from experiments.search.cells import Finished, join_traces, trace_path
-from experiments.search.goals import LAYER_HELP, MAPPERS_HELP, Goal, write_best
+from experiments.search.goals import MAPPERS_HELP, Goal, LayerConfig, write_best
 from experiments.shell import cli
 from experiments.shell.files import check_same, read_json, safe_name, write_json
 from experiments.shell.flags import option
@@ -21,20 +21,18 @@ from experiments.study.plots import draw_convergence
 from experiments.study.standings import Contest
 from experiments.study.study import Study, conduct, make_study
 from experiments.study.tables import ledger_sheet, problem_sheet, seconds_sheet
-from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.base.errors import printable
 
 
 @dataclass(frozen=True)
-class _Problem:
-    """The flags that say what is searched."""
+class _Searched(LayerConfig):
+    """The flags that say what is searched, and by which mappers."""
 
-    layer: str = option("mobilenetv2_l2", LAYER_HELP)
-    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
     mapper: str = option("all", MAPPERS_HELP)
 
 
 @dataclass(frozen=True)
-class Config(StudyConfig, _Problem):
+class Config(StudyConfig, _Searched):
     """Search mappings of one layer; write a run directory with traces, best mapping and plot."""
 
     seeds: int = option(1, "searches per mapper, one a seed", least=1, most=10_000)
@@ -76,12 +74,12 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
     for sheet in (problem_sheet(study, contest), *rest):
         sheet.print()
         print()
-    if not any(len(search.at) for search in searches):
-        print("no valid mapping was found")
+    if contest.why_none:
+        print(contest.why_none)
     if len(kept) < len(searches):
         others = len(searches) - len(kept)
         print(f"no trace of {others} searches, which compare ran")
-    print(f"plot: {png}")
+    print(printable(f"plot: {png}"))
 
 
 def _write_best(directory: Path, goal: Goal, searches: Sequence[Finished]) -> None:

@@ -50,7 +50,7 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, eq=False)
-class MappedLayer:
+class SearchedLayer:
     """What the search for a layer has found.
 
     Args:
@@ -104,7 +104,7 @@ class MappedLayer:
 
 
 @dataclass(frozen=True)
-class LayerRecord(Record[MappedLayer]):
+class LayerRecord(Record[SearchedLayer]):
     """The search for a layer, with all a process needs to run it or to read its record.
 
     Args:
@@ -132,9 +132,9 @@ class LayerRecord(Record[MappedLayer]):
         return {**self.goal.describe(), "settings": asdict(self.settings)}
 
     def compute(self, show: Show) -> dict[str, Any]:
-        return _Search(self, show).run().to_json()
+        return _LayerSearch(self, show).run().to_json()
 
-    def parse(self, entry: dict[str, Any]) -> MappedLayer:
+    def parse(self, entry: dict[str, Any]) -> SearchedLayer:
         front, problem = entry["front"], self.goal.problem
         found = self.no_front
         if front:
@@ -144,7 +144,7 @@ class LayerRecord(Record[MappedLayer]):
         if rows.status.any() or not (rows.metrics[:, FIGURES] == found.figures).all():
             raise ValueError("its mappings have other figures now")
         rest = ("bound", "found_by", "samples", "nodes", "improvements", "versions")
-        return MappedLayer(self.goal, found, **{name: entry[name] for name in rest})
+        return SearchedLayer(self.goal, found, **{name: entry[name] for name in rest})
 
     @property
     def no_front(self) -> Front:
@@ -153,7 +153,7 @@ class LayerRecord(Record[MappedLayer]):
         return Front(vectors, np.empty((0, 2)))
 
 
-class _Search:
+class _LayerSearch:
     """A search under way: the front of all its samples, and how many they are."""
 
     def __init__(self, work: LayerRecord, show: Show) -> None:
@@ -163,7 +163,7 @@ class _Search:
         self._samples = 0
         self._improvements: list[tuple[int, float]] = []
 
-    def run(self) -> MappedLayer:
+    def run(self) -> SearchedLayer:
         """Find good mappings, prove the optimum unless a mapper is named, and widen the front."""
         goal, settings = self._work.goal, self._work.settings
         known = known_optimum(goal.problem, goal.objective)
@@ -185,7 +185,7 @@ class _Search:
                 self._search(OBJECTIVES[name], settings.front)
         bound = bound if bound and math.isfinite(bound) else None
         counts = (self._samples, nodes, self._improvements)
-        return MappedLayer(goal, self._front, bound, found_by, *counts)
+        return SearchedLayer(goal, self._front, bound, found_by, *counts)
 
     def _evaluate(self, evaluator: FrontEvaluator, points: Points) -> None:
         evaluator.evaluate(points)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.layer_search import MappedLayer
+from experiments.network.layer_search import SearchedLayer
 from experiments.pages.found import Curve, Found
 from experiments.pages.sections import Choice, Section, distinct
 from experiments.pages.writer import write_report
@@ -22,6 +22,8 @@ from maestro_env.evaluation.cost import Cost, buffer_bytes
 from maestro_env.evaluation.fronts import least_product
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
+
+_MAY_HELP = "give more --samples, or other hardware"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class MappedNetwork:
 
     network: Network
     hardware: Hardware
-    layers: tuple[MappedLayer, ...]
+    layers: tuple[SearchedLayer, ...]
     settings: dict[str, Any]
 
     @property
@@ -46,7 +48,7 @@ class MappedNetwork:
         return self.layers[0].goal.objective.name
 
     @cached_property
-    def mapped(self) -> list[tuple[Layer, MappedLayer]]:
+    def mapped(self) -> list[tuple[Layer, SearchedLayer]]:
         """The layers that have a valid mapping, with what was found."""
         return [pair for pair in self._pairs if pair[1].best is not None]
 
@@ -56,7 +58,17 @@ class MappedNetwork:
         return [layer.name for layer, found in self._pairs if found.best is None]
 
     @property
-    def _pairs(self) -> Iterable[tuple[Layer, MappedLayer]]:
+    def why_unmapped(self) -> dict[str, list[str]]:
+        """The names of those that have none, by why, or what may help."""
+        found: dict[str, list[str]] = {}
+        for layer, each in self._pairs:
+            if each.best is None:
+                why = each.goal.problem.why_nothing_fits() or _MAY_HELP
+                found.setdefault(why, []).append(layer.name)
+        return found
+
+    @property
+    def _pairs(self) -> Iterable[tuple[Layer, SearchedLayer]]:
         return zip(self.network.layers, self.layers, strict=True)
 
     @property
@@ -153,15 +165,15 @@ def section_of(mapped: MappedNetwork, title: str = "", command: str = "") -> Sec
     return Section(
         title or f"{network.name} on {mapped.hardware.name or 'hardware'}",
         mapped.hardware,
-        mapped.objective,
         found,
-        tuple(choices),
-        mapped.bound,
-        network.macs,
         (*unmapped, *left_out_lines(network), *network.notes),
         command,
         mapped.settings,
         distinct([each.versions for each in mapped.layers]),
+        mapped.objective,
+        tuple(choices),
+        mapped.bound,
+        network.macs,
     )
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from experiments.network.layer_search import LayerRecord, MappedLayer, SearchSettings
+from experiments.network.layer_search import LayerRecord, SearchedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork
 from experiments.search.goals import Goal, ProblemConfig, make_goal
-from experiments.search.library import Entry, Start, add_to_library, read_library, start_of
+from experiments.search.library import BestKnown, Start, add_to_library, read_library, start_of
 from experiments.shell import cli
 from experiments.shell.files import (
     RecordError,
@@ -24,6 +24,7 @@ from experiments.shell.files import (
 )
 from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
+from experiments.store.records import refuse_damaged
 from experiments.store.versions import Versions, processor, versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import UnknownNameError
@@ -130,7 +131,8 @@ def map_layers(
     start = {"transfer": transfer, "library": library is not None, "prior": digest}
     facts = _facts(network, goals[0], problem, settings, start)
     entries = _open(directory, facts, made_by or {}, library)
-    found: dict[int, MappedLayer] = {}
+    _check_records(network, goals, settings, directory)
+    found: dict[int, SearchedLayer] = {}
     for wave in spread(network.layers) if transfer else [range(len(goals))]:
         works = {
             index: LayerRecord(
@@ -158,21 +160,31 @@ def map_layers(
     return MappedNetwork(network, hardware, layers, facts["config"]), 0
 
 
-def _start(goal: Goal, found: Sequence[MappedLayer], entries: Sequence[Entry]) -> Start:
+def _check_records(
+    network: Network, goals: Sequence[Goal], settings: SearchSettings, directory: Path
+) -> None:
+    """Refuse damaged records, all at once, before anything is searched."""
+    refuse_damaged(
+        LayerRecord(layer.name, goal, settings, directory=directory)
+        for layer, goal in zip(network.layers, goals, strict=True)
+    )
+
+
+def _start(goal: Goal, found: Sequence[SearchedLayer], entries: Sequence[BestKnown]) -> Start:
     """Return what a search begins with: the best mappings of similar layers found before."""
     return start_of(goal, [*(entry for each in found if (entry := _entry(each))), *entries])
 
 
-def _entry(found: MappedLayer) -> Entry | None:
+def _entry(found: SearchedLayer) -> BestKnown | None:
     if found.best is None:
         return None
     point = found.front.points[found.best].tolist()
-    return Entry.of(found.goal, point, float(found.values[found.best]))
+    return BestKnown.of(found.goal, point, float(found.values[found.best]))
 
 
 def _open(
     directory: Path, facts: dict[str, Any], versions: Versions, library: Path | None
-) -> list[Entry]:
+) -> list[BestKnown]:
     """Write what a directory is for, or check it; return what its library has.
 
     A copy of the library stays in the directory, so that what others add to it changes nothing.
@@ -184,7 +196,7 @@ def _open(
             add_to_library(copy, read_library(library))
         return {"versions": versions}
 
-    Directory(directory, "network").open(facts, keep)
+    Directory(directory).open(facts, keep)
     return read_library(copy)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiments.pages.found import Curve, Found
-from experiments.pages.sections import Section
+from experiments.pages.sections import FRONT, LEAST, OTHER, Section
 from experiments.shown.tables import shown
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.explanation.traffic import PLACES
@@ -39,6 +39,12 @@ _SHORT = {"labelExpr": "format(datum.value, '~s')", "tickCount": 5}
 _HEIGHT = 300
 _BAR = 18
 _LAYER = {"field": "layer", "type": "nominal"}
+_FIGURES = {
+    "latency_cycles": "latency (cycles)",
+    "energy_nj": "energy (nJ)",
+    "edp": "EDP (cycles x nJ)",
+    "area_um2": "area of PEs and buffers (um^2)",
+}
 
 
 @dataclass(frozen=True)
@@ -80,48 +86,27 @@ def charts_of(section: Section) -> Iterator[Chart]:
 
 def _designs(section: Section, title: str, x: str, y: str) -> Chart:
     """Return two figures of the accelerators of a co-design."""
-    names = {
-        "latency_cycles": "latency (cycles)",
-        "energy_nj": "energy (nJ)",
-        "edp": "EDP (cycles x nJ)",
-        "area_um2": "area of PEs and buffers (um^2)",
-    }
-    least = min((each["edp"] for each in section.designs if each["front"]), default=None)
-    rows: tuple[list[Spec], list[Spec]] = ([], [])
-    for each in section.designs:
-        kind = "least EDP" if each["front"] and each["edp"] == least else "front"
-        figures = {name: each[name] for name in names}
-        row = {"hardware": shown(each["hardware"]), **figures, "kind": kind}
-        rows[each["front"]].append(row)
+    rows = [{**each, "hardware": shown(each["hardware"])} for each in section.designs]
     scale = {"type": "log", "nice": False, "padding": 10}
-    both = {
-        "x": _quantitative(x, names[x], scale=scale, axis=_SHORT),
-        "y": _quantitative(y, names[y], scale=scale, axis=_SHORT),
-        "tooltip": [{"field": "hardware"}, *map(_tip, names)],
-    }
-    area = _quantitative(
-        "area_um2", names["area_um2"], scale={"scheme": "viridis", "reverse": True}, legend=_SHORT
-    )
-    kinds = {"domain": ["front", "least EDP"], "range": ["circle", "diamond"]}
-    shape = {"field": "kind", "type": "nominal", "scale": kinds, "title": None}
-    points = {"type": "point", "filled": True}
+    kinds = {"domain": [OTHER, FRONT, LEAST], "range": ["cross", "circle", "diamond"]}
     spec = {
         "height": _HEIGHT,
-        "layer": [
-            {
-                "data": {"values": rows[0]},
-                "mark": {**points, "color": "#999999", "size": 25},
-                "encoding": both,
-            },
-            {
-                "data": {"values": rows[1]},
-                "mark": {**points, "size": 90},
-                "encoding": {**both, "color": area, "shape": shape},
-            },
-        ],
+        "data": {"values": rows},
+        "mark": {"type": "point", "filled": True, "size": 70},
+        "encoding": {
+            "x": _quantitative(x, _FIGURES[x], scale=scale, axis=_SHORT),
+            "y": _quantitative(y, _FIGURES[y], scale=scale, axis=_SHORT),
+            "color": _quantitative(
+                *("area_um2", _FIGURES["area_um2"]),
+                scale={"scheme": "viridis", "reverse": True},
+                legend=_SHORT,
+            ),
+            "shape": {"field": "kind", "type": "nominal", "scale": kinds, "title": None},
+            "tooltip": [{"field": "hardware"}, *map(_tip, _FIGURES)],
+        },
     }
     note = (
-        "Every point is an accelerator. Coloured ones are on the front: no other one has less "
+        "Every point is an accelerator. On the front are those of which no other one has less "
         "latency, energy or area, and no more of the others."
     )
     return Chart(title, note, spec)

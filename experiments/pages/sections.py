@@ -12,6 +12,9 @@ from experiments.store.versions import Versions
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.cost import Cost
 
+OTHER, FRONT, LEAST = "not on the front", "front", "least EDP"
+"""Kinds of the accelerators of a co-design."""
+
 
 @dataclass(frozen=True, eq=False)
 class Choice:
@@ -55,30 +58,31 @@ class Section:
     Args:
         title: of the section.
         hardware: what ``found`` is mapped to; None where there are several accelerators.
-        objective: what was minimised for a network; None for searches, which may differ in it.
         found: the mappings, in the order of the layers.
-        choices: mappings for the whole network, those of ``found`` last; empty for searches.
-        bound: of the network's objective; None where none is known.
-        macs: of the network; None for searches.
         notes: what is approximated or left out, one sentence each.
         command: makes the same again; empty if none does.
         settings: that decide the result, by name.
         versions: of what computed it, one for every combination.
+        objective: what was minimised for a network; None for searches, which may differ in it.
+        choices: mappings for the whole network, those of ``found`` last; empty for searches.
+        bound: of the network's objective; None where none is known.
+        macs: of the network; None for searches.
         tables: what comes first, with cells of ``Keyed``.
-        designs: accelerators of a co-design, by the columns of its table.
+        designs: accelerators of a co-design: ``hardware``, ``latency_cycles``, ``energy_nj``,
+            ``edp``, ``area_um2`` and their ``kind``: ``OTHER``, ``FRONT`` or ``LEAST``.
     """
 
     title: str
     hardware: Hardware | None
-    objective: str | None
     found: tuple[Found, ...]
-    choices: tuple[Choice, ...]
-    bound: float | None
-    macs: int | None
     notes: tuple[str, ...]
     command: str
     settings: Mapping[str, Any]
     versions: tuple[Versions, ...]
+    objective: str | None = None
+    choices: tuple[Choice, ...] = ()
+    bound: float | None = None
+    macs: int | None = None
     tables: tuple[Sheet, ...] = ()
     designs: tuple[Mapping[str, Any], ...] = ()
 

@@ -9,14 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from experiments.pages.charts import charts_of
 from experiments.pages.found import Found
 from experiments.pages.sections import Section
 from experiments.pages.tables import layers_table, mappers_table, totals_table
 from experiments.shell.files import RecordError, ensure_directory, write_text
-from experiments.shown.tables import shown
+from experiments.shown.tables import in_markdown, shown
+from experiments.shown.templates import templates
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.explanation.traffic import PLACES
 
@@ -49,7 +48,7 @@ def write_report(sections: Sequence[Section], path: Path) -> None:
 def _page(sections: Sequence[Section]) -> str:
     library = _library()
     charts = [list(charts_of(each)) for each in sections]
-    environment = _environment(autoescape=True)
+    environment = templates(_FOLDER, autoescape=True)
     return environment.get_template("page.html.j2").render(
         **_told(sections), charts=charts, library=library
     )
@@ -68,7 +67,8 @@ def _library() -> str:
 
 
 def _markdown(sections: Sequence[Section]) -> str:
-    text = _environment(autoescape=False).get_template("page.md.j2").render(**_told(sections))
+    template = templates(_FOLDER).get_template("page.md.j2")
+    text = template.render(**_told(sections), in_markdown=in_markdown)
     return text.strip() + "\n"
 
 
@@ -83,17 +83,6 @@ def _told(sections: Sequence[Section]) -> dict[str, Any]:
         "hardware": [each.hardware and each.hardware.record() for each in sections],
         "shown": shown,
     }
-
-
-def _environment(autoescape: bool) -> Environment:
-    return Environment(
-        loader=FileSystemLoader(_FOLDER),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=autoescape,
-    )
 
 
 def _csv(sections: Sequence[Section]) -> str:

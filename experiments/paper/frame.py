@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from experiments.paper.ledger import Arena, Finished, Run, make_arenas
-from experiments.paper.rows import Rows, read_rows, select
+from experiments.paper.rows import CsvRows, read_rows, select
 from experiments.shell.files import ensure_directory, write_csv, write_text
 
 _CURVE_POINTS = 40
@@ -102,7 +102,7 @@ class Item:
     """
 
     name: str
-    files: Mapping[str, Callable[[Found], Lines]]
+    files: Mapping[str, Callable[[FilledFolder], Lines]]
     view: Callable[[Folder], dict[str, Any]]
     runs: Callable[[Scale], Iterable[Run]] = lambda _: ()
     inputs: Callable[[Folder], Mapping[str, str]] = lambda _: {}
@@ -140,7 +140,7 @@ class Folder:
     def path(self, name: str) -> Path:
         return self.results / self.item.name / name
 
-    def rows(self, name: str, **values: str) -> Rows:
+    def rows(self, name: str, **values: str) -> CsvRows:
         """Return the rows of a result file with these values in some columns."""
         return select(read_rows(self.path(name)), **values)
 
@@ -156,7 +156,7 @@ class Folder:
         Raises:
             RecordError: a file cannot be written.
         """
-        found = Found(**vars(self), finished=finished)
+        found = FilledFolder(**vars(self), finished=finished)
         ensure_directory(self.path(""))
         self.prepare(self.path(""))
         for name, lines in self.item.files.items():
@@ -165,7 +165,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Found(Folder):
+class FilledFolder(Folder):
     """The same, with the searches of the item that have ended."""
 
     finished: Mapping[Run, Finished]

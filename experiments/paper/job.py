@@ -20,7 +20,7 @@ from experiments.search.goals import unique
 from experiments.shell import cli
 from experiments.shell.flags import PROGRAM, UsageError, to_flags
 from experiments.store.versions import processor, versions
-from maestro_env.base.errors import UnknownNameError
+from maestro_env.base.errors import UnknownNameError, printable
 
 
 class Plan(NamedTuple):
@@ -71,7 +71,7 @@ def execute(config: PaperConfig) -> int:
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status != cli.INTERRUPTED:
-        print(f"page: {page}")
+        print(printable(f"page: {page}"))
         return status
     with cli.undisturbed():
         print(

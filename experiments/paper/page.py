@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
+from jinja2 import TemplateError
 
 from experiments.paper.about import ABOUT, read_about
 from experiments.paper.frame import Folder
 from experiments.paper.verdicts import everywhere, tally
 from experiments.shell.files import RecordError, ensure_directory, write_text
+from experiments.shown.templates import templates
 
 
 def write_page(page: Path, folders: Sequence[Folder]) -> None:
@@ -24,14 +25,7 @@ def write_page(page: Path, folders: Sequence[Folder]) -> None:
     """
     items = {folder.item.name: _shown(folder) for folder in folders}
     seconds = sum(each["about"]["own_seconds"] for each in items.values() if each)
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
+    environment = templates(Path(__file__).parent)
     environment.filters |= _FILTERS
     try:
         text = environment.get_template("results.md.j2").render(**items, seconds=seconds)

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.paper.rows import Rows
+from experiments.paper.rows import CsvRows
 from experiments.shown.plots import GREY, STYLES, save, tidy
 from experiments.shown.statistics import Floats
 
@@ -19,7 +19,7 @@ SAMPLES = {"xscale": "log", "xlabel": "samples"}
 """The axis of samples."""
 
 
-def columns_of(rows: Rows, *keys: str) -> list[Floats]:
+def columns_of(rows: CsvRows, *keys: str) -> list[Floats]:
     """Return some columns as numbers."""
     return [np.array([float(row[key]) for row in rows]) for key in keys]
 

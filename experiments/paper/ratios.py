@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.paper.frame import Lines
 from experiments.paper.ledger import Arena
-from experiments.paper.rows import Row, Rows, Table, grouped, pivot
+from experiments.paper.rows import CsvRow, CsvRows, CsvTable, grouped, pivot
 from experiments.shown.statistics import Floats, iqm, stratified_interval
 from experiments.shown.tables import significant
 
@@ -49,7 +49,7 @@ class Ratio:
     alone: int
 
     @classmethod
-    def of(cls, row: Row) -> Ratio:
+    def of(cls, row: CsvRow) -> Ratio:
         """Read it from a row of a file; an empty cell is NaN."""
         *figures, without, alone = (row[name] for name in RATIO_COLUMNS)
         ratio, low, high = (float(figure or math.nan) for figure in figures)
@@ -168,8 +168,8 @@ def groups_of(arenas: Sequence[Arena]) -> dict[str, list[Arena]]:
 
 
 def group_tables(
-    rows: Rows, cell: Callable[[Row], object], label: Callable[[Row], str]
-) -> list[tuple[str, Table]]:
+    rows: CsvRows, cell: Callable[[CsvRow], object], label: Callable[[CsvRow], str]
+) -> list[tuple[str, CsvTable]]:
     """Return a titled table of the ratios of each group, those of mappers that were searched."""
     there = [row for row in rows if row["of"] != "0"]
     return [

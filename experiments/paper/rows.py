@@ -7,8 +7,8 @@ from pathlib import Path
 
 from experiments.shell.files import RecordError, read_csv
 
-Row = Mapping[str, str]
-Rows = Sequence[Row]
+CsvRow = Mapping[str, str]
+CsvRows = Sequence[CsvRow]
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
@@ -25,30 +25,30 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     return rows
 
 
-def select(rows: Rows, **values: str) -> Rows:
+def select(rows: CsvRows, **values: str) -> CsvRows:
     """Return the rows with these values in some columns."""
     return [row for row in rows if all(row[name] == value for name, value in values.items())]
 
 
-def grouped(rows: Rows, *keys: str) -> Mapping[tuple[str, ...], Rows]:
+def grouped(rows: CsvRows, *keys: str) -> Mapping[tuple[str, ...], CsvRows]:
     """Return rows that agree in some columns together, by these."""
-    found: dict[tuple[str, ...], list[Row]] = {}
+    found: dict[tuple[str, ...], list[CsvRow]] = {}
     for row in rows:
         found.setdefault(tuple(row[key] for key in keys), []).append(row)
     return found
 
 
-Table = tuple[Sequence[str], Sequence[Sequence[object]]]
+CsvTable = tuple[Sequence[str], Sequence[Sequence[object]]]
 """Headers and rows, which a macro of the template shows."""
 
 
 def pivot(
     left: str,
-    rows: Rows,
+    rows: CsvRows,
     across: Sequence[str],
-    cell: Callable[[Row], object],
-    label: Callable[[Row], object],
-) -> Table:
+    cell: Callable[[CsvRow], object],
+    label: Callable[[CsvRow], object],
+) -> CsvTable:
     """Return a table: a line for each label, a column for each value of some columns together."""
     columns: dict[str, None] = {}
     lines: dict[object, dict[str, object]] = {}

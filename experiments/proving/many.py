@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.proving.proof import Limits, prove, write_certificate
-from experiments.proving.records import Found, ProofRecord
+from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal
 from experiments.shell.files import distinct_name
 from experiments.store.records import Record, Show
@@ -39,7 +39,7 @@ class OptimumCell:
 
 
 @dataclass(frozen=True)
-class Proof(Record[Found]):
+class Proof(Record[ProofState]):
     """The search for the optimum of a cell until its proof or a limit, which may go on later.
 
     Args:
@@ -88,5 +88,5 @@ class Proof(Record[Found]):
             write_certificate(self.cell.goal, record, path, self.threads)
         return record.entry()
 
-    def parse(self, entry: dict[str, Any]) -> Found:
-        return Found(**entry["found"])
+    def parse(self, entry: dict[str, Any]) -> ProofState:
+        return ProofState(**entry["found"])

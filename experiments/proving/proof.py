@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.proving.records import Found, ProofRecord, Step
+from experiments.proving.records import CurvePoint, ProofRecord, ProofState
 from experiments.search.goals import Goal
 from experiments.shell import cli
 from experiments.shell.files import RecordError
@@ -41,13 +41,13 @@ class Limits:
     samples: int = 10**9
     seconds: float = 1e9
 
-    def reached(self, found: Found) -> bool:
+    def reached(self, found: ProofState) -> bool:
         """Say whether a search ends here, if not for its samples."""
         spent = found.nodes >= self.nodes or found.seconds >= self.seconds
         return spent or found.gap <= self.gap
 
 
-def _show_nothing(found: Found) -> None:
+def _show_nothing(found: ProofState) -> None:
     pass
 
 
@@ -58,7 +58,7 @@ def prove(
     start: int = 1000,
     seed: int = 0,
     threads: int = 1,
-    show: Callable[[Found], None] = _show_nothing,
+    show: Callable[[ProofState], None] = _show_nothing,
 ) -> None:
     """Search until the proof or a limit, from where the record is, and write it now and then.
 
@@ -80,7 +80,7 @@ def prove(
     before, began, written = record.found, time.perf_counter(), time.perf_counter()
     curve, samples = list(before.curve), before.samples
 
-    def found() -> Found:
+    def found() -> ProofState:
         seconds = before.seconds + time.perf_counter() - began
         best = search.best if search.best_point is not None else None
         bound = search.bound if math.isfinite(search.bound) else None
@@ -88,7 +88,7 @@ def prove(
             curve.append((seconds, best, bound))
         point = None if search.best_point is None else search.best_point.tolist()
         nodes = before.nodes + search.nodes
-        return Found(best, point, bound, nodes, samples, seconds, curve)
+        return ProofState(best, point, bound, nodes, samples, seconds, curve)
 
     try:
         if record.left is None:
@@ -137,7 +137,7 @@ def write_certificate(goal: Goal, record: ProofRecord, path: Path, threads: int 
     record.write(replace(found, certificate=made.digest), record.left)
 
 
-def _differs(last: Step, best: float | None, bound: float | None) -> bool:
+def _differs(last: CurvePoint, best: float | None, bound: float | None) -> bool:
     """Say whether a step is worth keeping: a better mapping, the proof, or a bound seen to rise."""
     _, old_best, old_bound = last
     if best != old_best or bound is None or old_bound is None:

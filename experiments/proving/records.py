@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from experiments.search.goals import Goal
 from experiments.shell import files
-from experiments.shell.files import RecordError, check_same
+from experiments.shell.files import DamagedError, check_same
 from experiments.store.directory import ANEW
 from experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum
 
-Step = tuple[float, float | None, float | None]
+CurvePoint = tuple[float, float | None, float | None]
 """Seconds, best and bound."""
 
 
 @dataclass(frozen=True)
-class Found:
+class ProofState:
     """What a search has found.
 
     Args:
@@ -44,7 +44,7 @@ class Found:
     nodes: int = 0
     samples: int = 0
     seconds: float = 0.0
-    curve: list[Step] = field(default_factory=list)
+    curve: list[CurvePoint] = field(default_factory=list)
     certificate: str = ""
 
     @property
@@ -79,10 +79,10 @@ class ProofRecord:
 
     def __init__(self, path: Path, goal: Goal, versions: Versions) -> None:
         self.path, self._goal, self._versions = path, goal, versions
-        self.found: Found = Found()
+        self.found: ProofState = ProofState()
         self.left: NDArray[np.int32] | None = None
 
-    def write(self, found: Found, left: NDArray[np.int32]) -> None:
+    def write(self, found: ProofState, left: NDArray[np.int32]) -> None:
         """Write what was found so far."""
         self.found, self.left = found, left
         files.write_record(self.path, self.entry())
@@ -105,12 +105,12 @@ class ProofRecord:
         begun = files.read_record(self.path, way_out)
         check_same(self.path, begun, self._goal.describe())
         try:
-            found = Found(**begun["found"])
+            found = ProofState(**begun["found"])
             self._goal.check_best(found.best_point, found.best)
             boxes = zlib.decompress(base64.b64decode(begun["left"]["boxes"]))
             left = np.frombuffer(boxes, dtype=np.int32).reshape(begun["left"]["shape"])
         except (LookupError, TypeError, ValueError, zlib.error) as error:
-            raise RecordError(f"{self.path} is no search: {error}; {way_out}") from None
+            raise DamagedError(f"{self.path} is no search: {error}", way_out) from None
         self.found, self.left = found, left
 
     def _best(self) -> dict[str, Any] | None:

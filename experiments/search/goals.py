@@ -25,7 +25,7 @@ from experiments.store.directory import ANEW
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
-from maestro_env.evaluation.objectives import ENERGIES, Objective, find_objective
+from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVES, Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.workloads.layer import Layer
@@ -43,10 +43,6 @@ MAPPERS_HELP = (
     f"colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"
 )
 
-RAY_HELP = (
-    "Ray cluster that runs the searches instead of this machine: auto, or HOST:PORT of its head"
-)
-
 
 @dataclass(frozen=True)
 class ProblemConfig:
@@ -61,6 +57,14 @@ class ProblemConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hardware", ALIASES.get(self.hardware, self.hardware))
+
+
+@dataclass(frozen=True)
+class LayerConfig:
+    """The flags that say what is searched."""
+
+    layer: str = option("mobilenetv2_l2", LAYER_HELP)
+    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
 
 
 @dataclass(frozen=True)

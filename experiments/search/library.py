@@ -34,7 +34,7 @@ Start = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class BestKnown:
     """The best mapping known of a problem for an objective.
 
     Args:
@@ -48,7 +48,7 @@ class Entry:
     value: float
 
     @classmethod
-    def of(cls, goal: Goal, point: Sequence[int], value: float) -> Entry:
+    def of(cls, goal: Goal, point: Sequence[int], value: float) -> BestKnown:
         """Make the entry of what was found for a goal."""
         vector = np.array(point, dtype=np.int32)
         return cls(Mapped(goal.problem, vector), goal.objective.factors, value)
@@ -67,7 +67,7 @@ class Entry:
         }
 
     @classmethod
-    def from_json(cls, entry: dict[str, Any]) -> Entry:
+    def from_json(cls, entry: dict[str, Any]) -> BestKnown:
         operator, extents, stride = entry["layer"]
         layer = Layer(operator, extents, tuple(stride))
         space = MapSpace(layer, Hardware(**entry["hardware"]), *entry["space"])
@@ -83,11 +83,18 @@ class Entry:
 
 
 def find_library(name: str) -> Path:
-    """Return the library that a flag names: a file, or the one in the user's cache."""
-    return user_cache() / "library.json" if name == "cache" else Path(name)
+    """Return the library that a flag names: a file, or the one in the user's cache.
+
+    Raises:
+        RecordError: it names a directory, a pipe or a device.
+    """
+    path = user_cache() / "library.json" if name == "cache" else Path(name)
+    if path.exists() and not path.is_file():
+        raise RecordError(f"--library {path}: it is no regular file; give a file, or a new name")
+    return path
 
 
-def read_library(path: Path) -> list[Entry]:
+def read_library(path: Path) -> list[BestKnown]:
     """Return what a library has; nothing if there is no such file."""
     if not path.exists():
         return []
@@ -95,12 +102,12 @@ def read_library(path: Path) -> list[Entry]:
     if found.get("schema") != _SCHEMA:
         raise RecordError(f"{path}: schema {found.get('schema')!r}; allowed: {_SCHEMA}; {_ANEW}")
     try:
-        return [Entry.from_json(each) for each in found["entries"]]
+        return [BestKnown.from_json(each) for each in found["entries"]]
     except (MaestroEnvError, LookupError, TypeError, ValueError) as error:
         raise RecordError(f"{path} is no library: {error}; {_ANEW}") from None
 
 
-def add_to_library(path: Path, entries: Iterable[Entry]) -> None:
+def add_to_library(path: Path, entries: Iterable[BestKnown]) -> None:
     """Add to a library, or make it; of one problem and objective it keeps the least value."""
     ensure_directory(path.parent)
     with claimed(path):
@@ -113,7 +120,7 @@ def add_to_library(path: Path, entries: Iterable[Entry]) -> None:
         write_record(path, {"schema": _SCHEMA, "entries": [best[key] for key in sorted(best)]})
 
 
-def start_of(goal: Goal, entries: Iterable[Entry]) -> Start:
+def start_of(goal: Goal, entries: Iterable[BestKnown]) -> Start:
     """Return vectors to start the search for a goal with, from a library's entries.
 
     Those of another model or objective are left out.

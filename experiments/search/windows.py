@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from experiments.search.goals import Goal
 from experiments.search.searches import Recorder
 from experiments.shown.statistics import Floats
+from maestro_env.environments.task import Task
 
 _WINDOWS = 100
 _DIGITS = 5
@@ -48,12 +49,7 @@ def windows_of(recorder: Recorder, goal: Goal) -> Windows:
 
 def reference(goal: Goal) -> float:
     """Return the objective that earns 1, the same as that of ``MaestroEnv``."""
-    problem, bound = goal.problem, goal.objective.bound
-    typical = problem.typical(goal.objective)
-    if typical is not None:
-        return typical
-    assert bound is not None
-    return bound(problem.layer, problem.hardware)
+    return Task(goal.problem, goal.objective).reference
 
 
 def window_ends(samples: int) -> NDArray[np.int64]:

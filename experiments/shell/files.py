@@ -11,19 +11,23 @@ import os
 import re
 import reprlib
 import socket
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from maestro_env.base.errors import MaestroEnvError
-from maestro_env.base.reading import open_bytes, open_text
+from maestro_env.base.errors import MaestroEnvError, TooLongError, printable
+from maestro_env.base.reading import open_regular, open_text
 
 _DIGEST = "digest"
+_MOST_BYTES = 2**30
 _TEMPORARY = re.compile(r"\..*\.(\d+)(?:@(.+))?\.tmp")
 LOCK = ".lock"
 """How the names of claims end."""
+
+_Read = TypeVar("_Read")
 
 BRIEF = reprlib.Repr()
 """Shows values of any length."""
@@ -35,14 +39,28 @@ class RecordError(MaestroEnvError, ValueError):
     """A file or directory that cannot be written or read; the message names it."""
 
 
+class DamagedError(RecordError):
+    """A record that is of no use; the message says what it is and the way out of it."""
+
+    def __init__(self, what: str, way_out: str) -> None:
+        super().__init__(f"{what}; {way_out}")
+        self.what = what
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path, and rename it to ``path`` once the block has succeeded."""
+    """Give a temporary path, and rename it to ``path`` once the block has succeeded.
+
+    Should the power fail, ``path`` is what it was before or what the block wrote.
+    """
     # Another process may be writing the same file, on another machine too.
     temporary = path.parent / f".{path.name}.{os.getpid()}@{_host()}.tmp"
     try:
         yield temporary
+        _sync(temporary)
         temporary.replace(path)
+        with suppress(OSError):  # Some file systems cannot do it with a directory.
+            _sync(path.parent)
     except OSError as error:
         raise RecordError(f"cannot write {path}: {error.strerror}") from error
     finally:
@@ -61,7 +79,10 @@ def remove_temporary(directory: Path) -> None:
 
 def cannot_read(path: Path, error: Exception) -> RecordError:
     """Make the error that names a file and why it cannot be read."""
-    return RecordError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}")
+    reason: object = getattr(error, "strerror", None) or error
+    if isinstance(error, RecursionError):
+        reason = "it is nested too deeply"
+    return RecordError(f"cannot read {path}: {reason}")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -82,10 +103,12 @@ def write_json(path: Path, value: object) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object."""
+    """Read a JSON object of at most 1 GiB."""
     try:
-        with open_text(path) as file:
-            value = json.load(file)
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size > _MOST_BYTES:
+                raise TooLongError(f"it has more than {_MOST_BYTES:,} bytes, which is the limit")
+            value = json.loads(file.read().decode())
     except (OSError, ValueError, RecursionError) as error:
         raise cannot_read(path, error) from None
     if not isinstance(value, dict):
@@ -119,13 +142,41 @@ def read_record(path: Path, way_out: str) -> dict[str, Any]:
     try:
         entry = read_json(path)
     except RecordError as error:
-        raise RecordError(f"{error}; {way_out}" if path.exists() else str(error)) from None
+        raise DamagedError(str(error), way_out) if path.exists() else error from None
     recorded = entry.pop(_DIGEST, None)
     if recorded is None:
-        raise RecordError(f"{path} has no digest: an older version wrote it; {way_out}")
+        raise DamagedError(f"{path} has no digest: an older version wrote it", way_out)
     if recorded != _digest(entry):
-        raise RecordError(f"{path} does not fit its digest: it was changed; {way_out}")
+        raise DamagedError(f"{path} does not fit its digest: it was changed", way_out)
     return entry
+
+
+def read_each(reads: Iterable[Callable[[], _Read]], again: str) -> Iterator[_Read]:
+    """Yield what each of some reads of records returns.
+
+    Args:
+        reads: of a record each; what they raise of damaged ones is told once all were read.
+        again: what runs deleted ones again, for messages.
+
+    Raises:
+        RecordError: some of them are damaged.
+    """
+    damaged = []
+    for read in reads:
+        try:
+            found = read()
+        except DamagedError as error:
+            damaged.append(error)
+        else:
+            yield found
+    if len(damaged) == 1:
+        raise damaged[0]
+    if damaged:
+        for each in damaged:
+            print(printable(f"damaged: {each.what}"), file=sys.stderr)
+        raise RecordError(
+            f"{len(damaged)} records are damaged: delete them, and {again} runs them again"
+        )
 
 
 def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None:
@@ -149,7 +200,7 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
 def file_digest(path: Path) -> str:
     """Return the digest of a file's bytes."""
     try:
-        with open_bytes(path) as file:
+        with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise cannot_read(path, error) from None
@@ -208,6 +259,15 @@ def is_empty(directory: Path) -> bool:
 
 def _digest(entry: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(entry, sort_keys=True).encode()).hexdigest()
+
+
+def _sync(path: Path) -> None:
+    """Have a file or directory on the disk before anything that is written later."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _host() -> str:

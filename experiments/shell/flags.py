@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from maestro_env.base.checks import plain_integer, plain_number
-from maestro_env.base.errors import MaestroEnvError
+from maestro_env.base.errors import MaestroEnvError, printable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -57,6 +57,33 @@ def option(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+def threads_option(work: str = "the batch evaluation") -> Any:
+    """Declare how many threads do some work."""
+    return option(1, f"threads of {work}", least=1, most=1024)
+
+
+def jobs_option(what: str = "searches") -> Any:
+    """Declare how many processes there are."""
+    return option(1, f"{what} at a time, each in a process of its own", least=1, most=1024)
+
+
+def ray_option() -> Any:
+    """Declare the cluster that searches."""
+    text = "Ray cluster that runs the searches instead of this machine: auto, or HOST:PORT of its "
+    return option(None, f"{text}head", value="address")
+
+
+def out_option(default: str = "a new directory below runs/") -> Any:
+    """Declare the directory of the results."""
+    return option(None, f"where to write (default: {default})", value="directory")
+
+
+def resume_option(extended: bool = False) -> Any:
+    """Declare that a directory is continued, and perhaps extended."""
+    more = ", extend it" if extended else ""
+    return option(False, f"continue what is in --out{more}, or join processes that work on it")
+
+
 def run(
     config_class: type[Config],
     execute: Callable[[Config], int],
@@ -91,20 +118,20 @@ def to_flags(config: DataclassInstance) -> list[str]:
 def tell_interrupted(what: str, config: DataclassInstance, name: str, directory: Path) -> None:
     """Say on stderr where the results of a command are and how it is continued."""
     resuming = to_flags(dataclasses.replace(config, out=str(directory), resume=True))
-    print(
+    told = (
         f"interrupted: what is {what} is in {directory}; "
-        f"continue with: {PROGRAM} {name} {shlex.join(resuming)}",
-        file=sys.stderr,
+        f"continue with: {PROGRAM} {name} {shlex.join(resuming)}"
     )
+    print(printable(told), file=sys.stderr)
 
 
-class _Parser(argparse.ArgumentParser):
+class _FlagParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see --help)")
 
 
 def _parse(config_class: type[Config], name: str, argv: list[str] | None) -> Config:
-    parser = _Parser(prog=f"{PROGRAM} {name}", formatter_class=_formatter, allow_abbrev=False)
+    parser = _FlagParser(prog=f"{PROGRAM} {name}", formatter_class=_formatter, allow_abbrev=False)
     declare(parser, config_class)
     values = vars(parser.parse_args(argv))
     return config_class(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
@@ -158,7 +185,7 @@ def _value(field: dataclasses.Field[Any], text: str) -> str | float:
     kind, least, most = (field.metadata[name] for name in ("kind", "least", "most"))
     if kind is str:
         if not text.strip():
-            raise argparse.ArgumentTypeError(f"{text!r} is empty; give a {_called(field)} name")
+            raise argparse.ArgumentTypeError(f"{text!r} is empty; give {_called(field).upper()}")
         return text
     value = plain_integer(text) if kind is int else plain_number(text)
     if value is None or not least <= value <= most:

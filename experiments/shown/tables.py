@@ -72,7 +72,7 @@ class Sheet:
         headers = [header.replace("\n", " ") for header in (*self.left, *self.right)]
         lines = [headers, rules, *self.rows]
         table = "\n".join(f"| {' | '.join(map(_escaped, line))} |" for line in lines)
-        parts = (f"## {_without_tags(shown(self.title))}", table, _without_tags(self.note))
+        parts = (f"## {in_markdown(self.title)}", table, _without_tags(self.note))
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -96,6 +96,11 @@ def _without_tags(text: str) -> str:
 def shown(name: str) -> str:
     """Return a name as a table shows it: printable, and cut if it is very long."""
     return printable(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}...")
+
+
+def in_markdown(name: str) -> str:
+    """Return a name as a line of Markdown shows it, outside of code and tables."""
+    return _without_tags(shown(name))
 
 
 def named(text: str) -> Keyed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,24 @@ CONFIG = "config.json"
 
 ANEW = "give another --out to begin anew"
 
+# Which commands make directories, by a section that their files have and those below lack.
+_COMMANDS = {
+    "sweep": "sweep",
+    "network": "map",
+    "labels": "pretrain",
+    "config": "run or compare",
+}
+
 
 class Directory:
     """A directory that several processes may share.
 
     Args:
         path: of a directory that exists.
-        what: it holds, for messages: "it is no ...'s".
     """
 
-    def __init__(self, path: Path, what: str) -> None:
-        self.path, self._what = path, what
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     def open(
         self, facts: dict[str, Any], more: Callable[[], dict[str, Any]] = dict
@@ -39,17 +46,27 @@ class Directory:
         Raises:
             RecordError: it is for something else, or cannot be read or written.
         """
-        path = self.path / CONFIG
+        path, command = self.path / CONFIG, _command(facts)
         with claimed(path):
             if path.exists():
                 entry = read_record(path, ANEW)
+                if (other := _command(entry)) != command:
+                    raise RecordError(
+                        f"{self.path} is a directory of {other}, not of {command}; {ANEW}"
+                    )
                 check_same(path, entry, facts)
             elif is_empty(self.path):
                 entry = facts | more()
                 write_record(path, entry)
             else:
                 raise RecordError(
-                    f"{self.path} has files but no {CONFIG}: it is no {self._what}'s; {ANEW}"
+                    f"{self.path} has files but no {CONFIG}: it is no directory of {command}; "
+                    f"{ANEW}"
                 )
         remove_abandoned(self.path)
         return entry
+
+
+def _command(entry: Mapping[str, Any]) -> str:
+    """Return the command whose directories have such a file."""
+    return next((name for key, name in _COMMANDS.items() if key in entry), "another command")

@@ -20,7 +20,7 @@ from typing import Any
 
 from experiments.shell import cli
 from experiments.shown.progress import Bar
-from experiments.store.claims import Claim
+from experiments.store.claims import Claim, remove_abandoned
 from experiments.store.records import Pending, Record, Show
 from maestro_env.base.errors import MaestroEnvError
 
@@ -112,7 +112,10 @@ def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: 
             for each in processes:
                 each.terminate()
                 each.join()
-    if any(each.exitcode not in (0, cli.FAILED) for each in processes):
+            died = any(each.exitcode not in (0, cli.FAILED) for each in processes)
+            for directory in {each.work.directory for each in tasks} if died else ():
+                remove_abandoned(directory)
+    if died:
         again = tasks[0].work.again
         print(
             f"failed: a process died in the middle of its work; {again} runs the rest",

@@ -18,10 +18,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from math import ceil
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from experiments.shell import cli, files
 from experiments.shell.flags import UsageError
+from experiments.store.ray_watch import SECONDS_OF_SILENCE, Watch
 from experiments.store.ray_worker import Outcome
 from experiments.store.records import Pending, Show
 from experiments.store.versions import versions
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _SECONDS_TO_CONNECT = 60
 _SECONDS_TO_REACH = 10
+_SECONDS_UNTOLD = 10
 _SECONDS_BETWEEN_LOOKS = 0.2
 # A task costs Ray about 1 ms.
 _SECONDS_A_TASK = 2.0
@@ -88,6 +91,10 @@ def connect(address: str) -> None:
 def _probe(address: str) -> None:
     command = [sys.executable, "-c", _PROBE, address]
     host, _, port = address.partition(":")
+    told = f"waiting for the Ray cluster --ray {address}, at most {_SECONDS_TO_CONNECT} s"
+    waiting = Timer(_SECONDS_UNTOLD, print, [told], {"file": sys.stderr})
+    waiting.daemon = True
+    waiting.start()
     try:
         if port:
             # Most wrong addresses are found out at once.
@@ -100,6 +107,8 @@ def _probe(address: str) -> None:
         reason = f"no answer within {_SECONDS_TO_CONNECT} s"
     except (OSError, OverflowError, UnicodeError) as error:
         reason = str(error)
+    finally:
+        waiting.cancel()
     raise ClusterError(
         f"cannot use the Ray cluster --ray {address}: {reason}; start one with "
         "'ray start --head', and join it from other machines with 'ray start --address HOST:6379'"
@@ -128,22 +137,37 @@ class _Run:
         self._works, self._seconds = 0, 0.0
         self._versions = versions()
         self._remote = _remote()
+        self._watch = Watch()
 
     def run(self) -> int:
         try:
             while self._waiting or self._under_way:
+                self._look()
                 self._send_some()
                 self._wait()
         finally:
             with cli.undisturbed():
+                self._watch.end()
                 self._drop()
         return self._status
 
-    def _send_some(self) -> None:
-        """Send tasks until every core of the cluster, which may grow or shrink, has enough."""
-        import ray
+    def _look(self) -> None:
+        """Tell of nodes that are lost, and end the process if the head is."""
+        for node in self._watch.lost():
+            told = f"lost: node {node} of the Ray cluster; others run its searches again"
+            print(told, file=sys.stderr)
+        if self._watch.is_silent:
+            print(
+                "failed: the head of the Ray cluster has not answered for "
+                f"{SECONDS_OF_SILENCE:g} s; {self._tasks[0].work.again} runs the rest",
+                file=sys.stderr,
+            )
+            # Ray would end it a minute later, in the middle of whatever comes next.
+            sys.exit(cli.FAILED)
 
-        cores = int(ray.cluster_resources().get("CPU", 0))
+    def _send_some(self) -> None:
+        """Send tasks until every core of the cluster has enough."""
+        cores = self._watch.cores
         most = _TASKS_A_CORE * max(cores, 1)
         while len(self._under_way) < most and (batch := self._take(self._batch_size(most))):
             pickled = pickle.dumps([each.work for each in batch])

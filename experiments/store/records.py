@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from experiments.shell.files import (
-    RecordError,
+    DamagedError,
     check_same,
     ensure_directory,
+    read_each,
     read_record,
     write_record,
     write_text,
@@ -106,9 +107,8 @@ class Record(ABC, Generic[Result]):
         try:
             return self.parse(entry)
         except (LookupError, TypeError, ValueError, OverflowError) as error:
-            raise RecordError(
-                f"{self.path} is no result of {self}: {error}; {self.way_out}"
-            ) from None
+            what = f"{self.path} is no result of {self}: {error}"
+            raise DamagedError(what, self.way_out) from None
 
     def _tell(self, error: BaseException) -> str:
         """Write the traceback of a failure, and return the line that tells of it."""
@@ -117,6 +117,16 @@ class Record(ABC, Generic[Result]):
         reason = " ".join(f"{type(error).__name__}: {error} {notes}".split())
         told = printable(f"failed: {self}: {reason}; traceback in {self.error_path}")
         return f"{told}; {self.again} runs it again"
+
+
+def refuse_damaged(records: Iterable[Record[Any]]) -> None:
+    """Read all, so that the damaged ones are told at once.
+
+    Raises:
+        RecordError: some are damaged or of something else.
+    """
+    for _ in read_each((each.read for each in records), Record.again):
+        pass
 
 
 class Pending:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.search.goals import RAY_HELP, ProblemConfig
-from experiments.shell.flags import option
+from experiments.search.goals import ProblemConfig
+from experiments.shell.flags import (
+    jobs_option,
+    option,
+    out_option,
+    ray_option,
+    resume_option,
+    threads_option,
+)
 
 
 @dataclass(frozen=True)
@@ -29,12 +36,8 @@ class _Budget:
 class StudyConfig(ProblemConfig, _Budget):
     """The flags of a study but for its layers, objectives and mappers."""
 
-    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
-    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
-    ray: str | None = option(None, RAY_HELP, value="address")
-    out: str | None = option(
-        None, "where to write (default: a new directory below runs/)", value="directory"
-    )
-    resume: bool = option(
-        False, "continue what is in --out, extend it, or join processes that work on it"
-    )
+    threads: int = threads_option()
+    jobs: int = jobs_option()
+    ray: str | None = ray_option()
+    out: str | None = out_option()
+    resume: bool = resume_option(extended=True)

@@ -55,6 +55,14 @@ class Contest:
         )
 
     @property
+    def why_none(self) -> str:
+        """That no search found a valid mapping, and why not; empty if one did."""
+        if np.isfinite(self.best_found):
+            return ""
+        why = self.goal.problem.why_nothing_fits()
+        return f"no valid mapping was found{': ' if why else ''}{why}"
+
+    @property
     def best_known(self) -> float:
         """The optimum where it is proven; else the least of all searches and of its proof."""
         return min(self.best_found, self.optimum.value) if self.optimum else self.best_found

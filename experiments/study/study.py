@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, fields
-from itertools import product
+from functools import partial
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from experiments.shell import cli, flags
 from experiments.shell.files import (
     RecordError,
     file_digest,
+    read_each,
     read_record,
     run_directory,
 )
@@ -42,6 +44,7 @@ from experiments.store.versions import Versions, processor, versions
 from experiments.study.config import StudyConfig
 from experiments.study.standings import Contest
 from maestro_env.accelerators.finding import find_hardware
+from maestro_env.base.errors import printable
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
@@ -49,6 +52,9 @@ from mappers import make_mapper
 _OPTIMUM = "optimum.json"
 _AGAIN = "--resume"
 _OPTIMUM_AGAIN = f"delete it, and {_AGAIN} makes it again"
+
+Read = Callable[[], object]
+"""Reads a record."""
 
 Optima = Mapping[tuple[str, str], KnownOptimum | None]
 """What is known of the optimum, by layer and objective."""
@@ -119,6 +125,12 @@ class Study:
                 path = goal_directory(directory, *place) / _OPTIMUM
                 found[place] = find_optimum(goal, path, versions, _OPTIMUM_AGAIN, search)
         return found
+
+    def recorded_optima(self, directory: Path, versions: Versions) -> Iterator[Read]:
+        """Yield what reads the records of the optima."""
+        for place, goal in self.goals.items():
+            path = goal_directory(directory, *place) / _OPTIMUM
+            yield partial(find_optimum, goal, path, versions, _OPTIMUM_AGAIN, search=False)
 
     def contests(self, finished: Mapping[Cell, Finished], optima: Optima) -> list[Contest]:
         """Return what was found for every goal."""
@@ -212,7 +224,7 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     directory = run_directory(study.config.out, stem, study.config.resume)
     works = study.works(directory, here)
     _open(study, directory, works)
-    finished = _read(works)
+    finished = _read(works, study.recorded_optima(directory, here))
     _tell_versions(finished.values(), here)
     if study.note:
         print(f"note: {study.note}", file=sys.stderr)
@@ -221,7 +233,7 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     of_mappers = (make_mapper(name).warning(goals) for name in study.mappers)
     for warning in dict.fromkeys([*strides, *of_mappers]):
         if warning:
-            print(f"warning: {warning}", file=sys.stderr)
+            print(printable(f"warning: {warning}"), file=sys.stderr)
     rest = [work for work in works if work.cell not in finished]
     status = run_cells(rest, len(finished), study.config.jobs, ray=study.config.ray)
     try:
@@ -239,7 +251,7 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
 
 def _open(study: Study, directory: Path, works: Sequence[SearchRecord]) -> None:
     """Write what a directory is for, or check that the one to resume is for the same."""
-    Directory(directory, "study").open(study.settings())
+    Directory(directory).open(study.settings())
     _check_none_is_lost(directory, {work.path for work in works}, study.single)
     for place, goal in study.goals.items():
         check_goal(directory, *place, goal)
@@ -262,9 +274,11 @@ def _check_none_is_lost(directory: Path, asked: Set[Path], single: bool) -> None
         )
 
 
-def _read(works: Iterable[SearchRecord]) -> dict[Cell, Finished]:
-    """Return the finished ones."""
-    return {work.cell: found for work in works if (found := work.read())}
+def _read(works: Iterable[SearchRecord], others: Iterable[Read] = ()) -> dict[Cell, Finished]:
+    """Return the finished ones; tell of damaged records, those that others read too."""
+    reads: Iterator[Read] = (work.read for work in works)
+    found = read_each(chain(reads, others), _AGAIN)
+    return {each.cell: each for each in found if isinstance(each, Finished)}
 
 
 def _tell_versions(finished: Iterable[Finished], here: Versions) -> None:

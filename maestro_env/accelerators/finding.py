@@ -8,12 +8,22 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from maestro_env import _native
 from maestro_env.accelerators import accelforge, timeloop
 from maestro_env.accelerators.chips import CHIPS
-from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware
+from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
 from maestro_env.accelerators.memories import hardware_of
 from maestro_env.accelerators.technologies import find_technology
-from maestro_env.base.checks import INTEGER, NUMBER, TEXT, Entry, Reader, read_entries, require_type
+from maestro_env.base.checks import (
+    MAX_INT,
+    TEXT,
+    Reader,
+    Written,
+    plain_integer,
+    plain_number,
+    read_entries,
+    require_type,
+)
 from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
 from maestro_env.base.m_file import tokens
 from maestro_env.base.reading import read_or_refuse
@@ -21,11 +31,14 @@ from maestro_env.base.yaml_file import read_yaml_file
 
 _MAX_CHARACTERS = 2**16
 _READERS: Mapping[str, Reader] = {
-    **{field.name: INTEGER for field in fields(Hardware)},
+    **{
+        field.name: (plain_integer, f"integers from {least_of(field.name)} to {MAX_INT}")
+        for field in fields(Hardware)
+    },
     "name": TEXT,
-    "offchip_cost_macs": NUMBER,
+    "offchip_cost_macs": (plain_number, f"numbers from 0 to {_native.MAX_ENERGY:g}"),
     "technology": (find_technology, "technologies"),
-    "clock_mhz": NUMBER,
+    "clock_mhz": (plain_number, "numbers above 0"),
 }
 _M_KEYS = {
     "num_pes": "num_pes",
@@ -96,7 +109,7 @@ def _made(source: str, values: Mapping[str, Any], name: str) -> Hardware:
         raise HardwareError(f"{source}: {error}") from None
 
 
-def written_entries(text: str) -> Iterator[Entry]:
+def written_entries(text: str) -> Iterator[Written]:
     """Yield the entries of a text such as ``num_pes=256,l1_bytes=512``; the name comes last."""
     written, named, name = f",{text}".partition(",name=")
     for piece in written.split(",")[1:]:
@@ -106,7 +119,7 @@ def written_entries(text: str) -> Iterator[Entry]:
         yield f"hardware {quoted(text)}", "name", name
 
 
-def _m_entries(path: Path) -> Iterator[Entry]:
+def _m_entries(path: Path) -> Iterator[Written]:
     """Yield the entries of a MAESTRO hardware file."""
     text = read_or_refuse(path, _MAX_CHARACTERS, HardwareError)
     for line, each in enumerate(text.splitlines(), 1):

@@ -21,6 +21,11 @@ LATER: Mapping[str, object] = {"technology": DEFAULT, "word_bytes": 1, "clock_mh
 """Fields of ``Hardware`` that older records lack, and what they had."""
 
 
+def least_of(field: str) -> int:
+    """Return the least value of a field of integers."""
+    return 0 if field in ("noc_hops", "noc_hop_latency") else 1
+
+
 @dataclass(frozen=True)
 class Hardware(Recomputed):
     """An accelerator.
@@ -66,9 +71,8 @@ class Hardware(Recomputed):
         require_name("a hardware's name", self.name, HardwareError, "such as edge")
         label = f"hardware {self.name or 'given'}"
         for name in (field.name for field in fields(self) if field.type == "int"):
-            least = 0 if name in ("noc_hops", "noc_hop_latency") else 1
             value = getattr(self, name)
-            number = require_integer(f"{label}: {name}", value, HardwareError, least)
+            number = require_integer(f"{label}: {name}", value, HardwareError, least_of(name))
             object.__setattr__(self, name, number)
         most = _native.MAX_ENERGY
         require_number(f"{label}: offchip_cost_macs", self.offchip_cost_macs, HardwareError, most)

@@ -37,7 +37,7 @@ class Memory:
     fanout: int = 1
 
 
-Place = tuple[str, ...]
+FanoutName = tuple[str, ...]
 """What a file calls a fan-out."""
 
 
@@ -53,7 +53,7 @@ class Link:
     """
 
     part: Part
-    fanouts: Sequence[tuple[Place, int]]
+    fanouts: Sequence[tuple[FanoutName, int]]
     memory: Memory | None = None
     lanes: int | None = None
 
@@ -70,7 +70,7 @@ class Chain:
     """
 
     memories: list[Memory]
-    places: list[list[Place]]
+    places: list[list[FanoutName]]
     lanes: int
     part: Part
 
@@ -88,8 +88,8 @@ def _limit(value: int) -> int | None:
 def chain_of(part: Part, links: Iterable[Link]) -> Chain:
     """Return the chain of the nodes of a file, outermost first; a compute unit ends it."""
     memories: list[Memory] = []
-    places: list[list[Place]] = []
-    fanouts: list[tuple[Place, int]] = []
+    places: list[list[FanoutName]] = []
+    fanouts: list[tuple[FanoutName, int]] = []
     lanes = None
     for link in links:
         if lanes is not None:
@@ -110,7 +110,7 @@ def chain_of(part: Part, links: Iterable[Link]) -> Chain:
     return Chain(memories, places, lanes, part)
 
 
-def _units(fanouts: Sequence[tuple[Place, int]], part: Part) -> int:
+def _units(fanouts: Sequence[tuple[FanoutName, int]], part: Part) -> int:
     """Return how many units there are below some fan-outs, or refuse a number too large."""
     units = 1
     for _, count in fanouts:

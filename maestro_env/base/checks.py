@@ -84,7 +84,7 @@ def require_name(what: str, value: object, error: type[Exception], hint: str) ->
         raise error(f"{what} is {quoted(value)}; allowed: at most {MAX_NAME} characters, {hint}")
 
 
-Entry = tuple[str, str, str]
+Written = tuple[str, str, str]
 """Where it stands, key and text of a value."""
 
 Reader = tuple[Callable[[str], Any], str]
@@ -96,7 +96,7 @@ NUMBER: Reader = (plain_number, "numbers")
 
 
 def read_entries(
-    entries: Iterable[Entry], readers: Mapping[str, Reader], refuse: Refuse
+    entries: Iterable[Written], readers: Mapping[str, Reader], refuse: Refuse
 ) -> dict[str, Any]:
     """Return the values of entries by key; each key is known, and is given once."""
     values: dict[str, Any] = {}

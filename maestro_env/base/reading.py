@@ -31,6 +31,18 @@ def open_bytes(path: str | Path) -> io.BufferedReader:
     return file
 
 
+def open_regular(path: str | Path) -> io.BufferedReader:
+    """Open a regular file to read its bytes.
+
+    Pipes and devices, some of which never end, raise an ``OSError``, as any file may.
+    """
+    file: io.BufferedReader = io.BufferedReader(io.FileIO(path, opener=_open_at_once))
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return file
+
+
 def open_text(
     path: str | Path, encoding: str = "utf-8", newline: str | None = None
 ) -> io.TextIOWrapper:

@@ -24,7 +24,7 @@ _MOST = MAX_INT * 64
 _PRODUCT = re.compile(r"[0-9]{1,10}(\s*\*\s*[0-9]{1,10}){0,5}")
 
 
-class Block(dict[str, "Plain"]):
+class YamlBlock(dict[str, "Plain"]):
     """A mapping of YAML: its tag (without ``!``), its line, and the lines of its own keys."""
 
     def __init__(self, tag: str = "", line: int = 0) -> None:
@@ -33,7 +33,7 @@ class Block(dict[str, "Plain"]):
         self.lines: dict[str, int] = {}
 
 
-Plain: TypeAlias = str | list["Plain"] | Block
+Plain: TypeAlias = str | list["Plain"] | YamlBlock
 """A scalar is a text, as it is written."""
 
 
@@ -75,7 +75,7 @@ class Part:
     @property
     def tag(self) -> str:
         """Tag of a block, empty if there is none or no block."""
-        return self.value.tag if isinstance(self.value, Block) else ""
+        return self.value.tag if isinstance(self.value, YamlBlock) else ""
 
     def __contains__(self, key: str) -> bool:
         return key in self._block()
@@ -107,7 +107,7 @@ class Part:
         if not isinstance(self.value, list):
             self.fail(f"expected a list, found {_shown(self.value)}")
         for number, each in enumerate(self.value, start=1):
-            line = each.line if isinstance(each, Block) else self.line
+            line = each.line if isinstance(each, YamlBlock) else self.line
             yield Part(each, self.source, self.refuse, f"{self.path} {number}", line)
 
     def text(self) -> str:
@@ -137,8 +137,8 @@ class Part:
             )
         return number
 
-    def _block(self) -> Block:
-        if not isinstance(self.value, Block):
+    def _block(self) -> YamlBlock:
+        if not isinstance(self.value, YamlBlock):
             self.fail(f"expected 'name: value' lines, found {_shown(self.value)}")
         return self.value
 
@@ -188,9 +188,10 @@ class _Builder:
     def __init__(self, source: str, tags: Collection[str] | None, refuse: Refuse) -> None:
         self.done: list[Plain] = []
         self._source, self._tags, self._refuse = source, tags, refuse
-        self._open: list[list[Plain] | Block] = []
+        self._open: list[list[Plain] | YamlBlock] = []
         self._keys: list[str | None] = []
         self._anchored: dict[str, Plain] = {}
+        self._merged = 0
 
     def take(self, event: Any) -> None:
         kind = type(event).__name__
@@ -206,8 +207,8 @@ class _Builder:
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
             self._keys.pop()
             ended = self._open.pop()
-            if isinstance(ended, Block) and self._tags is None:
-                _merge(ended)
+            if isinstance(ended, YamlBlock) and self._tags is None:
+                self._merge(event, ended)
 
     def _named(self, event: Any) -> Plain:
         if self._tags is not None:
@@ -226,7 +227,9 @@ class _Builder:
             self._fail(event, f"unknown tag {quoted(event.tag)}; allowed: {allowed}")
         if len(self._open) == _MAX_DEPTH:
             self._fail(event, f"more than {_MAX_DEPTH} blocks in each other")
-        container: list[Plain] | Block = Block(tag, event.start_mark.line + 1) if is_block else []
+        container: list[Plain] | YamlBlock = (
+            YamlBlock(tag, event.start_mark.line + 1) if is_block else []
+        )
         self._add(event, container)
         self._open.append(container)
         self._keys.append(None)
@@ -251,16 +254,18 @@ class _Builder:
             # What is merged is merged where it is complete, at the end of the block.
             container[key] = [*container.get(key, []), value] if key == "<<" else value
 
+    def _merge(self, event: Any, block: YamlBlock) -> None:
+        """Give a block the keys that it lacks of those under ``<<``, the first one first."""
+        for value in block.pop("<<", []):
+            for each in value if isinstance(value, list) else [value]:
+                for key, inherited in each.items() if isinstance(each, YamlBlock) else ():
+                    self._merged += 1
+                    block.setdefault(key, inherited)
+                if self._merged > _MAX_CHARACTERS:
+                    self._fail(event, f"more than {_MAX_CHARACTERS:,} merged keys, the limit")
+
     def _fail(self, event: Any, problem: str) -> NoReturn:
         raise self._refuse(f"{self._source}, line {event.start_mark.line + 1}: {problem}")
-
-
-def _merge(block: Block) -> None:
-    """Give a block the keys that it lacks of those under ``<<``, the first one first."""
-    for value in block.pop("<<", []):
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, Block):
-                block.update({**each, **block})
 
 
 def _shown(value: Plain) -> str:

@@ -36,7 +36,7 @@ _COLUMNS = {
     name: _native.METRICS.index(name)
     for name in ("latency_cycles", "energy_nj", "power_mw", "area_um2")
 }
-Row = np.dtype([*((name, "<f8") for name in _COLUMNS), ("status", "u1")])
+TABLE_ROW = np.dtype([*((name, "<f8") for name in _COLUMNS), ("status", "u1")])
 """What a table holds of a vector: all that objectives and observations are made of.
 
 Figures are NaN where the model has none, and may be there for an invalid vector; the status is a
@@ -102,7 +102,7 @@ def vectors(space: MapSpace, numbers: NDArray[np.int64]) -> Points:
 def table_rows(problem: Problem, points: Points, threads: int = 1) -> NDArray[Any]:
     """Evaluate int32[N, D] vectors by the model, and return what a table holds of them, Row[N]."""
     evaluated = problem.evaluate(points, threads)
-    rows = np.empty(len(points), dtype=Row)
+    rows = np.empty(len(points), dtype=TABLE_ROW)
     for name, column in _COLUMNS.items():
         rows[name] = evaluated.metrics[:, column]
     rows["status"] = evaluated.status
@@ -120,7 +120,7 @@ class TabulatedProblem(Problem):
         space: tabulated whole.
         model: of the table.
         guard: of the model.
-        path: of the table, an array of ``Row``, one for each vector.
+        path: of the table, an array of ``TABLE_ROW``, one for each vector.
 
     Raises:
         TableError: there is no such table, or it is not that of this space and model.
@@ -210,7 +210,7 @@ class TabulatedProblem(Problem):
             ) from None
         except (OSError, ValueError) as error:
             raise TableError(f"cannot read {self.path}: {error}") from None
-        if (table.dtype, table.shape) != (Row, (self.space.size(),)):
+        if (table.dtype, table.shape) != (TABLE_ROW, (self.space.size(),)):
             raise TableError(
                 f"{self.path} is an array {table.shape} of {table.dtype}; allowed: the table of "
                 f"{self.space.size():,} vectors"

@@ -18,7 +18,7 @@ from maestro_env.environments.information import (
     NO_FIGURES,
     NOT_EVALUATED,
     Attributes,
-    Best,
+    Incumbent,
     full_information,
     regret,
     require_info,
@@ -163,7 +163,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         self._observer = Observer(observation, self._actions)
         self.action_space = self._actions.space
         self.observation_space = self._observer.space
-        self._bests = [Best() for _ in tasks]
+        self._bests = [Incumbent() for _ in tasks]
         self._begin(0)
 
     def _begin(self, index: int) -> None:

@@ -68,7 +68,7 @@ def full_information(
 
 
 @dataclass
-class Best:
+class Incumbent:
     """The best valid vector so far, int32[D], and the value of its objective."""
 
     value: float = math.inf
@@ -80,7 +80,7 @@ class Attributes:
 
     _task: Task
     _vector: Points | None
-    _best: Best
+    _best: Incumbent
 
     @property
     def problem(self) -> Problem:

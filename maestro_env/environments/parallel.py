@@ -21,7 +21,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("parallel_env", "pettingzoo", "agents") from error
 
-Step = tuple[
+StepResult = tuple[
     dict[str, Observations],
     dict[str, float],
     dict[str, bool],
@@ -101,7 +101,7 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         self.agents = list(self.groups)
         return self._observations(), self._infos(info)
 
-    def step(self, actions: Mapping[str, Any]) -> Step:
+    def step(self, actions: Mapping[str, Any]) -> StepResult:
         """Evaluate the mapping that the agents' actions make together.
 
         Returns observations, rewards, whether terminated, whether truncated, and ``info``, each a

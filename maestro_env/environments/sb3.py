@@ -18,7 +18,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro_env.environments.sb3", "stable-baselines3", "rl") from error
 
-Indices = int | Iterable[int] | None
+EnvIndices = int | Iterable[int] | None
 StepReturn = tuple[
     NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]
 ]
@@ -73,17 +73,17 @@ class SB3VecEnv(VecEnv):
     def close(self) -> None:
         self.env.close()
 
-    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+    def get_attr(self, attr_name: str, indices: EnvIndices = None) -> list[Any]:
         return self._repeat(getattr(self.env, attr_name), indices)
 
-    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+    def set_attr(self, attr_name: str, value: Any, indices: EnvIndices = None) -> None:
         """Set an attribute of all copies, or raise an ``EnvError`` where indices leave one out."""
         if set(self._get_indices(indices)) != set(range(self.num_envs)):
             raise EnvError(f"indices are {indices!r}; allowed: None, as all copies are one object")
         setattr(self.env, attr_name, value)
 
     def env_method(
-        self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
+        self, method_name: str, *method_args: Any, indices: EnvIndices = None, **method_kwargs: Any
     ) -> list[Any]:
         result = getattr(self.env, method_name)(*method_args, **method_kwargs)
         if method_name == "action_masks":
@@ -91,9 +91,9 @@ class SB3VecEnv(VecEnv):
         return self._repeat(result, indices)
 
     def env_is_wrapped(
-        self, wrapper_class: type[Wrapper[Any, Any, Any, Any]], indices: Indices = None
+        self, wrapper_class: type[Wrapper[Any, Any, Any, Any]], indices: EnvIndices = None
     ) -> list[bool]:
         return self._repeat(False, indices)
 
-    def _repeat(self, value: Any, indices: Indices) -> list[Any]:
+    def _repeat(self, value: Any, indices: EnvIndices) -> list[Any]:
         return [value for _ in self._get_indices(indices)]

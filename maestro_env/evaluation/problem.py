@@ -152,6 +152,27 @@ class Problem(Recomputed):
         cost = None if np.isnan(row[0]) else Cost.from_row(row)
         return explain_status(status, mapping, problem, cost, self.hardware)
 
+    def why_nothing_fits(self) -> str:
+        """Say that no mapping fits the buffers, and what the smallest tiles need.
+
+        Empty if they fit, or have no figures.
+        """
+        point = np.zeros(len(self.space.parameters), dtype=np.int32)
+        if "cluster_size" in self.space.columns:
+            # One cluster holds the smallest tile, and its PEs share what is left of it.
+            column = self.space.columns["cluster_size"]
+            point[column] = self.space.sizes[column] - 1
+        cost, _ = self.evaluate_mapping(self.space.decode(point))
+        if cost is None or cost.l1_bytes is None or cost.l2_bytes is None:
+            return ""
+        l1, l2, there = cost.l1_bytes, cost.l2_bytes, self.hardware
+        if l1 <= there.l1_bytes and l2 <= there.l2_bytes:
+            return ""
+        return (
+            f"no mapping fits the buffers: the smallest tiles need {l1:,.0f} B of L1 a PE (there "
+            f"are {there.l1_bytes:,}) and {l2:,.0f} B of L2 (there are {there.l2_bytes:,})"
+        )
+
     def typical(self, objective: Objective) -> float | None:
         """Return the median objective, in its unit, of the valid ones of 4,000 random mappings.
 

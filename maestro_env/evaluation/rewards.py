@@ -15,21 +15,21 @@ from maestro_env.evaluation.objectives import area_bound, energy_bound, latency_
 from maestro_env.workloads.layer import Layer
 
 Observations = NDArray[np.float32]
-Ratio = TypeVar("Ratio", float, NDArray[np.float64])
+AnyRatio = TypeVar("AnyRatio", float, NDArray[np.float64])
 
 
 class Reward(Protocol):
     """Maps reference / objective, which is 0 for an invalid mapping, to a reward."""
 
-    def __call__(self, ratio: Ratio, /) -> Ratio: ...
+    def __call__(self, ratio: AnyRatio, /) -> AnyRatio: ...
 
 
-def _inverse(ratio: Ratio) -> Ratio:
+def _inverse(ratio: AnyRatio) -> AnyRatio:
     return ratio
 
 
-def _logarithmic(ratio: Ratio) -> Ratio:
-    logarithm: Ratio = np.log1p(ratio)
+def _logarithmic(ratio: AnyRatio) -> AnyRatio:
+    logarithm: AnyRatio = np.log1p(ratio)
     return logarithm
 
 

@@ -58,7 +58,7 @@ class Step:
     below: int | None = None
 
 
-Node = Hold | Step
+LoopNode = Hold | Step
 _ALL = frozenset(range(len(TENSORS)))
 
 
@@ -92,10 +92,10 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
     return text + "\n".join(lines) + "\n"
 
 
-def _nodes(nest: Nest, layer: Layer, refuse: Refuse) -> list[Node]:
+def _nodes(nest: Nest, layer: Layer, refuse: Refuse) -> list[LoopNode]:
     """Return the mapping down to what a PE holds."""
     tensors = tensors_of(layer)
-    nodes: list[Node] = [Hold(0, _ALL), Hold(1, _ALL)]
+    nodes: list[LoopNode] = [Hold(0, _ALL), Hold(1, _ALL)]
     for memory, level in enumerate(nest, start=1):
         for cut in level:
             if cut.loop.spatial:
@@ -118,7 +118,7 @@ def _held_from(level: tuple[Cut, ...], tensor: Tensor) -> int:
     return next((index for index in moving if index > last), len(level))
 
 
-def _holds(memory: int, ends: list[int], place: int) -> list[Node]:
+def _holds(memory: int, ends: list[int], place: int) -> list[LoopNode]:
     held = frozenset(index for index, end in enumerate(ends) if end == place)
     return [Hold(memory, held)] if held else []
 
@@ -167,11 +167,11 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
     return MappedLayer(mapping, workload.layer, hardware)
 
 
-def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[Node]:
+def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[LoopNode]:
     """Return the nodes of a mapping down to what a PE holds."""
     memories = chain.names
     tensors = {tensor.name: index for index, tensor in enumerate(workload.tensors)}
-    nodes: list[Node] = []
+    nodes: list[LoopNode] = []
     in_pe: set[int] = set()
     tile = dict(workload.layer.loop_extents)
     for each in part.items():
@@ -214,7 +214,7 @@ def _fanout(part: Part, chain: Chain) -> int:
 
 
 def _mapping(
-    nodes: list[Node], chain: Chain, extents: abc.Mapping[str, int], part: Part
+    nodes: list[LoopNode], chain: Chain, extents: abc.Mapping[str, int], part: Part
 ) -> Mapping:
     """Make the mapping that has the loops of the file, if there is one."""
     fanouts = [memory.fanout for memory in chain.memories[1:-1]]
@@ -253,10 +253,10 @@ def _level(steps: list[Step], fanout: int, tile: dict[str, int], part: Part) -> 
     ]
 
 
-def _moving(nodes: list[Node], extents: abc.Mapping[str, int]) -> list[Node]:
+def _moving(nodes: list[LoopNode], extents: abc.Mapping[str, int]) -> list[LoopNode]:
     """Return the nodes without loops of one step, and what is held at one place as one node."""
     tile = dict(extents)
-    moving: list[Node] = []
+    moving: list[LoopNode] = []
     for node in nodes:
         if isinstance(node, Step):
             if node.tile < tile[node.dim]:
@@ -269,7 +269,7 @@ def _moving(nodes: list[Node], extents: abc.Mapping[str, int]) -> list[Node]:
     return moving
 
 
-def _shown(node: Node | None, chain: Chain) -> str:
+def _shown(node: LoopNode | None, chain: Chain) -> str:
     if node is None:
         return "nothing"
     if isinstance(node, Hold):

@@ -16,7 +16,7 @@ TENSORS = ("input", "filter", "output")
 PLACES = ("L1", "clusters", "networks", "L2", "off-chip")
 """Where words cost energy, from the PEs outwards."""
 
-Words = NDArray[np.float64]
+PerMemory = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Traffic:
     """
 
     memories: tuple[str, ...]
-    reads: Words
-    writes: Words
+    reads: PerMemory
+    writes: PerMemory
 
     @property
-    def words(self) -> Words:
+    def words(self) -> PerMemory:
         """Words read and written, float64[memories, tensors]."""
         return self.reads + self.writes
 
@@ -53,7 +53,7 @@ class Energy:
 
     memories: tuple[str, ...]
     macs: float
-    accesses: Words
+    accesses: PerMemory
 
     @property
     def total(self) -> float:
@@ -107,10 +107,10 @@ def count_energy(cost: Cost, hardware: Hardware) -> Energy:
     return Energy(places, energies.mac_nj * cost.figures()["macs"], np.array(nj))
 
 
-def _network_words(cost: Cost) -> Words:
+def _network_words(cost: Cost) -> PerMemory:
     """Return the words that units of all levels take in and send up, float64[tensors]."""
     figures = cost.figures()
-    words: Words = np.array(
+    words: PerMemory = np.array(
         [figures["input_l1_writes"], figures["filter_l1_writes"], figures["output_leaving_words"]]
     )
     for each in cost.clusters:

@@ -9,11 +9,11 @@ from maestro_env.base.checks import MAX_NAME, require_integer, require_name, tup
 from maestro_env.base.errors import NetworkError, printable
 from maestro_env.workloads.layer import Layer
 
-Shape = tuple[str, tuple[tuple[str, int], ...], tuple[int, int]]
+LayerShape = tuple[str, tuple[tuple[str, int], ...], tuple[int, int]]
 """What makes two layers equal: operator, extents, stride."""
 
 
-def shape_of(layer: Layer) -> Shape:
+def shape_of(layer: Layer) -> LayerShape:
     """Return what a layer computes, whatever its name and count."""
     return layer.operator, tuple(layer.extents.items()), layer.stride
 
@@ -77,7 +77,7 @@ class Network:
 
     def _check_distinct(self) -> None:
         names: set[str] = set()
-        shapes: dict[Shape, str] = {}
+        shapes: dict[LayerShape, str] = {}
         for layer in self.layers:
             shape = shape_of(layer)
             if layer.name in names:
@@ -109,8 +109,8 @@ def gather(
     Raises:
         NetworkError: there is no layer; the message says what was left out.
     """
-    counts: dict[Shape, int] = {}
-    first: dict[Shape, Layer] = {}
+    counts: dict[LayerShape, int] = {}
+    first: dict[LayerShape, Layer] = {}
     for layer in executed:
         shape = shape_of(layer)
         counts[shape] = counts.get(shape, 0) + layer.count

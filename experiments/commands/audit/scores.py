@@ -18,7 +18,7 @@ NONE = "no valid mapping"
 
 _COMPARED = ("maestro", "exact", "ratio")
 _MODELS = ("maestro", "exact")
-_POSSIBLE, _OK = "possible", "ok"
+_OK = "ok"
 _REAL = (_OK, "l1_overflow", "l2_overflow")
 
 
@@ -34,20 +34,17 @@ class Score(NamedTuple):
 
     Args:
         verdict: what is to say of MAESTRO's figures.
+        possible: whether the machine could achieve them.
         values: of the objective.
         cycles: latency of one execution.
         roofline: least latency of any mapping.
     """
 
     verdict: str
+    possible: bool
     values: tuple[float, float]
     cycles: tuple[float, float]
     roofline: float
-
-    @property
-    def possible(self) -> bool:
-        """Whether the machine could achieve what MAESTRO says."""
-        return self.verdict.startswith(_POSSIBLE)
 
     def columns(self, objective: Objective) -> Iterator[str]:
         """Yield the cells below ``headers_of``."""
@@ -58,7 +55,7 @@ class Score(NamedTuple):
             yield _number(each / self.roofline, "{:.2f}")
 
 
-UNKNOWN = Score(NONE, (math.nan, math.nan), (math.nan, math.nan), math.nan)
+UNKNOWN = Score(NONE, False, (math.nan, math.nan), (math.nan, math.nan), math.nan)
 """The score where there is no mapping."""
 
 
@@ -97,16 +94,17 @@ class Auditor:
         value = self._goal.objective.of
         of_maestro, of_exact = (value(cost.figures()) if cost else math.nan for cost in costs)
         _, guard = self._guarded.evaluate_mapping(mapping)
-        verdict = "; ".join([self._claim(maestro, guard), *odd])
-        return Score(verdict, (of_maestro, of_exact), (maestro, exact), self.roofline)
+        fault = self._fault(maestro, guard)
+        verdict = "; ".join([fault or "possible", *odd])
+        return Score(verdict, not fault, (of_maestro, of_exact), (maestro, exact), self.roofline)
 
-    def _claim(self, cycles: float, guard: str) -> str:
-        """Say whether the machine could achieve what MAESTRO says."""
+    def _fault(self, cycles: float, guard: str) -> str:
+        """Say why the machine could not achieve what MAESTRO says; empty if it could."""
         if math.isnan(cycles):
             return "no figures"
         if cycles < self.roofline:
             return f"impossible: {cycles / self.roofline:.2f} of the roofline"
-        return _POSSIBLE if guard in _REAL else f"impossible: {guard}"
+        return "" if guard in _REAL else f"impossible: {guard}"
 
 
 def _compared(form: str, maestro: float, exact: float) -> Iterator[str]:

@@ -27,7 +27,7 @@ _NOTE = (
     "figures are possible."
 )
 
-Scores = Mapping[CellBest, Score | None]
+ScoreByCell = Mapping[CellBest, Score | None]
 """What cells found, and its score; None where no mapping is valid."""
 
 
@@ -74,14 +74,14 @@ def _score(directory: Path, sweep: Sweep, found: CellBest) -> Score | None:
     return None if found.vector is None else Auditor(goal).score(found.vector)
 
 
-def _rows(sweep: Sweep, scores: Scores, objective: Objective) -> Iterator[Sequence[str]]:
+def _rows(sweep: Sweep, scores: ScoreByCell, objective: Objective) -> Iterator[Sequence[str]]:
     for found, score in sorted(scores.items(), key=lambda each: each[0].problem):
         layer, _, _ = sweep.names(found.problem)
         figures = [NONE] if score is None else [score.verdict, *score.columns(objective)]
         yield layer, found.mapper, str(found.seed), *figures
 
 
-def _totals(sweep: Sweep, scores: Scores, objective: Objective) -> Iterator[Sequence[str]]:
+def _totals(sweep: Sweep, scores: ScoreByCell, objective: Objective) -> Iterator[Sequence[str]]:
     """Yield a row for every set of layers and search: the sums over all executions."""
     searches: dict[tuple[str, str], dict[str, Score | None]] = {}
     for found, score in scores.items():
@@ -92,6 +92,6 @@ def _totals(sweep: Sweep, scores: Scores, objective: Objective) -> Iterator[Sequ
         possible = sum(each.possible for each in layers)
         figures = np.array([(*each.cycles, each.roofline) for each in layers])
         maestro, exact, roofline = (np.array(part.counts) @ figures).tolist()
-        total = Score("", UNKNOWN.values, (maestro, exact), roofline)
+        total = Score("", False, UNKNOWN.values, (maestro, exact), roofline)
         verdict = f"possible: {possible} of {len(layers)}"
         yield f"all of {part.name}", *search, verdict, *total.columns(objective)

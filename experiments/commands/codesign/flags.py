@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.search.goals import RAY_HELP, ProblemConfig
-from experiments.shell.flags import option
+from experiments.search.goals import ProblemConfig
+from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,7 @@ class Config(ProblemConfig, _Designs):
     """
 
     hardware: str = option("edge", "accelerator with what the grid leaves open, as run takes it")
-    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
-    ray: str | None = option(None, RAY_HELP, value="address")
-    out: str | None = option(
-        None, "where to write (default: a new directory below runs/)", value="directory"
-    )
-    resume: bool = option(False, "continue what is in --out, or join processes that work on it")
+    jobs: int = jobs_option()
+    ray: str | None = ray_option()
+    out: str | None = out_option()
+    resume: bool = resume_option()

@@ -12,7 +12,7 @@ from experiments.commands.codesign.designs import Design, designs_of
 from experiments.commands.codesign.explorers import explorer_of
 from experiments.commands.codesign.flags import Config
 from experiments.commands.codesign.grid import Grid, make_grid
-from experiments.commands.codesign.report import Outcome, report
+from experiments.commands.codesign.report import Explored, report
 from experiments.search.goals import find_mappers, unique
 from experiments.shell import cli, flags
 from experiments.shell.files import (
@@ -23,14 +23,16 @@ from experiments.shell.files import (
     safe_name,
 )
 from experiments.shell.flags import UsageError
-from experiments.store.directory import ANEW
+from experiments.store.directory import ANEW, CONFIG
 from experiments.store.pool import run_cells
 from experiments.store.ray_pool import connect
+from experiments.store.records import refuse_damaged
 from experiments.store.versions import Versions, processor, versions
 from experiments.study.sweep.axes import Sweep, make_sweep
 from experiments.study.sweep.checks import check, measure
 from experiments.study.sweep.chunks import chunk_sizes, open_sweep
 from experiments.study.sweep.fronts import SWEEPS
+from experiments.study.sweep.records import recorded_chunks
 from experiments.study.sweep.results import TABLE, Results, collect
 from maestro_env.workloads.finding import find_network
 
@@ -50,22 +52,23 @@ def execute(config: Config) -> int:
     directory = run_directory(config.out, f"codesign-{safe_name(config.networks)}", config.resume)
     if not (directory / SWEEPS).is_dir() and not is_empty(directory):
         raise RecordError(f"{directory} has files but no {SWEEPS}: it is no co-design's; {ANEW}")
-    began, designs, core_seconds, status = time.perf_counter(), list[Design](), 0.0, 0
+    _check_records(directory / SWEEPS)
+    began, designs, searched, status = time.perf_counter(), list[Design](), 0.0, 0
     try:
         for number in count(1):
             if status or not (chosen := explorer.ask()):
                 break
             part = replace(sweep, hardware=tuple(chosen))
             results, status = _run(part, directory / SWEEPS / str(number), here, config)
-            core_seconds += results.seconds
+            searched += results.seconds
             found = list(designs_of(results))
             designs += found
             # The last workload is the whole one.
             explorer.tell(found[-len(chosen) :])
         if status != cli.INTERRUPTED:
-            report(Outcome(config, grid, sweep, designs), directory)
+            report(Explored(config, grid, sweep, designs), directory)
             spent = time.perf_counter() - began
-            print(f"time: {spent:,.1f} s; searches: {core_seconds / 3600:.3g} core-hours")
+            print(f"time: {spent:,.1f} s; searches: {searched / 3600:.3g} hours in all")
     except KeyboardInterrupt:
         status = cli.INTERRUPTED
     if status == cli.INTERRUPTED:
@@ -85,6 +88,12 @@ def _resolve(config: Config, grid: Grid) -> tuple[Sweep, str]:
         config, networks, [], hardware, [config.objective], mappers, config.samples, 1, config.seed
     )
     return sweep, note
+
+
+def _check_records(sweeps: Path) -> None:
+    """Refuse damaged records of all rounds at once."""
+    begun = sorted(path.parent for path in sweeps.glob(f"*/{CONFIG}"))
+    refuse_damaged(chunk for each in begun for chunk in recorded_chunks(each))
 
 
 def _run(sweep: Sweep, directory: Path, here: Versions, config: Config) -> tuple[Results, int]:

@@ -20,12 +20,13 @@ from experiments.shown.tables import shown
 from experiments.study.sweep.axes import Sweep
 from experiments.study.sweep.fronts import ACCELERATORS, AXES, HEADER, RECORD, front_sheet
 from maestro_env.accelerators.hardware import Hardware
+from maestro_env.base.errors import printable
 
 _MOST_LINES = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Explored:
     """What was found.
 
     Args:
@@ -69,7 +70,7 @@ class Outcome:
         return self.fronts[self.workload]
 
 
-def report(outcome: Outcome, directory: Path) -> None:
+def report(outcome: Explored, directory: Path) -> None:
     """Write everything into a directory, and print the front."""
     rows = [_row(each, outcome) for each in _all(outcome)]
     write_csv(directory / ACCELERATORS, HEADER, rows)
@@ -85,19 +86,20 @@ def report(outcome: Outcome, directory: Path) -> None:
     write_text(directory / "front.md", sheet.markdown())
     sheet.print()
     print()
-    print(f"accelerators: {directory / ACCELERATORS}")
-    print(f"front: {directory / 'front.csv'}; its accelerators, for --hardware: {folder}")
+    print(printable(f"accelerators: {directory / ACCELERATORS}"))
+    front = directory / "front.csv"
+    print(printable(f"front: {front}; its accelerators, for --hardware: {folder}"))
     if outcome.front:
         draw_front(outcome.by_workload[outcome.workload], outcome.front, sheet.title, directory)
-        print(f"plot: {directory / 'front.png'}")
+        print(printable(f"plot: {directory / 'front.png'}"))
 
 
-def _all(outcome: Outcome) -> Iterator[Design]:
+def _all(outcome: Explored) -> Iterator[Design]:
     for designs in outcome.by_workload.values():
         yield from designs
 
 
-def _row(design: Design, outcome: Outcome) -> list[Any]:
+def _row(design: Design, outcome: Explored) -> list[Any]:
     hardware = design.hardware
     figures = (design.latency_cycles, design.energy_nj, design.edp)
     return [
@@ -108,7 +110,7 @@ def _row(design: Design, outcome: Outcome) -> list[Any]:
     ]
 
 
-def _described(outcome: Outcome) -> dict[str, Any]:
+def _described(outcome: Explored) -> dict[str, Any]:
     config, grid = outcome.config, outcome.grid
     return {
         "schema": "maestro-env/codesign/1",
@@ -124,7 +126,7 @@ def _described(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _tell_unmapped(outcome: Outcome) -> None:
+def _tell_unmapped(outcome: Explored) -> None:
     """Say which layers have no valid mapping on how many accelerators."""
     looked = outcome.by_workload[outcome.workload]
     counts = Counter(each.unmapped for each in looked if each.unmapped)

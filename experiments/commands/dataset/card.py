@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from experiments.commands.dataset.flags import Config
 from experiments.shell.files import write_text
 from experiments.shell.flags import to_flags
+from experiments.shown.templates import templates
 from maestro_env.base.errors import printable
 from maestro_env.datasets.parquet import Dataset
 from maestro_env.evaluation.cost import METRICS, unit_of
@@ -35,14 +34,7 @@ def write_card(dataset: Dataset, statuses: Mapping[str, Mapping[str, int]], conf
         }
         for name, problem in dataset.problems.items()
     ]
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
+    environment = templates(Path(__file__).parent)
     text = environment.get_template("card.md.j2").render(
         facts=dataset.facts,
         problem=dataset.facts["problem"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.search.goals import ProblemConfig
-from experiments.shell.flags import option
+from experiments.shell.flags import option, out_option
 from maestro_env.evaluation.objectives import OBJECTIVES
 from mappers.parts.draws import DRAWS
 
@@ -31,7 +31,5 @@ class Config(ProblemConfig, _Rows):
     """Write mappings of layers with all figures of the cost model, as Parquet files."""
 
     threads: int = option(1, "files that are made at a time", least=1, most=1024)
-    out: str | None = option(
-        None, "where to write (default: the first free runs/dataset-<n>)", value="directory"
-    )
+    out: str | None = out_option("the first free runs/dataset-<n>")
     resume: bool = option(False, "continue the data set in --out")

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.commands.dataset.card import write_card
 from experiments.commands.dataset.flags import Config
-from experiments.commands.dataset.writer import ROWS_PER_FILE, Part, plan, write_parts
+from experiments.commands.dataset.writer import ROWS_PER_FILE, DataFile, plan, write_parts
 from experiments.search.goals import Goal, make_goal, require_fit, split_layers
 from experiments.shell import cli, files, flags
 from experiments.shown.progress import Bar
@@ -18,7 +18,7 @@ from experiments.store.claims import only_process
 from experiments.store.directory import ANEW
 from experiments.store.versions import versions
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.base.errors import UnknownNameError
+from maestro_env.base.errors import UnknownNameError, printable
 from maestro_env.datasets.parquet import FORMAT, RECORD, Dataset, open_dataset
 from maestro_env.workloads.finding import find_layer
 from maestro_env.workloads.layer import Layer
@@ -54,11 +54,11 @@ def execute(config: Config) -> int:
         statuses = {name: dataset.statuses(name) for name in goals}
         write_card(dataset, statuses, config)
     _sheet(dataset, statuses).print()
-    print(f"data set: {directory}")
+    print(printable(f"data set: {directory}"))
     return 0
 
 
-def _write(parts: Sequence[Part], config: Config) -> bool:
+def _write(parts: Sequence[DataFile], config: Config) -> bool:
     """Write the files and say whether all are there: an interrupt leaves those under way out."""
     made, done = write_parts(parts, config.draw, config.seed, config.threads), 0
     try:

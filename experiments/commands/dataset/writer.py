@@ -28,7 +28,7 @@ _BATCH = 4096
 
 
 @dataclass(frozen=True)
-class Part:
+class DataFile:
     """One file of a data set.
 
     Args:
@@ -44,18 +44,18 @@ class Part:
     rows: int
 
 
-def plan(folder: Path, goal: Goal, samples: int) -> list[Part]:
+def plan(folder: Path, goal: Goal, samples: int) -> list[DataFile]:
     """Return the files of a layer's rows."""
     starts = range(0, samples, ROWS_PER_FILE)
     return [
-        Part(folder / f"{number:05}.parquet", goal, number, min(ROWS_PER_FILE, samples - start))
+        DataFile(folder / f"{number:05}.parquet", goal, number, min(ROWS_PER_FILE, samples - start))
         for number, start in enumerate(starts)
     ]
 
 
 def write_parts(
-    parts: Sequence[Part], draw: str, seed: int, threads: int
-) -> Generator[Part, None, None]:
+    parts: Sequence[DataFile], draw: str, seed: int, threads: int
+) -> Generator[DataFile, None, None]:
     """Write the files that are missing, and yield each part once its file is there.
 
     Args:
@@ -71,7 +71,7 @@ def write_parts(
         yield from pool.map(write, parts) if pool else map(write, parts)
 
 
-def _write(part: Part, draw: str, seed: int) -> Part:
+def _write(part: DataFile, draw: str, seed: int) -> DataFile:
     if part.path.exists():
         _require_whole(part)
     else:
@@ -84,7 +84,7 @@ def _write(part: Part, draw: str, seed: int) -> Part:
     return part
 
 
-def _require_whole(part: Part) -> None:
+def _require_whole(part: DataFile) -> None:
     if (found := rows_in(part.path)) != part.rows:
         raise DatasetError(
             f"{part.path} has {found:,} rows in place of {part.rows:,}; remove it, and it is "
@@ -92,7 +92,7 @@ def _require_whole(part: Part) -> None:
         )
 
 
-def _draw(part: Part, draw: str, seed: int) -> Points:
+def _draw(part: DataFile, draw: str, seed: int) -> Points:
     """Draw the vectors of a file, int32[N, D]."""
     if draw in DRAWS:
         space = part.goal.problem.space

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.shell.flags import option
+from experiments.shell.flags import option, out_option, resume_option, threads_option
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.mapspace.space import SCHEMAS
@@ -29,11 +29,7 @@ class Config:
     nodes: int = option(
         MOST_NODES, "end a search after so many boxes of mappings", least=1, most=MOST_NODES
     )
-    threads: int = option(1, "threads of bounds and evaluation", least=1, most=1024)
-    out: str | None = option(
-        None, "where to write (default: the first free runs/optima-<n>)", value="directory"
-    )
-    resume: bool = option(
-        False, "continue what is in --out, extend it, or join processes that work on it"
-    )
+    threads: int = threads_option("bounds and evaluation")
+    out: str | None = out_option("the first free runs/optima-<n>")
+    resume: bool = resume_option(extended=True)
     write: bool = option(False, "write what was found to the table of maestro_env.optimum.known")

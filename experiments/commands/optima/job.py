@@ -10,7 +10,7 @@ from experiments.commands.optima.flags import Config
 from experiments.commands.optima.table import write_table
 from experiments.proving.many import OptimumCell, Proof
 from experiments.proving.proof import Limits
-from experiments.proving.records import Found, ProofRecord
+from experiments.proving.records import ProofRecord, ProofState
 from experiments.shell import cli, flags
 from experiments.shell.files import RecordError, is_empty, run_directory
 from experiments.shown.tables import Sheet, significant
@@ -18,6 +18,7 @@ from experiments.store.claims import remove_abandoned
 from experiments.store.directory import ANEW, CONFIG
 from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
+from maestro_env.base.errors import printable
 from maestro_env.optimum.known import TABLE
 
 Records = Sequence[tuple[OptimumCell, ProofRecord]]
@@ -42,7 +43,7 @@ def execute(config: Config) -> int:
     with cli.undisturbed():
         records = [(each.cell, each.kept) for each in proofs]
         _report(records)
-        print(f"optima: {directory}")
+        print(printable(f"optima: {directory}"))
         if status == cli.INTERRUPTED:
             flags.tell_interrupted("found", config, "optima", directory)
         elif config.write:
@@ -91,6 +92,6 @@ def _counts(records: Sequence[ProofRecord]) -> tuple[str, ...]:
     )
 
 
-def _figures(found: Found) -> tuple[str, ...]:
+def _figures(found: ProofState) -> tuple[str, ...]:
     values = (significant(value or float("inf"), 7) for value in (found.best, found.bound))
     return (*values, f"{found.gap:.3%}", f"{found.seconds:.1f}")

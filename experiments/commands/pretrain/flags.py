@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.shell.flags import option
+from experiments.shell.flags import option, out_option
 from maestro_env.workloads.finding import models
 
 
@@ -56,6 +56,4 @@ class Config:
         None, "solved training problems, for training or the mapper library", value="directory"
     )
     jobs: int = option(1, "processes that search", least=1, most=1024)
-    out: str | None = option(
-        None, "where to write (default: the first free runs/pretrain-<n>)", value="directory"
-    )
+    out: str | None = out_option("the first free runs/pretrain-<n>")

@@ -22,6 +22,7 @@ from experiments.shell.flags import UsageError
 from experiments.store.claims import remove_abandoned
 from experiments.store.pool import run_cells
 from experiments.store.versions import versions
+from maestro_env.base.errors import printable
 from maestro_env.workloads.finding import models
 
 _IMITATION = 300
@@ -98,7 +99,8 @@ def _evaluate(config: Config, texts: str) -> int:
     with cli.undisturbed():
         report(directory, [each.text for each in methods], problems, optima)
         if status == cli.INTERRUPTED:
-            print(f"interrupted: --out {directory} and the same flags go on", file=sys.stderr)
+            told = f"interrupted: --out {directory} and the same flags go on"
+            print(printable(told), file=sys.stderr)
     return status
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from experiments.commands.report.directories import read_section
 from experiments.pages.sections import Section
 from experiments.pages.writer import KINDS, write_report
-from experiments.shell.flags import option
+from experiments.shell.flags import option, out_option
+from maestro_env.base.errors import printable
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,7 @@ class Config:
         value="directory",
         several=True,
     )
-    out: str | None = option(
-        None, "where to write (default: the first directory)", value="directory"
-    )
+    out: str | None = out_option("the first directory")
 
 
 def execute(config: Config) -> int:
@@ -36,7 +35,7 @@ def execute(config: Config) -> int:
     for path in paths:
         write_report(sections, path)
     for path in paths:
-        print(f"report: {path}")
+        print(printable(f"report: {path}"))
     return 0
 
 

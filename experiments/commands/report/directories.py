@@ -103,11 +103,7 @@ def _searches(directory: Path, entry: dict[str, Any]) -> Section:
     return Section(
         title=f"Searches on {hardware.name or 'hardware'}",
         hardware=hardware,
-        objective=None,
         found=tuple(found),
-        choices=(),
-        bound=None,
-        macs=None,
         notes=tuple(notes),
         command=_command(entry["config"], searches),
         settings=entry["config"],

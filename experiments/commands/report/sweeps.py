@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Container, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from experiments.pages.found import Found, bound_and_gap
-from experiments.pages.sections import Section, distinct
+from experiments.pages.sections import FRONT, LEAST, OTHER, Section, distinct
 from experiments.shell.files import RecordError, read_csv
 from experiments.shell.flags import PROGRAM
 from experiments.study.sweep.axes import Sweep
@@ -30,6 +31,7 @@ from experiments.study.sweep.records import (
     versions_of,
 )
 from experiments.study.sweep.results import TABLE, collect, summarize, summary_sheet
+from maestro_env.accelerators.hardware import Hardware
 
 _MOST_FOUND = 40
 _MOST_OTHERS = 2000
@@ -55,11 +57,7 @@ def sweep_section(directory: Path) -> Section:
     return Section(
         title=f"Sweep of {', '.join(each.name for each in sweep.sets)}",
         hardware=sweep.hardware[0] if len(sweep.hardware) == 1 else None,
-        objective=None,
-        found=tuple(_found(directory, chunks, range(_MOST_FOUND))),
-        choices=(),
-        bound=None,
-        macs=None,
+        found=tuple(_found(chunks, range(_MOST_FOUND))),
         notes=tuple(notes),
         command=again,
         settings=_settings(sweep),
@@ -79,34 +77,30 @@ def codesign_section(directory: Path) -> Section:
         raise RecordError(f"{directory} has no front yet; continue with {again}")
     entry = read_front(directory)
     least, note = least_edp(entry), "No accelerator has a valid mapping of every layer."
-    hardware, found = None, tuple[Found, ...]()
+    hardware, found, designs = None, tuple[Found, ...](), tuple[dict[str, Any], ...]()
     rounds = [recorded_chunks(path) for path in rounds_of(directory)]
-    for path, chunks in zip(rounds_of(directory), rounds, strict=True):
-        sweep = chunks[0].sweep
-        by_name = {each.name: each for each in sweep.hardware}
-        if least is not None and least["hardware"] in by_name:
-            hardware = by_name[least["hardware"]]
-            note = f"The mappings are those to the accelerator of the least EDP, {hardware.name}."
-            places = range(sweep.problems)
-            wanted = {each for each in places if sweep.names(each)[1] == hardware.name}
-            found = tuple(_found(path, chunks, wanted, executed=True))
+    if least is not None:
+        hardware, found = _mapped(rounds, least["hardware"])
+        designs = tuple(_designs(directory, least))
+        note = f"The mappings are those to the accelerator of the least EDP, {hardware.name}."
     names = ("objective", "mapper", "samples", "seed", "search", "budget_um2", "looked_at")
     axes = {name: ", ".join(map(str, values)) for name, values in entry["grid"].items()}
     networks = " + ".join(entry["networks"])
     return Section(
         title=f"Co-design for {networks}",
         hardware=hardware,
-        objective=None,
         found=found,
-        choices=(),
-        bound=None,
-        macs=None,
         notes=(note,),
         command=again,
-        settings={"networks": networks, **{name: entry[name] for name in names}, **axes},
+        settings={
+            **rounds[0][0].sweep.describe()["problem"],
+            "networks": networks,
+            **{name: entry[name] for name in names},
+            **axes,
+        },
         versions=distinct([each for chunks in rounds for each in versions_of(chunks)]),
         tables=(front_sheet(entry),),
-        designs=tuple(_designs(directory, least["workload"])) if least is not None else (),
+        designs=designs,
     )
 
 
@@ -124,19 +118,24 @@ def _settings(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _found(
-    directory: Path, chunks: Sequence[Chunk], wanted: Container[int], executed: bool = False
-) -> Iterator[Found]:
-    """Yield the best mappings of the problems that are wanted.
+def _mapped(rounds: Iterable[list[Chunk]], name: str) -> tuple[Hardware, tuple[Found, ...]]:
+    """Return the accelerator of a name, and the mappings to it."""
+    chunks = next(
+        each for each in rounds if any(name == some.name for some in each[0].sweep.hardware)
+    )
+    sweep = chunks[0].sweep
+    wanted = [each for each in range(sweep.problems) if sweep.names(each)[1] == name]
+    return sweep.goal(wanted[0]).problem.hardware, tuple(_found(chunks, wanted))
 
-    ``executed`` counts the executions of their layers in all networks, else it is one each.
-    """
+
+def _found(chunks: Sequence[Chunk], wanted: Container[int]) -> Iterator[Found]:
+    """Yield the best mappings of the problems that are wanted; all networks are executed once."""
     sweep = chunks[0].sweep
     cells: dict[int, list[CellBest]] = {}
-    for each in best_mappings(chunk for chunk in chunks if _has(chunk, wanted)):
+    for each in best_mappings(chunks):
         if each.problem in wanted:
             cells.setdefault(each.problem, []).append(each)
-    counts = [0] * len(sweep.layers)
+    counts = Counter[int]()
     for part in sweep.sets:
         for layer, count in zip(part.layers, part.counts, strict=True):
             counts[layer] += count
@@ -144,8 +143,7 @@ def _found(
         best = min(searches, key=lambda each: math.inf if each.value is None else each.value)
         if best.vector is None or best.value is None:
             continue
-        goal = checked_goal(directory, sweep, best)
-        layer = problem * len(sweep.layers) // sweep.problems
+        goal = checked_goal(chunks[0].directory, sweep, best)
         yield Found(
             sweep.names(problem)[0],
             goal,
@@ -154,30 +152,24 @@ def _found(
             *bound_and_gap(goal, best.value),
             best.mapper,
             sum(each.samples for each in searches),
-            counts[layer] if executed else 1,
+            counts[problem * len(sweep.layers) // sweep.problems],
             (),
         )
 
 
-def _has(chunk: Chunk, wanted: Container[int]) -> bool:
-    """Say whether some of the cells are of a problem that is wanted."""
-    first, last = (cell // chunk.sweep.seeds for cell in (chunk.start, chunk.stop - 1))
-    return any(problem in wanted for problem in range(first, last + 1))
-
-
-def _designs(directory: Path, workload: str) -> Iterator[dict[str, Any]]:
-    """Yield the accelerators of a workload to draw: the front, and not too many of the others."""
-    rows = [
-        each
-        for each in read_csv(directory / ACCELERATORS)
-        if each["workload"] == workload and not each["unmapped"]
-    ]
-    others = [each for each in rows if each["front"] == "0"]
-    step = math.ceil(len(others) / _MOST_OTHERS) or 1
-    for each in (*others[::step], *(each for each in rows if each["front"] == "1")):
-        figures = ("area_um2", "latency_cycles", "energy_nj", "edp")
-        yield {
-            "hardware": each["hardware"],
-            **{name: float(each[name]) for name in figures},
-            "front": int(each["front"]),
-        }
+def _designs(directory: Path, least: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the accelerators of a workload to draw: not too many others, then the front."""
+    rows: dict[str, list[dict[str, Any]]] = {OTHER: [], FRONT: [], LEAST: []}
+    for row in read_csv(directory / ACCELERATORS):
+        if row["workload"] == least["workload"] and not row["unmapped"]:
+            names, on_front = (
+                ("area_um2", "latency_cycles", "energy_nj", "edp"),
+                row["front"] == "1",
+            )
+            best = row["hardware"] == least["hardware"]
+            kind = LEAST if best else FRONT if on_front else OTHER
+            figures = {name: float(row[name]) for name in names}
+            rows[kind].append({"hardware": row["hardware"], **figures, "kind": kind})
+    others = rows[OTHER]
+    yield from others[:: math.ceil(len(others) / _MOST_OTHERS) or 1]
+    yield from (*rows[FRONT], *rows[LEAST])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 
-from experiments.search.goals import RAY_HELP
-from experiments.shell.flags import option
+from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
 
 
 @dataclass(frozen=True)
@@ -17,15 +16,13 @@ class Config:
 
     config: str = option(MISSING, "YAML file of the axes (docs/howto.md)")
     dry_run: bool = option(False, "print the cells and an estimate of core-hours; write nothing")
-    jobs: int = option(1, "searches at a time, each in a process of its own", least=1, most=1024)
-    ray: str | None = option(None, RAY_HELP, value="address")
+    jobs: int = jobs_option()
+    ray: str | None = ray_option()
     shard: str | None = option(
         None, "search a part alone, such as 2/4 for the second of four", value="i/n"
     )
     slurm: int | None = option(
         None, "write a Slurm script of so many tasks, and search nothing", 1, 100_000, kind=int
     )
-    out: str | None = option(
-        None, "where to write (default: a new directory below runs/)", value="directory"
-    )
-    resume: bool = option(False, "continue what is in --out, or join processes that work on it")
+    out: str | None = out_option()
+    resume: bool = resume_option()

@@ -23,7 +23,7 @@ from experiments.study.sweep.checks import check, measure
 from experiments.study.sweep.chunks import Chunk, chunk_sizes, open_sweep, shard_sizes
 from experiments.study.sweep.results import TABLE
 from maestro_env.base.checks import plain_integer
-from maestro_env.base.errors import quoted
+from maestro_env.base.errors import printable, quoted
 
 
 def execute(config: Config) -> int:
@@ -56,7 +56,8 @@ def execute(config: Config) -> int:
     chunks = open_sweep(sweep, directory, here, make_sizes)
     if config.slurm is not None:
         script = write_script(config, directory)
-        print(f"script: {script}\nstart it with: sbatch {shlex.quote(str(script))}")
+        print(printable(f"script: {script}"))
+        print(printable(f"start it with: sbatch {shlex.quote(str(script))}"))
         return 0
     asked = chunks[part::shards]
     left = [chunk for chunk in asked if not chunk.path.exists()]
@@ -77,13 +78,15 @@ def _conclude(chunks: Sequence[Chunk], directory: Path) -> None:
     ended = sum(chunk.path.exists() or chunk.error_path.exists() for chunk in chunks)
     if ended < len(chunks):
         print(
-            f"chunks: {ended:,} of {len(chunks):,} are in {directory}; "
-            "the tables are written once all are there"
+            printable(
+                f"chunks: {ended:,} of {len(chunks):,} are in {directory}; "
+                "the tables are written once all are there"
+            )
         )
         return
     claim = Claim(directory / TABLE)
     if not claim.take():
-        print(f"tables: another process writes them to {directory}")
+        print(printable(f"tables: another process writes them to {directory}"))
         return
     try:
         report(chunks, directory)

@@ -8,6 +8,7 @@ from pathlib import Path
 from experiments.shell.files import write_csv, write_text
 from experiments.study.sweep.chunks import Chunk
 from experiments.study.sweep.results import SUMMARY, TABLE, collect, summarize, summary_sheet
+from maestro_env.base.errors import printable
 
 
 def report(chunks: Sequence[Chunk], directory: Path) -> None:
@@ -19,5 +20,5 @@ def report(chunks: Sequence[Chunk], directory: Path) -> None:
     write_text(directory / "summary.md", sheet.markdown())
     sheet.print()
     print()
-    print(f"cells: {directory / 'results.csv'}")
-    print(f"summary: {directory / 'summary.csv'}")
+    print(printable(f"cells: {directory / 'results.csv'}"))
+    print(printable(f"summary: {directory / 'summary.csv'}"))

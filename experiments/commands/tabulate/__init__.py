@@ -16,11 +16,12 @@ from experiments.commands.tabulate.writer import bytes_left, write_table
 from experiments.search.goals import unique
 from experiments.shell import cli, files
 from experiments.shell.files import RecordError
-from experiments.shell.flags import UsageError, option
+from experiments.shell.flags import UsageError, option, threads_option
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
 from experiments.store.claims import Claim, remove_abandoned
 from experiments.store.versions import processor, versions
+from maestro_env.base.errors import printable
 from maestro_env.base.registry import look_up
 from maestro_env.datasets.tabulated import TABLES, TABULATED, TabulatedProblem, TabulatedSpace
 from maestro_env.evaluation.objectives import OBJECTIVES
@@ -36,13 +37,13 @@ class Config:
     out: str = option(
         str(TABLES), "where to write; several processes may share it", value="directory"
     )
-    threads: int = option(1, "threads of the batch evaluation", least=1, most=1024)
+    threads: int = threads_option()
 
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 _GB = 10**9
 
-Record = dict[str, Any]
+TableFacts = dict[str, Any]
 
 
 def execute(config: Config) -> int:
@@ -55,12 +56,14 @@ def execute(config: Config) -> int:
         records = _make_all(spaces, directory, config.threads)
     except KeyboardInterrupt:
         print(
-            f"interrupted: what is evaluated is in {directory}; the same command continues",
+            printable(
+                f"interrupted: what is evaluated is in {directory}; the same command continues"
+            ),
             file=sys.stderr,
         )
         return cli.INTERRUPTED
     _sheet([(each, records[each.name]) for each in spaces]).print()
-    print(f"tables: {directory}")
+    print(printable(f"tables: {directory}"))
     return 0
 
 
@@ -79,13 +82,15 @@ def _require_room(spaces: Sequence[TabulatedSpace], directory: Path) -> None:
     told = f"{needed / _GB:.2f} GB to write in {directory}, {free / _GB:.2f} GB free"
     if needed > free:
         raise UsageError(f"{told}: name fewer spaces, or give another --out")
-    print(told, flush=True)
+    print(printable(told), flush=True)
 
 
-def _make_all(spaces: Sequence[TabulatedSpace], directory: Path, threads: int) -> dict[str, Record]:
+def _make_all(
+    spaces: Sequence[TabulatedSpace], directory: Path, threads: int
+) -> dict[str, TableFacts]:
     """Make every table that no other process makes, and wait for the others."""
     claims = {each.name: Claim(each.path(directory)) for each in spaces}
-    records: dict[str, Record] = {}
+    records: dict[str, TableFacts] = {}
     told: list[str] = []
     while True:
         for space in spaces:
@@ -103,7 +108,7 @@ def _make_all(spaces: Sequence[TabulatedSpace], directory: Path, threads: int) -
         time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
-def _make(space: TabulatedSpace, directory: Path, threads: int) -> Record:
+def _make(space: TabulatedSpace, directory: Path, threads: int) -> TableFacts:
     """Make a table and its record, or check them if they are there."""
     path, problem = space.path(directory), space.problem()
     kept = path.with_suffix(".json")
@@ -128,7 +133,7 @@ def _make(space: TabulatedSpace, directory: Path, threads: int) -> Record:
     return record
 
 
-def _summary(space: TabulatedSpace, table: TabulatedProblem, path: Path) -> Record:
+def _summary(space: TabulatedSpace, table: TabulatedProblem, path: Path) -> TableFacts:
     """Return what a table holds, and whence it is."""
     optima = {}
     for name, objective in OBJECTIVES.items():
@@ -149,7 +154,7 @@ def _problem(space: TabulatedSpace) -> dict[str, str]:
     return {"layer": space.layer, "hardware": space.hardware, "schema": space.schema}
 
 
-def _sheet(records: Sequence[tuple[TabulatedSpace, Record]]) -> Sheet:
+def _sheet(records: Sequence[tuple[TabulatedSpace, TableFacts]]) -> Sheet:
     rows = [
         (
             space.name,

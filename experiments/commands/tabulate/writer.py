@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.shell.files import RecordError
-from maestro_env.datasets.tabulated import Row, TableError, table_rows, vectors
+from maestro_env.datasets.tabulated import TABLE_ROW, TableError, table_rows, vectors
 from maestro_env.evaluation.problem import Problem
 
 _BLOCK = 2**16
@@ -29,7 +29,7 @@ def bytes_left(problem: Problem, path: Path) -> int:
     part = _part(path)
     written = part.stat().st_size if part.exists() else 0
     size = problem.space.size()
-    return max(len(_header(size)) + size * Row.itemsize - written, 0)
+    return max(len(_header(size)) + size * TABLE_ROW.itemsize - written, 0)
 
 
 def write_table(problem: Problem, path: Path, threads: int, on_done: Callable[[int], None]) -> None:
@@ -50,7 +50,7 @@ def write_table(problem: Problem, path: Path, threads: int, on_done: Callable[[i
         part.touch()
         with part.open("r+b") as file:
             done = _begin(file, _header(size))
-            _check(problem, part, file.tell() - done * Row.itemsize, done)
+            _check(problem, part, file.tell() - done * TABLE_ROW.itemsize, done)
             on_done(done)
             for start in range(done, size, _BLOCK):
                 stop = min(start + _BLOCK, size)
@@ -74,8 +74,8 @@ def _begin(file: BinaryIO, header: bytes) -> int:
         file.seek(0)
         file.truncate()
         file.write(header)
-    rows = (file.seek(0, os.SEEK_END) - len(header)) // Row.itemsize
-    file.truncate(file.seek(len(header) + rows * Row.itemsize))
+    rows = (file.seek(0, os.SEEK_END) - len(header)) // TABLE_ROW.itemsize
+    file.truncate(file.seek(len(header) + rows * TABLE_ROW.itemsize))
     return rows
 
 
@@ -83,7 +83,7 @@ def _check(problem: Problem, part: Path, offset: int, done: int) -> None:
     """Check that rows written before have the values of the model."""
     if not done:
         return
-    written = np.memmap(part, Row, mode="r", offset=offset, shape=(done,))
+    written = np.memmap(part, TABLE_ROW, mode="r", offset=offset, shape=(done,))
     numbers = np.random.default_rng(0).integers(done, size=_CHECKED)
     if written[numbers].tobytes() != _block(problem, numbers):
         raise TableError(f"{part} was begun by another version of the model: delete it")
@@ -91,7 +91,7 @@ def _check(problem: Problem, part: Path, offset: int, done: int) -> None:
 
 def _header(size: int) -> bytes:
     file = io.BytesIO()
-    layout = {"descr": Row.descr, "fortran_order": False, "shape": (size,)}
+    layout = {"descr": TABLE_ROW.descr, "fortran_order": False, "shape": (size,)}
     np.lib.format.write_array_header_1_0(file, layout)
     return file.getvalue()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from experiments.paper.frame import Folder, Found, Item, Lines, Scale, searches
+from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, searches
 from experiments.paper.ledger import Run
 from experiments.paper.reach import REACH_COLUMNS, Factor, Reach, mean_factor
 from experiments.paper.rows import grouped
@@ -33,7 +33,7 @@ def _runs(scale: Scale) -> Iterator[Run]:
         yield from searches(scale.figure_layers, _OBJECTIVES, mappers, seeds, scale.samples)
 
 
-def _samples(found: Found) -> Lines:
+def _samples(found: FilledFolder) -> Lines:
     """Yield what each mapper needed to find what ``ppo`` has at its end, median over its seeds."""
     yield ("layer", "objective", "mapper", *REACH_COLUMNS)
     for arena in found.arenas:

@@ -13,9 +13,9 @@ import numpy as np
 from clustering import AGENTS, Clustering, Dependence, Samples, cluster
 from clustering.stability import stability
 from clustering.tree import agglomerate, cut_at, cut_to_agents
-from experiments.paper.frame import Folder, Found, Item, Lines
+from experiments.paper.frame import FilledFolder, Folder, Item, Lines
 from experiments.paper.ledger import Run, samples_of
-from experiments.paper.rows import Row, Rows
+from experiments.paper.rows import CsvRow, CsvRows
 from experiments.shown.clustering import draw_clustering
 
 _RUN = Run("mobilenetv2_l2", "latency", "random", seed=0, samples=0)
@@ -29,20 +29,20 @@ _TOP = 0.1
 _FILTERS_AND_CHANNELS = {"l2_tile_K", "l2_tile_C"}
 
 
-def _sampled(found: Found) -> Iterator[tuple[str, str, Samples]]:
+def _sampled(found: FilledFolder) -> Iterator[tuple[str, str, Samples]]:
     for schema, measure in product(_SCHEMAS, _MEASURES):
         run = replace(_RUN, samples=found.scale.samples, schema=schema)
         yield schema, measure, samples_of(run, found.work)
 
 
-def _pairs(found: Found) -> Lines:
+def _pairs(found: FilledFolder) -> Lines:
     yield ("schema", "measure", "first", "second", "dependence")
     for schema, measure, samples in _sampled(found):
         for pair in pairs_of(cluster(samples, measure=measure)):
             yield (schema, measure, *pair)
 
 
-def _groupings(found: Found) -> Lines:
+def _groupings(found: FilledFolder) -> Lines:
     keys = ("schema", "measure", "samples")
     yield (*keys, "parameters", "varying", "with_whole", "of_halves")
     for schema, measure, samples in _sampled(found):
@@ -78,7 +78,7 @@ def _draw(folder: Folder) -> None:
         draw_clustering(clustering, folder.images / name, title)
 
 
-def _clusterings(folder: Folder) -> Iterator[tuple[Row, Clustering]]:
+def _clusterings(folder: Folder) -> Iterator[tuple[CsvRow, Clustering]]:
     for row in folder.rows("groupings.csv"):
         pairs = folder.rows("pairs.csv", schema=row["schema"], measure=row["measure"])
         yield row, clustering_of(row, pairs)
@@ -91,7 +91,7 @@ def pairs_of(clustering: Clustering) -> list[tuple[str, str, float]]:
     return [(names[i], names[j], float(matrix[i, j])) for i, j in combinations(varying, 2)]
 
 
-def clustering_of(row: Row, pairs: Rows) -> Clustering:
+def clustering_of(row: CsvRow, pairs: CsvRows) -> Clustering:
     """Return the clustering that result files hold."""
     names, varying = tuple(row["parameters"].split()), set(row["varying"].split())
     matrix = np.eye(len(names))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.paper import plots
-from experiments.paper.frame import Folder, Found, Item, Lines, Scale, log_spaced, searches
+from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, log_spaced, searches
 from experiments.paper.ledger import Arena, Run
 from experiments.paper.reach import (
     REACH_COLUMNS,
@@ -21,7 +21,7 @@ from experiments.paper.reach import (
     middle,
     samples_to_return,
 )
-from experiments.paper.rows import Rows, grouped, select
+from experiments.paper.rows import CsvRows, grouped, select
 from experiments.paper.verdicts import at_least, everywhere
 from experiments.search.goals import unique
 from experiments.shown.statistics import Floats
@@ -57,19 +57,19 @@ def _runs(scale: Scale) -> Iterator[Run]:
     yield from searches(*problems, MULTI, scale.seeds, scale.samples)
 
 
-def _both(found: Found) -> list[tuple[Arena, Arena]]:
+def _both(found: FilledFolder) -> list[tuple[Arena, Arena]]:
     """Return each problem with the long searches of single agents, and with MARL's short ones."""
     return list(zip(found.of(found.scale.single_agent_samples), found.arenas, strict=True))
 
 
-def _there(found: Found) -> Iterator[tuple[Arena, str]]:
+def _there(found: FilledFolder) -> Iterator[tuple[Arena, str]]:
     for both in _both(found):
         for mapper, arena in product((*SINGLE, *MULTI), both):
             if arena.has(mapper):
                 yield arena, mapper
 
 
-def _returns(found: Found) -> Lines:
+def _returns(found: FilledFolder) -> Lines:
     yield ("layer", "objective", "mapper", "samples", "low", "mean", "high")
     for arena, mapper in _there(found):
         windows = arena.windows(mapper)
@@ -80,7 +80,7 @@ def _returns(found: Found) -> Lines:
             yield [*arena.problem, mapper, windows[0].ends[index], *figures]
 
 
-def _ends(found: Found) -> Lines:
+def _ends(found: FilledFolder) -> Lines:
     yield ("layer", "objective", "mapper", "samples", "converged_return", "bests")
     for arena, mapper in _there(found):
         bests = " ".join(map(str, arena.bests_after(mapper, arena.samples).tolist()))
@@ -88,7 +88,7 @@ def _ends(found: Found) -> Lines:
         yield [*arena.problem, mapper, arena.samples, converged, bests]
 
 
-def _samples(found: Found) -> Lines:
+def _samples(found: FilledFolder) -> Lines:
     reached = (f"{who}_{name}" for who in ("slow", "fast") for name in REACH_COLUMNS)
     yield ("layer", "objective", "single", "target", "multi", "value", *reached, "warm_up")
     for long, short in _both(found):
@@ -155,7 +155,7 @@ def _view(folder: Folder) -> dict[str, Any]:
     }
 
 
-def _factor(rows: Rows, charged: bool = False) -> Factor:
+def _factor(rows: CsvRows, charged: bool = False) -> Factor:
     """Return how many times fewer samples MARL needs, with its warm-up or not, to one target."""
     slow = [Reach.of(row, "slow_") for row in rows]
     fast = [Reach.of(row, "fast_").after(charged * int(row["warm_up"])) for row in rows]
@@ -163,7 +163,7 @@ def _factor(rows: Rows, charged: bool = False) -> Factor:
     return mean_factor([*zip(slow, fast, strict=True)], own)
 
 
-def _table(rows: Rows, target: str) -> Iterator[tuple[object, ...]]:
+def _table(rows: CsvRows, target: str) -> Iterator[tuple[object, ...]]:
     """Yield what each single agent needed on each problem, and both forms of MARL."""
     here = grouped(select(rows, target=target), "layer", "objective", "single")
     for (layer, objective, single), found in here.items():
@@ -173,7 +173,7 @@ def _table(rows: Rows, target: str) -> Iterator[tuple[object, ...]]:
         yield layer, objective, single, slow, fast, charged, _PRINTED[layer, objective]
 
 
-def final_costs(ends: Rows) -> dict[tuple[str, ...], tuple[float, float, float]]:
+def final_costs(ends: CsvRows) -> dict[tuple[str, ...], tuple[float, float, float]]:
     """Return what ``ppo`` ends with in multiples of ``marl``, and its interval, by problem."""
 
     def ratio(both: Sequence[Floats]) -> Floats:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.paper import plots
-from experiments.paper.frame import Folder, Found, Item, Lines, Scale, log_spaced, searches
+from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, log_spaced, searches
 from experiments.paper.ledger import Arena, Run, goal
 from experiments.paper.ratios import Ratio, ratio_lines
-from experiments.paper.rows import Row, Rows, grouped, pivot, select
+from experiments.paper.rows import CsvRow, CsvRows, grouped, pivot, select
 from experiments.paper.verdicts import at_most, everywhere, mostly, tally
 from experiments.search.goals import unique
 from experiments.search.windows import reference
@@ -78,7 +78,7 @@ class Variant(NamedTuple):
         return " by ".join(filter(None, (self.grouping, self.measure))) or "no grouping"
 
     @classmethod
-    def of(cls, row: Row) -> Variant:
+    def of(cls, row: CsvRow) -> Variant:
         """Read it from a row of a file."""
         return cls(int(row["agents"]), row["grouping"], row["measure"])
 
@@ -100,17 +100,17 @@ def _runs(scale: Scale) -> Iterator[Run]:
     return searches(*problems, mappers, scale.seeds, scale.samples, scale.hardware)
 
 
-def _numbers(found: Found) -> Lines:
+def _numbers(found: FilledFolder) -> Lines:
     return _compared(found, ((each, ALL) for each in variants(found.scale.agents)))
 
 
-def _duels(found: Found) -> Lines:
+def _duels(found: FilledFolder) -> Lines:
     """Yield what groups cost in multiples of random ones."""
     several = (each for each in variants(found.scale.agents) if each.grouping not in ("", "random"))
     return _compared(found, ((each, Variant(each.agents, "random")) for each in several))
 
 
-def _compared(found: Found, pairs: Iterable[tuple[Variant, Variant]]) -> Lines:
+def _compared(found: FilledFolder, pairs: Iterable[tuple[Variant, Variant]]) -> Lines:
     """Yield what variants cost in multiples of others, on all hardware and on each."""
     compared = (
         (
@@ -123,7 +123,7 @@ def _compared(found: Found, pairs: Iterable[tuple[Variant, Variant]]) -> Lines:
     return ratio_lines(("hardware", *Variant._fields), compared, found.scale.checkpoints)
 
 
-def _rivals(found: Found) -> Lines:
+def _rivals(found: FilledFolder) -> Lines:
     """Yield what each number of agents costs in multiples of one and of the paper's best."""
     one, *numbers = paper = variants(found.scale.agents, [_PAPERS])
     compared = (
@@ -134,7 +134,7 @@ def _rivals(found: Found) -> Lines:
     return ratio_lines(("to", *Variant._fields), compared, found.scale.checkpoints)
 
 
-def _valid(found: Found) -> Lines:
+def _valid(found: FilledFolder) -> Lines:
     """Yield how many of such random mappings as groups are learnt from are valid."""
     yield ("layer", "hardware", "valid", "of")
     scale = found.scale
@@ -145,7 +145,7 @@ def _valid(found: Found) -> Lines:
         yield [layer, hardware, valid, _WARM_UP]
 
 
-def _curves(found: Found) -> Lines:
+def _curves(found: FilledFolder) -> Lines:
     """Yield the mean return in some windows, and its interval."""
     yield (*Variant._fields, "samples", "share", "low", "high")
     for variant in variants(found.scale.agents, [_PAPERS]):
@@ -214,13 +214,13 @@ Beats = Mapping[tuple[int, int], bool | None]
 """Whether a number of agents costs less than another for certain, by the other and it."""
 
 
-def _beats(rivalry: Rows, samples: str) -> Beats:
+def _beats(rivalry: CsvRows, samples: str) -> Beats:
     """Return what rows tell after some samples; what they leave out is open."""
     there = {_pair(row): Ratio.of(row).better for row in select(rivalry, samples=samples)}
     return dict.fromkeys(map(_pair, rivalry)) | there
 
 
-def _pair(row: Row) -> tuple[int, int]:
+def _pair(row: CsvRow) -> tuple[int, int]:
     return int(row["to"]), int(row["agents"])
 
 
@@ -282,7 +282,7 @@ def draw_costs(costs: Sequence[tuple[Variant, Ratio]], path: Path) -> None:
     plots.save_panels(figure, path)
 
 
-def _draw_shares(rows: Rows, path: Path) -> None:
+def _draw_shares(rows: CsvRows, path: Path) -> None:
     """Draw the mean return against samples by number of agents, a panel each with one agent."""
     curves = {Variant.of(here[0]).number: here for here in grouped(rows, "agents").values()}
     one = curves.pop(1, ())

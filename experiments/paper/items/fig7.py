@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from experiments.paper import plots
-from experiments.paper.frame import Folder, Found, Item, Lines, log_spaced, searches
+from experiments.paper.frame import FilledFolder, Folder, Item, Lines, log_spaced, searches
 from experiments.paper.ledger import Arena, goal
 from experiments.paper.reach import REACH_COLUMNS, Reach, converged, mean_factor
 from experiments.paper.rows import grouped
@@ -44,12 +44,12 @@ class Settling(NamedTuple):
         return all(near) if all(near) or not any(near) else None
 
 
-def _searched(found: Found) -> Iterator[tuple[str, Arena]]:
+def _searched(found: FilledFolder) -> Iterator[tuple[str, Arena]]:
     (arena,) = found.of(found.scale.single_agent_samples)
     return ((mapper, arena) for mapper in _BOTH if arena.has(mapper))
 
 
-def _trajectories(found: Found) -> Lines:
+def _trajectories(found: FilledFolder) -> Lines:
     """Yield mean and spread of every parameter in some windows, means over seeds."""
     names = [each.name for each in goal(found.runs[0]).problem.space.parameters]
     columns = [f"{kind}_{name}" for kind in ("mean", "spread") for name in names]
@@ -61,7 +61,7 @@ def _trajectories(found: Found) -> Lines:
             yield [mapper, windows[0].ends[index], *(f"{each:.3f}" for each in means[index])]
 
 
-def _settling(found: Found) -> Lines:
+def _settling(found: FilledFolder) -> Lines:
     yield ("mapper", "parameter", *REACH_COLUMNS, "ends")
     for mapper, arena in _searched(found):
         windows, parameters = arena.windows(mapper), arena.goal.problem.space.parameters

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.frame import Folder, Found, Item, Lines, Scale, searches
+from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, searches
 from experiments.paper.items.table3 import MARL, OWN, shared_files
 from experiments.paper.ledger import ARENA_COLUMNS, Run
 from experiments.paper.rows import read_rows, select
@@ -25,7 +25,7 @@ def _runs(scale: Scale) -> Iterator[Run]:
         yield from searches(*problems, _MAPPERS, scale.seeds, scale.samples, [hardware])
 
 
-def _to_ppo(found: Found) -> Lines:
+def _to_ppo(found: FilledFolder) -> Lines:
     """Yield the samples to what ``ppo`` ends with in Table III's cells: the interquartile mean."""
     yield (*ARENA_COLUMNS, "target", "budget", *_MAPPERS)
     path = found.results / "table3" / "cells.csv"

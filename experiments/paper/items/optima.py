@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.frame import Folder, Found, Item, Lines, Scale
+from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale
 from experiments.paper.items import marl_paper, table3
 from experiments.paper.items.table3 import (
     MAPPERS,
@@ -23,7 +23,7 @@ from experiments.paper.items.table3 import (
 )
 from experiments.paper.ledger import ARENA_COLUMNS, Run
 from experiments.paper.ratios import Ratio, group_lines, group_tables, groups_of, number
-from experiments.paper.rows import Row, Rows, grouped, pivot
+from experiments.paper.rows import CsvRow, CsvRows, grouped, pivot
 from experiments.shown.tables import significant
 
 _MAPPERS = (*MAPPERS, OWN)
@@ -44,11 +44,11 @@ def _runs(scale: Scale) -> Iterator[Run]:
     return (run for run in runs if run.model == "exact")
 
 
-def _checkpoints(found: Found) -> list[int]:
+def _checkpoints(found: FilledFolder) -> list[int]:
     return sorted({_EARLY, *found.scale.checkpoints})
 
 
-def _arrivals(found: Found) -> Lines:
+def _arrivals(found: FilledFolder) -> Lines:
     """Yield after how many samples the median search of a mapper is near the optima of a group."""
     yield ("group", "mapper", "percent", "searches", "median", "share")
     groups = groups_of(found.arenas).items()
@@ -62,7 +62,7 @@ def _arrivals(found: Found) -> Lines:
             yield [name, mapper, percent, len(pooled), *map(number, figures)]
 
 
-def _cells(found: Found) -> Lines:
+def _cells(found: FilledFolder) -> Lines:
     """Yield every mapper's regrets in every cell, and how many of its searches find the optimum."""
     checkpoints = _checkpoints(found)
     header = (*ARENA_COLUMNS, "optimum", "lower_bound", "mapper", "seeds", "arrived")
@@ -79,10 +79,10 @@ def _view(folder: Folder) -> dict[str, Any]:
     cells, ratios, arrivals = map(folder.rows, ("cells.csv", "ratios.csv", "arrivals.csv"))
     label = labels(cells)
 
-    def regret(row: Row) -> str:
+    def regret(row: CsvRow) -> str:
         return Ratio.of(row).told(lambda ratio: _percent(ratio - 1))
 
-    def arrival(row: Row) -> str:
+    def arrival(row: CsvRow) -> str:
         samples = float(row["median"])
         told = "never" if math.isinf(samples) else f"{samples:,.0f}"
         return f"{told} ({float(row['share']):.0%})"
@@ -113,7 +113,7 @@ def _percent(regret: float) -> str:
     return f"{100 * regret:z,.{0 if regret >= 0.1 else 2}f}"
 
 
-def _cell(rows: Rows, judged: tuple[int, int]) -> dict[str, Any]:
+def _cell(rows: CsvRows, judged: tuple[int, int]) -> dict[str, Any]:
     """Return what the page shows of a cell, from the rows of its mappers."""
     first, mappers = rows[0], {row["mapper"]: row for row in rows}
     optimum, bound = float(first["optimum"]), float(first["lower_bound"])
@@ -134,7 +134,7 @@ def _cell(rows: Rows, judged: tuple[int, int]) -> dict[str, Any]:
     }
 
 
-def _apart(rows: Rows, samples: int) -> bool:
+def _apart(rows: CsvRows, samples: int) -> bool:
     """Say whether a cell tells its best and its median mapper apart after so many samples.
 
     Their intervals have to lie ``_APART`` from each other. One search has no interval.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clustering import cluster
-from experiments.paper.frame import Folder, Found, Item, Lines, Scale, searches
+from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale, searches
 from experiments.paper.ledger import Run, goal, samples_of
 from experiments.paper.ratios import Ratio, ratio_lines
 from experiments.paper.reach import REACH_COLUMNS, Reach, interval, middle
@@ -65,7 +65,7 @@ def _parameters(layer: str) -> list[str]:
     return [parameter.name for parameter in space.parameters]
 
 
-def _samples(found: Found) -> Lines:
+def _samples(found: FilledFolder) -> Lines:
     yield ("objective", "layer", "groups", *REACH_COLUMNS, "warm_up")
     for arena in found.arenas:
         for groups, mapper in _mappers(arena.objective).items():
@@ -75,7 +75,7 @@ def _samples(found: Found) -> Lines:
                 yield [arena.objective, arena.layer, groups, *reach, warm_up]
 
 
-def _ratios(found: Found) -> Lines:
+def _ratios(found: FilledFolder) -> Lines:
     mappers = {objective: _mappers(objective) for objective in found.scale.objectives}
     compared = (
         (
@@ -164,10 +164,11 @@ def amortisation(groups: Mapping[str, Sequence[Reach]], warm_up: int) -> dict[st
     """Return the warm-up's share of what many layers take, its interval, and these samples."""
     most = max(_LAYERS)
     samples, told = total(groups[_REUSED], most, warm_up, _ONCE)
+    censored = any(each.censored for each in groups[_REUSED])
     least, greatest = mean_interval(groups[_REUSED])
     low, high = (warm_up / (warm_up + most * each) for each in (greatest, least))
     return {
-        "share": f"{'at most ' if told.startswith('>') else ''}{warm_up / samples:.0%}",
+        "share": f"{'at most ' if censored else ''}{warm_up / samples:.0%}",
         "low": low,
         "high": high,
         "samples": told,

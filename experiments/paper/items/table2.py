@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from experiments.paper.frame import Folder, Found, Item, Lines
+from experiments.paper.frame import FilledFolder, Folder, Item, Lines
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, equation_1
 from maestro_env.workloads.finding import find_layer
@@ -23,7 +23,7 @@ _EQUATION = {levels: f"equation_1_levels_{levels}" for levels in (1, 2, 3)}
 _SIZES = (*_EQUATION.values(), *SCHEMAS)
 
 
-def _spaces(_: Found) -> Lines:
+def _spaces(_: FilledFolder) -> Lines:
     yield ("kind", "layer", "dimensions", "n", "d", *_SIZES)
     hardware = find_hardware("paper")
     for kind, layers in _LAYERS.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.frame import Folder, Found, Item, Lines, Scale
+from experiments.paper.frame import FilledFolder, Folder, Item, Lines, Scale
 from experiments.paper.ledger import ARENA_COLUMNS, WARMED, Arena, Run
 from experiments.paper.ratios import (
     RATIO_COLUMNS,
@@ -21,7 +21,7 @@ from experiments.paper.ratios import (
     number,
 )
 from experiments.paper.reach import interval
-from experiments.paper.rows import Row, Rows, grouped, pivot, read_rows, select
+from experiments.paper.rows import CsvRow, CsvRows, grouped, pivot, read_rows, select
 from experiments.paper.verdicts import at_least, everywhere
 from experiments.shown.statistics import Floats, bootstrap_interval, iqm
 
@@ -89,7 +89,7 @@ def _runs(scale: Scale) -> Iterator[Run]:
 
 def shared_files(
     mappers: Sequence[str], against: Mapping[str, Sequence[str]]
-) -> dict[str, Callable[[Found], Lines]]:
+) -> dict[str, Callable[[FilledFolder], Lines]]:
     """Return the files that the paper's own agents have too.
 
     Args:
@@ -106,7 +106,7 @@ def shared_files(
     }
 
 
-def _cells(found: Found, mappers: Sequence[str]) -> Lines:
+def _cells(found: FilledFolder, mappers: Sequence[str]) -> Lines:
     checkpoints = found.scale.checkpoints
     yield (*ARENA_COLUMNS, "mapper", "seeds", *iqm_columns("iqm", checkpoints))
     for arena, mapper in product(found.arenas, mappers):
@@ -125,7 +125,7 @@ def iqm_figures(found: Floats) -> list[str]:
     return [*map(number, np.stack([iqm(found), *bootstrap_interval(found)], axis=1).ravel())]
 
 
-def _networks(found: Found, mappers: Sequence[str]) -> Lines:
+def _networks(found: FilledFolder, mappers: Sequence[str]) -> Lines:
     """Yield final ratios on the paper's networks, and on each layer of them."""
     yield (
         *("model", "network", "objective", "mapper", "layer", "of"),
@@ -149,7 +149,7 @@ def _networks(found: Found, mappers: Sequence[str]) -> Lines:
                 yield model, network, objective, mapper, layer, *figures, shown, number(recomputed)
 
 
-def _leads(found: Found, against: Mapping[str, Sequence[str]]) -> Lines:
+def _leads(found: FilledFolder, against: Mapping[str, Sequence[str]]) -> Lines:
     """Yield in how many cells MARL leads others, of those that all have searched."""
     yield ("against", "samples", "yes", "counted", "cells")
     scale, arenas = found.scale, _exact(found)
@@ -159,7 +159,7 @@ def _leads(found: Found, against: Mapping[str, Sequence[str]]) -> Lines:
         yield name, samples, sum(judged), len(judged), cells
 
 
-def _exact(found: Found) -> list[Arena]:
+def _exact(found: FilledFolder) -> list[Arena]:
     return [arena for arena in found.arenas if arena.model == "exact"]
 
 
@@ -174,7 +174,7 @@ def leads(arena: Arena, others: Sequence[str], samples: int) -> bool:
     return bool(np.isfinite(own) and own <= (end if np.isfinite(end) else iqm(best)))
 
 
-def _fewer(found: Found) -> Lines:
+def _fewer(found: FilledFolder) -> Lines:
     yield (*ARENA_COLUMNS, "single_agent", "times", "found_after")
     for arena, slow in product(_exact(found), _SINGLE_AGENTS):
         if arena.has(MARL, slow):
@@ -250,7 +250,7 @@ def _view(folder: Folder) -> dict[str, Any]:
     }
 
 
-def _with_own_agents(folder: Folder, name: str) -> Rows:
+def _with_own_agents(folder: Folder, name: str) -> CsvRows:
     """Return the rows of a file, and those of the paper's own agents if they were searched."""
     path = folder.results / OWN / f"{name}.csv"
     beside = read_rows(path) if path.exists() else []
@@ -258,12 +258,12 @@ def _with_own_agents(folder: Folder, name: str) -> Rows:
     return [*folder.rows(f"{name}.csv"), *own]
 
 
-def most_seeds(cells: Rows) -> int:
+def most_seeds(cells: CsvRows) -> int:
     """Return how many seeds the mappers with most of them have."""
     return max((int(row["seeds"]) for row in cells), default=0)
 
 
-def labels(cells: Rows) -> Callable[[Row], str]:
+def labels(cells: CsvRows) -> Callable[[CsvRow], str]:
     """Return what names a row: its mapper, and its seeds if it has fewer than the most."""
     most = most_seeds(cells)
     seeds = {
@@ -271,7 +271,7 @@ def labels(cells: Rows) -> Callable[[Row], str]:
         for key, rows in grouped(cells, "model", "mapper").items()
     }
 
-    def label(row: Row) -> str:
+    def label(row: CsvRow) -> str:
         mapper = row.get("mapper") or row["against"]
         found = seeds.get((row.get("group", "exact").partition(",")[0], mapper), [most])
         if found[0] == most:
@@ -282,12 +282,12 @@ def labels(cells: Rows) -> Callable[[Row], str]:
     return label
 
 
-def _beside_printed(row: Row) -> str:
+def _beside_printed(row: CsvRow) -> str:
     paper = f" (paper: {float(row['recomputed']):.2f})" if row["recomputed"] else ""
     return f"{Ratio.of(row)}{paper}"
 
 
-def _own_agents(ratios: Rows) -> tuple[int, int, int]:
+def _own_agents(ratios: CsvRows) -> tuple[int, int, int]:
     """Compare the paper's own agents with its other mappers by their costs relative to MARL's.
 
     Returns:
@@ -302,11 +302,11 @@ def _own_agents(ratios: Rows) -> tuple[int, int, int]:
     return better, sum(rival.high < ours.low for ours, rival in pairs), len(pairs)
 
 
-def _times(fewer: Rows) -> list[float]:
+def _times(fewer: CsvRows) -> list[float]:
     return [float(row["times"]) for row in fewer if row["times"]]
 
 
-def _resnet18(cells: Rows, fewer: Rows) -> dict[str, Any] | None:
+def _resnet18(cells: CsvRows, fewer: CsvRows) -> dict[str, Any] | None:
     """Return the figures of the layer with the shape of resnet18_l2, against ``ppo``.
 
     The interval of the ratio is that of the ends of both interquartile means' intervals.

@@ -91,18 +91,36 @@ class Sweep:
 
     def names(self, problem: int) -> tuple[str, str, str]:
         """Return the names of a problem's layer, accelerator and objective."""
-        layer, hardware, objective = self._places(problem)
-        return self.layers[layer].name, self.hardware[hardware].name, self.objectives[objective]
+        layer, hardware, objective = self._axes(problem)
+        return layer.name, hardware.name, objective
 
     def goal(self, problem: int) -> Goal:
         """Make the goal of a problem."""
-        layer, hardware, objective = self._places(problem)
-        axes = (self.layers[layer], self.hardware[hardware], self.objectives[objective])
-        return make_goal(self.problem, *axes)
+        return make_goal(self.problem, *self._axes(problem))
 
     def goals(self) -> Iterator[Goal]:
         """Make the goals of all problems, one after the other."""
         return map(self.goal, range(self.problems))
+
+    def part(self, problems: range) -> Part:
+        """Return no more of it than some consecutive problems need."""
+        accelerators = len(self.hardware)
+        first, last = (each // len(self.objectives) for each in (problems[0], problems[-1]))
+        pairs = range(first, min(last + 1, first + accelerators))
+        return Part(
+            self.problem,
+            self.layers[first // accelerators : last // accelerators + 1],
+            (),
+            tuple(self.hardware[pair % accelerators] for pair in pairs),
+            self.objectives,
+            self.mappers,
+            self.samples,
+            self.seeds,
+            self.seed,
+            whole=self.digest,
+            accelerators=accelerators,
+            first=first,
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return everything that decides the results, as JSON holds it."""
@@ -122,10 +140,41 @@ class Sweep:
         text = json.dumps(self.describe(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def _places(self, problem: int) -> tuple[int, int, int]:
-        rest, objective = divmod(problem, len(self.objectives))
-        layer, hardware = divmod(rest, len(self.hardware))
-        return layer, hardware, objective
+    def _axes(self, problem: int) -> tuple[Layer, Hardware, str]:
+        pair, objective = divmod(problem, len(self.objectives))
+        layer, hardware = divmod(pair, len(self.hardware))
+        return self.layers[layer], self.hardware[hardware], self.objectives[objective]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part(Sweep):
+    """A sweep whose layers and accelerators are those of some consecutive problems alone.
+
+    It has the names, the goals and the digest of the sweep; other processes need no more.
+
+    Args:
+        whole: digest of the sweep.
+        accelerators: of the sweep.
+        first: pair of a layer and an accelerator; the pairs are counted as the problems are.
+    """
+
+    whole: str
+    accelerators: int
+    first: int
+
+    @cached_property
+    def digest(self) -> str:
+        return self.whole
+
+    def part(self, problems: range) -> Part:
+        return self
+
+    def _axes(self, problem: int) -> tuple[Layer, Hardware, str]:
+        pair, objective = divmod(problem, len(self.objectives))
+        layer = pair // self.accelerators - self.first // self.accelerators
+        # The accelerators begin with that of the first pair.
+        hardware = (pair - self.first) % self.accelerators
+        return self.layers[layer], self.hardware[hardware], self.objectives[objective]
 
 
 def make_sweep(

@@ -8,6 +8,7 @@ import sys
 from experiments.shown.progress import Bar
 from experiments.study.sweep.axes import Sweep, check_fit
 from experiments.study.sweep.estimate import seconds_of_cells
+from maestro_env.base.errors import printable
 from maestro_env.evaluation.models import find_model
 from mappers import make_mapper
 
@@ -29,7 +30,7 @@ def check(sweep: Sweep) -> None:
         warnings.append(f"{model} miscounts most mappings of strided layers: {strided} of them")
     for warning in dict.fromkeys(warnings):
         if warning:
-            print(f"warning: {warning}", file=sys.stderr)
+            print(printable(f"warning: {warning}"), file=sys.stderr)
 
 
 def measure(sweep: Sweep) -> dict[str, float]:

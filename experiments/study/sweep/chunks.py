@@ -66,6 +66,12 @@ class Chunk(Record[tuple[Columns, Floats]]):
     start: int
     stop: int
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle no more of the sweep than the cells need: a chunk is sent for each few seconds."""
+        seeds = self.sweep.seeds
+        problems = range(self.start // seeds, (self.stop - 1) // seeds + 1)
+        return self.__dict__ | {"sweep": self.sweep.part(problems)}
+
     def __str__(self) -> str:
         return f"{self._name}, cells {self.start:,} to {self.stop - 1:,}"
 
@@ -190,7 +196,7 @@ def open_sweep(
         RecordError: a directory of something else, or one that cannot be written.
     """
     asked = {"sweep": sweep.describe()}
-    entry = Directory(directory, "sweep").open(asked, lambda: {"chunks": dict(sizes())})
+    entry = Directory(directory).open(asked, lambda: {"chunks": dict(sizes())})
     path, kept = directory / CONFIG, entry.get("chunks")
     if not isinstance(kept, dict) or any(
         not isinstance(size := kept.get(mapper), int) or size < 1 for mapper in sweep.mappers

@@ -6,13 +6,14 @@ import csv
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.shell.files import replacing
+from experiments.shell.files import read_each, replacing
 from experiments.shown.statistics import Floats, iqm
 from experiments.shown.tables import Keyed, Sheet, figure, named, significant
 from experiments.study.sweep.axes import LayerSet, Sweep
@@ -108,8 +109,8 @@ def collect(chunks: Sequence[Chunk], table: Path | None = None) -> Results:
     figures = np.full((len(NUMBERS), len(sweep.mappers), sweep.cells_of_mapper), np.nan)
 
     def read() -> Iterator[Sequence[object]]:
-        for chunk in chunks:
-            if (found := chunk.read()) is not None:
+        for chunk, found in read_each((partial(_read, each) for each in chunks), chunks[0].again):
+            if found is not None:
                 columns, numbers = found
                 figures[:, chunk.mapper, chunk.start : chunk.stop] = numbers
                 yield from _rows(chunk, columns)
@@ -124,6 +125,10 @@ def collect(chunks: Sequence[Chunk], table: Path | None = None) -> Results:
             writer.writerows(read())
     named = zip(NUMBERS, figures, strict=True)
     return Results(sweep, {name: each.reshape(sweep.shape) for name, each in named})
+
+
+def _read(chunk: Chunk) -> tuple[Chunk, tuple[Columns, Floats] | None]:
+    return chunk, chunk.read()
 
 
 def _rows(chunk: Chunk, columns: Columns) -> Iterator[Sequence[object]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from maestro_env.base.errors import quoted
-from maestro_env.base.yaml_file import Block, Part
+from maestro_env.base.yaml_file import Part, YamlBlock
 from maestro_env.workloads.affine import (
     Axis,
     Loops,
@@ -63,7 +63,7 @@ def workload_layer(workload: Part) -> Workload:
     einsums = [_as_block(each) for each in workload["einsums"].items()]
     if len(einsums) != 1:
         workload.fail(f"has {len(einsums)} einsums; allowed: one")
-    words = workload.get("bits_per_value", Block())
+    words = workload.get("bits_per_value", YamlBlock())
     words.only("All")
     if words.get("All", str(_WORD)).integer() != _WORD:
         workload.fail(f"values of other than {_WORD} bits; a word of ours has {_WORD}")
@@ -74,7 +74,7 @@ def _as_block(einsum: Part) -> Part:
     """Return an Einsum written as one text like one with a key."""
     if not isinstance(einsum.value, str):
         return einsum
-    block = Block(line=einsum.line)
+    block = YamlBlock(line=einsum.line)
     block["einsum"] = einsum.value
     return replace(einsum, value=block)
 
@@ -102,7 +102,7 @@ def _loops(einsum: Part, bounds: Mapping[str, int], sizes: dict[str, Part]) -> L
 
 
 def _sizes(part: Part) -> dict[str, Part]:
-    return part.get("rank_sizes", Block()).named()
+    return part.get("rank_sizes", YamlBlock()).named()
 
 
 def _bounds(part: Part) -> dict[str, int]:

@@ -55,7 +55,8 @@ def open_onnx(
 
 def _read(path: str | Path) -> bytes:
     if not Path(path).is_file():
-        raise NetworkError(f"{str(path)!r} cannot be read: no such file")
+        missing = "it is no regular file" if Path(path).exists() else "no such file"
+        raise NetworkError(f"{str(path)!r} cannot be read: {missing}")
     try:
         return read_bytes(path, _MOST_BYTES)
     except TooLongError as error:

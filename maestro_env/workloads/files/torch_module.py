@@ -137,7 +137,7 @@ def _add(collection: Collection, node: fx.Node, inside: str) -> None:
         reason = f"in the body of {inside}; how often it is executed is not known"
         collection.leave_out(name, operator, None, reason)
     elif mapped and described is not None:
-        collection.add(name, operator, lambda: described(Call(node)))
+        collection.add(name, operator, lambda: described(GraphCall(node)))
     elif target.namespace not in _OURS:
         collection.leave_out(
             name, operator, None, f"an operator of {target.namespace}; its MACs are unknown"
@@ -156,7 +156,7 @@ def _name(node: fx.Node, operator: str) -> str:
     return path if "torch.nn.modules." in str(kind) else f"{path}.{operator}"
 
 
-class Call:
+class GraphCall:
     """A call of the graph: its arguments, and their shapes."""
 
     def __init__(self, node: fx.Node) -> None:
@@ -183,7 +183,7 @@ def _shape(value: Any) -> Shape:
     return tuple(shape)
 
 
-def _convolution(call: Call) -> list[Work]:
+def _convolution(call: GraphCall) -> list[Work]:
     _, _, _, *lists, transposed, _, groups = call.arguments
     inputs, filters = call.shapes(0, 1)
     axes = len(inputs) - 2
@@ -201,12 +201,12 @@ def _linear(inputs: Shape, weights: Shape) -> Sequence[Work]:
     return matmul(inputs, weights[::-1])
 
 
-def _einsum(call: Call) -> Sequence[Work]:
+def _einsum(call: GraphCall) -> Sequence[Work]:
     equation, operands, *_ = call.arguments
     return einsum(equation, *map(_shape, operands))
 
 
-def _recurrent(call: Call) -> list[Work]:
+def _recurrent(call: GraphCall) -> list[Work]:
     _, _, parameters, _, layers, _, _, both, batch_first = call.arguments
     (inputs,) = call.shapes(0)
     steps, batch = inputs[1::-1] if batch_first else inputs[:2]
@@ -227,7 +227,7 @@ def _cell(
     return products
 
 
-_OPERATORS: Mapping[str, Callable[[Call], Sequence[Work]]] = {
+_OPERATORS: Mapping[str, Callable[[GraphCall], Sequence[Work]]] = {
     "addbmm": of_shapes(partial(einsum, "bij,bjk->ik"), 1, 2),
     **dict.fromkeys(("addmm", "addmv"), of_shapes(matmul, 1, 2)),
     "bilinear": of_shapes(partial(einsum, "...i,oij,...j->...o"), 0, 2, 1),

@@ -22,7 +22,7 @@ from maestro_env.base.errors import MaestroEnvError, TooLongError, quoted
 from maestro_env.base.reading import read_bytes
 from maestro_env.evaluation.context import CONTEXT
 
-Arrays = Mapping[str, NDArray[np.float32]]
+StoredArrays = Mapping[str, NDArray[np.float32]]
 
 SHIPPED = Path(__file__).with_name("prior.safetensors")
 """The prior of this package."""
@@ -50,7 +50,7 @@ class PriorFile:
         ranges: least and largest of every entry of ``CONTEXT`` in training.
     """
 
-    arrays: Arrays
+    arrays: StoredArrays
     data_card: Mapping[str, Any]
     command: str
     ranges: Mapping[str, tuple[float, float]]
@@ -125,6 +125,8 @@ def from_bytes(data: bytes, what: str) -> PriorFile:
         problem: object = f"{error} is missing" if isinstance(error, KeyError) else error
         if isinstance(error, AttributeError | TypeError):
             problem = f"its header is damaged: {error}"
+        if isinstance(error, RecursionError):
+            problem = "its header is nested too deeply"
         raise PriorFileError(f"{what} cannot be used: {problem}; {WAY_OUT}") from None
 
 
@@ -173,7 +175,7 @@ def _range(name: str, pair: Any) -> tuple[float, float]:
     return float(least), float(largest)
 
 
-def _arrays(header: Mapping[str, Any], data: memoryview) -> Arrays:
+def _arrays(header: Mapping[str, Any], data: memoryview) -> StoredArrays:
     """Return the arrays of a header, which lie one behind the other and fill the data."""
     arrays, end = {}, 0
     for name, entry in sorted(header.items(), key=lambda each: each[1]["data_offsets"]):

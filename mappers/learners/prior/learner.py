@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from mappers.learners.prior.policy import Batch, Policy
+from mappers.learners.prior.policy import Policy, TraceBatch
 from mappers.learners.prior.shapes import Arrays
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -37,7 +37,7 @@ class Learner:
         for weight in policy.parameters():
             weight.grad = torch.zeros_like(weight)
 
-    def imitate(self, good: Batch) -> float:
+    def imitate(self, good: TraceBatch) -> float:
         """Make good mappings likelier; return the mean entropy of the policy for them."""
         chosen, entropy = self.policy.log_probabilities(good)
         self._step(-chosen.mean())
@@ -45,9 +45,9 @@ class Learner:
 
     def improve(
         self,
-        drawn: Batch,
+        drawn: TraceBatch,
         advantages: NDArray[np.float32],
-        targets: Mapping[float, Batch],
+        targets: Mapping[float, TraceBatch],
     ) -> float:
         """Make mappings likelier that are better than others of their problem.
 

@@ -34,7 +34,7 @@ class _Decision:
 
 
 @dataclass(frozen=True)
-class Batch:
+class TraceBatch:
     """Mappings of several problems, as networks learn them.
 
     Args:
@@ -46,7 +46,7 @@ class Batch:
     decisions: Mapping[int, _Decision]
 
     @classmethod
-    def of(cls, traces: Sequence[tuple[int, Trace, NDArray[np.float32]]]) -> Batch:
+    def of(cls, traces: Sequence[tuple[int, Trace, NDArray[np.float32]]]) -> TraceBatch:
         """Join traces, each with its number of mappings and the context of its problem."""
         firsts = np.cumsum([0, *(count for count, _, _ in traces)])
         columns = list(zip(*(trace for _, trace, _ in traces), strict=True))
@@ -97,7 +97,7 @@ class Policy(nn.Module):
         # The list alone would not make their weights those of this module.
         self._registered = nn.ModuleList(self.networks)
 
-    def log_probabilities(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def log_probabilities(self, batch: TraceBatch) -> tuple[Tensor, Tensor]:
         """Return of every mapping its log-probability and its decisions' entropy, float32[N]."""
         chosen, entropy = torch.zeros(batch.size), torch.zeros(batch.size)
         for each, rows in batch.decisions.items():

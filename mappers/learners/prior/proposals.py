@@ -17,9 +17,9 @@ from maestro_env.mapspace.space import Points
 from mappers.learners.prior.file import (
     SHIPPED,
     WAY_OUT,
-    Arrays,
     PriorFile,
     PriorFileError,
+    StoredArrays,
     read_prior,
 )
 from mappers.learners.prior.shapes import Widths, shapes
@@ -58,7 +58,7 @@ def load_prior(path: Path | str = "") -> Prior:
         raise PriorFileError(f"the prior {path} cannot be used: {error}; {WAY_OUT}") from None
 
 
-def _misfit(arrays: Arrays) -> str | None:
+def _misfit(arrays: StoredArrays) -> str | None:
     """Say why arrays are no networks of this version; None if they are."""
     given = {name: array.shape for name, array in arrays.items()}
     widths = Widths(*(given.get(name, (0,))[-1] for name in ("bias", "mixed_bias")))

@@ -19,16 +19,19 @@ from experiments.commands.pretrain.benchmark.scores import (
 )
 from experiments.shell.files import write_csv, write_text
 from experiments.shown.tables import Sheet
+from maestro_env.base.errors import printable
 from maestro_env.optimum.known import KnownOptimum
 from mappers.parts.arrays import Booleans
 
-Optima = Mapping[str, KnownOptimum]
+OptimaByProblem = Mapping[str, KnownOptimum]
 
 _HALF_WAY = 100
 _TABLE = ("method", "network", "layer", "hardware", "objective", "samples", "ratio", "valid")
 
 
-def report(directory: Path, methods: Sequence[str], problems: Problems, optima: Optima) -> None:
+def report(
+    directory: Path, methods: Sequence[str], problems: Problems, optima: OptimaByProblem
+) -> None:
     """Print and write the tables of all methods that have a record of every network.
 
     Args:
@@ -48,10 +51,10 @@ def report(directory: Path, methods: Sequence[str], problems: Problems, optima: 
     write_csv(directory / "problems.csv", _TABLE, _problem_rows(every))
     for sheet in sheets:
         sheet.print()
-    print(f"tables: {directory / 'table.md'}, a row for every problem: problems.csv")
+    print(printable(f"tables: {directory / 'table.md'}, a row for every problem: problems.csv"))
 
 
-def groups_of(problems: Sequence[Held], optima: Optima) -> dict[str, Booleans]:
+def groups_of(problems: Sequence[Held], optima: OptimaByProblem) -> dict[str, Booleans]:
     """Return the groups of the protocol, bool[P] each, by name.
 
     They are all problems, those of each accelerator and objective, the hardest, of each network.
@@ -72,7 +75,7 @@ def groups_of(problems: Sequence[Held], optima: Optima) -> dict[str, Booleans]:
     return groups | networks if len(networks) > 1 else groups
 
 
-def score_sheets(every: Sequence[Scores], optima: Optima) -> Iterator[Sheet]:
+def score_sheets(every: Sequence[Scores], optima: OptimaByProblem) -> Iterator[Sheet]:
     """Yield a table of every group: value / optimum, with 95 % intervals over problems."""
     for name, group in groups_of(every[0].problems, optima).items():
         chosen = [scores.of(group) for scores in every]
@@ -100,7 +103,7 @@ def _cell(name: str, value: float, low: float, high: float) -> str:
     return f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def _note(problems: Sequence[Held], optima: Optima) -> str:
+def _note(problems: Sequence[Held], optima: OptimaByProblem) -> str:
     unproven = sum(not optima[held.key].proven for held in problems)
     notes = [
         "brackets: 95 % intervals, bootstrap over problems",

@@ -35,12 +35,13 @@ from experiments.shell import cli, files
 from experiments.shell.files import RecordError
 from experiments.shown.progress import Bar
 from experiments.store.claims import only_process
+from maestro_env.base.errors import printable
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.proposer import Networks
 from mappers.learners.prior.file import PriorFile
 from mappers.learners.prior.learner import Learner
-from mappers.learners.prior.policy import Batch, Policy
+from mappers.learners.prior.policy import Policy, TraceBatch
 
 _RATE = 1e-3
 # Imitation: labels of a step, and mappings of each.
@@ -87,10 +88,12 @@ def train(
             with Bar("training", training.total, training.done) as bar:
                 training.run(bar.show)
         except KeyboardInterrupt:
-            print(f"interrupted: --out {directory} and the same flags go on", file=sys.stderr)
+            told = f"interrupted: --out {directory} and the same flags go on"
+            print(printable(told), file=sys.stderr)
             return cli.INTERRUPTED
         files.write_bytes(path, training.prior().to_bytes())
-    print(f"prior: {path}, curve: {training.curve}" if training.done else f"prior: {path}")
+    curve = f", curve: {training.curve}" if training.done else ""
+    print(printable(f"prior: {path}{curve}"))
     return 0
 
 
@@ -216,7 +219,7 @@ class Training:
         self._see(lessons)
         return lessons
 
-    def _labelled_batch(self, rng: np.random.Generator, number: int) -> Batch:
+    def _labelled_batch(self, rng: np.random.Generator, number: int) -> TraceBatch:
         chosen = self._choose(rng, number)
         self._see([lesson for lesson, _ in chosen])
         return _batch(
@@ -268,8 +271,8 @@ def _mean(numbers: Iterable[float]) -> str:
     return f"{sum(told) / len(told):.4f}" if told else ""
 
 
-def _batch(chosen: Iterable[Taught]) -> Batch:
-    return Batch.of(
+def _batch(chosen: Iterable[Taught]) -> TraceBatch:
+    return TraceBatch.of(
         [
             (len(points), lesson.proposer.trace(points), lesson.task.context)
             for lesson, points in chosen

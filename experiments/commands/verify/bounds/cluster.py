@@ -60,9 +60,9 @@ class Cluster:
         self._full = Pieces(r.steps_a - 1, r.Ta, r.Tz)
         self._last = Pieces(one, last_least, last_most)
         self._tail = replace(self._last, least=r.own_tail)
-        self.all = Run(facts, r, (self._full, self._tail), self._most, every)
-        self.first = Run(facts, r, (Pieces(one, r.Ta, r.Tz),), 1.0, no)
-        self.last = Run(facts, r, (self._last,), 1.0, no)
+        self.all = PieceRun(facts, r, (self._full, self._tail), self._most, every)
+        self.first = PieceRun(facts, r, (Pieces(one, r.Ta, r.Tz),), 1.0, no)
+        self.last = PieceRun(facts, r, (self._last,), 1.0, no)
 
     def some(self, name: str, which: int) -> Words:
         """Return the cycles of the pieces but for one end of a loop, or both ends."""
@@ -71,10 +71,10 @@ class Cluster:
         last = np.where(along, (steps > 1) & (which == BUT_FIRST), 1.0)
         least = np.where(along, self._last.least, self._tail.least)
         pieces = replace(self._full, count=full), replace(self._last, count=last, least=least)
-        return Run(self._facts, self._r, pieces, self._most, ~along).cycles
+        return PieceRun(self._facts, self._r, pieces, self._most, ~along).cycles
 
 
-class Run:
+class PieceRun:
     """Some pieces, one after the other.
 
     Args:

@@ -14,7 +14,7 @@ from experiments.commands.verify.bounds.lockstep import Lockstep, Transfers
 from experiments.commands.verify.bounds.needs import Needs
 from experiments.commands.verify.bounds.ranges import Ranges
 from experiments.commands.verify.bounds.sides import Side, inner_side, outer_side
-from experiments.commands.verify.bounds.traffic import Traffic
+from experiments.commands.verify.bounds.traffic import SideTraffic
 
 _SETS = [each for size in (1, 2, 3) for each in combinations(range(3), size)]
 
@@ -43,7 +43,7 @@ class _Level:
 
     def __init__(self, facts: Facts, r: Ranges, cluster: Cluster, *sides: Side) -> None:
         self._facts, self._r, self._cluster = facts, r, cluster
-        self._array, self._units = (Traffic(facts, side) for side in sides)
+        self._array, self._units = (SideTraffic(facts, side) for side in sides)
 
     def _taken_in(self, innermost: str | None) -> Words:
         """Return the words that units take in, no fewer than the array fetches (lemma 14)."""
@@ -133,9 +133,9 @@ class InnerLevel(_Level):
         return np.maximum(self._of_any_order, self._lockstep.cycles(self._own, innermost))
 
     @cached_property
-    def _own(self) -> Traffic:
+    def _own(self) -> SideTraffic:
         """Return the words of the first cluster's array."""
-        return Traffic(self._facts, inner_side(self._facts, self._r, units=False, own=True))
+        return SideTraffic(self._facts, inner_side(self._facts, self._r, units=False, own=True))
 
     @cached_property
     def _lockstep(self) -> Lockstep:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.commands.verify.bounds.facts import Facts, Words, ceil_div
-from experiments.commands.verify.bounds.traffic import Traffic
+from experiments.commands.verify.bounds.traffic import SideTraffic
 
 BUT_LAST, BUT_FIRST, BUT_BOTH = range(3)
 """Steps of a level along a loop: all but the last, all but the first, all but both."""
@@ -62,7 +62,7 @@ class Lockstep:
     transfers: Transfers
     computing: Callable[[str, int], Words]
 
-    def cycles(self, traffic: Traffic, innermost: str | None) -> Words:
+    def cycles(self, traffic: SideTraffic, innermost: str | None) -> Words:
         """Return the least cycles if this loop moves innermost (lemmas 17 and 18)."""
         inputs, filters, outputs = traffic.words(innermost)
         coming = self.transfers.cycles(inputs + filters) + self.ended + self.drain
@@ -70,7 +70,7 @@ class Lockstep:
         cycles = np.maximum(coming, leaving)
         return cycles if innermost is None else np.maximum(cycles, self._swept(traffic, innermost))
 
-    def _swept(self, traffic: Traffic, x: str) -> Words:
+    def _swept(self, traffic: SideTraffic, x: str) -> Words:
         """Return the cycles if sweeps of the loop begin or end with a transfer."""
         begins = self.transfers.cycles(traffic.at_begins(x)) + self.ended
         last = np.maximum(begins, self.fill + self.transfers.cycles(traffic.before_ends(x)))

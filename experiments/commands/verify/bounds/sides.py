@@ -51,7 +51,7 @@ class Moving(NamedTuple):
         return self.indices * by_index + cold * by_cold + more * by_more
 
 
-class Loop(NamedTuple):
+class SideLoop(NamedTuple):
     """What is known of a loop, summed over the pieces of a level; float64[N] each.
 
     Attributes:
@@ -72,7 +72,7 @@ class Loop(NamedTuple):
     moving: Moving
 
 
-Side = dict[str, Loop]
+Side = dict[str, SideLoop]
 """All eight loops, by name."""
 
 
@@ -162,8 +162,8 @@ def _side(facts: Facts, moving: tuple[Any, ...], *of_all: Any) -> Side:
         extent, row = facts.extent[name], facts.rows.get(name)
         if row is None:
             still = Moving(extent, 1.0, 1.0, 1.0, 0.0, extent, extent, True, 0.0, 0.0)
-            side[name] = Loop(extent, 1.0, 1.0, True, False, False, still)
+            side[name] = SideLoop(extent, 1.0, 1.0, True, False, False, still)
         else:
             here = Moving(*(each[row] for each in moving))
-            side[name] = Loop._make([*(each[row] for each in of_all), here])
+            side[name] = SideLoop._make([*(each[row] for each in of_all), here])
     return side

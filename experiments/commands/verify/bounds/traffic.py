@@ -21,7 +21,7 @@ from experiments.commands.verify.bounds.sides import Side
 _ACROSS = {"P": "Q", "Q": "P"}
 
 
-class Traffic:
+class SideTraffic:
     """The words of a side, for any innermost loop.
 
     Args:

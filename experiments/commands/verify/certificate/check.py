@@ -18,7 +18,7 @@ from experiments.commands.verify.bounds.needs import may_fit
 from experiments.commands.verify.bounds.ranges import Ranges
 from experiments.commands.verify.certificate import blocks
 from experiments.commands.verify.certificate.blocks import EVALUATE, Block, require
-from experiments.commands.verify.certificate.claim import Claim, read_claim
+from experiments.commands.verify.certificate.claim import ProofClaim, read_claim
 from experiments.commands.verify.certificate.leaves import mappings
 from experiments.commands.verify.certificate.stream import CertificateError, Stream, open_stream
 from experiments.shown.progress import Bar
@@ -54,7 +54,7 @@ class Verified:
         digest: SHA-256 of its content.
     """
 
-    claim: Claim
+    claim: ProofClaim
     tally: Tally
     seconds: float
     digest: str
@@ -69,14 +69,14 @@ def verify(path: Path) -> Verified:
     began = time.perf_counter()
     with open_stream(path) as stream, Bar("checked", stream.size) as bar:
         claim, tally = read_claim(stream.line()), Tally()
-        Tree(stream, claim, tally).check(lambda: bar.show(stream.position, str(tally)))
+        OpenBoxes(stream, claim, tally).check(lambda: bar.show(stream.position, str(tally)))
         return Verified(claim, tally, time.perf_counter() - began, stream.digest)
 
 
-class Tree:
+class OpenBoxes:
     """The boxes of a certificate that are still to be looked into."""
 
-    def __init__(self, stream: Stream, claim: Claim, tally: Tally) -> None:
+    def __init__(self, stream: Stream, claim: ProofClaim, tally: Tally) -> None:
         self._stream, self._claim, self._tally = stream, claim, tally
         self._facts = Facts(claim.problem.space)
         self._dims = len(self._facts.dims)

@@ -26,7 +26,7 @@ _MOST_SIZES = 2**17
 
 
 @dataclass(frozen=True)
-class Claim:
+class ProofClaim:
     """What a certificate claims.
 
     Args:
@@ -49,7 +49,7 @@ class Claim:
         return self.bound if self.point is None else self.value
 
 
-def read_claim(line: bytes) -> Claim:
+def read_claim(line: bytes) -> ProofClaim:
     """Return what the header of a certificate claims.
 
     Raises:
@@ -69,7 +69,7 @@ def read_claim(line: bytes) -> Claim:
     objective = _objective(header["objective"])
     bound = math.inf if header["bound"] is None else _number("bound", header["bound"])
     if header["optimum"] is None:
-        return Claim(problem, objective, math.inf, None, bound)
+        return ProofClaim(problem, objective, math.inf, None, bound)
     _require_keys("optimum", header["optimum"], {"value", "point"})
     value = _number("the optimum's value", header["optimum"]["value"])
     if bound > value:
@@ -78,7 +78,7 @@ def read_claim(line: bytes) -> Claim:
     cost = float(problem.score(problem.space.as_points([point], 1), objective)[0][0])
     if cost != value:
         raise CertificateError(f"the optimum's point costs {cost}, but claimed is {value}")
-    return Claim(problem, objective, value, point, bound)
+    return ProofClaim(problem, objective, value, point, bound)
 
 
 def _problem(header: dict[str, Any]) -> Problem:
