@@ -24,7 +24,7 @@ GEMM = "gemm:M=8,N=8,K=8"
 SETTINGS = ("--model=maestro", "--schema=paper10", "--tiles=divisors", "--hardware=cloud")
 SETTINGS += ("--no-guard", "--seed=1")
 RECORD_RUN = "experiments.store.records:Record.run"
-LINES = {
+FILES = {
     "net.csv": "K,C,Y,X,R,S,T\n8,3,10,10,3,3,1\n16,8,8,8,1,1,1\n",
     "sweep.yaml": f"layers: ['{GEMM}']\nhardware: [edge]\nmappers: [random, ga]\nsamples: 20\n",
     "other.yaml": f"layers: ['{GEMM}']\nhardware: [edge]\nmappers: [random, ga]\nsamples: 21\n",
@@ -33,11 +33,12 @@ LINES = {
 
 @dataclass(frozen=True)
 class Example:
-    """A call that ends in a moment, in a directory with the files of ``LINES``.
+    """A call that ends in a moment, in a directory with the files of ``FILES``.
 
     Args:
         call: the arguments, which give two results or more.
-        other: arguments of other results, which the directory is not for; None if it takes all.
+        change: a part of the call and another one, whose results the directory is not for; None
+            if it takes all.
         values: what a refusal of them names.
         settings: flags that make other results too.
         step: what makes a result: where Ctrl-C comes, after the first one.
@@ -45,46 +46,38 @@ class Example:
     """
 
     call: str
-    other: str | None
+    change: tuple[str, str] | None = ("--samples=20", "--samples=21")
     values: tuple[str, ...] = ("20", "21")
     settings: tuple[str, ...] = SETTINGS
     step: str = RECORD_RUN
     needs: str = "numpy"
 
 
-SEARCH = "--samples=20 --seeds=2"
-GRID = "net.csv --num-pes=2,4 --l1-bytes=256 --l2-bytes=16384 --area=10 --mapper=random"
-FEW = "--nodes=0 --front=0 --mapper=random"
+SIZE = "--samples=20 --seeds=2"
+GRID = "--num-pes=2,4 --l1-bytes=256 --l2-bytes=16384 --area=10"
 EXAMPLES = {
-    "codesign": Example(f"{GRID} --samples=20", f"{GRID} --samples=21"),
-    "compare": Example(
-        f"--layers={GEMM} --objectives=latency --mappers=random {SEARCH}",
-        f"--layers={GEMM} --objectives=latency --mappers=random --samples=21 --seeds=2",
-    ),
+    "codesign": Example(f"net.csv {GRID} --mapper=random --samples=20"),
+    "compare": Example(f"--layers={GEMM} --objectives=latency --mappers=random {SIZE}"),
     "dataset": Example(
         f"--layers={GEMM},resnet18_l2 --samples=20",
-        f"--layers={GEMM},resnet18_l2 --samples=21",
         step="experiments.commands.dataset.writer:_evaluate",
         needs="pyarrow",
     ),
-    "map": Example(f"net.csv --samples=20 {FEW}", f"net.csv --samples=21 {FEW}"),
+    "map": Example("net.csv --nodes=0 --front=0 --mapper=random --samples=20"),
     "optima": Example(
         "--layers=mobilenetv2_l51,resnet18_l2 --hardware=edge --objectives=latency --nodes=100",
-        None,
+        change=None,
         settings=(),
     ),
     "optimum": Example(
-        "--layer=resnet18_l2 --hardware=edge --start=20 --nodes=4000",
-        "--layer=resnet18_l2 --hardware=edge --objective=latency",
+        "--layer=resnet18_l2 --hardware=edge --objective=edp --start=20 --nodes=4000",
+        change=("=edp", "=latency"),
         values=("edp", "latency"),
         settings=(),
         step="maestro_env.optimum.search:OptimumSearch.ask",
     ),
-    "run": Example(
-        f"--layer={GEMM} --objective=latency --mapper=random {SEARCH}",
-        f"--layer={GEMM} --objective=latency --mapper=random --samples=21 --seeds=2",
-    ),
-    "sweep": Example("sweep.yaml", "other.yaml", settings=()),
+    "run": Example(f"--layer={GEMM} --objective=latency --mapper=random {SIZE}"),
+    "sweep": Example("sweep.yaml", change=("sweep", "other"), settings=()),
 }
 UNTIMED = re.compile(r"seconds|digest|trace|curve")
 
@@ -96,7 +89,7 @@ every_resumable = pytest.mark.parametrize("name", EXAMPLES)
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The working directory; pictures are left empty, as drawing takes most of the time."""
     path = tmp_path_factory.mktemp("contract")
-    for name, text in LINES.items():
+    for name, text in FILES.items():
         (path / name).write_text(text)
     with pytest.MonkeyPatch.context() as patches:
         patches.chdir(path)
@@ -119,9 +112,9 @@ def finished(place: Path) -> Callable[[str], Path]:
     return make
 
 
-def line(name: str, out: Path, *more: str, other: str | None = None) -> list[str]:
-    """Arguments of the example, or of another line, into a directory."""
-    return [*(other or EXAMPLES[name].call).split(), f"--out={out}", *more]
+def line(name: str, out: Path, *more: str) -> list[str]:
+    """Arguments of the example into a directory."""
+    return [*EXAMPLES[name].call.split(), f"--out={out}", *more]
 
 
 def refusal(capsys: pytest.CaptureFixture[str], name: str, *arguments: str) -> str:
@@ -146,7 +139,7 @@ def untimed(out: Path) -> dict[str, object]:
     return {
         name: _without_times(json.loads(data))
         if name.endswith(".json")
-        else re.sub(rb"\S+ hours of searches", b"", data)
+        else re.sub(rb"\S+ hours", b"", data)
         for name, data in contents(out).items()
         if name != "seconds.csv"
     }
@@ -248,8 +241,9 @@ def test_what_is_finished_is_kept(
     told = refusal(capsys, name, *line(name, out))
     assert str(out) in told
     assert "--resume" in told
-    if example.other is not None:
-        told = refusal(capsys, name, *line(name, out, "--resume", other=example.other))
+    if example.change is not None:
+        changed = example.call.replace(*example.change).split()
+        told = refusal(capsys, name, *changed, f"--out={out}", "--resume")
         assert all(value in told for value in example.values)
     for setting in example.settings:
         assert str(out) in refusal(capsys, name, *line(name, out, "--resume", setting))
