@@ -133,7 +133,7 @@ def _draw_curves(
 def _finish(axes: Axes, title: str, facts: str) -> None:
     """Add the title, a line of facts below it, and the legend beside the axes."""
     axes.set_title(in_picture(title), loc="left", fontweight="bold", pad=22)
-    axes.annotate(
+    line = axes.annotate(
         in_picture(facts),
         (0, 1),
         xytext=(0, 8),
@@ -142,6 +142,8 @@ def _finish(axes: Axes, title: str, facts: str) -> None:
         color=GREY,
         fontsize=9,
     )
+    # Names of files make it long, which would leave the axes no room.
+    line.set_in_layout(False)
     tidy(axes)
     if axes.lines:
         handles, names = axes.get_legend_handles_labels()
