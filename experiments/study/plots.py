@@ -27,6 +27,7 @@ _GRID = 100
 _PROFILE_TO = 10.0
 _PROFILE_POINTS = 200
 _LABEL_WIDTH = 28
+_TITLE_WIDTH = 80
 _BROKEN: tuple[Any, ...] = ((0, (4, 3)), (0, (1, 2)))
 
 
@@ -132,7 +133,9 @@ def _draw_curves(
 
 def _finish(axes: Axes, title: str, facts: str) -> None:
     """Add the title, a line of facts below it, and the legend beside the axes."""
-    axes.set_title(in_picture(title), loc="left", fontweight="bold", pad=22)
+    # Names of files make it long, which would leave the axes no room.
+    lines = "\n".join(wrap(in_picture(title), _TITLE_WIDTH))
+    axes.set_title(lines, loc="left", fontweight="bold", pad=22)
     line = axes.annotate(
         in_picture(facts),
         (0, 1),
@@ -142,7 +145,6 @@ def _finish(axes: Axes, title: str, facts: str) -> None:
         color=GREY,
         fontsize=9,
     )
-    # Names of files make it long, which would leave the axes no room.
     line.set_in_layout(False)
     tidy(axes)
     if axes.lines:
