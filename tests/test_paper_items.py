@@ -242,6 +242,7 @@ def test_a_step_saves_mainly_if_it_saves_more_than_all_others_together() -> None
 
 
 def test_the_papers_agents_have_one_setting() -> None:
+    pytest.importorskip("torch", reason="needs the extra rl")
     assert (
         make_mapper(f"marl:agents=0:{decomposition.PLAIN}").config
         == make_mapper("marl_paper").config

@@ -27,7 +27,7 @@ _GRID = 100
 _PROFILE_TO = 10.0
 _PROFILE_POINTS = 200
 _LABEL_WIDTH = 28
-_TITLE_WIDTH = 80
+_TITLE_WIDTH = 60
 _BROKEN: tuple[Any, ...] = ((0, (4, 3)), (0, (1, 2)))
 
 
@@ -65,7 +65,10 @@ def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
         xlim=(1, max(2, samples)),
     )
     layer = goal.problem.layer
-    title = f"{contest.layer} on {goal.problem.hardware.name}: {contest.objective}"
+    # Names of files make it long, which would leave the axes no room.
+    name = contest.layer
+    name = name if len(name) <= _TITLE_WIDTH else f"...{name[-_TITLE_WIDTH:]}"
+    title = f"{name} on {goal.problem.hardware.name}: {contest.objective}"
     _finish(axes, title, f"{layer.operator} {layer.dimensions}, {_facts(study)}")
     if not np.isfinite(contest.best_found):
         axes.text(0.5, 0.5, "no valid mapping", transform=axes.transAxes, ha="center")
@@ -133,9 +136,7 @@ def _draw_curves(
 
 def _finish(axes: Axes, title: str, facts: str) -> None:
     """Add the title, a line of facts below it, and the legend beside the axes."""
-    # Names of files make it long, which would leave the axes no room.
-    lines = "\n".join(wrap(in_picture(title), _TITLE_WIDTH))
-    axes.set_title(lines, loc="left", fontweight="bold", pad=22)
+    axes.set_title(in_picture(title), loc="left", fontweight="bold", pad=22)
     line = axes.annotate(
         in_picture(facts),
         (0, 1),
@@ -145,6 +146,7 @@ def _finish(axes: Axes, title: str, facts: str) -> None:
         color=GREY,
         fontsize=9,
     )
+    # Names of files make it long, which would leave the axes no room.
     line.set_in_layout(False)
     tidy(axes)
     if axes.lines:
