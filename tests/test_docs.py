@@ -62,8 +62,8 @@ EXTRAS = {
     "import torch": "torch",
     "report.html": "vl_convert",
 }
-# A learner need not learn.
-FEWER_STEPS = {"n_steps=512": "n_steps=64", "learn(1024)": "learn(64)"}
+# A learner need not learn, nor a search find.
+FEWER_STEPS = {"n_steps=512": "n_steps=64", "learn(1024)": "learn(64)", "maxiter=20": "maxiter=2"}
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 FILLED = {"x": True, "": False}
 

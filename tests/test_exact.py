@@ -47,14 +47,13 @@ def test_every_reference_row_agrees() -> None:
     assert wrong == {}
 
 
-def test_every_reference_row_agrees_on_the_command_line(tmp_path: Path) -> None:
-    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    source.write_text("".join(json.dumps(inputs(row)) + "\n" for row in reference()))
+def test_reference_rows_agree_on_the_command_line(tmp_path: Path) -> None:
+    source, target, rows = tmp_path / "in.jsonl", tmp_path / "out.jsonl", reference()[::5]
+    source.write_text("".join(json.dumps(inputs(row)) + "\n" for row in rows))
     assert main(["--jsonl", str(source), "--out", str(target), "--model", "exact"]) == 0
     written = [json.loads(line) for line in target.read_text().splitlines()]
-    assert len(written) == len(reference())
     assert [
-        found for pair in zip(written, reference(), strict=True) if (found := differences(*pair))
+        found for pair in zip(written, rows, strict=True) if (found := differences(*pair))
     ] == []
 
 

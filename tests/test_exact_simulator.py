@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from differences import differences
 from exact_cases import DEFECTS, random_row, rows
-from hypothesis import given, settings
+from hypothesis import given
 from row_reader import NAMES, prepare
 from simulator import simulate
 
@@ -115,7 +115,6 @@ def test_none_of_20_000_rows_differs_from_the_simulator(seed: int) -> None:
     assert wrong([(row, simulate(row), evaluate(row)) for row in seeded_rows(seed, 2000)]) == {}
 
 
-@settings(max_examples=100)
 @given(rows(max_macs=200, offchip_cost=True))
 def test_no_drawn_row_differs_from_the_simulator(row: Row) -> None:
     assert differences(evaluate(row), simulate(row)) == []

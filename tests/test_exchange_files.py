@@ -334,7 +334,7 @@ BOMBS = {
     "large number": "architecture: " + "9" * 10**6,
     "many units": "architecture:\n  nodes:\n"
     + "  - !Component {name: a, class: SRAM, attributes: {datawidth: 8}}\n"
-    + "  - !Container {name: a, spatial: {meshX: 9999999999}}\n" * 10_000,
+    + "  - !Container {name: a, spatial: {meshX: 9999999999}}\n" * 1000,
     "documents": "architecture: 1\n---\na: 2",
     "nothing": "",
     "control": "architecture: \0",

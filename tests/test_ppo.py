@@ -35,7 +35,7 @@ def values(text: str, budget: int, seed: int = 0) -> np.ndarray:
     ("text", "budget"),
     [
         ("ppo_box:n_steps=16:learning_rate=2e-3", 1200),
-        ("ppo:n_steps=32:learning_rate=3e-3:n_epochs=5", 2000),
+        pytest.param("ppo:n_steps=32:learning_rate=3e-3:n_epochs=5", 2000, marks=pytest.mark.slow),
     ],
 )
 def test_it_learns(text: str, budget: int) -> None:

@@ -7,7 +7,7 @@ import random
 import pytest
 from exact_cases import DEFECTS, random_row, rows
 from exact_reference import EXAMPLE
-from hypothesis import given, settings
+from hypothesis import given
 from row_reader import prepare, static_status
 from simulator import Machine, Step, neighbours, simulate, steps, words
 
@@ -53,7 +53,6 @@ def test_example_units() -> None:
     assert taken == {0: [9, 6, 6] * 2, 1: [9, 6] * 2}
 
 
-@settings(max_examples=100)
 @given(rows(max_macs=200))
 def test_memo_changes_nothing(row: dict) -> None:
     assert simulate(row, memo=True) == simulate(row)
@@ -68,7 +67,6 @@ def test_defects_have_their_status(status: str) -> None:
     assert found.count(status) > 80
 
 
-@settings(max_examples=100)
 @given(rows(max_macs=200, ill_formed=False, offchip_cost=True))
 def test_wellformed_rows_have_results(row: dict) -> None:
     result = simulate(row, memo=True)

@@ -51,7 +51,7 @@ def make_problem() -> Problem:
     return Problem(MapSpace(find_layer("mobilenetv2_l2"), find_hardware("edge")))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     st.fixed_dictionaries(
         {
