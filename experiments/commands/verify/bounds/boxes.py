@@ -75,7 +75,8 @@ def ends(facts: Facts, boxes: Table) -> Ends:
     def sizes(axes: list[int], end: int) -> Array:
         found = np.empty((len(axes), len(boxes)))
         for row, axis in enumerate(axes):
-            found[row] = facts.sizes[axis][columns[first(axis) + end]]
+            # What a trim leaves nothing of begins behind the last size; it counts as empty.
+            found[row] = facts.sizes[axis].take(columns[first(axis) + end], mode="clip")
         return found
 
     inner = [dims + d for d in cut]
