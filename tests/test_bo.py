@@ -246,7 +246,7 @@ def test_a_layer_of_one_element_is_searched() -> None:
     ids=lambda space: f"{space.layer.operator}-{space.schema}-{space.tiles}-{len(space.sizes)}",
 )
 def test_every_kind_of_space_is_searched(space: MapSpace) -> None:
-    values, _ = search("bo:initial=20", space, 200, seed=3).trace
+    values, _ = search("bo:initial=20", space, 120, seed=3).trace
     assert values[20:].min() < values[:20].min()
 
 

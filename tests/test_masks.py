@@ -96,6 +96,7 @@ def all_prefixes(valid: np.ndarray) -> list[tuple[int, ...]]:
     return [each for k in range(valid.ndim) for each in product(*map(range, valid.shape[:k]))]
 
 
+@settings(max_examples=30)
 @given(small_problems("exact"))
 def test_a_choice_is_allowed_exactly_where_a_valid_vector_goes_on_from_it(task: Problem) -> None:
     assert_exact(task)
@@ -116,6 +117,7 @@ def assert_exact(task: Problem) -> None:
         assert (allowed == valid_choices(valid, chosen)).all(), chosen
 
 
+@settings(max_examples=30)
 @given(st.sampled_from(list(MODELS)).flatmap(small_problems))
 def test_no_valid_vector_is_forbidden(task: Problem) -> None:
     assert_sound(task)

@@ -162,7 +162,7 @@ def test_stacked_agents_equal_networks_of_their_own(
             assert abs(learnt[head] - start[head]).max() > 1e-3
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(teams(SMALL), st.sampled_from(CHANGES), st.integers(0, 2**32))
 def test_agents_do_not_notice_that_another_one_differs(
     team: tuple[Integers, int], change: str, seed: int
