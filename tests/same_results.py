@@ -1,7 +1,7 @@
 """Digests of what the commands write, to show that a change of structure changes no result.
 
 ``data/same_results.json`` holds them. ``python tests/same_results.py`` runs the commands again, in
-three minutes, and lists what differs; with ``--write`` the new digests replace the file.
+half a minute, and lists what differs; with ``--write`` the new digests replace the file.
 """
 
 from __future__ import annotations
