@@ -82,6 +82,7 @@ def test_ctrl_c_while_the_run_starts(module: str, out: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
     flags = (f"--out={out}", "--samples=600", "--mapper=random")
     status, lines = interrupt_after_import("matplotlib.backends._backend_agg", "run", *flags)

@@ -14,7 +14,7 @@ from compare_helpers import LAYER, cells, compare, tables
 from run_helpers import start, wait_for
 
 FLAGS = ("--mappers=random,ga,ga_log", "--jobs=2")
-SAMPLES, SEEDS = 3000, 16
+SAMPLES, SEEDS = 1000, 16
 SEARCHES = 3 * SEEDS
 
 
@@ -44,6 +44,7 @@ def session(leader: int) -> set[int]:
     return alive
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_the_tables_are_the_same(
     tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
@@ -62,6 +63,7 @@ def test_killed_and_resumed_the_tables_are_the_same(
     assert {path: path.read_bytes() for path in kept} == kept
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, whole: dict[str, bytes]) -> None:
     out = tmp_path / "out"
     with start_one(out) as process:

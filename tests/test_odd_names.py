@@ -47,6 +47,7 @@ def test_names_of_any_text_are_drawn_and_shown(
     assert f"on {printable(name)}: edp" in (out / "convergence.svg").read_text()
 
 
+@pytest.mark.slow
 def test_comparisons_and_groups_are_drawn_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -130,6 +130,7 @@ def test_copies_of_an_environment_tell_the_same() -> None:
         assert info[f"_{name}"].all()
 
 
+@pytest.mark.slow
 def test_the_command_finds_what_the_table_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

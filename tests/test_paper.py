@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from commands import paper as main
-from matplotlib.figure import Figure
 from odd_mappers import ODD
 from paper_helpers import searched
 
@@ -63,12 +62,6 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def made(made_once: Path, out: Path) -> Path:
     """A copy of it."""
     return shutil.copytree(made_once, out)
-
-
-@pytest.fixture
-def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave pictures empty: rendering is matplotlib's, and takes half the time."""
-    monkeypatch.setattr(Figure, "savefig", lambda _, file, **__: Path(file).touch())
 
 
 def make(out: Path, *flags: str) -> int:

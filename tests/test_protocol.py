@@ -291,9 +291,9 @@ def test_records_that_do_not_fit_are_refused_in_one_line(
     assert run("--seeds=1") == 0
     ((path, content),) = records().items()
 
-    def refused(samples: int = 20) -> str:
+    def refused() -> str:
         capsys.readouterr()
-        assert run("--seeds=1", samples=samples) == 2
+        assert run("--seeds=1") == 2
         error = capsys.readouterr().err
         assert error.count("\n") == 1
         assert str(path) in error
@@ -308,7 +308,19 @@ def test_records_that_do_not_fit_are_refused_in_one_line(
     edit(path, lambda entry: first(entry)["values"].__setitem__(0, 1e-9), sealed=True)
     assert "has 1e-09, below the optimum" in refused()
     path.write_bytes(content)
-    assert "begun with evaluation samples = 20, asked for 10" in refused(samples=10)
+
+
+def test_seeds_of_several_numbers_of_samples_are_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("--seeds=1") == 0
+    capsys.readouterr()
+    assert run("--seeds=1", "--first-seed=1", samples=10) == 2
+    error = capsys.readouterr().err
+    assert "1.json has 10 samples, " in error
+    assert "0.json 20" in error
+    assert "use another --out" in error
+    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,7 @@ def run_mypy(script: Path) -> tuple[int, str]:
     return ended.returncode, ended.stdout
 
 
+@pytest.mark.slow
 def test_mypy_accepts_the_script_and_knows_every_type(tmp_path: Path) -> None:
     status, told = run_mypy(revealing(tmp_path / "user.py"))
     assert status == 0, told
@@ -111,6 +112,7 @@ def test_pyright_accepts_the_script_and_knows_every_type(tmp_path: Path) -> None
     assert [each for each in revealed if each in ("Any", "Unknown", "object")] == []
 
 
+@pytest.mark.slow
 def test_a_name_that_there_is_not_has_no_type(tmp_path: Path) -> None:
     script = tmp_path / "user.py"
     script.write_text("from maestro_env import MaestorEnv\n")

@@ -120,6 +120,7 @@ def test_the_files_tell_what_was_mapped(network: str, tmp_path: Path) -> None:
         assert all(row["layer"] in text for row in told)
 
 
+@pytest.mark.slow
 def test_the_same_input_makes_the_same_bytes(network: str, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     out = tmp_path / "out"
@@ -199,6 +200,7 @@ def test_the_curves_end_at_the_best_of_the_search(section: Section) -> None:
             assert found.best == pytest.approx(found.bound)
 
 
+@pytest.mark.slow
 def test_several_directories_are_compared(
     network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

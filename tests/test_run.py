@@ -281,7 +281,7 @@ def test_a_run_can_be_extended_but_keeps_its_problem_and_its_searches(
 
 @pytest.mark.usefixtures("_undrawn")
 def test_same_seed_same_trace(tmp_path: Path) -> None:
-    flags = ["--samples=300", "--seed=3", f"--layer={LAYER}", "--mapper=random,ga,gamma"]
+    flags = ["--samples=100", "--seed=3", f"--layer={LAYER}", "--mapper=random,ga,gamma"]
     for name, extra in (("a", []), ("threads", ["--threads=2"]), ("jobs", ["--jobs=2"])):
         assert main([*flags, f"--out={tmp_path / name}", *extra]) == 0
     fresh = [sys.executable, "-m", "experiments.run", *flags, f"--out={tmp_path / 'fresh'}"]

@@ -59,6 +59,7 @@ def worker(
     return start(command, f"--out={out}", "--resume", *flags)
 
 
+@pytest.mark.slow
 def test_run_and_compare_share_a_new_directory(tmp_path: Path, log: Path) -> None:
     out, alone = tmp_path / "out", tmp_path / "alone"
     out.mkdir()

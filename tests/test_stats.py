@@ -93,12 +93,12 @@ def test_strata_are_resampled_independently() -> None:
 def test_stratified_interval_is_that_of_a_plain_bootstrap() -> None:
     rng = np.random.default_rng(7)
     figures = []
-    for _ in range(4000):
+    for _ in range(1000):
         drawn = [task[rng.integers(len(task), size=len(task))] for task in TASKS]
         figures.append(np.exp(np.mean([np.log(iqm(task)) for task in drawn], axis=0)))
     plain = np.quantile(figures, [0.025, 0.975], axis=0)
     interval = stratified_interval(TASKS, geometric_mean)
-    np.testing.assert_allclose(interval, plain, rtol=0.04)
+    np.testing.assert_allclose(interval, plain, rtol=0.08)
     np.testing.assert_array_equal(interval, stratified_interval(TASKS, geometric_mean))
 
 

@@ -164,6 +164,7 @@ def test_a_problem_without_a_valid_mapping_is_told(tmp_path: Path) -> None:
     assert (row["latency_cycles"], row["ratio"], row["mapped"], row["cells"]) == ("", "", "0", "1")
 
 
+@pytest.mark.slow
 def test_searches_of_other_accelerators_need_no_more_memory(tmp_path: Path) -> None:
     """Beside their records and names, which take about 1 kB each."""
     few, many = tmp_path / "few", tmp_path / "many"

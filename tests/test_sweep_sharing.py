@@ -40,6 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return tables(out)
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_directory_and_one_is_killed(
     tmp_path: Path, whole: dict[str, bytes]
 ) -> None:
@@ -90,6 +91,7 @@ def test_the_last_shard_in_a_shared_directory_writes_the_tables(
     assert tables(out) == whole
 
 
+@pytest.mark.slow
 def test_a_slurm_array_works_on_one_directory(
     tmp_path: Path, whole: dict[str, bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -119,8 +119,6 @@ def test_the_mappings_of_a_leaf_include_a_best_one(
 
 @given(small_problems(most=100_000), objectives)
 def test_certificates_of_small_spaces_hold(tmp_path_factory, task, objective) -> None:
-    # Where windows are cut, the search deals out their loops of one index, which is refused.
-    assume(not task.space.cuts_windows or min(task.layer.loop_extents[d] for d in ("Y'", "X'")) > 1)
     path = tmp_path_factory.mktemp("c") / "c.gz"
     search = solve(task, objective)
     certified(search, task, objective, path)

@@ -196,7 +196,7 @@ def _open(
             add_to_library(copy, read_library(library))
         return {"versions": versions}
 
-    Directory(directory).open(facts, keep)
+    Directory(directory, "map").open(facts, keep)
     return read_library(copy)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from experiments.paper.frame import Lines
 from experiments.paper.ledger import Arena
 from experiments.paper.rows import CsvRow, CsvRows, CsvTable, grouped, pivot
-from experiments.shown.statistics import Floats, iqm, stratified_interval
+from experiments.shown.statistics import Floats, has_interval, iqm, stratified_interval
 from experiments.shown.tables import significant
 
 _DIGITS = 4
@@ -124,7 +124,7 @@ def cost_ratios(
 
     ratio = figure(strata)
     low = high = np.full(len(at), np.nan)
-    if mapper != base and all(len(stratum) > 1 for stratum in strata):
+    if mapper != base and has_interval(strata):
         low, high = stratified_interval(strata, figure)
     without, alone = (np.count_nonzero(each, axis=0) for each in (other & ~own, own & ~other))
     columns = (each.tolist() for each in (at, ratio, low, high, without, alone))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.search.windows import Windows
-from experiments.shown.statistics import Floats, stratified_interval
+from experiments.shown.statistics import Floats, has_interval, stratified_interval
 
 _LAST = 10
 """A search has converged to the mean of the last of so many parts."""
@@ -92,7 +92,7 @@ def interval(
     Where the figure is known within bounds only, it goes from the lower end of the least it can be
     to the upper end of the most.
     """
-    if any(len(stratum) < 2 for stratum in strata):
+    if not has_interval(strata):
         return 0.0, math.inf
     low, high = stratified_interval(strata, least)
     if most:

@@ -50,6 +50,11 @@ def bootstrap_interval(
     return stratified_interval([values], lambda strata: figure(strata[0]), confidence)
 
 
+def has_interval(strata: Sequence[Floats]) -> bool:
+    """Return whether a figure of samples has a bootstrap interval: two seeds or more of each."""
+    return all(len(stratum) > 1 for stratum in strata)
+
+
 def stratified_interval(
     strata: Sequence[Floats], figure: Callable[[list[Floats]], Floats], confidence: float = 0.95
 ) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +14,18 @@ CONFIG = "config.json"
 
 ANEW = "give another --out to begin anew"
 
-# Which commands make directories, by a section that their files have and those below lack.
-_COMMANDS = {
-    "sweep": "sweep",
-    "network": "map",
-    "labels": "pretrain",
-    "config": "run or compare",
-}
-
 
 class Directory:
     """A directory that several processes may share.
 
     Args:
         path: of a directory that exists.
+        command: that makes such directories.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, command: str) -> None:
         self.path = path
+        self.command = command
 
     def open(
         self, facts: dict[str, Any], more: Callable[[], dict[str, Any]] = dict
@@ -40,33 +34,28 @@ class Directory:
 
         Args:
             facts: what decides the results, JSON objects by section.
-            more: makes what is kept beside them; called for a new directory alone, whose file is
+            more: makes what is kept beside them; called only for a new directory, whose file is
                 written last.
 
         Raises:
             RecordError: it is for something else, or cannot be read or written.
         """
-        path, command = self.path / CONFIG, _command(facts)
+        path = self.path / CONFIG
         with claimed(path):
             if path.exists():
                 entry = read_record(path, ANEW)
-                if (other := _command(entry)) != command:
+                if (other := entry.get("command", "another command")) != self.command:
                     raise RecordError(
-                        f"{self.path} is a directory of {other}, not of {command}; {ANEW}"
+                        f"{self.path} is a directory of {other}, not of {self.command}; {ANEW}"
                     )
                 check_same(path, entry, facts)
             elif is_empty(self.path):
-                entry = facts | more()
+                entry = {"command": self.command, **facts, **more()}
                 write_record(path, entry)
             else:
                 raise RecordError(
-                    f"{self.path} has files but no {CONFIG}: it is no directory of {command}; "
+                    f"{self.path} has files but no {CONFIG}: it is no directory of {self.command}; "
                     f"{ANEW}"
                 )
         remove_abandoned(self.path)
         return entry
-
-
-def _command(entry: Mapping[str, Any]) -> str:
-    """Return the command whose directories have such a file."""
-    return next((name for key, name in _COMMANDS.items() if key in entry), "another command")

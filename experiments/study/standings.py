@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from experiments.search.cells import Finished
 from experiments.search.goals import Goal
 from experiments.shown import statistics as stats
-from experiments.shown.statistics import Floats, iqm, stratified_interval
+from experiments.shown.statistics import Floats, has_interval, iqm, stratified_interval
 from maestro_env.optimum.known import KnownOptimum
 
 Checkpoints = NDArray[np.int64]
@@ -126,7 +126,7 @@ def standings(contest: Contest, at: Checkpoints) -> dict[str, Standing]:
     arrived = WITHIN * contest.best_known
     made = {}
     for mapper, found in bests.items():
-        best = _estimate([found], lambda strata: iqm(strata[0]), len(found))
+        best = _estimate([found], lambda strata: iqm(strata[0]))
         made[mapper] = Standing(
             seeds=len(found),
             valid=np.count_nonzero(np.isfinite(found), axis=0),
@@ -151,7 +151,6 @@ def overall(contests: Sequence[Contest], at: Checkpoints) -> dict[str, tuple[Est
     scores = _scores(contests, at)
     if not scores:
         return {}
-    seeds = min(len(task) for tasks in scores.values() for task in tasks)
     ends = [task[:, -1] for tasks in scores.values() for task in tasks]
 
     def chances(drawn: Sequence[Floats]) -> Floats:
@@ -160,9 +159,9 @@ def overall(contests: Sequence[Contest], at: Checkpoints) -> dict[str, tuple[Est
         mappers = [drawn[start : start + count] for start in range(0, len(drawn), count)]
         return np.stack([_mean_chance(own, mappers) for own in mappers], axis=-1)
 
-    improvements = zip(*_estimate(ends, chances, seeds), strict=True)
+    improvements = zip(*_estimate(ends, chances), strict=True)
     return {
-        mapper: (_estimate(tasks, stats.geometric_mean, seeds), Estimate(*improvement))
+        mapper: (_estimate(tasks, stats.geometric_mean), Estimate(*improvement))
         for (mapper, tasks), improvement in zip(scores.items(), improvements, strict=True)
     }
 
@@ -190,7 +189,7 @@ def profiles(contests: Sequence[Contest], samples: int, limits: Floats) -> dict[
     made = {}
     for mapper, tasks in _scores(contests, np.array([samples])).items():
         ends = [task[:, 0] for task in tasks]
-        made[mapper] = _estimate(ends, share, min(map(len, ends)))
+        made[mapper] = _estimate(ends, share)
     return made
 
 
@@ -200,12 +199,10 @@ def _scores(contests: Sequence[Contest], at: Checkpoints) -> dict[str, list[Floa
     return {name: [ratio(c.bests(name, at), c.best_known) for c in contests] for name in mappers}
 
 
-def _estimate(
-    strata: Sequence[Floats], figure: Callable[[Sequence[Floats]], Floats], seeds: int
-) -> Estimate:
-    """Return a figure and its bootstrap interval; ``seeds`` are the fewest of a mapper."""
+def _estimate(strata: Sequence[Floats], figure: Callable[[Sequence[Floats]], Floats]) -> Estimate:
+    """Return a figure and its bootstrap interval."""
     found = figure(strata)
-    if seeds > 1:
+    if has_interval(strata):
         return Estimate(found, *stratified_interval(strata, figure))
     return Estimate(found, *np.full((2, *found.shape), np.nan))
 

@@ -251,7 +251,7 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
 
 def _open(study: Study, directory: Path, works: Sequence[SearchRecord]) -> None:
     """Write what a directory is for, or check that the one to resume is for the same."""
-    Directory(directory).open(study.settings())
+    Directory(directory, "run or compare").open(study.settings())
     _check_none_is_lost(directory, {work.path for work in works}, study.single)
     for place, goal in study.goals.items():
         check_goal(directory, *place, goal)

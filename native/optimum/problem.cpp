@@ -46,7 +46,8 @@ Problem::Problem(const Layer& layer, const Hardware& hardware_, const MapSpace& 
     const std::vector<std::int32_t>& dims = space.levels[j].parallel.values;
     for (std::size_t choice = 0; choice < dims.size(); ++choice) {
       const std::size_t dim = static_cast<std::size_t>(dims[choice]);
-      const int loop = index_of(ids[space.dims[dim]]);
+      const LoopId id = ids[space.dims[dim]];
+      const int loop = nest.extent[id] > 1 ? index_of(id) : kNone;
       // Dealing out loops of one index is the same for all of them.
       const auto same = [loop](const Parallel& each) { return each.loop == loop; };
       if (std::none_of(parallel[j].begin(), parallel[j].end(), same)) {

@@ -196,7 +196,7 @@ def open_sweep(
         RecordError: a directory of something else, or one that cannot be written.
     """
     asked = {"sweep": sweep.describe()}
-    entry = Directory(directory).open(asked, lambda: {"chunks": dict(sizes())})
+    entry = Directory(directory, "sweep").open(asked, lambda: {"chunks": dict(sizes())})
     path, kept = directory / CONFIG, entry.get("chunks")
     if not isinstance(kept, dict) or any(
         not isinstance(size := kept.get(mapper), int) or size < 1 for mapper in sweep.mappers

@@ -85,7 +85,7 @@ def scores_of(
         optima: by the keys of the problems.
 
     Raises:
-        RecordError: a value below the optimum.
+        RecordError: seeds of several numbers of samples, or a value below the optimum.
     """
     by_seed: dict[int, dict[str, Evaluation]] = {}
     for each in evaluations:
@@ -94,6 +94,7 @@ def scores_of(
     complete = [found for found in by_seed.values() if found.keys() == problems.keys()]
     if not complete:
         return None
+    _check_same_samples([each for found in complete for each in found.values()])
     every = [held for each in problems.values() for held in each]
     values = _joined([[found[name].values for name in problems] for found in complete])
     ratios = values / [[optima[held.key].bound] for held in every]
@@ -111,6 +112,16 @@ def scores_of(
         stats.log_mean(np.minimum(ratios, WORST)),
         _joined([[found[name].valid for name in problems] for found in complete]).mean(axis=0),
     )
+
+
+def _check_same_samples(evaluations: Sequence[Evaluation]) -> None:
+    first, *others = evaluations
+    for each in others:
+        if each.samples != first.samples:
+            raise RecordError(
+                f"{each.path} has {each.samples} samples, {first.path} {first.samples}: "
+                "give the same --samples, or use another --out"
+            )
 
 
 def _joined(arrays: Sequence[Sequence[Floats]]) -> Floats:

@@ -45,7 +45,7 @@ def make_labels(directory: Path, seed: int, shards: int, jobs: int = 1) -> int:
         RecordError: the directory has labels of another seed.
     """
     ensure_directory(directory)
-    Directory(directory).open({"labels": {"seed": seed}})
+    Directory(directory, "pretrain").open({"labels": {"seed": seed}})
     all_shards = [
         Shard(seed, number, directory=directory, again="the same command")
         for number in range(shards)
