@@ -24,7 +24,7 @@ StepReturn = tuple[
 ]
 
 
-class SB3VecEnv(VecEnv):
+class SB3VecEnv(VecEnv):  # type: ignore[misc]
     """Adapts a ``MaestroVectorEnv`` to stable-baselines3.
 
     All copies are one object: an attribute of a copy is that of the vector environment, and a

@@ -90,9 +90,9 @@ class NetworkAgents(Agents):
 
     def _split(self, of_logits: Floats) -> tuple[Tensor, ...]:
         """Split float64[L] into a tensor for each head."""
-        return torch.split(
-            torch.as_tensor(of_logits, dtype=self._dtype), self._heads.counts.tolist()
-        )
+        whole = torch.as_tensor(of_logits, dtype=self._dtype)
+        parts: tuple[Tensor, ...] = torch.split(whole, self._heads.counts.tolist())
+        return parts
 
     def _log_probabilities(self) -> list[Tensor]:
         """Return every head's policy for the observations seen last, D tensors [N, choices]."""

@@ -151,7 +151,7 @@ def _name(node: fx.Node, operator: str) -> str:
     stack: Sequence[tuple[str, Any]] = list(node.meta.get("nn_module_stack", {}).values())
     path, kind = stack[-1] if stack else ("", "")
     if not path:
-        return node.name
+        return str(node.name)
     # A module of torch.nn says what it does.
     return path if "torch.nn.modules." in str(kind) else f"{path}.{operator}"
 
@@ -161,7 +161,7 @@ class GraphCall:
 
     def __init__(self, node: fx.Node) -> None:
         self._node = node
-        schema = node.target._schema.arguments  # type: ignore[union-attr]
+        schema = node.target._schema.arguments
         given = dict(zip((each.name for each in schema), node.args, strict=False)) | node.kwargs
         self.arguments = [given.get(each.name, each.default_value) for each in schema]
 

@@ -72,7 +72,7 @@ class Learner:
         for group in self._optimiser.param_groups:
             group["lr"] = self._rate * risen * (_LAST_RATE + (1 - _LAST_RATE) * falls)
         self._optimiser.zero_grad(set_to_none=False)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self.policy.parameters(), _MOST_CHANGE)
         self._optimiser.step()
         self._done += 1

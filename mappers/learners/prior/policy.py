@@ -74,7 +74,7 @@ class TraceBatch:
         return cls(int(firsts[-1]), batch)
 
 
-class Policy(nn.Module):
+class Policy(nn.Module):  # type: ignore[misc]
     """One small network a decision.
 
     Args:
