@@ -301,7 +301,7 @@ def test_a_search_needs_its_extra(
     monkeypatch.setitem(sys.modules, "optuna", None)
     monkeypatch.delitem(sys.modules, "experiments.commands.codesign.nsga2", raising=False)
     assert run(out, "--search=4") == 2
-    assert "pip install 'maestro-env[optuna]'" in capsys.readouterr().err
+    assert "pip install -e '.[optuna]' in a clone" in capsys.readouterr().err
     assert not out.exists()
 
 

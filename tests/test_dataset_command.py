@@ -283,5 +283,7 @@ cli.main("dataset", ["--help"])
 """
     ended = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert ended.stdout.startswith("2\nusage: ")
-    told = "error: maestro_env.datasets.parquet needs pyarrow: pip install 'maestro-env[data]'\n"
+    told = (
+        "error: maestro_env.datasets.parquet needs pyarrow: pip install -e '.[data]' in a clone\n"
+    )
     assert (ended.stderr, list(tmp_path.iterdir())) == (told, [])

@@ -122,7 +122,7 @@ def test_all_layers_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_layers_of_one_network(capsys: pytest.CaptureFixture[str]) -> None:
     assert layers(["--network=vgg16"]) == 0
-    named = re.findall(r"^  (\w+_l\d+) ", capsys.readouterr().out, re.MULTILINE)
+    named = re.findall(r"^(\w+_l\d+) ", capsys.readouterr().out, re.MULTILINE)
     assert named == [layer.name for layer in models()["vgg16"]]
     assert layers(["--network=vgg17"]) == 2
     assert "did you mean vgg16?" in capsys.readouterr().err
@@ -202,7 +202,7 @@ def test_unknown_shells_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
 LEFT_OUT = ["marl_mlp", "marl_paper", "optuna", "prior_adapted", "ppo", "ppo_box", "ppo_tuned"]
 NEEDING_TORCH = ["ppo", "prior_adapted", "marl_mlp", "marl:policy=mlp"]
 LINES = {
-    "all": ["run", "--samples=30", "--layer=gemm:M=8,N=8,K=8"],
+    "all": ["run", "--mapper=all", "--samples=30", "--layer=gemm:M=8,N=8,K=8"],
     "resume": ["run", "--resume"],
     "completion": ["completion", "bash"],
     **{mapper: ["run", f"--mapper=random,{mapper}"] for mapper in NEEDING_TORCH},
@@ -247,8 +247,8 @@ for number, line in enumerate({list(LINES.values())!r}):
 
 def test_all_leaves_out_what_an_extra_is_missing_for(without_extras: dict[str, Ended]) -> None:
     status, _, err, folder = without_extras["all"]
-    adding = "pip install 'maestro-env[optuna,rl]' adds them"
-    assert (status, err) == (0, f"note: all is without {', '.join(LEFT_OUT)}; {adding}\n")
+    told = f"note: skipped (not installed): {', '.join(LEFT_OUT)}; "
+    assert (status, err) == (0, f"{told}to have them: pip install -e '.[optuna,rl]'\n")
     searched = {path.name for path in folder.glob("runs/*/cells/*/*/*") if path.is_dir()}
     assert {"random", "ga", "marl"} <= searched
     assert not set(LEFT_OUT) & searched
@@ -263,14 +263,14 @@ def test_what_is_left_out_is_not_told_beside_an_error(without_extras: dict[str, 
 def test_naming_it_is_refused(mapper: str, without_extras: dict[str, Ended]) -> None:
     status, _, err, folder = without_extras[mapper]
     assert status == 2
-    assert re.fullmatch(r"error: .* needs torch: pip install 'maestro-env\[rl\]'\n", err)
+    assert re.fullmatch(r"error: .* needs torch: pip install -e '.\[rl\]' in a clone\n", err)
     assert list(folder.iterdir()) == []
 
 
 def test_completion_without_shtab_is_refused(without_extras: dict[str, Ended]) -> None:
     status, out, err, _ = without_extras["completion"]
     assert (status, out) == (2, "")
-    assert err == "error: completion needs shtab: pip install 'maestro-env[completion]'\n"
+    assert err == "error: completion needs shtab: pip install -e '.[completion]' in a clone\n"
 
 
 def test_a_folder_of_the_same_name_is_no_obstacle(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def test_layers_without_a_valid_mapping_are_named_and_in_no_total(
     shown = capsys.readouterr()
     told = "failed: no valid mapping of net_l0 was found: no mapping fits the buffers: "
     assert told in shown.err
-    assert "In no total, as no valid mapping was found: net_l0." in " ".join(shown.out.split())
+    assert "in no total, as no valid mapping was found: net_l0" in " ".join(shown.out.split())
     found = read(out)
     assert found["unmapped"] == ["net_l0"]
     (row,) = found["layers"]

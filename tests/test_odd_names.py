@@ -44,7 +44,7 @@ def test_names_of_any_text_are_drawn_and_shown(
     shown_here = capsys.readouterr()
     assert "\x1b" not in shown_here.out + shown_here.err
     assert printable(name) in shown_here.out
-    assert f"on {printable(name)}: edp" in (out / "convergence.svg").read_text()
+    assert f"on {printable(name)}: EDP" in (out / "convergence.svg").read_text()
 
 
 @pytest.mark.slow

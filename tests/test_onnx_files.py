@@ -291,5 +291,5 @@ def test_dims_are_names_and_numbers(text: str) -> None:
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "maestro_env.workloads.files.onnx_network", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'maestro-env\[onnx\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install -e '.\[onnx\]' in a clone"):
         find_network("net.onnx")

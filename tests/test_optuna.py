@@ -27,7 +27,7 @@ def search(text: str, space: MapSpace, budget: int, seed: int = 0) -> Recorder:
 def test_without_optuna_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(__import__("sys").modules, "mappers.optuna", raising=False)
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
-    with pytest.raises(MissingExtraError, match=r"optuna needs optuna: pip install 'maestro-env\["):
+    with pytest.raises(MissingExtraError, match=r"optuna needs optuna: pip install -e '.\["):
         make_mapper("optuna")
 
 

@@ -261,5 +261,5 @@ def test_boxes_have_no_masks() -> None:
 def test_without_pettingzoo_it_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pettingzoo", None)
     monkeypatch.delitem(sys.modules, "maestro_env.environments.parallel")
-    with pytest.raises(MissingExtraError, match=r"pip install 'maestro-env\[agents\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install -e '.\[agents\]' in a clone"):
         maestro_env.parallel_env()

@@ -322,7 +322,7 @@ def test_an_address_without_a_cluster_is_refused(
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtraError, match=r"--ray needs ray: pip install 'maestro-env\[ray"):
+    with pytest.raises(MissingExtraError, match=r"--ray needs ray: pip install -e '.\[ray"):
         connect("auto")
 
 

@@ -378,7 +378,7 @@ def test_the_page_needs_the_extra(
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     writer._library.cache_clear()
     write_report([section], tmp_path / "report.csv")
-    with pytest.raises(MissingExtraError, match=r"pip install 'maestro-env\[report\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install -e '.\[report\]' in a clone"):
         write_report([section], tmp_path / "report.html")
 
 

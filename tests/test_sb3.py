@@ -135,5 +135,5 @@ except maestro_env.MaestroEnvError as error:
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout == (
-        "maestro_env.environments.sb3 needs stable-baselines3: pip install 'maestro-env[rl]'\n"
+        "maestro_env.environments.sb3 needs stable-baselines3: pip install -e '.[rl]' in a clone\n"
     )

@@ -14,9 +14,8 @@ from experiments.study.plots import draw
 from experiments.study.standings import Contest
 from experiments.study.study import Study, conduct, make_study
 from experiments.study.tables import (
-    LEGEND,
     markdown,
-    seconds_sheet,
+    print_tables,
     sheets,
     write_ledger,
     write_seconds,
@@ -64,10 +63,7 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], _: bool)
     write_ledger(directory / "ledger.csv", study, contests)
     write_seconds(directory / "seconds.csv", contests)
     pictures = list(draw(study, contests, directory))
-    for sheet in (*tables, seconds_sheet(study, contests)):
-        sheet.print()
-        print()
-    print(LEGEND)
+    print_tables(study, contests)
     for each in contests:
         if each.why_none:
             print(printable(f"{each.layer}, {each.objective}: {each.why_none}"))

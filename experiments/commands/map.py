@@ -16,6 +16,7 @@ from experiments.network.layer_search import SearchedLayer, SearchSettings
 from experiments.network.mapped_network import MappedNetwork, left_out_lines
 from experiments.network.networks import OBJECTIVES, map_layers
 from experiments.pages.found import bottleneck
+from experiments.pages.headline import take
 from experiments.pages.sections import Choice
 from experiments.search.goals import ProblemConfig, make_goal, require_fit
 from experiments.search.library import add_to_library, find_library
@@ -30,6 +31,7 @@ from experiments.shell.files import (
     write_text,
 )
 from experiments.shell.flags import (
+    PROGRAM,
     UsageError,
     jobs_option,
     option,
@@ -38,7 +40,7 @@ from experiments.shell.flags import (
     resume_option,
     threads_option,
 )
-from experiments.shown.tables import Sheet, significant
+from experiments.shown.tables import Sheet, shown, significant
 from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
@@ -164,23 +166,51 @@ def _resolve(config: Config) -> tuple[Network, Path | None]:
 def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
     """Write and print what was found; return the exit status."""
     network, objective = mapped.network, config.objective
+    if mapped.mapped:
+        choices, bound = mapped.choices(), mapped.bound
+        full = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1]))
+        _write(mapped, config, choices, bound, directory)
+        write_text(directory / "network.md", "\n".join(sheet.markdown() for sheet in full))
+        print("\n".join(_headline(mapped, choices[-1], bound)))
+        print()
+        _brief_layers(mapped, choices[-1]).print()
+        print()
+        print(printable(f"page: {PROGRAM} report {directory}"))
+        print(printable(f"all tables: {directory / 'network.md'}"))
     for line in (*left_out_lines(network), *network.notes):
         print(printable(line))
     for why, names in mapped.why_unmapped.items():
         told = f"failed: no valid mapping of {', '.join(names)} was found: {why}"
         print(printable(told), file=sys.stderr)
-    if not mapped.mapped:
-        return cli.FAILED
-    choices = mapped.choices()
-    bound = mapped.bound
-    sheets = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1]))
-    for sheet in sheets:
-        sheet.print()
-        print()
-    _write(mapped, config, choices, bound, directory)
-    write_text(directory / "network.md", "\n".join(sheet.markdown() for sheet in sheets))
-    print(printable(f"network: {directory / 'network.json'}"))
     return cli.FAILED if mapped.unmapped else 0
+
+
+def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Iterator[str]:
+    """Yield the lines that say what was found, and the loop nest of the slowest layer."""
+    network, hardware = mapped.network, mapped.hardware
+    objective, value = mapped.layers[0].goal.objective, choice.value(mapped.objective)
+    above = f", at most {max(value / bound - 1, 0):.2%} above the optimum" if bound else ""
+    yield f"{objective.label} {significant(value, 5)} {objective.unit}{above}"
+    executions = sum(layer.count for layer in network.layers)
+    layers = f"{executions} executions of {len(network.layers)} layers"
+    yield shown(f"{network.name} on {hardware.name}: {layers}")
+    macs = sum(layer.count * layer.macs for layer, _ in mapped.mapped)
+    peak = choice.latency_cycles * hardware.num_pes * hardware.simd_lanes
+    yield take(choice.latency_cycles, choice.energy_nj, macs / peak, hardware)
+    if mapped.unmapped:
+        yield shown(f"in no total, as no valid mapping was found: {', '.join(mapped.unmapped)}")
+    area = f"area {significant(choice.area_um2 / 1e6, 3)} mm^2"
+    yield f"needs {choice.l1_bytes:,.0f} B of L1 a PE, {choice.l2_bytes:,.0f} B of L2; {area}"
+    cycles = [
+        layer.count * cost.latency_cycles
+        for (layer, _), cost in zip(mapped.mapped, choice.costs, strict=True)
+    ]
+    slowest = int(np.argmax(cycles))
+    layer, found = mapped.mapped[slowest]
+    yield ""
+    yield shown(f"{layer.name}, which takes {cycles[slowest] / sum(cycles):.0%} of the time:")
+    vector = np.array(choice.vectors[slowest], dtype=np.int32)
+    yield str(found.goal.problem.space.decode(vector))
 
 
 def _totals(
@@ -252,6 +282,20 @@ def _layers(mapped: MappedNetwork, chosen: Choice) -> Sheet:
         f"in {objective.unit}, of one execution."
     )
     return Sheet("Layers", ("layer", "shape"), columns, rows, note)
+
+
+def _brief_layers(mapped: MappedNetwork, chosen: Choice) -> Sheet:
+    """Return the table of the layers that fits a terminal."""
+    rows = [
+        (
+            *(row["layer"], row["bottleneck"], row["found_by"], row["count"]),
+            *(f"{row[share]:.1%}" for share in ("latency_share", "energy_share")),
+            _gap(row["gap"]),
+        )
+        for row in _rows(mapped, chosen)
+    ]
+    columns = ("count", "latency", "energy", "above\nbound")
+    return Sheet("", ("layer", "bottleneck", "found by"), columns, rows)
 
 
 def _gap(gap: float | None) -> str:

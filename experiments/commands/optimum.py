@@ -103,7 +103,7 @@ def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
     problem = goal.problem
     best, bound = found.best or math.inf, found.bound or math.inf
     figures = {
-        f"best {goal.objective.name} ({goal.objective.unit})": significant(best, 7),
+        f"best {goal.objective.label}": significant(best, 7),
         "bound": significant(bound, 7),
         "gap": "0 (proven)" if found.proven else f"{found.gap:.3%}",
         "boxes": f"{found.nodes:,}",
@@ -112,7 +112,7 @@ def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
     }
     title = (
         f"{problem.layer} on {problem.hardware.name}: mappings of {problem.space.schema}, "
-        f"{problem.space.tiles}"
+        f"{problem.space.tiles}; {goal.objective.label} in {goal.objective.unit}"
     )
     note = ""
     if ended and not found.proven:

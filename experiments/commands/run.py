@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments.pages.headline import above_optimum, take
 from experiments.search.cells import Finished, join_traces, trace_path
-from experiments.search.goals import MAPPERS_HELP, Goal, LayerConfig, write_best
+from experiments.search.goals import FIRST_MAPPERS, MAPPERS_HELP, Goal, LayerConfig, write_best
 from experiments.shell import cli
 from experiments.shell.files import check_same, read_json, safe_name, write_json
-from experiments.shell.flags import option
+from experiments.shell.flags import PROGRAM, option
 from experiments.shown.statistics import iqm
+from experiments.shown.tables import shown, significant
 from experiments.study.config import StudyConfig
 from experiments.study.plots import draw_convergence
 from experiments.study.standings import Contest
 from experiments.study.study import Study, conduct, make_study
-from experiments.study.tables import ledger_sheet, problem_sheet, seconds_sheet
+from experiments.study.tables import print_tables
 from maestro_env.base.errors import printable
+from maestro_env.evaluation.models import DEFAULT_MODEL
 
 
 @dataclass(frozen=True)
 class _Searched(LayerConfig):
     """The flags that say what is searched, and by which mappers."""
 
-    mapper: str = option("all", MAPPERS_HELP)
+    mapper: str | None = option(
+        None, f"{MAPPERS_HELP} (default: {', '.join(FIRST_MAPPERS)})", value="mappers"
+    )
 
 
 @dataclass(frozen=True)
@@ -66,28 +71,47 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
     searches = [search for found in contest.searches.values() for search in found]
     kept = [trace_path(each.cell.path(directory)) for each in searches if each.trace is not None]
     join_traces(directory / "trace.csv.gz", kept)
-    _write_best(directory, contest.goal, searches)
+    best = _write_best(directory, contest.goal, searches)
     png = directory / "convergence.png"
     draw_convergence(study, contest, png)
     write_json(directory / _SUMMARY, _summary(contest, interrupted))
-    rest = (ledger_sheet(study, contests), seconds_sheet(study, contests))
-    for sheet in (problem_sheet(study, contest), *rest):
-        sheet.print()
-        print()
-    if contest.why_none:
-        print(contest.why_none)
+    print(contest.why_none if best is None else "\n".join(_headline(study, contest, best)))
+    print()
+    print_tables(study, contests)
     if len(kept) < len(searches):
         others = len(searches) - len(kept)
         print(f"no trace of {others} searches, which compare ran")
+    if best is not None and contest.goal.problem.model == DEFAULT_MODEL:
+        print(printable(f"why it costs this: {PROGRAM} explain {directory}"))
     print(printable(f"plot: {png}"))
 
 
-def _write_best(directory: Path, goal: Goal, searches: Sequence[Finished]) -> None:
-    """Write the mapping of the search that found the least value, the first one of equals."""
+def _headline(study: Study, contest: Contest, best: Finished) -> Iterator[str]:
+    """Yield the lines that say what was found, in which mapping."""
+    goal, value = contest.goal, best.values[-1]
+    problem, objective = goal.problem, goal.objective
+    above = above_optimum(value, contest.optimum, goal.lower_bound)
+    yield f"{objective.label} {significant(value, 7)} {objective.unit}{above and ', '}{above}"
+    found = f"{best.cell.mapper} at sample {best.at[-1]:,} of {study.config.samples:,}"
+    seed = f", seed {best.cell.seed}" if len(study.seeds) > 1 else ""
+    yield shown(f"{contest.layer} on {problem.hardware.name}, found by {found}{seed}")
+    mapping = problem.space.decode(np.array(best.best_point, dtype=np.int32))
+    cost, _ = problem.evaluate_mapping(mapping)
+    assert cost is not None
+    yield take(cost.latency_cycles, cost.energy_nj, cost.utilization, problem.hardware)
+    yield ""
+    yield str(mapping)
+
+
+def _write_best(directory: Path, goal: Goal, searches: Sequence[Finished]) -> Finished | None:
+    """Write the mapping of the search that found the least value, and return that search.
+
+    It is the first one of equals; None if no search found a valid mapping.
+    """
     valid = [each for each in searches if each.best_point is not None]
     best = min(valid, key=lambda each: each.values[-1], default=None)
     if best is None or best.best_point is None:
-        return
+        return None
     write_best(
         directory,
         goal,
@@ -97,6 +121,7 @@ def _write_best(directory: Path, goal: Goal, searches: Sequence[Finished]) -> No
         evaluation=int(best.at[-1]),
         objective=best.best,
     )
+    return best
 
 
 def _summary(contest: Contest, interrupted: bool) -> dict[str, Any]:

@@ -38,6 +38,9 @@ HARDWARE_HELP = (
     f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
     "FILE.yaml or FILE.m"
 )
+FIRST_MAPPERS = ("random", "bo", "ga", "gamma", "ppo", "marl", "prior")
+"""What ``run`` compares unless told."""
+
 MAPPERS_HELP = (
     f"all (but {', '.join(PROVERS)}), or some of these with commas between, settings behind a "
     f"colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"
@@ -203,11 +206,18 @@ def _facts(goal: Goal) -> dict[str, Any]:
     return facts
 
 
-def find_mappers(flag: str, text: str) -> tuple[tuple[str, ...], str]:
-    """Return the mappers a flag names, ``all`` or some with commas between, and a note on them."""
-    names, note = unique(text.split(",")), ""
-    if names == ("all",):
-        names, note = _all_mappers()
+def find_mappers(flag: str, text: str | None) -> tuple[tuple[str, ...], str]:
+    """Return the mappers a flag names, and a note on them.
+
+    Args:
+        flag: for errors.
+        text: ``all``, or some with commas between; None for ``FIRST_MAPPERS``.
+    """
+    names, note = unique(text.split(",")) if text else FIRST_MAPPERS, ""
+    if text is None:
+        names, note = _available(names)
+    elif names == ("all",):
+        names, note = _available(name for name in MAPPERS if name not in PROVERS)
     elif "all" in names:
         raise UsageError(
             f"{flag} {text}: 'all' cannot be combined; "
@@ -219,19 +229,17 @@ def find_mappers(flag: str, text: str) -> tuple[tuple[str, ...], str]:
     return names, note
 
 
-def _all_mappers() -> tuple[tuple[str, ...], str]:
-    """Return what ``all`` stands for, and a note on those left out for want of an extra."""
+def _available(names: Iterable[str]) -> tuple[tuple[str, ...], str]:
+    """Return the mappers that can be made, and a note on those left out for want of an extra."""
     found, extras = [], {}
-    for name in MAPPERS:
-        if name in PROVERS:
-            continue
+    for name in names:
         try:
             _make(name)
             found.append(name)
         except MissingExtraError as error:
             extras[name] = error.extra
     needed, left_out = ",".join(sorted(set(extras.values()))), ", ".join(extras)
-    note = f"all is without {left_out}; pip install 'maestro-env[{needed}]' adds them"
+    note = f"skipped (not installed): {left_out}; to have them: pip install -e '.[{needed}]'"
     return tuple(found), note if extras else ""
 
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from maestro_env.base.errors import printable
 
@@ -51,7 +51,9 @@ class Sheet:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(shown(self.title)), title_justify="left", box=box.SIMPLE_HEAD)
+        title = Text(shown(self.title)) if self.title else None
+        layout: dict[str, Any] = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False}
+        table = Table(title=title, title_justify="left", padding=(0, 1, 0, 0), **layout)
         table.caption, table.caption_justify = Text(self.note) if self.note else None, "left"
         for header in self.left:
             table.add_column(Text(_header(header)), no_wrap=True)

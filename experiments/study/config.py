@@ -41,3 +41,4 @@ class StudyConfig(ProblemConfig, _Budget):
     ray: str | None = ray_option()
     out: str | None = out_option()
     resume: bool = resume_option(extended=True)
+    verbose: bool = option(False, "print the full tables, the ledger and the times too")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import cycle
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,16 +11,21 @@ from numpy.typing import NDArray
 
 from experiments.shell.files import distinct_name
 from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save, tidy
-from experiments.shown.statistics import Floats, bootstrap_interval, iqm
+from experiments.shown.statistics import Floats, bootstrap_interval, has_interval, iqm
 from experiments.study.standings import Contest, profiles
 from experiments.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# More lines than these hide each other.
-_FEW_SEARCHES = 20
+# More lines than these, with that of the optimum, hide each other.
+_LINES = 7
 _SIZE = (8, 5)
+_TALL = (8, 8)
+# Per cent below which regrets are drawn on a linear scale, as 0 has no logarithm.
+_SMALL_REGRET = 0.1
+# Of a panel.
+_LABEL_HEIGHT = 0.065
 _GRID = 100
 _PROFILE_TO = 10.0
 _PROFILE_POINTS = 200
@@ -44,37 +47,86 @@ def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator
 
 
 def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
-    """Draw the best so far of every mapper on a problem, to a PNG file and an SVG file."""
-    figure = new_figure(_SIZE)
-    axes = figure.subplots()
-    samples, goal = study.config.samples, contest.goal
+    """Draw the best so far of the best mappers on a problem, to a PNG file and an SVG file.
+
+    Where the optimum is known, a second panel has the regret: how far above it they are.
+    """
+    goal, optimum = contest.goal, contest.optimum
+    samples = study.config.samples
     grid = np.unique(np.geomspace(1, samples, _GRID).astype(int))
-    few = sum(map(len, contest.searches.values())) <= _FEW_SEARCHES
-    for (mapper, found), (colour, line) in zip(contest.searches.items(), cycle(STYLES)):
-        style = {"color": colour, "linestyle": line}
-        if found:
-            _draw_curves(axes, mapper, grid, contest.bests(mapper, grid), style, each=few)
-    limits = _limits(contest)
-    for (label, value), line in zip(limits.items(), _BROKEN, strict=False):
-        axes.axhline(value, color=GREY, linestyle=line, linewidth=1.2, label=label)
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="samples",
-        ylabel=f"best {contest.objective} so far ({goal.objective.unit})",
-        xlim=(1, max(2, samples)),
-    )
+    curves = {
+        mapper: contest.bests(mapper, grid) for mapper, found in contest.searches.items() if found
+    }
+    ordered = sorted(curves, key=lambda mapper: float(iqm(curves[mapper])[-1]))[:_LINES]
+    figure = new_figure(_SIZE if optimum is None else _TALL)
+    panels = figure.subplots(1 if optimum is None else 2, sharex=True, squeeze=False)[:, 0]
+    styles = [{"color": colour, "linestyle": line} for colour, line in STYLES]
+    for axes, base in zip(panels, (None, optimum), strict=False):
+        ends = {}
+        for mapper, style in zip(ordered, styles, strict=False):
+            shown = curves[mapper] if base is None else 100 * (curves[mapper] / base.bound - 1)
+            _draw_curves(axes, grid, shown, style)
+            ends[mapper] = float(_finite(iqm(shown))[-1]), style["color"]
+        if base is None:
+            for (label, value), line in zip(_limits(contest).items(), _BROKEN, strict=False):
+                axes.axhline(value, color=GREY, linestyle=line, linewidth=1.2)
+                ends[label] = value, GREY
+        tidy(axes)
+        axes.set(xscale="log", xlim=(1, max(2, samples)))
+        if base is None:
+            # Without a number there is no logarithmic scale.
+            any_number = any(np.isfinite(end) for end, _ in ends.values())
+            axes.set_yscale("log" if any_number else "linear")
+            axes.set_ylabel(f"least {goal.objective.label} so far\n({goal.objective.unit})")
+        else:
+            axes.set_yscale("symlog", linthresh=_SMALL_REGRET)
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.set(ylabel="above the optimum (%)", ylim=(0, None))
+        _label_ends(axes, ends)
+    panels[-1].set_xlabel("samples")
     layer = goal.problem.layer
     # Names of files make it long, which would leave the axes no room.
     name = contest.layer
     name = name if len(name) <= _TITLE_WIDTH else f"...{name[-_TITLE_WIDTH:]}"
-    title = f"{name} on {goal.problem.hardware.name}: {contest.objective}"
-    _finish(axes, title, f"{layer.operator} {layer.dimensions}, {_facts(study)}")
+    title = f"{name} on {goal.problem.hardware.name}: {goal.objective.label}"
+    left_out = len(curves) - len(ordered)
+    others = f", the best {len(ordered)} of {len(curves)} mappers" if left_out else ""
+    _title(panels[0], title, f"{layer.operator} {layer.dimensions}, {_facts(study)}{others}")
     if not np.isfinite(contest.best_found):
-        axes.text(0.5, 0.5, "no valid mapping", transform=axes.transAxes, ha="center")
-        # Without a number there is no logarithmic scale.
-        axes.set_yscale("log" if limits else "linear")
+        panels[0].text(0.5, 0.5, "no valid mapping", transform=panels[0].transAxes, ha="center")
     save(figure, png)
+
+
+def _label_ends(axes: Axes, ends: Mapping[str, tuple[float, str]]) -> None:
+    """Write names at the right ends of lines, in the order of their ends, none over another.
+
+    ``ends`` has the last value and the colour of every line; one without a number has no label.
+    """
+    known = {name: each for name, each in ends.items() if np.isfinite(each[0])}
+    low, high = (axes.transData.transform((1, limit))[1] for limit in axes.get_ylim())
+    heights = {
+        name: (axes.transData.transform((1, value))[1] - low) / (high - low)
+        for name, (value, _) in known.items()
+    }
+    free = -np.inf
+    for name in sorted(heights, key=lambda name: (heights[name], -list(known).index(name))):
+        free = max(heights[name], free + _LABEL_HEIGHT)
+        label = in_picture(name if len(name) <= _LABEL_WIDTH else f"{name[:_LABEL_WIDTH]}...")
+        axes.annotate(
+            label,
+            (1, heights[name]),
+            xytext=(1.02, free),
+            xycoords="axes fraction",
+            color=known[name][1],
+            va="center",
+            fontsize=9,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": "#BBBBBB",
+                "linewidth": 0.6,
+                "relpos": (0, 0.5),
+            },
+        )
 
 
 def _limits(contest: Contest) -> dict[str, float]:
@@ -92,14 +144,15 @@ def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
     axes = figure.subplots()
     limits = np.geomspace(1, _PROFILE_TO, _PROFILE_POINTS)
     made = profiles(contests, study.config.samples, limits)
-    for mapper, (colour, line) in zip(study.mappers, cycle(STYLES)):
-        if mapper not in made:
-            continue
+    ordered = sorted(made, key=lambda mapper: -float(np.mean(made[mapper].figure)))[:_LINES]
+    ends = {}
+    for mapper, (colour, line) in zip(ordered, STYLES, strict=False):
         share, low, high = made[mapper]
         style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
-        axes.plot(limits, share, linewidth=2, label=in_picture(mapper), **style)
+        axes.plot(limits, share, linewidth=2, **style)
         if not np.isnan(low).any():
             axes.fill_between(limits, low, high, step="post", color=colour, alpha=0.15, linewidth=0)
+        ends[mapper] = float(share[-1]), colour
     axes.set(
         xscale="log",
         xlabel="multiple of the best known (the optimum where it is proven)",
@@ -107,35 +160,29 @@ def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
         xlim=(1, _PROFILE_TO),
         ylim=(0, 1),
     )
-    _finish(axes, f"Performance profile over {len(contests)} problems", _facts(study))
+    tidy(axes)
+    _label_ends(axes, ends)
+    _title(axes, f"Performance profile over {len(contests)} problems", _facts(study))
     save(figure, png)
 
 
 def _draw_curves(
-    axes: Axes,
-    mapper: str,
-    grid: NDArray[np.int64],
-    curves: Floats,
-    style: dict[str, Any],
-    each: bool,
+    axes: Axes, grid: NDArray[np.int64], curves: Floats, style: Mapping[str, Any]
 ) -> None:
-    """Draw a mapper's best so far, float64[S, N]: interquartile mean and interval, or all curves.
+    """Draw the interquartile mean of float64[S, N], and its interval where there is one.
 
     Values are infinite before the first valid mapping.
     """
-    style = {**style, "drawstyle": "steps-post"}
-    axes.plot(grid, _finite(iqm(curves)), label=in_picture(mapper), linewidth=2, **style)
-    if each and len(curves) > 1:
-        axes.plot(grid, _finite(curves).T, linewidth=0.6, alpha=0.5, **style)
+    axes.plot(grid, _finite(iqm(curves)), linewidth=2, drawstyle="steps-post", **style)
     found = np.isfinite(curves).all(axis=0)
-    if len(curves) > 1 and found.any():
+    if has_interval([curves]) and found.any():
         low, high = bootstrap_interval(curves[:, found])
         shade = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
         axes.fill_between(grid[found], low, high, step="post", **shade)
 
 
-def _finish(axes: Axes, title: str, facts: str) -> None:
-    """Add the title, a line of facts below it, and the legend beside the axes."""
+def _title(axes: Axes, title: str, facts: str) -> None:
+    """Add the title, and a line of facts below it."""
     axes.set_title(in_picture(title), loc="left", fontweight="bold", pad=22)
     line = axes.annotate(
         in_picture(facts),
@@ -148,13 +195,6 @@ def _finish(axes: Axes, title: str, facts: str) -> None:
     )
     # Names of files make it long, which would leave the axes no room.
     line.set_in_layout(False)
-    tidy(axes)
-    if axes.lines:
-        handles, names = axes.get_legend_handles_labels()
-        # Settings make names long, which would leave the axes no room.
-        labels = ["\n".join(wrap(name, _LABEL_WIDTH)) for name in names]
-        beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
-        axes.legend(handles, labels, frameon=False, labelcolor=GREY, **beside)
 
 
 def _finite(values: Floats) -> Floats:

@@ -154,7 +154,7 @@ def make_study(
     config: StudyConfig,
     layers: Sequence[str],
     objectives: Sequence[str],
-    mappers: tuple[str, str],
+    mappers: tuple[str, str | None],
     single: bool = False,
 ) -> Study:
     """Look up everything a config names, mappers by their flag and what it says."""
@@ -226,6 +226,24 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     _open(study, directory, works)
     finished = _read(works, study.recorded_optima(directory, here))
     _tell_versions(finished.values(), here)
+    rest = [work for work in works if work.cell not in finished]
+    status = run_cells(rest, len(finished), study.config.jobs, ray=study.config.ray)
+    try:
+        if finished := _read(works):
+            interrupted = status == cli.INTERRUPTED
+            optima = study.optima(directory, here, search=not interrupted)
+            report(study, directory, study.contests(finished, optima), interrupted)
+            _tell_notes(study)
+    except KeyboardInterrupt:
+        status = cli.INTERRUPTED
+    if status == cli.INTERRUPTED:
+        with cli.undisturbed():
+            flags.tell_interrupted("finished", study.config, module, directory)
+    return status
+
+
+def _tell_notes(study: Study) -> None:
+    """Say what one has to know of the problems and mappers to judge the result."""
     if study.note:
         print(f"note: {study.note}", file=sys.stderr)
     goals = [(goal.problem, goal.objective) for goal in study.goals.values()]
@@ -234,19 +252,6 @@ def conduct(study: Study, module: str, stem: str, report: Report) -> int:
     for warning in dict.fromkeys([*strides, *of_mappers]):
         if warning:
             print(printable(f"warning: {warning}"), file=sys.stderr)
-    rest = [work for work in works if work.cell not in finished]
-    status = run_cells(rest, len(finished), study.config.jobs, ray=study.config.ray)
-    try:
-        if finished := _read(works):
-            interrupted = status == cli.INTERRUPTED
-            optima = study.optima(directory, here, search=not interrupted)
-            report(study, directory, study.contests(finished, optima), interrupted)
-    except KeyboardInterrupt:
-        status = cli.INTERRUPTED
-    if status == cli.INTERRUPTED:
-        with cli.undisturbed():
-            flags.tell_interrupted("finished", study.config, module, directory)
-    return status
 
 
 def _open(study: Study, directory: Path, works: Sequence[SearchRecord]) -> None:

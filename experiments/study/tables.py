@@ -50,6 +50,21 @@ _OPTIMUM = ("optimum", "optimum_bound")
 _ARRIVAL = ("median_samples_to_5_percent", "arrived")
 
 
+def print_tables(study: Study, contests: Sequence[Contest]) -> None:
+    """Print a narrow table of every problem and of all, or with ``--verbose`` all there is."""
+    if study.config.verbose:
+        printed = [*sheets(study, contests), seconds_sheet(study, contests)]
+    else:
+        printed = [_brief_sheet(study, contest) for contest in contests]
+        if len(contests) > 1:
+            printed.append(_overall(study, contests, checkpoints(study.config.samples)[-1:]))
+    for sheet in printed:
+        sheet.print()
+        print()
+    if study.config.verbose:
+        print(f"{LEGEND}\n")
+
+
 def sheets(study: Study, contests: Sequence[Contest]) -> Iterator[Sheet]:
     """Yield every table whose figures are the same whenever the comparison is run."""
     at = checkpoints(study.config.samples)
@@ -107,6 +122,33 @@ def problem_sheet(study: Study, contest: Contest) -> Sheet:
         rows.append([label, *row])
     title = f"{contest.layer}, {contest.objective} ({prefix}{contest.goal.objective.unit})"
     note = "" if optimum is None else _known(optimum, contest.goal.objective.unit)
+    return Sheet(title, ("mapper",), headers, rows, note)
+
+
+def _brief_sheet(study: Study, contest: Contest) -> Sheet:
+    """Return the table of a problem that fits a terminal."""
+    at = checkpoints(study.config.samples)
+    at = np.unique(at[[0, len(at) // 2, -1]])
+    standing = standings(contest, at)
+    scale, prefix = _scale(standing)
+    optimum, seeds = contest.optimum, len(study.seeds)
+    limit = "x lower\nbound" if optimum is None else "above\noptimum"
+    headers = (*_headers(at), limit, f"samples to\nwithin {WITHIN - 1:.0%}")
+    rows = []
+    for mapper, found in standing.items():
+        bests, last = found.best.figure / scale, [each[-1] / scale for each in found.best]
+        above = found.times_bound[-1]
+        limited = significant(above) if optimum is None else _regret(bests[-1] * scale, optimum)
+        arrived = _samples_to(found.samples_to, study.config.samples)
+        row = [*map(significant, bests[:-1]), _figure(*last), limited, arrived]
+        rows.append(
+            [mapper if found.seeds == seeds else f"{mapper} ({found.seeds} of {seeds} seeds)", *row]
+        )
+    objective = contest.goal.objective
+    title = f"Least {objective.label} ({prefix}{objective.unit}) after so many samples"
+    if len(study.goals) > 1:
+        title = f"{contest.layer}: {title}"
+    note = f"Interquartile means of {seeds} seeds [95 % interval]." if seeds > 1 else ""
     return Sheet(title, ("mapper",), headers, rows, note)
 
 

@@ -96,7 +96,7 @@ class MissingExtraError(MaestroEnvError, ImportError):
     """A package is missing that an optional extra of the project installs."""
 
     def __init__(self, user: str, package: str, extra: str) -> None:
-        super().__init__(f"{user} needs {package}: pip install 'maestro-env[{extra}]'")
+        super().__init__(f"{user} needs {package}: pip install -e '.[{extra}]' in a clone")
         self.extra = extra
 
 

@@ -93,6 +93,11 @@ class Objective(Recomputed):
         for name in self.factors or ("",):
             look_up("metric", name, _COLUMN)
 
+    @property
+    def label(self) -> str:
+        """The name as people write it: ``EDP``, but ``latency``."""
+        return self.name.upper() if self.name.startswith("ed") else self.name
+
     @cached_property
     def columns(self) -> tuple[int, ...]:
         """The factors as indices into ``METRICS``."""

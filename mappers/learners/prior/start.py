@@ -37,10 +37,7 @@ def _seen_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]
     if not seen:
         return None
     layers = f"{len(seen)} of these {len(shapes)} layers" if len(shapes) > 1 else "this layer"
-    return (
-        f"the prior was trained with {layers}, so it is no fair comparison with other mappers; "
-        "maestro-env pretrain --hold NETWORK trains one without the layers of a network"
-    )
+    return f"the prior was trained with {layers}: no fair comparison (docs/prior.md)"
 
 
 def _trained_shapes(prior: PriorFile) -> set[str]:
