@@ -49,11 +49,9 @@ def texts() -> dict[str, str]:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     readme = readme.replace("[docs/", "[").replace("](docs/", "](")
     readme = readme.replace("](CONTRIBUTING.md", "](contributing.md")
-    first_screen, heading, rest = readme.partition("## What a mapping is\n")
     contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     return {
-        "index": first_screen.replace("](#", "](guide.md#"),
-        "guide": heading + rest,
+        "index": readme,
         "contributing": contributing.replace("](docs/", "]("),
     }
 
@@ -61,8 +59,7 @@ def texts() -> dict[str, str]:
 def fill(_: Sphinx, page: str, source: list[str]) -> None:
     """Put a page's text where it is marked, and lead links to README to the page that has it."""
     text = source[0].replace("<!-- text -->", texts().get(page, ""))
-    text = text.replace("](../README.md)", "](index.md)")
-    text = re.sub(r"\]\((\.\./)?README\.md", "](guide.md", text)
+    text = re.sub(r"\]\((\.\./)?README\.md", "](index.md", text)
     source[0] = text.replace("](../CONTRIBUTING.md", "](contributing.md")
 
 
