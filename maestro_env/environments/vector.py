@@ -40,13 +40,15 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     get the one that a reset draws.
 
     Autoreset is ``SAME_STEP`` unless told: the step that ends an episode returns the next one's
-    first observations and information, and in ``info`` the last ones as ``final_obs`` (float32[N,
-    n]) and ``final_info``. With ``NEXT_STEP`` the step after it does, and ignores its actions.
+    first observations, and in ``info`` the last ones as ``final_obs`` (float32[N, n]) and
+    ``final_info``. With ``NEXT_STEP`` the step after it returns them, and ignores its actions.
 
-    Information: arrays ``status`` (int64[N]) and ``objective`` (float64[N]), each with Gymnasium's
-    mask (``_status``, ...). With ``info="full"`` also ``best_objective`` (of all copies and
-    episodes), ``optimum``, ``optimum_bound``, ``regret`` and all figures, float64[N], and
-    ``vector``, int32[N, D].
+    Information is that of the mappings which the step evaluated, also where it ends an episode;
+    Gymnasium's own vectors then have that of the reset, and this one as ``final_info`` only. It has
+    arrays ``status`` (int64[N]) and ``objective`` (float64[N]), each with Gymnasium's mask
+    (``_status``, ...). With ``info="full"`` also ``best_objective`` (of all copies and episodes),
+    ``optimum``, ``optimum_bound``, ``regret`` and all figures, float64[N], and ``vector``, int32[N,
+    D].
 
     Where fewer evaluations than copies remain of the budget, the first copies are evaluated. The
     others earn 0 and see zeros; their masks are false, their status is ``NOT_EVALUATED``. So a
@@ -173,8 +175,8 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         self._ended = terminated or truncated
         if self._ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             ended = {"final_obs": seen, "final_info": info}
-            seen, info = self.reset()
-            info |= _masked(ended, self._all(True))
+            seen, _ = self.reset()
+            info = info | _masked(ended, self._all(True))
         return seen, rewards, self._all(terminated), self._all(truncated), info
 
     def _all(self, value: bool) -> Mask:
