@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import BudgetExceededError, EnvError
 from maestro_env.base.registry import look_up
-from maestro_env.environments.actions import ACTIONS, Mask
+from maestro_env.environments.actions import ACTIONS, Actions, Mask
 from maestro_env.environments.information import (
     NO_FIGURES,
     NOT_EVALUATED,
@@ -78,6 +78,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     """
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+    _ACTIONS: ClassVar[Mapping[str, type[Actions]]] = ACTIONS
 
     def __init__(
         self,
@@ -105,7 +106,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         self.info = require_info(info)
         copies = (self.num_envs,)
         spaces = [track.evaluator.space for track in self._tracks]
-        self._actions = look_up("action", action, ACTIONS)(spaces, copies)
+        self._actions = look_up("action", action, self._ACTIONS)(spaces, copies)
         self._observer = Observer(observation, self._actions, copies)
         self.single_action_space = self._actions.space
         self.single_observation_space = self._observer.space
