@@ -412,7 +412,7 @@ def _draw_starts(
     starts = np.tile(task.no_vector, (len(generators), 1))
     left = np.arange(len(generators))
     for _ in range(_MOST_DRAWS):
-        drawn = [task.masks.sample(1, generators[index]) for index in left]
+        drawn = [task.masks.sample(1, generators[index]) for index in left.tolist()]
         starts[left] = task.space.clipped(np.concatenate(drawn))
         left = left[status_of(starts[left]) != OK]
         if not len(left):

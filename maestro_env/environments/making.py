@@ -16,7 +16,7 @@ from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 
 if TYPE_CHECKING:
-    from maestro_env.environments.parallel import MaestroParallelEnv
+    from maestro_env.environments.parallel import MaestroImproveParallelEnv, MaestroParallelEnv
 
 
 def make_vector_env(
@@ -103,3 +103,20 @@ def parallel_env(groups: Groups | None = None, **arguments: Any) -> MaestroParal
     from maestro_env.environments.parallel import MaestroParallelEnv
 
     return MaestroParallelEnv(MaestroEnv(**arguments), groups)
+
+
+def parallel_improve_env(
+    groups: Groups | None = None, **arguments: Any
+) -> MaestroImproveParallelEnv:
+    """Make a multi-agent environment, in which each agent changes some parameters of a mapping.
+
+    Args:
+        groups: as in ``parallel_env``.
+        **arguments: those of ``MaestroImproveEnv``.
+
+    Raises:
+        MaestroEnvError: as ``parallel_env``.
+    """
+    from maestro_env.environments.parallel import MaestroImproveParallelEnv
+
+    return MaestroImproveParallelEnv(MaestroImproveEnv(**arguments), groups)
