@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
 from typing import Any, ClassVar
@@ -33,106 +33,84 @@ from maestro_env.mapspace.unit_cube import count_up_to
 from maestro_env.workloads.layer import Layer
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 # Where the masks are not complete, about every second mapping they allow is valid.
 _MOST_DRAWS = 1000
 
 
-class _Kind(ABC):
-    """The moves of one parameter.
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """M moves of a parameter of few choices.
 
-    Attributes:
-        names: of its M moves.
+    Args:
+        names: of the moves.
+        after: the choice after each move, int64[choices, M].
+        shown: what an observation shows of a choice, float64[choices, F] from 0 to 1.
     """
 
     names: tuple[str, ...]
+    after: Integers
+    shown: Floats
 
-    @abstractmethod
     def targets(self, choices: Integers) -> Integers:
         """Return the choice after each move, int64[N, M], of choices int64[N]."""
+        return self.after[choices]
 
-    @abstractmethod
-    def seen(self, choices: Integers) -> NDArray[np.float64]:
-        """Return what an observation shows of choices int64[N], float64[N, F] from 0 to 1."""
-
-
-class _Order(_Kind):
-    """Exchanges a loop and the next inner one; an observation shows the place of each loop."""
-
-    def __init__(self, parameter: Parameter, space: MapSpace) -> None:
-        self._places, self._swapped = _orders(len(space.extents))
-        self.names = tuple(f"swap {place}" for place in range(self._swapped.shape[1]))
-
-    def targets(self, choices: Integers) -> Integers:
-        return self._swapped[choices]
-
-    def seen(self, choices: Integers) -> NDArray[np.float64]:
-        return self._places[choices]
+    def seen(self, choices: Integers) -> Floats:
+        """Return what an observation shows of choices int64[N], float64[N, F]."""
+        return self.shown[choices]
 
 
-class _Parallel(_Kind):
-    """Sets the dimension; an observation has a 1 for the present one."""
-
-    def __init__(self, parameter: Parameter, space: MapSpace) -> None:
-        self.names = tuple(map(str, parameter.values))
-
-    def targets(self, choices: Integers) -> Integers:
-        return np.broadcast_to(np.arange(len(self.names)), (len(choices), len(self.names)))
-
-    def seen(self, choices: Integers) -> NDArray[np.float64]:
-        return np.eye(len(self.names))[choices]
-
-
-class _Size(_Kind):
-    """Takes the next size, half or double; an observation shows log(size) / log(largest)."""
+class _Sizes:
+    """Four moves of a size: the next one, half or double; log(size) / log(largest) is shown."""
 
     names = ("-1", "+1", "half", "double")
 
-    def __init__(self, parameter: Parameter, space: MapSpace) -> None:
+    def __init__(self, parameter: Parameter) -> None:
         self._parameter = parameter
         # A range may be too long to list; its sizes are its choices plus 1.
         values = parameter.values
         self._listed = None if isinstance(values, range) else np.array(values, dtype=np.int64)
         self._scale = math.log(max(int(values[-1]), 2))
 
-    def _sizes(self, choices: Integers) -> Integers:
+    def _of(self, choices: Integers) -> Integers:
         return choices + 1 if self._listed is None else self._listed[choices]
 
     def targets(self, choices: Integers) -> Integers:
-        sizes = self._sizes(choices)
+        sizes = self._of(choices)
         scaled = [count_up_to(self._parameter, each) - 1 for each in (sizes // 2, sizes * 2)]
         moved = np.stack([choices - 1, choices + 1, *scaled], axis=-1)
         return moved.clip(0, self._parameter.choices - 1)
 
-    def seen(self, choices: Integers) -> NDArray[np.float64]:
-        return np.log(self._sizes(choices))[:, np.newaxis] / self._scale
+    def seen(self, choices: Integers) -> Floats:
+        return np.log(self._of(choices))[:, np.newaxis] / self._scale
 
 
-_KINDS: Mapping[str, Callable[[Parameter, MapSpace], _Kind]] = {
-    "order": _Order,
-    "parallel": _Parallel,
-    "tile": _Size,
-    "cluster": _Size,
-}
+def _moves_of(parameter: Parameter, space: MapSpace) -> _Listed | _Sizes:
+    if parameter.is_size:
+        return _Sizes(parameter)
+    if parameter.kind == "order":
+        return _swaps(len(space.extents))
+    choices = parameter.choices
+    after = np.tile(np.arange(choices), (choices, 1))
+    return _Listed(tuple(map(str, parameter.values)), after, np.eye(choices))
 
 
 @cache
-def _orders(loops: int) -> tuple[NDArray[np.float64], Integers]:
-    """Return of each order by rank the places of its loops, from 0 to 1, and its neighbours.
-
-    These are float64[n!, n], and the ranks after the exchange of two adjacent loops, int64[n!, n -
-    1].
-    """
+def _swaps(loops: int) -> _Listed:
+    """Return the exchanges of adjacent loops; the place of each loop is shown."""
     orders = np.array(list(permutations(range(loops))))
     # They come in lexicographic order, as do these numbers.
     digits = loops ** np.arange(loops)[::-1]
     numbers = orders @ digits
-    swapped = np.empty((len(orders), loops - 1), dtype=np.int64)
+    after = np.empty((len(orders), loops - 1), dtype=np.int64)
     for place in range(loops - 1):
-        exchanged = orders.copy()
-        exchanged[:, [place, place + 1]] = orders[:, [place + 1, place]]
-        swapped[:, place] = np.searchsorted(numbers, exchanged @ digits)
-    return orders.argsort(axis=1) / max(loops - 1, 1), swapped
+        swapped = orders.copy()
+        swapped[:, [place, place + 1]] = orders[:, [place + 1, place]]
+        after[:, place] = np.searchsorted(numbers, swapped @ digits)
+    names = tuple(f"swap {place}" for place in range(loops - 1))
+    return _Listed(names, after, orders.argsort(axis=1) / max(loops - 1, 1))
 
 
 class Moves(Actions):
@@ -148,7 +126,7 @@ class Moves(Actions):
 
     def start(self, map_space: MapSpace) -> None:
         super().start(map_space)
-        self._kinds = [_KINDS[each.kind](each, map_space) for each in map_space.parameters]
+        self._kinds = [_moves_of(each, map_space) for each in map_space.parameters]
         counts = [len(kind.names) for kind in self._kinds]
         self._columns = np.repeat(np.arange(len(counts)), counts)
         self._present = np.zeros((math.prod(self._copies), len(counts)), dtype=np.int32)
@@ -186,8 +164,7 @@ class Moves(Actions):
 
     def seen(self) -> list[NDArray[np.float32]]:
         """Return the present mappings as numbers: of each parameter what its kind shows."""
-        columns = zip(self._kinds, self._present.T.astype(np.int64), strict=True)
-        parts = [kind.seen(choices) for kind, choices in columns]
+        parts = [kind.seen(choices) for kind, choices in self._chosen()]
         numbers = np.concatenate(parts, axis=-1, dtype=np.float32)
         return [numbers.reshape(*self._copies, -1)]
 
@@ -206,8 +183,11 @@ class Moves(Actions):
 
     def _targets(self) -> Integers:
         """Return the choice that each move gives its parameter, int64[N, actions]."""
-        columns = zip(self._kinds, self._present.T.astype(np.int64), strict=True)
-        return np.concatenate([kind.targets(choices) for kind, choices in columns], axis=-1)
+        return np.concatenate([kind.targets(chosen) for kind, chosen in self._chosen()], axis=-1)
+
+    def _chosen(self) -> Iterator[tuple[_Listed | _Sizes, Integers]]:
+        """Return the moves of each parameter, and its present choices, int64[N]."""
+        return zip(self._kinds, self._present.T.astype(np.int64), strict=True)
 
 
 class MaestroImproveEnv(MaestroEnv):
@@ -383,7 +363,7 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
         batch = Batch(self._values.copy(), rows.status)
         return self._see(), self._information(batch, starts, rows.metrics, self._all(True))
 
-    def _evaluate(self, points: Points) -> tuple[NDArray[np.float64], dict[str, Any]]:
+    def _evaluate(self, points: Points) -> tuple[Floats, dict[str, Any]]:
         before = self._cost
         rewards, told = super()._evaluate(points)
         valid = told["status"] == OK
@@ -391,9 +371,9 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
         self._cost = np.where(valid[:, np.newaxis], self._cost, before)
         return rewards, told
 
-    def _pay(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _pay(self, values: Floats) -> Floats:
         after = np.where(np.isfinite(values), values, self._values)
-        rewards: NDArray[np.float64] = np.log(self._values) - np.log(after)
+        rewards: Floats = np.log(self._values) - np.log(after)
         self._values = after
         return rewards
 
