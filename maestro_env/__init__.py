@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from maestro_env.base.errors import TooLongError as TooLongError
     from maestro_env.base.errors import UnknownNameError as UnknownNameError
     from maestro_env.environments.env import MaestroEnv as MaestroEnv
+    from maestro_env.environments.improving import MaestroImproveEnv as MaestroImproveEnv
     from maestro_env.environments.information import NOT_EVALUATED as NOT_EVALUATED
     from maestro_env.environments.making import parallel_env as parallel_env
+    from maestro_env.environments.making import parallel_improve_env as parallel_improve_env
     from maestro_env.environments.vector import MaestroVectorEnv as MaestroVectorEnv
     from maestro_env.evaluation.context import CONTEXT as CONTEXT
     from maestro_env.evaluation.cost import METRICS as METRICS
@@ -101,6 +103,7 @@ _HOME = {
     "MODELS": "evaluation.models",
     "MaestroEnv": "environments.env",
     "MaestroEnvError": "base.errors",
+    "MaestroImproveEnv": "environments.improving",
     "MaestroVectorEnv": "environments.vector",
     "MapSpace": "mapspace.space",
     "MapSpaceError": "base.errors",
@@ -138,10 +141,11 @@ _HOME = {
     "find_technology": "accelerators.technologies",
     "known_optimum": "optimum.known",
     "parallel_env": "environments.making",
+    "parallel_improve_env": "environments.making",
 }
 
 # "import *" must not ask for an extra.
-__all__ = sorted({*_HOME, "__version__"} - {"parallel_env"})
+__all__ = sorted({*_HOME, "__version__"} - {"parallel_env", "parallel_improve_env"})
 
 
 if not TYPE_CHECKING:  # Or any name would have a type.

@@ -16,6 +16,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NEEDED = {
     "cleanrl_ppo": ["torch"],
     "cma_es": ["cma"],
+    "improve": ["stable_baselines3"],
     "maskable_ppo": ["sb3_contrib"],
     "minari_dataset": ["minari", "h5py"],
     "optuna_tpe": ["optuna"],
@@ -25,7 +26,7 @@ NEEDED = {
     "torchrl_ppo": ["torchrl"],
 }
 # They import torch, which takes seconds.
-LEARNERS = {"cleanrl_ppo", "maskable_ppo", "parallel", "rllib_ppo", "sb3", "torchrl_ppo"}
+LEARNERS = {"cleanrl_ppo", "improve", "maskable_ppo", "parallel", "rllib_ppo", "sb3", "torchrl_ppo"}
 
 
 def parameters() -> list[object]:

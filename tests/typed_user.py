@@ -31,6 +31,7 @@ from maestro_env import (
     Level,
     Loop,
     MaestroEnv,
+    MaestroImproveEnv,
     MaestroVectorEnv,
     Mapping,
     MapSpace,
@@ -106,6 +107,9 @@ observation, info = env.reset(seed=0)
 evaluated: bool = info["status"] != NOT_EVALUATED
 features = len(CONTEXT)
 seen, reward, terminated, truncated, told = env.step(env.action_space.sample())
+improving = MaestroImproveEnv(layer, hardware=hardware)
+start, start_info = improving.reset(seed=0)
+moves: tuple[tuple[str, str], ...] = improving.moves
 copies = MaestroVectorEnv(Evaluator(problem, edp), num_envs=2)
 observations, infos = copies.reset()
 
@@ -115,6 +119,8 @@ def step_agents() -> dict[str, float]:
     agents.reset(seed=0)
     single: MaestroEnv = agents.single
     assert single.problem.layer == layer
+    improvers = maestro_env.parallel_improve_env(layer=layer, hardware=hardware)
+    assert improvers.single.problem.layer == layer
     return agents.step(dict.fromkeys(agents.agents, 0))[1]
 
 

@@ -76,7 +76,7 @@ class MultiDiscreteActions(Actions):
         if self._alike and actions is not None:
             return actions  # type: ignore[no-any-return]
         shape = (*self._copies, len(self._most))
-        return _integers(actions, shape, self._most) % self._map_space.sizes
+        return as_integers(actions, shape, self._most) % self._map_space.sizes
 
     def masks(self, masks: Masks) -> Mask:
         parts = np.split(masks.independent(), np.cumsum(self._map_space.sizes)[:-1])
@@ -121,7 +121,7 @@ class DiscreteSteps(Actions):
         self._next = 0
 
     def vectors(self, actions: Any) -> ArrayLike | None:
-        choices = _integers(actions, self._copies, self._most.max())
+        choices = as_integers(actions, self._copies, self._most.max())
         self._chosen[..., self._next] = choices % self._map_space.sizes[self._next]
         self._next += 1
         if self._next < len(self._most):
@@ -177,7 +177,7 @@ def as_array(actions: Any) -> NDArray[Any]:
         raise MapSpaceError(f"actions are no array: {error}") from None
 
 
-def _integers(actions: Any, shape: tuple[int, ...], most: Any) -> NDArray[np.int64]:
+def as_integers(actions: Any, shape: tuple[int, ...], most: Any) -> NDArray[np.int64]:
     """Return actions as int64 of a shape if they are integers below ``most``."""
     given = as_array(actions)
     if given.shape != shape or given.dtype.kind not in "iu":

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
+from numpy.typing import ArrayLike
 
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.errors import UnknownNameError
 from maestro_env.base.registry import look_up
-from maestro_env.environments.actions import ACTIONS, Mask
+from maestro_env.environments.actions import ACTIONS, Actions, Mask
 from maestro_env.environments.information import (
     NO_FIGURES,
     NOT_EVALUATED,
@@ -118,6 +119,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}  # noqa: RUF012
+    _ACTIONS: ClassVar[Mapping[str, type[Actions]]] = ACTIONS
 
     def __init__(
         self,
@@ -159,7 +161,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         self.tasks = tasks
         for task in tasks:
             task.warn()
-        self._actions = look_up("action", action, ACTIONS)([task.space for task in tasks])
+        self._actions = look_up("action", action, self._ACTIONS)([task.space for task in tasks])
         self._observer = Observer(observation, self._actions)
         self.action_space = self._actions.space
         self.observation_space = self._observer.space
@@ -201,22 +203,34 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         Raises:
             MapSpaceError: an action outside of the action space.
         """
-        task, best = self._task, self._best
         vector = self._actions.vectors(action)
         if vector is None:
             self._forget()
-            seen = self._observer.see(self._seen, task)
+            seen = self._observer.see(self._seen, self._task)
             return seen, 0.0, False, False, self._information()
+        return self._step_to(vector)
+
+    def _step_to(self, vector: ArrayLike) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        """Make the step that evaluates a vector."""
+        self._evaluate(vector)
+        reward = self._pay()
+        self._mappings += 1
+        terminated, truncated = episode_end(self._mappings, self.episode_length)
+        seen = self._observer.see(self._seen, self._task)
+        return seen, reward, terminated, truncated, self._information()
+
+    def _evaluate(self, vector: ArrayLike) -> None:
+        task, best = self._task, self._best
         observed = task.problem.observe(vector, task.objective)
         self._seen, value, self._status, self._vector, self._figures = observed
         self._value = value
         if value < best.value:
             best.value, best.vector = value, self._vector.copy()
-        self._mappings += 1
-        ratio = task.reference / max(value, task.reference / MOST_REWARDED)
-        terminated, truncated = episode_end(self._mappings, self.episode_length)
-        seen = self._observer.see(self._seen, task)
-        return seen, float(self._reward(ratio)), terminated, truncated, self._information()
+
+    def _pay(self) -> float:
+        """Return the reward of the mapping that was evaluated."""
+        reference = self._task.reference
+        return float(self._reward(reference / max(self._value, reference / MOST_REWARDED)))
 
     def _information(self) -> dict[str, Any]:
         told: dict[str, Any] = {"status": self._status, "objective": self._value}

@@ -110,7 +110,7 @@ class Attributes:
     @property
     def mapping(self) -> Mapping | None:
         """The mapping of the last step; None if it evaluated nothing."""
-        return None if self._vector is None else self.space.decode(self._vector)
+        return None if self.vector is None else self.space.decode(self.vector)
 
     @property
     def cost(self) -> Cost | None:

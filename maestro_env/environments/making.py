@@ -11,11 +11,12 @@ from maestro_env.base.errors import EnvError, quoted
 from maestro_env.base.threads import fitting_threads
 from maestro_env.environments.actions import Groups
 from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
 from maestro_env.environments.vector import MAX_COPIES, MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 
 if TYPE_CHECKING:
-    from maestro_env.environments.parallel import MaestroParallelEnv
+    from maestro_env.environments.parallel import MaestroImproveParallelEnv, MaestroParallelEnv
 
 
 def make_vector_env(
@@ -41,15 +42,8 @@ def make_vector_env(
         MaestroEnvError: an argument that is not allowed; the message says what is.
     """
     single = MaestroEnv(**arguments)
-    if single.render_mode is not None:
-        raise EnvError(
-            f"render_mode is {quoted(single.render_mode)}; allowed: None, as copies that step "
-            "together are not rendered; use vectorization_mode='sync'"
-        )
-    num_envs = require_integer("num_envs", num_envs, EnvError, most=MAX_COPIES)
-    threads = fitting_threads(num_envs) if threads is None else threads
     return MaestroVectorEnv(
-        [Evaluator(task.problem, task.objective, threads=threads) for task in single.tasks],
+        _evaluators(single, num_envs, threads),
         num_envs,
         reward=single.reward,
         episode_length=single.episode_length,
@@ -59,6 +53,37 @@ def make_vector_env(
         max_episode_steps=max_episode_steps,
         autoreset_mode=autoreset_mode,
     )
+
+
+def make_improve_vector_env(
+    num_envs: int = 1,
+    threads: int | None = None,
+    max_episode_steps: int | None = None,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+    **arguments: Any,
+) -> MaestroImproveVectorEnv:
+    """Make copies of a ``MaestroImproveEnv``, as ``make_vector_env`` does of a ``MaestroEnv``."""
+    single = MaestroImproveEnv(**arguments)
+    return MaestroImproveVectorEnv(
+        _evaluators(single, num_envs, threads),
+        num_envs,
+        episode_length=single.episode_length,
+        info=single.info,
+        max_episode_steps=max_episode_steps,
+        autoreset_mode=autoreset_mode,
+    )
+
+
+def _evaluators(single: MaestroEnv, num_envs: int, threads: int | None) -> list[Evaluator]:
+    """Return an evaluator for each task of an environment of which copies are made."""
+    if single.render_mode is not None:
+        raise EnvError(
+            f"render_mode is {quoted(single.render_mode)}; allowed: None, as copies that step "
+            "together are not rendered; use vectorization_mode='sync'"
+        )
+    num_envs = require_integer("num_envs", num_envs, EnvError, most=MAX_COPIES)
+    threads = fitting_threads(num_envs) if threads is None else threads
+    return [Evaluator(task.problem, task.objective, threads=threads) for task in single.tasks]
 
 
 def parallel_env(groups: Groups | None = None, **arguments: Any) -> MaestroParallelEnv:
@@ -78,3 +103,20 @@ def parallel_env(groups: Groups | None = None, **arguments: Any) -> MaestroParal
     from maestro_env.environments.parallel import MaestroParallelEnv
 
     return MaestroParallelEnv(MaestroEnv(**arguments), groups)
+
+
+def parallel_improve_env(
+    groups: Groups | None = None, **arguments: Any
+) -> MaestroImproveParallelEnv:
+    """Make a multi-agent environment, in which each agent changes some parameters of a mapping.
+
+    Args:
+        groups: as in ``parallel_env``.
+        **arguments: those of ``MaestroImproveEnv``.
+
+    Raises:
+        MaestroEnvError: as ``parallel_env``.
+    """
+    from maestro_env.environments.parallel import MaestroImproveParallelEnv
+
+    return MaestroImproveParallelEnv(MaestroImproveEnv(**arguments), groups)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from maestro_env.base.checks import require_type
 from maestro_env.base.errors import EnvError, MissingExtraError, UnknownNameError, quoted
-from maestro_env.environments.actions import Groups, Mask, as_array
+from maestro_env.environments.actions import Groups, Mask, as_array, as_integers
 from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.improving import MaestroImproveEnv
 from maestro_env.evaluation.rewards import Observations
 
 try:
@@ -61,29 +62,34 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
     }
 
     def __init__(self, single: MaestroEnv, groups: Groups | None = None) -> None:
-        if not single.action_space.shape:
-            raise EnvError(
-                f"action is {quoted(single.action)}; allowed: 'multidiscrete' or 'box', as agents "
-                "choose all parameters in one step"
-            )
         names = [parameter.name for parameter in single.space.parameters]
         self.single = single
         self.groups = _require_groups(groups, names)
         self.render_mode = single.render_mode
         self.possible_agents = list(self.groups)
         self.agents = list(self.groups)
+        self.action_spaces = self._share()
+        self.state_space = single.observation_space
+        self.observation_spaces = dict.fromkeys(self.groups, single.observation_space)
+        self._seen = np.zeros(single.observation_space.shape or (), dtype=np.float32)
+
+    def _share(self) -> dict[str, Space[Any]]:
+        """Share the parameters out; return the space of each agent's actions."""
+        single = self.single
+        if not single.action_space.shape:
+            raise EnvError(
+                f"action is {quoted(single.action)}; allowed: 'multidiscrete' or 'box', as agents "
+                "choose all parameters in one step"
+            )
         self._columns = {
-            agent: np.array([names.index(name) for name in group])
+            agent: np.array([single.space.columns[name] for name in group])
             for agent, group in self.groups.items()
         }
         # Where the entries of all actions, agent by agent, have those of the vector.
         self._order = np.argsort(np.concatenate(list(self._columns.values())))
-        self.state_space = single.observation_space
-        self.observation_spaces = dict.fromkeys(self.groups, single.observation_space)
-        self.action_spaces = {
+        return {
             agent: _part(single.action_space, columns) for agent, columns in self._columns.items()
         }
-        self._seen = np.zeros(single.observation_space.shape or (), dtype=np.float32)
 
     def observation_space(self, agent: str) -> Space[Observations]:
         """Return the space of what an agent sees, which is the same for all."""
@@ -111,7 +117,8 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
             EnvError: the episode has ended, or not every agent has an action of its shape.
             MapSpaceError: an action outside of its space.
         """
-        self._seen, reward, terminated, truncated, info = self.single.step(self._vector(actions))
+        self._require_all(actions)
+        self._seen, reward, terminated, truncated, info = self._step_together(actions)
         agents = self.agents
         if terminated or truncated:
             self.agents = []
@@ -156,8 +163,8 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         """Return a dictionary for each agent, as wrappers write into them."""
         return {agent: dict(info) for agent in self.groups}
 
-    def _vector(self, actions: Mapping[str, Any]) -> NDArray[Any]:
-        """Return the joint action, which the single environment checks further."""
+    def _require_all(self, actions: Mapping[str, Any]) -> None:
+        """Refuse actions unless each agent has one and the episode goes on."""
         if not self.agents:
             raise EnvError("the episode has ended; call reset() before the next step")
         require_type("actions", actions, Mapping, "from agents to their actions")
@@ -167,6 +174,11 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
                 f"the actions {'lack' if wrong in self.groups else 'have an unknown'} agent "
                 f"{quoted(wrong)}; allowed: one action for each of {', '.join(self.groups)}"
             )
+
+    def _step_together(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        """Make the step of the single environment, which checks the joint action further."""
         parts = []
         for agent, space in self.action_spaces.items():
             part = as_array(actions[agent])
@@ -175,8 +187,40 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
                     f"the action of {agent} has shape {part.shape}; allowed: {space.shape}"
                 )
             parts.append(part.reshape(-1))
-        joint: NDArray[Any] = np.concatenate(parts)[self._order]
-        return joint
+        return self.single.step(np.concatenate(parts)[self._order])
+
+
+class MaestroImproveParallelEnv(MaestroParallelEnv):
+    """A ``MaestroImproveEnv`` whose moves several agents make: each changes its own parameters.
+
+    In a step every agent stays (action 0) or makes one of the moves of its parameters (1 and up, in
+    the order of ``single.moves``); all together make the next mapping, which is evaluated. The rest
+    is as in ``MaestroParallelEnv``. A mask says of each move what it leads to if the others stay.
+    """
+
+    metadata = {**MaestroParallelEnv.metadata, "name": "maestro_improve_v1"}  # noqa: RUF012
+    single: MaestroImproveEnv
+
+    def _share(self) -> dict[str, Space[Any]]:
+        self._moves = {
+            agent: [index for index, (name, _) in enumerate(self.single.moves) if name in group]
+            for agent, group in self.groups.items()
+        }
+        return {agent: spaces.Discrete(1 + len(moves)) for agent, moves in self._moves.items()}
+
+    def action_masks(self) -> dict[str, Mask]:
+        """Return which actions of each agent change the mapping and may leave it valid, or stay."""
+        mask = self.single.action_masks()
+        return {agent: np.append(True, mask[moves]) for agent, moves in self._moves.items()}
+
+    def _step_together(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        taken = []
+        for agent, moves in self._moves.items():
+            action = int(as_integers(actions[agent], (), 1 + len(moves)))
+            taken += moves[action - 1 : action] if action else []
+        return self.single.take(taken)
 
 
 def _part(space: Space[Any], columns: NDArray[np.int64]) -> Space[Any]:

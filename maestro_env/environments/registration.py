@@ -29,6 +29,11 @@ def _register() -> None:
             entry_point=f"maestro_env.environments.env:{name}",
             vector_entry_point="maestro_env.environments.making:make_vector_env",
         )
+    gymnasium.register(
+        id="MaestroImprove-v1",
+        entry_point="maestro_env.environments.improving:MaestroImproveEnv",
+        vector_entry_point="maestro_env.environments.making:make_improve_vector_env",
+    )
 
 
 class _GymnasiumWatcher:

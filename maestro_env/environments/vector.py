@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from maestro_env.base.checks import require_integer
 from maestro_env.base.errors import BudgetExceededError, EnvError
 from maestro_env.base.registry import look_up
-from maestro_env.environments.actions import ACTIONS, Mask
+from maestro_env.environments.actions import ACTIONS, Actions, Mask
 from maestro_env.environments.information import (
     NO_FIGURES,
     NOT_EVALUATED,
@@ -40,13 +40,15 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     get the one that a reset draws.
 
     Autoreset is ``SAME_STEP`` unless told: the step that ends an episode returns the next one's
-    first observations and information, and in ``info`` the last ones as ``final_obs`` (float32[N,
-    n]) and ``final_info``. With ``NEXT_STEP`` the step after it does, and ignores its actions.
+    first observations, and in ``info`` the last ones as ``final_obs`` (float32[N, n]) and
+    ``final_info``. With ``NEXT_STEP`` the step after it returns them, and ignores its actions.
 
-    Information: arrays ``status`` (int64[N]) and ``objective`` (float64[N]), each with Gymnasium's
-    mask (``_status``, ...). With ``info="full"`` also ``best_objective`` (of all copies and
-    episodes), ``optimum``, ``optimum_bound``, ``regret`` and all figures, float64[N], and
-    ``vector``, int32[N, D].
+    Information is that of the mappings which the step evaluated, also where it ends an episode;
+    Gymnasium's own vectors then have that of the reset, and this one as ``final_info`` only. It has
+    arrays ``status`` (int64[N]) and ``objective`` (float64[N]), each with Gymnasium's mask
+    (``_status``, ...). With ``info="full"`` also ``best_objective`` (of all copies and episodes),
+    ``optimum``, ``optimum_bound``, ``regret`` and all figures, float64[N], and ``vector``, int32[N,
+    D].
 
     Where fewer evaluations than copies remain of the budget, the first copies are evaluated. The
     others earn 0 and see zeros; their masks are false, their status is ``NOT_EVALUATED``. So a
@@ -76,6 +78,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
     """
 
     metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+    _ACTIONS: ClassVar[Mapping[str, type[Actions]]] = ACTIONS
 
     def __init__(
         self,
@@ -103,7 +106,7 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         self.info = require_info(info)
         copies = (self.num_envs,)
         spaces = [track.evaluator.space for track in self._tracks]
-        self._actions = look_up("action", action, ACTIONS)(spaces, copies)
+        self._actions = look_up("action", action, self._ACTIONS)(spaces, copies)
         self._observer = Observer(observation, self._actions, copies)
         self.single_action_space = self._actions.space
         self.single_observation_space = self._observer.space
@@ -173,8 +176,8 @@ class MaestroVectorEnv(TextSpec, VectorEnv[Observations, Any, NDArray[Any]]):
         self._ended = terminated or truncated
         if self._ended and self.autoreset_mode is AutoresetMode.SAME_STEP:
             ended = {"final_obs": seen, "final_info": info}
-            seen, info = self.reset()
-            info |= _masked(ended, self._all(True))
+            seen, _ = self.reset()
+            info = info | _masked(ended, self._all(True))
         return seen, rewards, self._all(terminated), self._all(truncated), info
 
     def _all(self, value: bool) -> Mask:

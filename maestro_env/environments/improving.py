@@ -1,0 +1,404 @@
+"""The environment whose steps change one mapping, parameter by parameter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.utils.seeding import np_random
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from maestro_env.accelerators.hardware import Hardware
+from maestro_env.base.errors import EnvError
+from maestro_env.environments.actions import Actions, Mask, as_integers
+from maestro_env.environments.env import MaestroEnv
+from maestro_env.environments.task import Task, make_tasks
+from maestro_env.environments.vector import MaestroVectorEnv
+from maestro_env.evaluation.evaluator import Batch, Evaluator
+from maestro_env.evaluation.masks import Masks
+from maestro_env.evaluation.models import DEFAULT_MODEL
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.rewards import Observations, observation
+from maestro_env.evaluation.status import OK
+from maestro_env.mapspace.parameter import Parameter
+from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.unit_cube import count_up_to
+from maestro_env.workloads.layer import Layer
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# Where the masks are not complete, about every second mapping they allow is valid.
+_MOST_DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """M moves of a parameter of few choices.
+
+    Args:
+        names: of the moves.
+        after: the choice after each move, int64[choices, M].
+        shown: what an observation shows of a choice, float64[choices, F] from 0 to 1.
+    """
+
+    names: tuple[str, ...]
+    after: Integers
+    shown: Floats
+
+    def targets(self, choices: Integers) -> Integers:
+        """Return the choice after each move, int64[N, M], of choices int64[N]."""
+        return self.after[choices]
+
+    def seen(self, choices: Integers) -> Floats:
+        """Return what an observation shows of choices int64[N], float64[N, F]."""
+        return self.shown[choices]
+
+
+class _Sizes:
+    """Four moves of a size: the next one, half or double; log(size) / log(largest) is shown."""
+
+    names = ("-1", "+1", "half", "double")
+
+    def __init__(self, parameter: Parameter) -> None:
+        self._parameter = parameter
+        # A range may be too long to list; its sizes are its choices plus 1.
+        values = parameter.values
+        self._listed = None if isinstance(values, range) else np.array(values, dtype=np.int64)
+        self._scale = math.log(max(int(values[-1]), 2))
+
+    def _of(self, choices: Integers) -> Integers:
+        return choices + 1 if self._listed is None else self._listed[choices]
+
+    def targets(self, choices: Integers) -> Integers:
+        sizes = self._of(choices)
+        scaled = [count_up_to(self._parameter, each) - 1 for each in (sizes // 2, sizes * 2)]
+        moved = np.stack([choices - 1, choices + 1, *scaled], axis=-1)
+        return moved.clip(0, self._parameter.choices - 1)
+
+    def seen(self, choices: Integers) -> Floats:
+        return np.log(self._of(choices))[:, np.newaxis] / self._scale
+
+
+def _moves_of(parameter: Parameter, space: MapSpace) -> _Listed | _Sizes:
+    if parameter.is_size:
+        return _Sizes(parameter)
+    if parameter.kind == "order":
+        return _swaps(len(space.extents))
+    choices = parameter.choices
+    after = np.tile(np.arange(choices), (choices, 1))
+    return _Listed(tuple(map(str, parameter.values)), after, np.eye(choices))
+
+
+@cache
+def _swaps(loops: int) -> _Listed:
+    """Return the exchanges of adjacent loops; the place of each loop is shown."""
+    orders = np.array(list(permutations(range(loops))))
+    # They come in lexicographic order, as do these numbers.
+    digits = loops ** np.arange(loops)[::-1]
+    numbers = orders @ digits
+    after = np.empty((len(orders), loops - 1), dtype=np.int64)
+    for place in range(loops - 1):
+        swapped = orders.copy()
+        swapped[:, [place, place + 1]] = orders[:, [place + 1, place]]
+        after[:, place] = np.searchsorted(numbers, swapped @ digits)
+    names = tuple(f"swap {place}" for place in range(loops - 1))
+    return _Listed(names, after, orders.argsort(axis=1) / max(loops - 1, 1))
+
+
+class Moves(Actions):
+    """An action is a move: one parameter of the present mapping takes another choice.
+
+    Vectors are those whose L1 tiles fit their L2 tiles, so that there is one for each mapping. A
+    move out of the range leaves the mapping as it is.
+    """
+
+    def __init__(self, map_spaces: Sequence[MapSpace], copies: tuple[int, ...] = ()) -> None:
+        super().__init__(map_spaces, copies)
+        self.space = spaces.Discrete(len(self._columns))
+
+    def start(self, map_space: MapSpace) -> None:
+        super().start(map_space)
+        self._kinds = [_moves_of(each, map_space) for each in map_space.parameters]
+        counts = [len(kind.names) for kind in self._kinds]
+        self._columns = np.repeat(np.arange(len(counts)), counts)
+        self._present = np.zeros((math.prod(self._copies), len(counts)), dtype=np.int32)
+        self._begun = False
+
+    @property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Parameter and move of each action."""
+        pairs = zip(self._map_space.parameters, self._kinds, strict=True)
+        return tuple((each.name, move) for each, kind in pairs for move in kind.names)
+
+    @property
+    def present(self) -> Points:
+        """The vectors of the present mappings, int32[(N,) D]."""
+        return self._present.reshape(*self._copies, -1).copy()
+
+    def accept(self, points: Points, where: Mask | None = None) -> None:
+        """Make int32[(N,) D] vectors the present ones, in all copies or where bool[N] says so."""
+        chosen = slice(None) if where is None else where
+        self._present[chosen] = points.reshape(self._present.shape)[chosen]
+        self._begun = True
+
+    def vectors(self, actions: Any) -> Points:
+        moves = as_integers(actions, self._copies, self.space.n)  # type: ignore[attr-defined]
+        return self.after(moves.reshape(-1, 1)).reshape(*self._copies, -1)
+
+    def after(self, moves: Integers) -> Points:
+        """Return the vectors, int32[N, D], after moves int64[N, M] of M different parameters."""
+        if not self._begun:
+            raise EnvError("there is no mapping to change; call reset() before the first step")
+        rows = np.arange(len(moves))[:, np.newaxis]
+        points = self._present.copy()
+        points[rows, self._columns[moves]] = self._targets()[rows, moves]
+        return self._map_space.clipped(points)
+
+    def seen(self) -> list[NDArray[np.float32]]:
+        """Return the present mappings as numbers: of each parameter what its kind shows."""
+        parts = [kind.seen(choices) for kind, choices in self._chosen()]
+        numbers = np.concatenate(parts, axis=-1, dtype=np.float32)
+        return [numbers.reshape(*self._copies, -1)]
+
+    def masks(self, masks: Masks) -> Mask:
+        """Return which moves lead to another mapping that may be valid, bool[(N,) actions]."""
+        moves = len(self._columns)
+        before = np.repeat(self._present, moves, axis=0)
+        after = before.copy()
+        after[np.arange(len(after)), np.tile(self._columns, len(self._present))] = (
+            self._targets().ravel()
+        )
+        after = self._map_space.clipped(after)
+        allowed: Mask = (after != before).any(axis=1)
+        allowed[allowed] = masks.allow(after[allowed])
+        return allowed.reshape(*self._copies, moves)
+
+    def _targets(self) -> Integers:
+        """Return the choice that each move gives its parameter, int64[N, actions]."""
+        return np.concatenate([kind.targets(chosen) for kind, chosen in self._chosen()], axis=-1)
+
+    def _chosen(self) -> Iterator[tuple[_Listed | _Sizes, Integers]]:
+        """Return the moves of each parameter, and its present choices, int64[N]."""
+        return zip(self._kinds, self._present.T.astype(np.int64), strict=True)
+
+
+class MaestroImproveEnv(MaestroEnv):
+    """Improve a mapping: a step changes one parameter of the present one and evaluates the result.
+
+    It is a Markov decision process: the next state and the reward depend on state and action only.
+
+    ## Action Space
+    `Discrete`, the moves of all parameters; `env.unwrapped.moves` has the parameter and the name of
+    each. An order exchanges two adjacent loops (`swap 0` the outer two), a parallel dimension is
+    set, a size takes the next smaller or larger choice, or the largest one up to half or double.
+    A move out of the range changes nothing. `action_masks()` forbids moves that change nothing or
+    certainly lead to an invalid mapping; under the model `exact` what it allows is valid.
+
+    ## Observation Space
+    `Box(0, 1, (n,), float32)`: the figures of the present mapping, 4 numbers as in `MaestroEnv`;
+    the mapping itself (of an order the place of each loop, of a parallel dimension a 1 among
+    zeros, of a size log(size) / log(largest)); the context, a number for each name of
+    `maestro_env.CONTEXT`.
+
+    ## Rewards
+    log(objective before / objective after). So the return, undiscounted, is log(objective of the
+    first mapping / objective of the last). Where a move leads to an invalid mapping, the present
+    one stays, and the reward is 0.
+
+    ## Starting State
+    A valid mapping, drawn from the seed by `Masks.sample`. With `layers` also one of the layers.
+
+    ## Episode End
+    Truncated after `episode_length` moves; of 1 move, terminated.
+
+    ## Information
+    As in `MaestroEnv`: `status` and `objective` are of the mapping that the step evaluated, after
+    a reset of the start. The attributes `vector`, `mapping` and `cost` are of the present mapping.
+
+    ## Arguments
+    Those of `MaestroEnv`, without `reward`, `action` and `observation`.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed; the message says what is allowed. By
+            `reset`, a space in which no valid mapping was found.
+    """
+
+    _ACTIONS: ClassVar[Mapping[str, type[Actions]]] = {"moves": Moves}
+    _actions: Moves
+
+    def __init__(
+        self,
+        layer: str | Layer | None = None,
+        objective: str | Objective = "edp",
+        hardware: str | Hardware = "unlimited",
+        model: str = DEFAULT_MODEL,
+        schema: str = "legal13",
+        tiles: str = "integers",
+        episode_length: int | None = None,
+        guard: bool = True,
+        info: str = "basic",
+        layers: Sequence[str | Layer] | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        self._set_up(
+            make_tasks(layer, layers, objective, hardware, model, schema, tiles, guard),
+            episode_length=episode_length,
+            info=info,
+            action="moves",
+            observation="context",
+            render_mode=render_mode,
+        )
+
+    @property
+    def moves(self) -> tuple[tuple[str, str], ...]:
+        """Parameter and name of each action."""
+        return self._actions.names
+
+    @property
+    def vector(self) -> Points | None:
+        """The vector of the present mapping, int32[D]; None before the first reset."""
+        return None if self._vector is None else self._actions.present
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Draw a mapping; return the first observation, float32[n], and ``info``."""
+        super().reset(seed=seed, options=options)
+        task = self._task
+
+        def status(points: Points) -> NDArray[np.uint8]:
+            return task.problem.score(points, task.objective)[1]
+
+        self._evaluate(_draw_starts(task, [self.np_random], status)[0])
+        self._accept()
+        return self._observer.see(self._seen, task), self._information()
+
+    def take(self, moves: Sequence[int]) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
+        """Make some moves of different parameters at once: a step, as ``step`` returns it."""
+        together = np.array(moves, dtype=np.int64).reshape(1, -1)
+        return self._step_to(self._actions.after(together)[0])
+
+    def _accept(self) -> None:
+        """Make the mapping that was evaluated the present one."""
+        assert self._vector is not None
+        self._actions.accept(self._vector)
+        self._present = self._value, self._seen
+
+    def _pay(self) -> float:
+        before, seen = self._present
+        if self._status != OK:
+            self._seen = seen
+            return 0.0
+        self._accept()
+        return float(np.log(before) - np.log(self._value))
+
+
+class MaestroImproveVectorEnv(MaestroVectorEnv):
+    """Copies of ``MaestroImproveEnv`` that step together, with the same results bit for bit.
+
+    What ``MaestroVectorEnv`` says of autoreset and information holds here. The starts are samples
+    too. Copy i draws them from the seed plus i, as in Gymnasium's own vectors.
+
+    Args:
+        evaluator: counts and evaluates the samples, or several, one for each layer.
+        num_envs: copies, up to 2^20.
+        episode_length: moves of an episode; None for 100.
+        info: ``basic``, or ``full``.
+        max_episode_steps: steps after which an episode is truncated at the latest, or None.
+        autoreset_mode: ``SAME_STEP`` or ``NEXT_STEP`` of Gymnasium, or its value.
+
+    Raises:
+        MaestroEnvError: an argument that is not allowed; the message says what is.
+        BudgetExceededError: by ``reset`` and ``step``, the budget of the evaluator is spent.
+    """
+
+    _ACTIONS: ClassVar[Mapping[str, type[Actions]]] = {"moves": Moves}
+    _actions: Moves
+
+    def __init__(
+        self,
+        evaluator: Evaluator | Sequence[Evaluator],
+        num_envs: int,
+        episode_length: int | None = None,
+        info: str = "basic",
+        max_episode_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+    ) -> None:
+        super().__init__(
+            evaluator,
+            num_envs,
+            episode_length=episode_length,
+            info=info,
+            action="moves",
+            observation="context",
+            max_episode_steps=max_episode_steps,
+            autoreset_mode=autoreset_mode,
+        )
+        self._generators: list[np.random.Generator] = []
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observations, dict[str, Any]]:
+        """Draw a mapping in each copy; ``reset_mask`` is refused."""
+        super().reset(seed=seed, options=options)
+        if seed is not None or not self._generators:
+            seeds = [None if seed is None else seed + copy for copy in range(self.num_envs)]
+            self._generators = [np_random(each)[0] for each in seeds]
+        starts = _draw_starts(
+            self._task, self._generators, lambda points: self.evaluator.evaluate(points).status
+        )
+        # Their samples are counted already.
+        rows = self._task.problem.evaluate(starts)
+        self._actions.accept(starts)
+        self._cost = observation(rows.metrics)
+        self._values = self.evaluator.objective.function(rows.metrics)
+        batch = Batch(self._values.copy(), rows.status)
+        return self._see(), self._information(batch, starts, rows.metrics, self._all(True))
+
+    def _evaluate(self, points: Points) -> tuple[Floats, dict[str, Any]]:
+        before = self._cost
+        rewards, told = super()._evaluate(points)
+        valid = told["status"] == OK
+        self._actions.accept(points, valid)
+        self._cost = np.where(valid[:, np.newaxis], self._cost, before)
+        return rewards, told
+
+    def _pay(self, values: Floats) -> Floats:
+        after = np.where(np.isfinite(values), values, self._values)
+        rewards: Floats = np.log(self._values) - np.log(after)
+        self._values = after
+        return rewards
+
+
+def _draw_starts(
+    task: Task,
+    generators: Sequence[np.random.Generator],
+    status_of: Callable[[Points], NDArray[np.uint8]],
+) -> Points:
+    """Return a valid vector from each generator, int32[N, D], as masked vectors are drawn.
+
+    Raises:
+        EnvError: none of many draws is valid.
+        MapSpaceError: no mapping of the space is.
+    """
+    starts = np.tile(task.no_vector, (len(generators), 1))
+    left = np.arange(len(generators))
+    for _ in range(_MOST_DRAWS):
+        drawn = [task.masks.sample(1, generators[index]) for index in left.tolist()]
+        starts[left] = task.space.clipped(np.concatenate(drawn))
+        left = left[status_of(starts[left]) != OK]
+        if not len(left):
+            return starts
+    raise EnvError(
+        f"none of {_MOST_DRAWS} mappings of {task.problem.layer} is valid on "
+        f"{task.problem.hardware.name or 'the hardware'}; choose the model 'exact', or more L1 and "
+        "L2"
+    )
