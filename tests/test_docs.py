@@ -56,6 +56,7 @@ COMMANDS = [
 EXTRAS = {
     "stable_baselines3": "stable_baselines3",
     "parallel_env": "pettingzoo",
+    "parallel_improve_env": "pettingzoo",
     "maestro_env.datasets.parquet": "pyarrow",
     "minari_view": "minari",
     "import onnx": "onnx",
