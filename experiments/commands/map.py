@@ -17,7 +17,7 @@ from experiments.network.mapped_network import MappedNetwork, left_out_lines
 from experiments.network.networks import OBJECTIVES, map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.sections import Choice
-from experiments.search.goals import ProblemConfig, make_goal, require_fit
+from experiments.search.goals import ProblemConfig, make_goal, require_fit, schema_note
 from experiments.search.library import add_to_library, find_library
 from experiments.shell import cli, flags
 from experiments.shell.files import (
@@ -173,7 +173,8 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
         return cli.FAILED
     choices = mapped.choices()
     bound = mapped.bound
-    sheets = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1]))
+    note = schema_note(config, [each.goal for each in mapped.layers])
+    sheets = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1], note))
     for sheet in sheets:
         sheet.print()
         print()
@@ -227,7 +228,7 @@ def _note(mapped: MappedNetwork, choices: list[Choice]) -> str:
     return " ".join(parts)
 
 
-def _layers(mapped: MappedNetwork, chosen: Choice) -> Sheet:
+def _layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:
     rows = [
         (
             row["layer"],
@@ -249,8 +250,8 @@ def _layers(mapped: MappedNetwork, chosen: Choice) -> Sheet:
     )
     note = (
         f"Shares of all executions, by the mappings called '{chosen.name}'. Best {objective.name} "
-        f"in {objective.unit}, of one execution."
-    )
+        f"in {objective.unit}, of one execution. {note}"
+    ).strip()
     return Sheet("Layers", ("layer", "shape"), columns, rows, note)
 
 
