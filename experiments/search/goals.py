@@ -33,10 +33,13 @@ from mappers import MAPPERS, PROVERS, make_mapper
 from mappers.base import Mapper
 
 GOAL = "goal.json"
-LAYER_HELP = "a name that the command layers prints, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8"
+LAYER_HELP = (
+    "a name that the command layers prints, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8 or "
+    "conv:K=8,C=8,H=14,W=14,R=3,S=3,padding=1"
+)
 HARDWARE_HELP = (
     f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
-    "FILE.yaml or FILE.m"
+    "FILE.yaml, FILE.m, or fields such as pe_array=16x16,l1_bytes=2KB,l2_bytes=1MB"
 )
 SCHEMA_HELP = (
     f"parameters of a mapping: {', '.join(SCHEMAS)}; auto: legal13, or full17 for a layer whose "
