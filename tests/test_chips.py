@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from commands import hardware
 
+from experiments.commands.pretrain.training.problems import distinct_layers, has_mapping
+from experiments.search.goals import ProblemConfig, make_goal
+from maestro_env import MaestroEnv
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS, UNLIMITED, Hardware
@@ -46,6 +52,50 @@ def test_the_command_lists_all_of_them(capsys: pytest.CaptureFixture[str]) -> No
     assert hardware([]) == 0
     shown = capsys.readouterr().out
     assert all(f"{name}: " in shown for name in (*PRESETS, *CHIPS, *TECHNOLOGIES))
+
+
+@pytest.mark.parametrize("name", [*CHIPS, *PRESETS])
+def test_every_layer_of_the_zoo_has_a_mapping_by_default(name: str) -> None:
+    hardware = find_hardware(name)
+    for layer in distinct_layers().values():
+        problem = make_goal(ProblemConfig(), layer, hardware, "edp").problem
+        assert has_mapping(problem), layer
+        # The default is left only where it has to be.
+        whole = Problem(MapSpace(layer, hardware))
+        assert (problem.space.schema == "legal13") == has_mapping(whole), layer
+
+
+def test_what_does_not_fit_says_what_the_buffers_must_hold() -> None:
+    layer, gemmini = find_layer("conv:K=4,C=4,Y=5,X=5,R=3,S=3"), find_hardware("gemmini")
+    told = Problem(MapSpace(layer, gemmini)).why_nothing_fits()
+    assert told == (
+        "no mapping fits: L1 must hold 39 B per PE, gemmini has 12; take schema full17, which cuts "
+        "R and S too"
+    )
+    for least, fits in ((38, False), (39, True)):
+        assert has_mapping(Problem(MapSpace(layer, replace(gemmini, l1_bytes=least)))) == fits
+    tiny = replace(gemmini, l1_bytes=5, l2_bytes=1, name="")
+    least = Problem(MapSpace(layer, tiny, "full17")).why_nothing_fits()
+    assert least == Problem(MapSpace(layer, tiny)).why_nothing_fits()
+    raised = replace(tiny, **{at: int(n) for at, n in re.findall(r"(l[12]_bytes) to (\d+)", least)})
+    assert has_mapping(Problem(MapSpace(layer, raised, "full17")))
+    for at in ("l1_bytes", "l2_bytes"):
+        less = replace(raised, **{at: getattr(raised, at) - 1})
+        assert not has_mapping(Problem(MapSpace(layer, less, "full17")))
+
+
+def test_environments_take_the_schema_that_fits_all_their_layers() -> None:
+    names = ["resnet18_l2", "resnet18_l6"]
+    env = MaestroEnv(layers=names, hardware="gemmini")
+    assert {each.problem.space.schema for each in env.unwrapped.tasks} == {"full17"}
+    assert MaestroEnv(layers=names, hardware="edge").action_space.nvec.size == 13
+
+
+def test_the_record_of_a_goal_says_its_schema() -> None:
+    layer = find_layer("resnet18_l2")
+    for name, schema in (("gemmini", "full17"), ("edge", None)):
+        goal = make_goal(ProblemConfig(), layer, find_hardware(name), "edp")
+        assert goal.describe()["map_space"].get("schema") == schema
 
 
 def test_maestro_refuses_a_chip_of_wider_words() -> None:

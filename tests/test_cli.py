@@ -34,7 +34,7 @@ BAD_INPUT = {
     "mapper": (["--mapper=random,gaa"], "did you mean ga or gamma?"),
     "hardware": (["--hardware=unlimted"], "did you mean unlimited?"),
     "model": (["--model=maestor"], "allowed: exact, maestro"),
-    "schema": (["--schema=legal"], "allowed: full17, legal13, paper10"),
+    "schema": (["--schema=legal"], "allowed: auto, full17, legal13, paper10"),
     "tiles": (["--tiles=primes"], "allowed: divisors, integers"),
     "energy": (["--energy=some"], "allowed: csv, total"),
     "refused schema": (["--schema=full17", "--model=maestro"], "tiles R or S"),

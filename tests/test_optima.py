@@ -233,7 +233,7 @@ def test_the_command_refuses_what_it_cannot_prove(capsys: pytest.CaptureFixture[
         ("--hardware=mine.yaml", "unknown hardware 'mine.yaml': allowed: cloud, edge, unlimited"),
         ("--objectives=power", "unknown objective 'power'"),
         ("--layers=nothing", "unknown layer 'nothing'"),
-        ("--schema=maestro", "allowed: full17, legal13, paper10"),
+        ("--schema=maestro", "allowed: auto, full17, legal13, paper10"),
     ):
         assert optima([flag]) == 2
         assert message in capsys.readouterr().err

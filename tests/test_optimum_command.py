@@ -87,14 +87,15 @@ def test_a_space_without_a_mapping_is_proven_to_have_none(
     machine = tmp_path / "tiny.yaml"
     out = tmp_path / "out"
     layer = "gemm:M=2,N=3,K=2"
-    machine.write_text("num_pes: 4\nl1_bytes: 7\nl2_bytes: 9\n", encoding="utf-8")
+    machine.write_text("num_pes: 4\nl1_bytes: 7\nl2_bytes: 5\n", encoding="utf-8")
     assert optimum(["--layer", layer, "--hardware", str(machine), f"--out={out}"]) == 0
     space = MapSpace(find_layer(layer), find_hardware(str(machine)))
     metrics = Problem(space).evaluate(every_vector(space)).metrics
     l1, l2 = (metrics[:, METRICS.index(name)].min() for name in ("l1_bytes", "l2_bytes"))
     told = " ".join(capsys.readouterr().out.split())
-    assert f"no mapping fits the buffers: the smallest tiles need {l1:.0f} B of L1" in told
-    assert f"and {l2:.0f} B of L2 (there are 9)" in told
+    assert f"no mapping fits: L1 must hold {l1:.0f} B per PE, tiny has 7" in told
+    assert f"and L2 must hold {l2:.0f} B, tiny has 5" in told
+    assert f"raise l1_bytes to {l1:.0f} and l2_bytes to {l2:.0f}" in told
     assert (found(out)["best"], found(out)["bound"]) == (None, None)
 
 

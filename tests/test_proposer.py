@@ -53,7 +53,7 @@ def test_proposals_are_valid_and_what_their_decisions_make(
 ) -> None:
     fits = Masks(problem).allowed([]).any()
     if not fits:
-        with pytest.raises(MapSpaceError, match="no mapping of this space fits"):
+        with pytest.raises(MapSpaceError, match=r"no mapping .*fits"):
             Proposer(problem, EDP)
         return
     proposer = Proposer(problem, EDP)

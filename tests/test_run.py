@@ -150,7 +150,7 @@ def test_a_run_without_valid_mapping_says_so(
     impossible = tmp_path / "tiny.yaml"
     impossible.write_text("num_pes: 16\nl1_bytes: 1\nl2_bytes: 1\n")
     assert run(out, f"--hardware={impossible}", "--seeds=2", *flags) == 0
-    told = "no valid mapping was found: no mapping fits the buffers: the smallest tiles need "
+    told = "no valid mapping was found: no mapping fits: L1 must hold "
     assert told in capsys.readouterr().out
     assert "<!-- no valid mapping -->" in (out / "convergence.svg").read_text()
     for figures in load(out / "summary.json")["mappers"].values():

@@ -8,6 +8,8 @@ from experiments.shown.tables import Sheet
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.accelerators.hardware import DESCRIPTIONS, PRESETS, UNLIMITED, Hardware
 from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES
+from maestro_env.evaluation.problem import AUTO, find_schema
+from maestro_env.workloads.layer import Layer
 
 
 @dataclass(frozen=True)
@@ -15,14 +17,19 @@ class Config:
     """List the accelerators that have a name, with their figures and sources."""
 
 
-_FIGURES = ("PEs", "lanes", "L1 B", "L2 B", "NoC w/c", "off-chip w/c", "word B", "MHz")
+_FIGURES = (
+    *("PEs", "lanes", "L1 B", "L2 B", "NoC w/c", "off-chip w/c", "word B", "MHz"),
+    "3x3 schema",
+)
+_WINDOW = Layer("CONV", {"K": 1, "C": 1, "Y": 3, "X": 3, "R": 3, "S": 3})
+_NOTE = "3x3 schema: what --schema auto takes for a convolution with a window of 3x3."
 
 
 def execute(config: Config) -> int:
     """Print, and return the exit status."""
     machines = [*PRESETS.values(), *(chip.hardware for chip in CHIPS.values())]
     rows = [(each.name, each.technology.name, *_figures(each)) for each in machines]
-    Sheet("Accelerators", ("name", "technology"), _FIGURES, rows).print()
+    Sheet("Accelerators", ("name", "technology"), _FIGURES, rows, _NOTE).print()
     for name, text in DESCRIPTIONS.items():
         print(f"{name}: {text}")
     for name, chip in CHIPS.items():
@@ -39,5 +46,5 @@ def _figures(hardware: Hardware) -> tuple[str, ...]:
     return (
         *(f"{each:,}" for each in (hardware.num_pes, hardware.simd_lanes)),
         *("no limit" if each >= UNLIMITED else f"{each:,}" for each in limited),
-        *(str(hardware.word_bytes), clock),
+        *(str(hardware.word_bytes), clock, find_schema(AUTO, [_WINDOW], hardware)),
     )

@@ -18,7 +18,7 @@ from experiments.network.networks import OBJECTIVES, map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.headline import take
 from experiments.pages.sections import Choice
-from experiments.search.goals import ProblemConfig, make_goal, require_fit
+from experiments.search.goals import ProblemConfig, make_goal, require_fit, schema_note
 from experiments.search.library import add_to_library, find_library
 from experiments.shell import cli, flags
 from experiments.shell.files import (
@@ -168,12 +168,13 @@ def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
     network, objective = mapped.network, config.objective
     if mapped.mapped:
         choices, bound = mapped.choices(), mapped.bound
-        full = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1]))
+        note = schema_note(config, [each.goal for each in mapped.layers])
+        full = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1], note))
         _write(mapped, config, choices, bound, directory)
         write_text(directory / "network.md", "\n".join(sheet.markdown() for sheet in full))
         print("\n".join(_headline(mapped, choices[-1], bound)))
         print()
-        _brief_layers(mapped, choices[-1]).print()
+        _brief_layers(mapped, choices[-1], note).print()
         print()
         print(printable(f"page: {PROGRAM} report {directory}"))
         print(printable(f"all tables: {directory / 'network.md'}"))
@@ -257,7 +258,7 @@ def _note(mapped: MappedNetwork, choices: list[Choice]) -> str:
     return " ".join(parts)
 
 
-def _layers(mapped: MappedNetwork, chosen: Choice) -> Sheet:
+def _layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:
     rows = [
         (
             row["layer"],
@@ -279,12 +280,12 @@ def _layers(mapped: MappedNetwork, chosen: Choice) -> Sheet:
     )
     note = (
         f"Shares of all executions, by the mappings called '{chosen.name}'. Best {objective.name} "
-        f"in {objective.unit}, of one execution."
-    )
+        f"in {objective.unit}, of one execution. {note}"
+    ).strip()
     return Sheet("Layers", ("layer", "shape"), columns, rows, note)
 
 
-def _brief_layers(mapped: MappedNetwork, chosen: Choice) -> Sheet:
+def _brief_layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:
     """Return the table of the layers that fits a terminal."""
     rows = [
         (
@@ -295,7 +296,7 @@ def _brief_layers(mapped: MappedNetwork, chosen: Choice) -> Sheet:
         for row in _rows(mapped, chosen)
     ]
     columns = ("count", "latency", "energy", "above\nbound")
-    return Sheet("", ("layer", "bottleneck", "found by"), columns, rows)
+    return Sheet("", ("layer", "bottleneck", "found by"), columns, rows, note)
 
 
 def _gap(gap: float | None) -> str:

@@ -26,17 +26,24 @@ from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVES, Objective, find_objective
-from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.problem import AUTO, Problem, find_schema
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.workloads.layer import Layer
 from mappers import MAPPERS, PROVERS, make_mapper
 from mappers.base import Mapper
 
 GOAL = "goal.json"
-LAYER_HELP = "a name that the command layers prints, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8"
+LAYER_HELP = (
+    "a name that the command layers prints, FILE.csv:ROW, or one such as gemm:M=8,N=8,K=8 or "
+    "conv:K=8,C=8,H=14,W=14,R=3,S=3,padding=1"
+)
 HARDWARE_HELP = (
     f"accelerator: {'; '.join(f'{name} ({what})' for name, what in DESCRIPTIONS.items())}; "
-    "FILE.yaml or FILE.m"
+    "FILE.yaml, FILE.m, or fields such as pe_array=16x16,l1_bytes=2KB,l2_bytes=1MB"
+)
+SCHEMA_HELP = (
+    f"parameters of a mapping: {', '.join(SCHEMAS)}; auto: legal13, or full17 for a layer whose "
+    "window L1 cannot hold"
 )
 FIRST_MAPPERS = ("random", "bo", "ga", "gamma", "ppo", "marl", "prior")
 """What ``run`` compares unless told."""
@@ -53,7 +60,7 @@ class ProblemConfig:
 
     hardware: str = option("unlimited", HARDWARE_HELP)
     model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(MODELS)}")
-    schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
+    schema: str = option(AUTO, SCHEMA_HELP)
     tiles: str = option("integers", f"choices of a tile size: {', '.join(TILES)}")
     guard: bool = option(True, "accept figures no machine could achieve (model maestro)")
     energy: str = option("total", f"form of energy: {', '.join(ENERGIES)}")
@@ -101,6 +108,8 @@ class Goal:
             "map_space": {
                 "size": space.size(),
                 "parameters": {each.name: each.choices for each in space.parameters},
+                # Older records, which lack it, are of this schema.
+                **({} if space.schema == "legal13" else {"schema": space.schema}),
             },
             "objective": {
                 "name": self.objective.name,
@@ -126,7 +135,8 @@ class Goal:
 
 def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective: str) -> Goal:
     """Make the goal of a config whose layer and hardware are known."""
-    space = MapSpace(layer, hardware, config.schema, config.tiles)
+    schema = find_schema(config.schema, [layer], hardware, config.tiles, config.model)
+    space = MapSpace(layer, hardware, schema, config.tiles)
     problem = Problem(space, config.model, config.guard)
     found = find_objective(objective, config.energy)
     model, csv_energy = find_model(config.model), config.energy == "csv"
@@ -137,6 +147,15 @@ def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective
     physical = (config.guard or not model.exploitable) and not csv_energy
     bound = found.bound(layer, hardware) if physical and found.bound else None
     return Goal(problem, found, bound)
+
+
+def schema_note(config: ProblemConfig, goals: Sequence[Goal]) -> str:
+    """Say for how many goals the schema ``auto`` is ``full17``; empty if for none."""
+    cut = sum(goal.problem.space.schema != "legal13" for goal in goals)
+    if config.schema != AUTO or not cut:
+        return ""
+    which = f" for {cut} of {len(goals)} layers" if len(goals) > 1 else ""
+    return f"Schema full17{which}: the buffers hold no whole window."
 
 
 def recorded_goal(config: dict[str, Any], facts: dict[str, Any]) -> Goal:

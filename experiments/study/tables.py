@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.search.goals import schema_note
 from experiments.shell.files import write_csv
 from experiments.shown.statistics import Floats
 from experiments.shown.tables import Sheet, significant
@@ -80,9 +81,10 @@ def markdown(study: Study, made: Sequence[Sheet]) -> str:
     """Return tables as a Markdown file."""
     config = study.config
     guard = "" if config.guard else ", no guard"
+    schemas = dict.fromkeys(goal.problem.space.schema for goal in study.goals.values())
     facts = (
-        f"Model {config.model}{guard}, hardware {config.hardware}, schema {config.schema}, tiles "
-        f"{config.tiles}, energy {config.energy}; {config.samples:,} samples a search, seeds "
+        f"Model {config.model}{guard}, hardware {config.hardware}, schema {', '.join(schemas)}, "
+        f"tiles {config.tiles}, energy {config.energy}; {config.samples:,} samples a search, seeds "
         f"{study.seeds[0]} to {study.seeds[-1]}."
     )
     sections = (sheet.markdown() for sheet in made)
@@ -121,8 +123,10 @@ def problem_sheet(study: Study, contest: Contest) -> Sheet:
         label = mapper if seeds == asked else f"{mapper} ({seeds} of {asked} seeds)"
         rows.append([label, *row])
     title = f"{contest.layer}, {contest.objective} ({prefix}{contest.goal.objective.unit})"
-    note = "" if optimum is None else _known(optimum, contest.goal.objective.unit)
-    return Sheet(title, ("mapper",), headers, rows, note)
+    notes = [schema_note(study.config, [contest.goal])]
+    if optimum is not None:
+        notes.append(_known(optimum, contest.goal.objective.unit))
+    return Sheet(title, ("mapper",), headers, rows, " ".join(filter(None, notes)))
 
 
 def _brief_sheet(study: Study, contest: Contest) -> Sheet:
@@ -148,8 +152,10 @@ def _brief_sheet(study: Study, contest: Contest) -> Sheet:
     title = f"Least {objective.label} ({prefix}{objective.unit}) after so many samples"
     if len(study.goals) > 1:
         title = f"{contest.layer}: {title}"
-    note = f"Interquartile means of {seeds} seeds [95 % interval]." if seeds > 1 else ""
-    return Sheet(title, ("mapper",), headers, rows, note)
+    notes = [schema_note(study.config, [contest.goal])]
+    if seeds > 1:
+        notes.append(f"Interquartile means of {seeds} seeds [95 % interval].")
+    return Sheet(title, ("mapper",), headers, rows, " ".join(filter(None, notes)))
 
 
 def _known(optimum: KnownOptimum, unit: str) -> str:

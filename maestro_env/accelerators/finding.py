@@ -4,42 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from maestro_env import _native
 from maestro_env.accelerators import accelforge, timeloop
 from maestro_env.accelerators.chips import CHIPS
+from maestro_env.accelerators.entries import INSTEAD, READERS, read_fields
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
 from maestro_env.accelerators.memories import hardware_of
-from maestro_env.accelerators.technologies import find_technology
-from maestro_env.base.checks import (
-    MAX_INT,
-    TEXT,
-    Reader,
-    Written,
-    plain_integer,
-    plain_number,
-    read_entries,
-    require_type,
-)
+from maestro_env.base.checks import MAX_INT, Written, plain_integer, read_entries, require_type
 from maestro_env.base.errors import HardwareError, UnknownNameError, quoted
 from maestro_env.base.m_file import tokens
 from maestro_env.base.reading import read_or_refuse
-from maestro_env.base.yaml_file import read_yaml_file
+from maestro_env.base.yaml_file import Part, read_yaml_file
 
 _MAX_CHARACTERS = 2**16
-_READERS: Mapping[str, Reader] = {
-    **{
-        field.name: (plain_integer, f"integers from {least_of(field.name)} to {MAX_INT}")
-        for field in fields(Hardware)
-    },
-    "name": TEXT,
-    "offchip_cost_macs": (plain_number, f"numbers from 0 to {_native.MAX_ENERGY:g}"),
-    "technology": (find_technology, "technologies"),
-    "clock_mhz": (plain_number, "numbers above 0"),
-}
 _M_KEYS = {
     "num_pes": "num_pes",
     "l1_size_cstr": "l1_bytes",
@@ -75,14 +54,16 @@ def find_hardware(text: str | Hardware) -> Hardware:
     named = known_hardware()
     if name in named:
         return named[name]
-    if text.partition("=")[0] in _READERS:
-        values = read_entries(written_entries(text), _READERS, HardwareError)
-        return _made(f"hardware {quoted(text)}", values, text)
+    if text.partition("=")[0] in {**READERS, **INSTEAD}:
+        return _made(f"hardware {quoted(text)}", read_fields(written_entries(text)), text)
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
         return _from_yaml(path)
     if path.suffix == ".m":
-        readers = {key: _READERS[field] for key, field in _M_KEYS.items()}
+        readers = {
+            key: (plain_integer, f"integers from {least_of(field)} to {MAX_INT}")
+            for key, field in _M_KEYS.items()
+        }
         found = read_entries(_m_entries(path), readers, HardwareError)
         return _made(text, {_M_KEYS[key]: value for key, value in found.items()}, path.stem)
     raise UnknownNameError("hardware", text, [*named, "FILE.yaml", "FILE.m", "num_pes=N,..."])
@@ -95,8 +76,13 @@ def _from_yaml(path: Path) -> Hardware:
         return hardware_of(timeloop.read_architecture(root["architecture"]), path.stem)
     if "arch" in root:
         return hardware_of(accelforge.read_arch(root["arch"]), path.stem)
-    entries = ((part.where, key, part.text()) for key, part in root.named().items())
-    return _made(str(path), read_entries(entries, _READERS, HardwareError), path.stem)
+    entries = ((part.where, key, _text(key, part)) for key, part in root.named().items())
+    return _made(str(path), read_fields(entries), path.stem)
+
+
+def _text(key: str, part: Part) -> str:
+    listed = key == "pe_array" and isinstance(part.value, list)
+    return "x".join(part.texts()) if listed else part.text()
 
 
 def _made(source: str, values: Mapping[str, Any], name: str) -> Hardware:
@@ -112,7 +98,8 @@ def _made(source: str, values: Mapping[str, Any], name: str) -> Hardware:
 def written_entries(text: str) -> Iterator[Written]:
     """Yield the entries of a text such as ``num_pes=256,l1_bytes=512``; the name comes last."""
     written, named, name = f",{text}".partition(",name=")
-    for piece in written.split(",")[1:]:
+    # The commas of a list in brackets part no entries.
+    for piece in re.split(r",(?![^\[]*\])", written)[1:]:
         key, _, value = piece.partition("=")
         yield f"hardware {quoted(text)}", key, value
     if named:

@@ -29,6 +29,7 @@ from maestro_env.environments.task import Task, episode_end, make_tasks, require
 from maestro_env.environments.texts import TextSpec
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.rewards import MOST_REWARDED, REWARDS, Observations
 from maestro_env.evaluation.status import STATUSES
 from maestro_env.workloads.layer import Layer
@@ -96,7 +97,8 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
     * `objective`: an `Objective`, or text for `find_objective`: `edp`, `latency_cycles*area_um2`.
     * `hardware`: a `Hardware`, or text for `find_hardware`: a preset, `num_pes=256,...`, a file.
     * `model`: a name of `MODELS`.
-    * `schema`, `tiles`: of the `MapSpace`.
+    * `schema`, `tiles`: of the `MapSpace`; `auto` is `legal13`, or `full17` where only that has
+      mappings that fit.
     * `reward`: a name of `REWARDS`.
     * `episode_length`: mappings of an episode; None for 100, or 1 with `discrete_steps`.
     * `guard`: whether figures that no accelerator could reach are invalid (model `maestro` only).
@@ -127,7 +129,7 @@ class MaestroEnv(TextSpec, Attributes, gymnasium.Env[Observations, Any]):
         objective: str | Objective = "edp",
         hardware: str | Hardware = "unlimited",
         model: str = DEFAULT_MODEL,
-        schema: str = "legal13",
+        schema: str = AUTO,
         tiles: str = "integers",
         reward: str = "inverse",
         episode_length: int | None = None,

@@ -19,7 +19,7 @@ from maestro_env.base.pickling import Recomputed
 from maestro_env.evaluation.context import context
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import FIGURE_BOUNDS, Objective, find_objective
-from maestro_env.evaluation.problem import Problem, figures_of
+from maestro_env.evaluation.problem import Problem, figures_of, find_schema
 from maestro_env.evaluation.rewards import Observations, first_observation
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.known import known_values
@@ -125,6 +125,7 @@ def make_tasks(
     """
     objective, hardware = find_objective(objective), find_hardware(hardware)
     found = [find_layer(each) for each in _given(layer, layers)]
+    schema = find_schema(schema, found, hardware, tiles, model)
     spaces = [MapSpace(each, hardware, schema, tiles) for each in found]
     for space in spaces:
         _require_alike(spaces[0], space)

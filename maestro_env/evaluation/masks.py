@@ -97,10 +97,8 @@ class Masks:
             try:
                 block[:] = self._native.draw(rng.random(block.shape))
             except ValueError:
-                raise MapSpaceError(
-                    f"no mapping of {self.problem.layer} fits the buffers of "
-                    f"{self.problem.hardware.name or 'the hardware'}; give it more L1 or L2"
-                ) from None
+                why = self.problem.why_nothing_fits() or "no mapping is valid"
+                raise MapSpaceError(f"{self.problem.layer}: {why}") from None
         return points
 
     def _open_point(self) -> Points:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_type
-from maestro_env.base.errors import MapSpaceError
+from maestro_env.base.errors import MapSpaceError, UnknownNameError
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.threads import require_threads
 from maestro_env.evaluation.cost import Cost
@@ -25,6 +26,9 @@ from maestro_env.workloads.layer import Layer
 
 Observed = tuple[NDArray[np.float32], float, int, Points, NDArray[np.float64]]
 """An observation, a value, a status code, a vector and its row of metrics."""
+
+AUTO = "auto"
+"""The schema ``legal13``, or ``full17`` where only tiles of R and S make a mapping fit."""
 
 _STRIDE_SAMPLES = 2000
 _TYPICAL_SAMPLES = 4000
@@ -153,10 +157,38 @@ class Problem(Recomputed):
         return explain_status(status, mapping, problem, cost, self.hardware)
 
     def why_nothing_fits(self) -> str:
-        """Say that no mapping fits the buffers, and what the smallest tiles need.
+        """Say that no mapping fits the buffers, what they must hold, and what to change.
 
-        Empty if they fit, or have no figures.
+        Empty if some mapping fits, or has no figures.
         """
+        if not (exceeded := self._exceeded()):
+            return ""
+        change = "take schema full17, which cuts R and S too"
+        if not self.needs_cut_windows:
+            exceeded = (self._with_cut_windows or self)._exceeded()
+            change = " and ".join(f"{at} to {need:.0f}" for at, need in exceeded.items())
+            change = f"raise {change}"
+        name, needs = self.hardware.name or "the accelerator", []
+        for at, need in exceeded.items():
+            held = f"{at[:2].upper()} must hold {need:,.0f} B" + " per PE" * (at == "l1_bytes")
+            needs.append(f"{held}, {name} has {getattr(self.hardware, at):,}")
+        return f"no mapping fits: {' and '.join(needs)}; {change}"
+
+    @property
+    def needs_cut_windows(self) -> bool:
+        """Whether no mapping of this schema fits the buffers, but some that cuts R or S does."""
+        cut = self._with_cut_windows
+        return cut is not None and bool(self._exceeded()) and not cut._exceeded()
+
+    @property
+    def _with_cut_windows(self) -> Problem | None:
+        """The problem under ``full17``; None without windows, or if the model refuses it."""
+        if not (self.layer.is_convolution and find_model(self.model).cuts_windows):
+            return None
+        return replace(self, space=replace(self.space, schema="full17"))
+
+    def _exceeded(self) -> dict[str, float]:
+        """Return the buffers that are too small for the smallest tiles, and the bytes of these."""
         point = np.zeros(len(self.space.parameters), dtype=np.int32)
         if "cluster_size" in self.space.columns:
             # One cluster holds the smallest tile, and its PEs share what is left of it.
@@ -164,14 +196,9 @@ class Problem(Recomputed):
             point[column] = self.space.sizes[column] - 1
         cost, _ = self.evaluate_mapping(self.space.decode(point))
         if cost is None or cost.l1_bytes is None or cost.l2_bytes is None:
-            return ""
-        l1, l2, there = cost.l1_bytes, cost.l2_bytes, self.hardware
-        if l1 <= there.l1_bytes and l2 <= there.l2_bytes:
-            return ""
-        return (
-            f"no mapping fits the buffers: the smallest tiles need {l1:,.0f} B of L1 a PE (there "
-            f"are {there.l1_bytes:,}) and {l2:,.0f} B of L2 (there are {there.l2_bytes:,})"
-        )
+            return {}
+        needs = {"l1_bytes": cost.l1_bytes, "l2_bytes": cost.l2_bytes}
+        return {at: need for at, need in needs.items() if need > getattr(self.hardware, at)}
 
     def typical(self, objective: Objective) -> float | None:
         """Return the median objective, in its unit, of the valid ones of 4,000 random mappings.
@@ -202,6 +229,26 @@ class Problem(Recomputed):
             self.hardware.native,
             guarded=self.guard and find_model(self.model).exploitable,
         )
+
+
+def find_schema(
+    schema: str,
+    layers: Iterable[Layer],
+    hardware: Hardware,
+    tiles: str = "integers",
+    model: str = DEFAULT_MODEL,
+) -> str:
+    """Return the name of a schema, or what ``auto`` stands for: one schema for all layers.
+
+    Raises:
+        UnknownNameError: no such schema, kind of tiles or model.
+    """
+    if schema not in (AUTO, *SCHEMAS):
+        raise UnknownNameError("schema", schema, (AUTO, *SCHEMAS))
+    if schema != AUTO:
+        return schema
+    whole = (Problem(MapSpace(layer, hardware, tiles=tiles), model) for layer in layers)
+    return "full17" if any(each.needs_cut_windows for each in whole) else "legal13"
 
 
 @cache

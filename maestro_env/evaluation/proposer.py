@@ -66,7 +66,7 @@ class Proposer:
                 problem.model, space.layer.native, space.hardware.native, space.native, seen
             )
         except ValueError as error:
-            raise MapSpaceError(str(error)) from None
+            raise MapSpaceError(problem.why_nothing_fits() or str(error)) from None
 
     def greedy(self, networks: Networks) -> Drawn:
         """Return the mapping whose decisions are each the likeliest, as ``draw`` does."""

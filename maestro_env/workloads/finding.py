@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from maestro_env.base.checks import INTEGER, plain_integer, read_entries, require_type
+from maestro_env.base.checks import plain_integer, require_type
 from maestro_env.base.errors import (
     LayerError,
     MissingExtraError,
@@ -18,14 +18,12 @@ from maestro_env.base.errors import (
     close_matches,
     quoted,
 )
-from maestro_env.workloads.layer import DIMENSIONS, Layer
+from maestro_env.workloads.layer import Layer
+from maestro_env.workloads.layer_text import EXAMPLES as EXAMPLES
+from maestro_env.workloads.layer_text import parse_layer as parse_layer
 from maestro_env.workloads.network import Network, gather
 from maestro_env.workloads.zoo import models as models
 
-EXAMPLES = "conv:K=64,C=64,Y=58,X=58,R=3,S=3,stride=1 or gemm:M=1,N=1000,K=512"
-
-_STRIDE = re.compile(r"(?P<y>[0-9]{1,10})(x(?P<x>[0-9]{1,10}))?")
-_BLANK_WITHIN = re.compile(r"[0-9]\s+[0-9]")
 _CSV_ROW = re.compile(r"(?P<path>.+\.csv)(?::(?P<row>.*))?", re.IGNORECASE | re.DOTALL)
 _PICKLES = (".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pt2", ".pth", ".safetensors", ".zip")
 
@@ -63,11 +61,24 @@ def find_layer(text: str | Layer) -> Layer:
         return parse_layer(text)
     zoo = layers_by_name()
     if text not in zoo:
-        raise LayerError(
-            f"unknown layer {quoted(text)}: {close_matches(text.lower(), zoo)}allowed: a name "
-            "that `maestro-env layers` prints, FILE.csv:ROW, or " + EXAMPLES
-        )
+        raise _unknown_layer(text, zoo)
     return zoo[text]
+
+
+def _unknown_layer(text: str, zoo: Mapping[str, Layer]) -> LayerError:
+    lower, near = text.lower(), close_matches(text.lower(), zoo)
+    for network, (first, *_, last) in models().items():
+        if not f"{lower}_".startswith(f"{network}_"):
+            continue
+        what = "is a network: " if lower == network else f"has no layer {quoted(text)}: {near}"
+        return LayerError(
+            f"{network} {what}its layers are {first.name} to {last.name}, which `maestro-env "
+            f"layers --network {network}` lists; `maestro-env map {network}` maps all of them"
+        )
+    return LayerError(
+        f"unknown layer {quoted(text)}: {near}allowed: a name that `maestro-env layers` prints, "
+        f"FILE.csv:ROW, or {EXAMPLES}"
+    )
 
 
 def _pick(layers: Sequence[Layer], text: str, row: str | None) -> Layer:
@@ -77,47 +88,6 @@ def _pick(layers: Sequence[Layer], text: str, row: str | None) -> Layer:
     if row not in rows:
         raise LayerError(f"{text!r} names no row; allowed: FILE.csv:0 to FILE.csv:{len(rows) - 1}")
     return rows[row]
-
-
-def parse_layer(text: str) -> Layer:
-    """Parse ``OPERATOR:NAME=NUMBER,...``; the text is the name of the layer.
-
-    Args:
-        text: Y and X are taken as written: input extents, padding included. ``stride=2`` strides
-            both, ``stride=2x1`` gives the stride of Y, then of X; ``count=3`` is that of the layer.
-            All that follows ``,name=`` is the name instead.
-
-    Raises:
-        LayerError: naming the piece at fault.
-    """
-    shape, named, name = text.partition(",name=")
-    try:
-        if _BLANK_WITHIN.search(shape):
-            raise LayerError(f"layer {quoted(text)}: a blank inside a number")
-        shape = "".join(shape.split())
-        return _parsed(shape, name if named else shape)
-    except LayerError as error:
-        raise LayerError(f"{error}; write a layer like {EXAMPLES}") from None
-
-
-def _parsed(text: str, name: str) -> Layer:
-    prefix, _, body = text.partition(":")
-    operator, where = prefix.upper(), f"layer {quoted(text)}"
-    if operator not in DIMENSIONS:
-        allowed = ", ".join(DIMENSIONS).lower()
-        raise LayerError(f"{where}: unknown operator {quoted(prefix)}, allowed: {allowed}")
-    readers = dict.fromkeys((*DIMENSIONS[operator], "count"), INTEGER)
-    if operator != "GEMM":
-        readers |= {"N": INTEGER, "stride": (_stride, "stride=2 or stride=2x1 (Y x X)")}
-    pairs = (piece.partition("=")[::2] for piece in body.split(","))
-    values = read_entries(((where, *pair) for pair in pairs), readers, LayerError)
-    stride, count = values.pop("stride", (1, 1)), values.pop("count", 1)
-    return Layer(operator, values, stride, name, count)
-
-
-def _stride(text: str) -> tuple[int, int] | None:
-    match = _STRIDE.fullmatch(text)
-    return (int(match["y"]), int(match["x"] or match["y"])) if match else None
 
 
 def find_network(text: str | Network, dims: Mapping[str, int] | None = None) -> Network:

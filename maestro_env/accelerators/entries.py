@@ -1,0 +1,122 @@
+"""The fields of an accelerator as people write them: sizes with units, arrays, bandwidths in GB/s.
+
+1 KB is 1 KiB, 1,024 B, as data sheets of chips mean it; 1 GB/s is 10^9 bytes per second.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any
+
+from maestro_env import _native
+from maestro_env.accelerators.hardware import Hardware, least_of
+from maestro_env.accelerators.technologies import find_technology
+from maestro_env.base.checks import (
+    MAX_INT,
+    TEXT,
+    Reader,
+    Written,
+    plain_integer,
+    plain_number,
+    read_entries,
+)
+from maestro_env.base.errors import HardwareError, quoted
+
+_DECIMAL = r"([0-9]{1,18}(?:\.[0-9]{1,18})?)"
+_SIZE = re.compile(rf"{_DECIMAL}\s?([KMG]?)i?B")
+_RATE = re.compile(rf"{_DECIMAL}\s?([MGT])B/s")
+_ARRAY = re.compile(r"\[?([0-9]{1,9}(?:\s*[x,]\s*[0-9]{1,9}){0,5})\]?")
+_BANDWIDTHS = ("noc_bw", "offchip_bw")
+
+INSTEAD: Mapping[str, str] = {
+    "l3_bytes": "there are two buffers, the L1 of each PE and a shared L2: leave it out, or give "
+    "it as l2_bytes",
+    "dram_bandwidth_gbps": "write offchip_bw=12.8GB/s with clock_mhz, or offchip_bw in words per "
+    "cycle",
+    "weight_bits": "words of all tensors have one size: write word_bytes=1 for 8 bits, 2 for 16",
+    "dataflow": "it is of the mapping: leave it out; `maestro-env explain` names that of a mapping",
+    "clusters": "they are of the mapping, whose cluster_size says how many PEs one has: leave them "
+    "out",
+}
+"""What to write in place of keys that there are not."""
+
+
+def _size(text: str) -> int | None:
+    """Return bytes, None for another text or a part of a byte."""
+    if (match := _SIZE.fullmatch(text)) is None:
+        return plain_integer(text)
+    size = Fraction(match[1]) * 1024 ** " KMG".index(match[2] or " ")
+    return int(size) if size.denominator == 1 else None
+
+
+def _array(text: str) -> int | None:
+    match = _ARRAY.fullmatch(text)
+    return match and math.prod(map(int, re.split("[x,]", match[1])))
+
+
+_SIZES = f"integers from 1 to {MAX_INT}, or with B, KB, MB or GB (1 KB is 1 KiB, 1,024 B)"
+
+READERS: Mapping[str, Reader] = {
+    **{
+        field.name: (plain_integer, f"integers from {least_of(field.name)} to {MAX_INT}")
+        for field in fields(Hardware)
+    },
+    "l1_bytes": (_size, _SIZES),
+    "l2_bytes": (_size, _SIZES),
+    **dict.fromkeys(_BANDWIDTHS, TEXT),
+    "name": TEXT,
+    "offchip_cost_macs": (plain_number, f"numbers from 0 to {_native.MAX_ENERGY:g}"),
+    "technology": (find_technology, "technologies"),
+    "clock_mhz": (plain_number, "numbers above 0"),
+    "pe_array": (_array, "rows and columns, 16x16 or [16, 16]"),
+}
+
+
+def read_fields(entries: Iterable[Written]) -> dict[str, Any]:
+    """Return fields of ``Hardware`` by name.
+
+    Raises:
+        HardwareError: a key or value that is not allowed; the message says what to write.
+    """
+    written = list(entries)
+    places = {key: where for where, key, _ in written}
+    for key in places:
+        if key in INSTEAD:
+            raise HardwareError(f"{places[key]}: {key} is no key: {INSTEAD[key]}")
+    values = read_entries(written, READERS, HardwareError)
+    for key in _BANDWIDTHS:
+        if key in values:
+            what = f"{places[key]}: {key} is {quoted(values[key])}"
+            values[key] = _words_per_cycle(what, values[key], values)
+    if "pe_array" in values:
+        if "num_pes" in values:
+            raise HardwareError(f"{places['pe_array']}: pe_array and num_pes: give one of them")
+        values["num_pes"] = values.pop("pe_array")
+    return values
+
+
+def _words_per_cycle(what: str, text: str, values: Mapping[str, Any]) -> int:
+    """Return a bandwidth; ``values`` may have the clock and the size of a word."""
+    clock, word_bytes = values.get("clock_mhz"), values.get("word_bytes") or 1
+    if (whole := plain_integer(text)) is not None:
+        return whole
+    if match := _RATE.fullmatch(text):
+        if not clock:
+            raise HardwareError(f"{what}, which needs clock_mhz: add it, or give words per cycle")
+        second = Fraction(match[1]) * 10 ** {"M": 6, "G": 9, "T": 12}[match[2]]
+        words = second / (Fraction(str(clock)) * 10**6 * word_bytes)
+    elif plain_number(text) is not None:
+        words = Fraction(text)
+    else:
+        allowed = f"integers from 1 to {MAX_INT}, or such as 12.8GB/s with clock_mhz"
+        raise HardwareError(f"{what}; allowed: {allowed}")
+    if words.denominator != 1:
+        near = " or ".join(str(each) for each in (math.floor(words), math.ceil(words)) if each)
+        raise HardwareError(
+            f"{what}, {float(words):g} words per cycle; give a whole number: {near}"
+        )
+    return int(words)
