@@ -113,7 +113,7 @@ def picture(mapping: Mapping, hardware: Hardware, layer: Layer) -> Image:
     figure = Figure(figsize=(_INCHES, _INCHES), dpi=_DPI)
     canvas = FigureCanvasAgg(figure)
     figure.text(0.02, 0.98, _title(mapping, step), va="top", fontsize=9)
-    axes = figure.add_axes((0.02, 0.02, 0.96, 0.96 - 0.04 * (len(mapping.levels) + 1)))
+    axes = figure.add_axes((0.02, 0.02, 0.96, 0.96 - 0.04 * (len(mapping.levels) + 2)))
     axes.axis("off")
     axes.imshow(_image(step, rows, columns, side), interpolation="nearest")
     if len(step.active) <= _MOST_LABELS:
@@ -173,4 +173,6 @@ def _title(mapping: Mapping, step: FirstStep) -> str:
     shown = len(step.active)
     which = "" if shown == step.clusters * step.cluster_size else "first "
     busy = np.count_nonzero(step.active)
-    return "\n".join([*lines, f"first step: {busy:,} of the {which}{shown:,} PEs have work"])
+    work = f"first step: {busy:,} of the {which}{shown:,} PEs have work"
+    idle = "" if busy == shown else "; grey: no work"
+    return "\n".join([*lines, work, f"colour: cluster; darker: later PE of it{idle}"])

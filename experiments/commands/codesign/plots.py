@@ -44,7 +44,14 @@ def draw_front(
     out; the front has one at least.
     """
     figure = new_figure(_SIZE)
-    figure.suptitle(in_picture(title), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    best = min(front, key=lambda each: each.edp)
+    least = (
+        f"least EDP with {best.hardware.num_pes:,} PEs, {best.hardware.l1_bytes:,} B of L1 each, "
+        f"on {best.area_um2 / UM2_A_MM2:.1f} mm$^2$"
+    )
+    figure.suptitle(
+        f"{in_picture(title)}:\n{least}", x=0.01, ha="left", fontsize=11, fontweight="bold"
+    )
     left, right = figure.subplots(1, 2)
     chosen = {each.hardware for each in front}
     others = [each for each in designs if not each.unmapped and each.hardware not in chosen]
