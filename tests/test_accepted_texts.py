@@ -1,13 +1,15 @@
-"""What people write for layers and accelerators: accepted, or refused with what to write."""
+"""What people write for layers, accelerators, objectives: accepted, or told what to write."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from commands import optimum, run
 
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import HardwareError, LayerError, MaestroEnvError
+from maestro_env.evaluation.objectives import FIGURE_BOUNDS, find_objective
 from maestro_env.workloads.finding import find_layer
 
 CONV = "K=64,C=32,R=3,S=5"
@@ -130,3 +132,45 @@ def test_other_accelerators_are_refused_with_what_to_write(text: str, told: str)
         with pytest.raises(MaestroEnvError) as caught:
             find_hardware(written)
         assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "bounded"),
+    [
+        ("ed2p", 3.0 * 3.0 * 5.0, True),
+        ("throughput", 3.0, True),
+        ("power", 7.0, False),
+        ("latency*energy*area", 3.0 * 5.0 * 11.0, True),
+        ("edp * edp", (3.0 * 5.0) ** 2, True),
+        ("area_um2*latency", 3.0 * 11.0, True),
+        ("latency*power", 3.0 * 7.0, False),
+    ],
+)
+def test_objectives_are_products_of_what_they_name(text: str, value: float, bounded: bool) -> None:
+    objective = find_objective(text)
+    figures = {"latency_cycles": 3.0, "energy_nj": 5.0, "power_mw": 7.0, "area_um2": 11.0}
+    assert objective.of(figures) == value
+    assert (objective.bound is not None) == bounded
+    layer, hardware = find_layer("gemm:M=8,N=8,K=8"), find_hardware("edge")
+    if objective.bound is not None:
+        bounds = FIGURE_BOUNDS.items()
+        least = {name: of(layer, hardware) for name, of in bounds}
+        assert objective.bound(layer, hardware) == pytest.approx(objective.of(least))
+
+
+@pytest.mark.parametrize("text", ["latency^2*energy", "latency*", "speed", "edp*speed"])
+def test_other_objectives_are_refused_with_the_names_there_are(text: str) -> None:
+    with pytest.raises(MaestroEnvError, match=r"allowed: .*ed2p, edp.*latency.*power.*throughput"):
+        find_objective(text)
+
+
+def test_files_of_products_have_plain_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in ("run.draw_convergence", "optimum._draw"):
+        monkeypatch.setattr(f"experiments.commands.{command}", lambda *_: None)
+    layer = ["--layer=gemm:M=4,N=3,K=2", "--objective=latency*area"]
+    assert run([*layer, "--mapper=random", "--samples=20"]) == 0
+    assert optimum([*layer, "--start=0"]) == 0
+    assert not [path for path in tmp_path.rglob("*") if "*" in path.name]

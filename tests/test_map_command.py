@@ -247,8 +247,8 @@ def test_a_network_without_any_mapping_has_no_totals(
     [
         (["no_such_network"], "unknown network"),
         (["missing.csv"], "missing.csv"),
-        (["resnet18", "--objective=area"], "allowed for a network: latency, energy, edp"),
-        (["resnet18", "--objective=speed"], "allowed for a network"),
+        (["resnet18", "--objective=area"], "allowed for a network: latency, energy, and products"),
+        (["resnet18", "--objective=speed"], "unknown objective 'speed'"),
         (["resnet18", "--energy=csv", "--model=maestro"], "allowed for a network: total"),
         (["resnet18", "--mapper=all"], "allowed: one mapper"),
         (["resnet18", "--mapper=gaa"], "unknown mapper"),

@@ -11,7 +11,8 @@ from commands import map_network as command
 
 from experiments.network.layer_search import SearchSettings
 from experiments.network.networks import map_network
-from maestro_env.base.errors import NetworkError, UnknownNameError
+from experiments.shell.flags import UsageError
+from maestro_env.base.errors import NetworkError
 from maestro_env.workloads.finding import find_network
 
 QUICK = SearchSettings(samples=40, nodes=500, front=20)
@@ -61,7 +62,7 @@ def test_a_directory_keeps_the_records(network: str, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_mapped_is_refused(network: str) -> None:
-    with pytest.raises(UnknownNameError, match="unknown objective of a network 'area'"):
+    with pytest.raises(UsageError, match="objective area: allowed for a network"):
         map_network(network, objective="area")
     with pytest.raises(NetworkError, match="unknown network 'resnet5'"):
         map_network("resnet5")

@@ -59,7 +59,8 @@ def test_the_optima_of_many_small_spaces_are_those_of_all_their_vectors(task: Pr
 
 def assert_equals_brute_force(task: Problem) -> None:
     points = every_vector(task.space)
-    for objective in OBJECTIVES.values():
+    products = map(find_objective, ("ed2p", "area*latency*energy"))
+    for objective in (*OBJECTIVES.values(), *products):
         search = solve(task, objective)
         assert search.best == search.bound == task.score(points, objective)[0].min()
         if search.best_point is None:
@@ -194,9 +195,12 @@ def test_a_search_goes_on_where_another_one_was() -> None:
 def test_what_has_no_bound_is_refused() -> None:
     with pytest.raises(OptimumError, match=r"model maestro .* allowed: exact"):
         OptimumSearch(problem("resnet18_l2", model="maestro"), EDP)
-    for factors in (("power_mw",), ("latency_cycles", "latency_cycles")):
-        with pytest.raises(OptimumError, match="allowed: each at most once of latency_cycles"):
+    for factors in (("power_mw",), ("latency_cycles", "l1_bytes")):
+        with pytest.raises(OptimumError, match=f"no bounds, as {factors[-1]} has none; allowed: "):
             OptimumSearch(problem("resnet18_l2"), Objective("mine", "", factors, None))
+    unordered = Objective("mine", "", ("area_um2", "latency_cycles"), None)
+    with pytest.raises(OptimumError, match="allowed: first all latency_cycles"):
+        OptimumSearch(problem("resnet18_l2"), unordered)
     transposed = replace(find_layer("resnet18_l2"), operator="TRCONV")
     with pytest.raises(OptimumError, match="no figures of operator TRCONV"):
         OptimumSearch(Problem(MapSpace(transposed, find_hardware("edge"))), EDP)

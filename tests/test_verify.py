@@ -126,7 +126,11 @@ def test_certificates_of_small_spaces_hold(tmp_path_factory, task, objective) ->
 
 
 @pytest.mark.parametrize(
-    ("layer", "objective"), [("mobilenetv2_l51", "latency"), ("resnet18_l2", "edp")]
+    ("layer", "objective"),
+    [
+        *[("mobilenetv2_l51", "latency"), ("resnet18_l2", "edp")],
+        *[("conv:K=4,C=3,Y=6,X=6,R=3,S=3", "ed2p"), ("gemm:M=16,N=12,K=8", "area*energy*energy")],
+    ],
 )
 def test_certificates_of_known_layers_hold(tmp_path: Path, layer: str, objective: str) -> None:
     search, path, other = solved(layer, "edge", objective), tmp_path / "c.gz", tmp_path / "3.gz"

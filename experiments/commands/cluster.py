@@ -140,7 +140,7 @@ def _path(config: Config, goal: Goal) -> Path:
     """Return the path of the groups; make the default one's directory."""
     if config.out is not None:
         return Path(config.out)
-    stem = f"{safe_name(goal.problem.layer.name)}-{goal.objective.name}-groups"
+    stem = f"{safe_name(goal.problem.layer.name)}-{safe_name(goal.objective.name)}-groups"
     return run_directory(None, stem) / "groups.json"
 
 

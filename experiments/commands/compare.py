@@ -22,7 +22,7 @@ from experiments.study.tables import (
     write_table,
 )
 from maestro_env.base.errors import printable
-from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.objectives import OBJECTIVE_HELP
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class _Problems:
     )
     objectives: str = option(
         "latency,edp",
-        f"what to minimise, some of these with commas between: {', '.join(OBJECTIVES)}",
+        f"what to minimise, some with commas between: {OBJECTIVE_HELP}",
     )
     mappers: str = option("all", MAPPERS_HELP)
 

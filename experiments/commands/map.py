@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.layer_search import SearchedLayer, SearchSettings
+from experiments.network.layer_search import SearchedLayer, SearchSettings, require_of_network
 from experiments.network.mapped_network import MappedNetwork, left_out_lines
-from experiments.network.networks import OBJECTIVES, map_layers
+from experiments.network.networks import map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.headline import take
 from experiments.pages.sections import Choice
@@ -62,7 +62,9 @@ class _NetworkFlags:
     dim: str | None = option(
         None, "numbers of dimensions that the file leaves open: batch=1,tokens=128"
     )
-    objective: str = option("edp", "what to minimise: latency, energy, edp")
+    objective: str = option(
+        "edp", "what to minimise: latency, energy, or a product of them such as edp, ed2p"
+    )
     mapper: str | None = option(
         None, "mapper of every layer (default: prior, then the proof of the optimum within --nodes)"
     )
@@ -106,7 +108,7 @@ def execute(config: Config) -> int:
     here = {**versions(), "processor": processor()}
     if config.ray is not None:
         connect(config.ray)
-    stem = f"{safe_name(network.name)}-{config.objective}"
+    stem = f"{safe_name(network.name)}-{safe_name(config.objective)}"
     directory = run_directory(config.out, stem, config.resume)
     settings = SearchSettings(
         config.mapper, config.samples, config.nodes, config.front, config.seed
@@ -139,9 +141,7 @@ def _resolve(config: Config) -> tuple[Network, Path | None]:
     """Look up and check everything that can be before a sample is spent."""
     network = find_network(config.network, parse_dims(config.dim or ""))
     hardware = find_hardware(config.hardware)
-    if config.objective not in OBJECTIVES:
-        allowed = ", ".join(OBJECTIVES)
-        raise UsageError(f"--objective {config.objective}: allowed for a network: {allowed}")
+    require_of_network(config.objective)
     if config.energy != "total":
         raise UsageError(f"--energy {config.energy}: allowed for a network: total")
     goals = [make_goal(config, layer, hardware, config.objective) for layer in network.layers]
@@ -250,10 +250,12 @@ def _note(mapped: MappedNetwork, choices: list[Choice]) -> str:
     if mapped.unmapped:
         parts.append(f"In no total, as no valid mapping was found: {', '.join(mapped.unmapped)}.")
     if len(choices) > 1:
-        saved = 1 - choices[1].edp / choices[0].edp
+        name = mapped.objective
+        saved = 1 - choices[1].value(name) / choices[0].value(name)
+        name = "EDP" if name == "edp" else name
         parts.append(
-            "The least EDP of a network need not be made of the least EDPs of its layers: chosen "
-            f"for the network, the mappings take {saved:.2%} less."
+            f"The least {name} of a network need not be made of the least {name}s of its layers: "
+            f"chosen for the network, the mappings take {saved:.2%} less."
         )
     return " ".join(parts)
 

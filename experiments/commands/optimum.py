@@ -49,7 +49,8 @@ def execute(config: Config) -> int:
     require_bounded(goal.problem, goal.objective)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "processor": processor()}
-    stem = f"{files.safe_name(goal.problem.layer.name)}-{goal.objective.name}-optimum"
+    names = (goal.problem.layer.name, goal.objective.name, "optimum")
+    stem = "-".join(map(files.safe_name, names))
     directory = files.run_directory(config.out, stem, config.resume)
     with only_process(directory / "optimum.json") as path:
         record = ProofRecord(path, goal, here)

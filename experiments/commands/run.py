@@ -62,7 +62,7 @@ def execute(config: Config) -> int:
     ((layer, objective), goal), *_ = study.goals.items()
     if config.resume and config.out and (path := Path(config.out) / _SUMMARY).exists():
         check_same(path, read_json(path), {"problem": {"layer": layer, "objective": objective}})
-    stem = f"{safe_name(goal.problem.layer.name)}-{objective}"
+    stem = f"{safe_name(goal.problem.layer.name)}-{safe_name(objective)}"
     return conduct(study, "run", stem, _report)
 
 

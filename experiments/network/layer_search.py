@@ -15,19 +15,41 @@ from experiments.search.goals import Goal
 from experiments.search.library import Start
 from experiments.search.searches import run_search
 from experiments.shell.files import distinct_name
+from experiments.shell.flags import UsageError
 from experiments.shown.progress import best_note
 from experiments.shown.statistics import Floats
 from experiments.store.records import Record, Show
 from experiments.store.versions import Versions
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator
-from maestro_env.evaluation.objectives import OBJECTIVES, Objective
+from maestro_env.evaluation.fronts import FIGURES, Front, FrontEvaluator, Powers
+from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.known import known_optimum
 from maestro_env.optimum.search import OptimumError, OptimumSearch
 
 _BEST_MAPPER = "prior"
 _NODES_BETWEEN_LOOKS = 100_000
+
+
+def powers_of(objective: Objective) -> Powers:
+    """Return how often latency and energy are factors of an objective."""
+    latency, energy = map(objective.factors.count, ("latency_cycles", "energy_nj"))
+    return latency, energy
+
+
+def require_of_network(name: str) -> None:
+    """Refuse an objective that is no product of sums over layers.
+
+    Raises:
+        UnknownNameError: no such objective.
+        UsageError: it has other factors than latency and energy.
+    """
+    objective = find_objective(name)
+    if sum(powers_of(objective)) < len(objective.factors):
+        raise UsageError(
+            f"objective {name}: allowed for a network: latency, energy, and products of them such "
+            "as edp, ed2p"
+        )
 
 
 @dataclass(frozen=True)
@@ -180,7 +202,7 @@ class _LayerSearch:
             if (proof := self._prove()) is not None:
                 nodes, bound = proof.nodes, max(bound or 0.0, proof.bound)
                 found_by = "optimum" if proof.finished else found_by
-        if goal.objective.name == "edp" and settings.front:
+        if all(powers_of(goal.objective)) and settings.front:
             for name in ("latency", "energy"):
                 self._search(OBJECTIVES[name], settings.front)
         bound = bound if bound and math.isfinite(bound) else None

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.network.layer_search import SearchedLayer
+from experiments.network.layer_search import SearchedLayer, powers_of
 from experiments.pages.found import Curve, Found
 from experiments.pages.sections import Choice, Section, distinct
 from experiments.pages.writer import write_report
@@ -19,7 +19,7 @@ from experiments.search.goals import Goal
 from experiments.shell.files import RecordError
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.cost import Cost, buffer_bytes
-from maestro_env.evaluation.fronts import least_product
+from maestro_env.evaluation.fronts import Powers, least_product
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
 
@@ -44,8 +44,13 @@ class MappedNetwork:
 
     @property
     def objective(self) -> str:
-        """What was minimised for every layer: latency, energy or edp."""
+        """What was minimised for every layer: a product of latency and energy."""
         return self.layers[0].goal.objective.name
+
+    @property
+    def powers(self) -> Powers:
+        """How often latency and energy are factors of it."""
+        return powers_of(self.layers[0].goal.objective)
 
     @cached_property
     def mapped(self) -> list[tuple[Layer, SearchedLayer]]:
@@ -75,26 +80,27 @@ class MappedNetwork:
     def bound(self) -> float | None:
         """What no choice of mappings goes below, from the bounds of the layers; None without one.
 
-        Of EDP, a product of sums, it is (sum of count x sqrt(bound))^2, by Cauchy and Schwarz.
+        Of EDP, a product of sums, it is (sum of count x sqrt(bound))^2, by Cauchy and Schwarz; of
+        other products the root is of as many factors as there are, by Hoelder.
         """
-        power = 0.5 if self.objective == "edp" else 1.0
+        power = 1 / sum(self.powers)
         parts = [layer.count * (found.bound or 0.0) ** power for layer, found in self.mapped]
         return math.fsum(parts) ** (1 / power) if all(parts) else None
 
     def choices(self) -> list[Choice]:
-        """Return the best of every layer and, for EDP, the best of the network."""
+        """Return the best of every layer and, for a product, the best of the network."""
         best = self.best_of_layers()
-        return [best, self.best_of_network()] if self.objective == "edp" else [best]
+        return [best, self.best_of_network()] if all(self.powers) else [best]
 
     def best_of_layers(self) -> Choice:
         """Return each layer's best mapping; at least one layer must have one."""
         return self._choice("best of every layer", [found.best or 0 for _, found in self.mapped])
 
     def best_of_network(self) -> Choice:
-        """Return the mappings of the layers' fronts whose total latency x energy is least."""
+        """Return the mappings of the layers' fronts whose product of totals is least."""
         figures = [found.front.figures for _, found in self.mapped]
         counts = [layer.count for layer, _ in self.mapped]
-        return self._choice("best of the network", least_product(figures, counts))
+        return self._choice("best of the network", least_product(figures, counts, self.powers))
 
     def report(self, path: Path | str) -> None:
         """Write a report: a page for ``.html`` (extra ``report``), else ``.md`` or ``.csv``.

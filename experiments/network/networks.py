@@ -13,7 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from experiments.network.layer_search import LayerRecord, SearchedLayer, SearchSettings
+from experiments.network.layer_search import (
+    LayerRecord,
+    SearchedLayer,
+    SearchSettings,
+    require_of_network,
+)
 from experiments.network.mapped_network import MappedNetwork
 from experiments.search.goals import Goal, ProblemConfig, make_goal
 from experiments.search.library import BestKnown, Start, add_to_library, read_library, start_of
@@ -27,7 +32,6 @@ from experiments.store.pool import run_cells
 from experiments.store.records import refuse_damaged
 from experiments.store.versions import Versions, processor, versions
 from maestro_env.accelerators.finding import find_hardware
-from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.transfer import spread
 from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer
@@ -37,8 +41,6 @@ from mappers.learners.prior.proposals import load_prior
 if TYPE_CHECKING:
     from torch import nn
 
-OBJECTIVES = ("latency", "energy", "edp")
-"""What can be minimised for a network: sums over its layers, or their product."""
 _LIBRARY = "library.json"
 
 
@@ -59,7 +61,7 @@ def map_network(
         example_inputs: of a module, for the shapes: a tensor, a tuple of the arguments of
             ``forward``, or a dict of them by name.
         hardware: a preset such as edge, a file, or numbers such as num_pes=256,l2_bytes=65536.
-        objective: what is minimised for every layer: latency, energy or edp.
+        objective: what is minimised for every layer: latency, energy, or a product such as edp.
         settings: of the searches; None for the defaults.
         directory: keeps the records; the same call continues what is there. None for nothing kept.
         jobs: layers at a time, each in a process of its own; with more than one, call it below
@@ -75,8 +77,7 @@ def map_network(
         from maestro_env.workloads.files.torch_module import from_torch
 
         network = from_torch(model, example_inputs)
-    if objective not in OBJECTIVES:
-        raise UnknownNameError("objective of a network", objective, OBJECTIVES)
+    require_of_network(objective)
     with TemporaryDirectory() if directory is None else nullcontext(directory) as place:
         ensure_directory(Path(place))
         problem = ProblemConfig(hardware)
@@ -112,7 +113,7 @@ def map_layers(
         network: whose layers are mapped.
         directory: that keeps the records; it exists.
         problem: hardware, cost model and map space.
-        objective: what is minimised for every layer: latency, energy or edp.
+        objective: what is minimised for every layer: latency, energy, or a product such as edp.
         settings: of the searches; None for the defaults.
         transfer: whether searches start from the mappings of similar layers.
         library: a file of mapped layers to start from and to add to; None for none.

@@ -11,6 +11,7 @@ from experiments.shown.tables import Sheet
 from experiments.store.versions import Versions
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.cost import Cost
+from maestro_env.evaluation.objectives import find_objective
 
 OTHER, FRONT, LEAST = "not on the front", "front", "least EDP"
 """Kinds of the accelerators of a co-design."""
@@ -46,9 +47,9 @@ class Choice:
         return self.latency_cycles * self.energy_nj
 
     def value(self, objective: str) -> float:
-        """Return the objective of the network: latency, energy or edp."""
-        values = {"latency": self.latency_cycles, "energy": self.energy_nj, "edp": self.edp}
-        return values[objective]
+        """Return the objective of the network: a product of its latency and its energy."""
+        totals = {"latency_cycles": self.latency_cycles, "energy_nj": self.energy_nj}
+        return find_objective(objective).of(totals)
 
 
 @dataclass(frozen=True, eq=False)

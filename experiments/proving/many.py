@@ -34,7 +34,8 @@ class OptimumCell:
     def path(self, directory: Path) -> Path:
         """Return where a directory keeps its record."""
         problem = self.goal.problem
-        name = f"{problem.hardware.name}-{problem.space.schema}-{self.goal.objective.name}.json"
+        objective = distinct_name(self.goal.objective.name)
+        name = f"{problem.hardware.name}-{problem.space.schema}-{objective}.json"
         return directory / "cells" / distinct_name(layer_text(problem.layer)) / name
 
 

@@ -25,7 +25,7 @@ from experiments.store.directory import ANEW
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
-from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVES, Objective, find_objective
+from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import AUTO, Problem, find_schema
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.workloads.layer import Layer
@@ -74,7 +74,7 @@ class LayerConfig:
     """The flags that say what is searched."""
 
     layer: str = option("mobilenetv2_l2", LAYER_HELP)
-    objective: str = option("edp", f"what to minimise: {', '.join(OBJECTIVES)}")
+    objective: str = option("edp", f"what to minimise: {OBJECTIVE_HELP}")
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def recorded_layer(facts: dict[str, Any]) -> Layer:
 
 def goal_directory(directory: Path, layer: str, objective: str) -> Path:
     """Return where a directory keeps the searches of a layer and an objective."""
-    return directory / "cells" / distinct_name(layer) / objective
+    return directory / "cells" / distinct_name(layer) / distinct_name(objective)
 
 
 def check_goal(directory: Path, layer: str, objective: str, goal: Goal) -> None:

@@ -38,9 +38,10 @@ def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator
     """Draw everything that searches are there for; yield the PNG files."""
     for contest in contests:
         if any(contest.searches.values()):
-            name = f"convergence-{distinct_name(contest.layer)}-{contest.objective}.png"
-            draw_convergence(study, contest, directory / name)
-            yield directory / name
+            names = map(distinct_name, (contest.layer, contest.objective))
+            png = directory / f"convergence-{'-'.join(names)}.png"
+            draw_convergence(study, contest, png)
+            yield png
     path = directory / "profile.png"
     _draw_profile(study, contests, path)
     yield path

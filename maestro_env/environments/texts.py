@@ -12,22 +12,24 @@ from gymnasium.envs.registration import EnvSpec
 from maestro_env.accelerators.finding import known_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.accelerators.technologies import TECHNOLOGIES, Technology, written
-from maestro_env.evaluation.objectives import OBJECTIVES, Objective
+from maestro_env.evaluation.objectives import OBJECTIVES, OTHERS, Objective
 from maestro_env.workloads.finding import layers_by_name
 from maestro_env.workloads.layer import Layer
+
+_NAMED = {**OBJECTIVES, **OTHERS}
 
 
 def text_of(thing: Layer | Hardware | Objective) -> str:
     """Return the text that ``find_layer``, ``find_hardware`` or ``find_objective`` reads back.
 
-    Of an objective that is not in ``OBJECTIVES`` the text keeps the factors, and so the values, but
+    Of an objective that has no name the text keeps the factors, and so the values, but
     neither name nor unit nor bound.
     """
     if isinstance(thing, Layer):
         return thing.name if layers_by_name().get(thing.name) == thing else _layer(thing)
     if isinstance(thing, Hardware):
         return thing.name if known_hardware().get(thing.name) == thing else _hardware(thing)
-    return thing.name if OBJECTIVES.get(thing.name) == thing else "*".join(thing.factors)
+    return thing.name if _NAMED.get(thing.name) == thing else "*".join(thing.factors)
 
 
 def in_texts(value: Any) -> Any:

@@ -18,6 +18,9 @@ from maestro_env.mapspace.space import Points
 FIGURES = [_native.METRICS.index(name) for name in ("latency_cycles", "energy_nj")]
 """Columns of a batch's metrics that fronts are of."""
 
+Powers = tuple[int, int]
+"""How often latency and energy are factors of an objective."""
+
 
 @dataclass(frozen=True, eq=False)
 class Front:
@@ -69,17 +72,20 @@ class FrontEvaluator(Evaluator):
         return batch, figures
 
 
-def least_product(figures: Sequence[NDArray[np.float64]], counts: Sequence[int]) -> list[int]:
+def least_product(
+    figures: Sequence[NDArray[np.float64]], counts: Sequence[int], powers: Powers = (1, 1)
+) -> list[int]:
     """Choose a row for every layer so that total latency times total energy is least.
 
-    The choice is exact. The product of two positive sums is quasi-concave, so its least value over
-    all choices is at a corner of the convex hull of their sums: where some weighting of latency
-    against energy is least. For one weighting, layers choose independently; between the weightings
-    at which a layer changes its choice there is nothing new to try.
+    The choice is exact. The product of powers of two positive sums is quasi-concave, so its least
+    value over all choices is at a corner of the convex hull of their sums: where some weighting of
+    latency against energy is least. For one weighting, layers choose independently; between the
+    weightings at which a layer changes its choice there is nothing new to try.
 
     Args:
         figures: of every layer, float64[F, 2], positive, as fronts have them; F at least 1.
         counts: how often each layer is executed.
+        powers: of total latency and of total energy.
     """
     hulls = [_hull(each) for each in figures]
     chosen = [hull[0] for hull in hulls]
@@ -91,10 +97,10 @@ def least_product(figures: Sequence[NDArray[np.float64]], counts: Sequence[int])
             for one, other in pairwise(hull)
         ),
     )
-    best, least = list(chosen), product_of(figures, counts, chosen)
+    best, least = list(chosen), product_of(figures, counts, chosen, powers)
     for _, layer, row in steps:
         chosen[layer] = row
-        if (product := product_of(figures, counts, chosen)) < least:
+        if (product := product_of(figures, counts, chosen, powers)) < least:
             best, least = list(chosen), product
     return best
 
@@ -112,10 +118,14 @@ def totals_of(
 
 
 def product_of(
-    figures: Sequence[NDArray[np.float64]], counts: Sequence[int], chosen: Sequence[int]
+    figures: Sequence[NDArray[np.float64]],
+    counts: Sequence[int],
+    chosen: Sequence[int],
+    powers: Powers = (1, 1),
 ) -> float:
-    """Return the product of the totals."""
-    return math.prod(totals_of(figures, counts, chosen))
+    """Return the product of powers of the totals."""
+    totals = totals_of(figures, counts, chosen)
+    return math.prod(total**power for total, power in zip(totals, powers, strict=True))
 
 
 def _saving(rows: NDArray[np.float64], one: int, other: int) -> float:

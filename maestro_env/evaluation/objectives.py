@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import chain
 from operator import mul
 
 import numpy as np
@@ -43,11 +44,6 @@ def energy_bound(layer: Layer, hardware: Hardware) -> float:
     return of.mac_nj * (layer.macs + of.l1_macs * l1 + of.l2_macs * l2 + moved)
 
 
-def edp_bound(layer: Layer, hardware: Hardware) -> float:
-    """Return the energy-delay product of the two bounds, in cycles x nJ."""
-    return latency_bound(layer, hardware) * energy_bound(layer, hardware)
-
-
 def area_bound(layer: Layer, hardware: Hardware) -> float:
     """Return the area in um^2 with one block of L1 per PE and one of L2."""
     return hardware.area_um2(1, 1)
@@ -59,6 +55,20 @@ FIGURE_BOUNDS: Mapping[str, Callable[[Layer, Hardware], float]] = {
     "area_um2": area_bound,
 }
 """Lower bounds of figures by name."""
+
+
+@dataclass(frozen=True)
+class ProductBound:
+    """The product of the lower bounds of some figures, which bounds their product.
+
+    Args:
+        factors: names of ``FIGURE_BOUNDS``.
+    """
+
+    factors: tuple[str, ...]
+
+    def __call__(self, layer: Layer, hardware: Hardware) -> float:
+        return math.prod(FIGURE_BOUNDS[name](layer, hardware) for name in self.factors)
 
 
 @dataclass(frozen=True)
@@ -112,19 +122,34 @@ class Objective(Recomputed):
         return math.prod((figures.get(name, math.nan) for name in self.factors), start=1.0)
 
 
+_EDP = ("latency_cycles", "energy_nj")
+_ED2P = ("latency_cycles", *_EDP)
+
 OBJECTIVES: Mapping[str, Objective] = by_name(
     Objective("latency", "cycles", ("latency_cycles",), latency_bound),
     Objective("energy", "nJ", ("energy_nj",), energy_bound),
-    Objective("edp", "cycles x nJ", ("latency_cycles", "energy_nj"), edp_bound),
+    Objective("edp", "cycles x nJ", _EDP, ProductBound(_EDP)),
     Objective("area", "um^2", ("area_um2",), area_bound),
 )
-"""The objectives by name."""
+"""The objectives by name that mappings are reported by."""
+
+OTHERS: Mapping[str, Objective] = by_name(
+    Objective("ed2p", "cycles^2 x nJ", _ED2P, ProductBound(_ED2P)),
+    Objective("throughput", "cycles of latency", ("latency_cycles",), latency_bound),
+    Objective("power", "mW", ("power_mw",), None),
+)
+"""Further objectives by name. The most throughput is the least latency, which is the value."""
+
+OBJECTIVE_NAMES = (*OBJECTIVES, *OTHERS)
+OBJECTIVE_HELP = f"{', '.join(OBJECTIVE_NAMES)}, or a product such as latency*area"
 
 _OF_CSV_ENERGY = by_name(
     Objective("energy", "CSV nJ", ("csv_energy_nj",), None),
     Objective("edp", "cycles x CSV nJ", ("latency_cycles", "csv_energy_nj"), None),
+    Objective("ed2p", "cycles^2 x CSV nJ", (*["latency_cycles"] * 2, "csv_energy_nj"), None),
 )
-_WITH_ENERGY = {"total": OBJECTIVES, "csv": {**OBJECTIVES, **_OF_CSV_ENERGY}}
+_TOTAL = {**OBJECTIVES, **OTHERS}
+_WITH_ENERGY = {"total": _TOTAL, "csv": {**_TOTAL, **_OF_CSV_ENERGY}}
 ENERGIES = tuple(_WITH_ENERGY)
 """Forms of energy: ``total`` (``energy_nj``) and ``csv`` (``csv_energy_nj``)."""
 
@@ -133,8 +158,8 @@ def find_objective(name: str | Objective, energy: str = "total") -> Objective:
     """Return an objective by name, or the objective itself.
 
     Args:
-        name: of one of ``OBJECTIVES``, or a product of ``METRICS`` such as
-            ``latency_cycles*energy_nj``.
+        name: of one of ``OBJECTIVES`` or ``OTHERS``, or a product of them and of ``METRICS``,
+            such as ``latency*area`` or ``latency_cycles*l2_bytes``.
         energy: form of energy that a name stands for, a name of ``ENERGIES``.
 
     Raises:
@@ -145,9 +170,12 @@ def find_objective(name: str | Objective, energy: str = "total") -> Objective:
     if isinstance(name, Objective):
         return name
     require_type("objective", name, str, f"one of {', '.join(registry)}, or an Objective")
-    factors = tuple(name.split("*"))
-    if name not in registry and set(factors) <= set(_COLUMN):
-        return Objective(name, "product of metrics", factors, None)
-    for factor in factors if len(factors) > 1 else ():
-        look_up("metric", factor, _COLUMN)
-    return look_up("objective", name, registry)
+    parts = [part.strip() for part in name.split("*")]
+    if name in registry or (len(parts) == 1 and name not in _COLUMN):
+        return look_up("objective", name, registry)
+    figures = {**{each: (each,) for each in _COLUMN}, **{n: o.factors for n, o in registry.items()}}
+    named = chain.from_iterable(look_up("metric", part, figures) for part in parts)
+    # In one order, as the proof of an optimum multiplies them.
+    factors = tuple(sorted(named, key=_COLUMN.__getitem__))
+    bound = ProductBound(factors) if set(factors) <= FIGURE_BOUNDS.keys() else None
+    return Objective(name, "product of metrics", factors, bound)

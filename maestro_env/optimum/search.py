@@ -48,7 +48,7 @@ class OptimumSearch:
 
     Args:
         problem: under the model ``exact``.
-        objective: a product of latency, energy and area, each at most once.
+        objective: a product of latency, energy and area, in this order, each as often as wanted.
 
     Raises:
         OptimumError: another model, operator or objective, a layer of 2^49 MACs or more (fewer on
@@ -142,11 +142,15 @@ def require_bounded(problem: Problem, objective: Objective) -> None:
         raise OptimumError(f"model {problem.model} has no bounds; allowed: exact")
     if problem.layer.operator == "TRCONV":
         raise OptimumError("model exact has no figures of operator TRCONV; give a CONV")
-    factors = set(objective.factors)
-    if len(factors) < len(objective.factors) or not factors <= set(_BOUNDED):
+    if unbounded := [name for name in objective.factors if name not in _BOUNDED]:
         raise OptimumError(
-            f"objective {objective.name} is a product of {', '.join(objective.factors)}; "
-            f"allowed: each at most once of {', '.join(_BOUNDED)}"
+            f"objective {objective.name} has no bounds, as {unbounded[0]} has none; allowed: "
+            f"products of {', '.join(_BOUNDED)}"
+        )
+    if objective.columns != tuple(sorted(objective.columns)):
+        raise OptimumError(
+            f"objective {objective.name} is {'*'.join(objective.factors)}; allowed: first all "
+            f"{', then all '.join(_BOUNDED)}, as find_objective orders them"
         )
     # Of a MAC, every level may move three words in and one out, each in a transfer of its own.
     most = _MOST_COUNTED // max(16, 5 + 4 * problem.hardware.noc_latency)

@@ -119,14 +119,18 @@ double Bounds::least() const {
 // larger, rounded or not.
 double Bounds::cost(const Fixed& fixed, const Part& outer, const Part& inner) const {
   double cost = 1;
-  if (objective_.latency) cost *= std::max({fixed.cycles, outer.cycles, inner.cycles});
+  const auto multiply = [&cost](std::ptrdiff_t times, double figure) {
+    for (; times > 0; --times) cost *= figure;
+  };
+  multiply(objective_.latency, std::max({fixed.cycles, outer.cycles, inner.cycles}));
   if (objective_.energy) {
     const double macs = static_cast<double>(problem_.nest.macs());
-    cost *= problem_.hardware.energies.total_nj(
-        macs, 4 * macs + outer.l1_accesses + inner.l1_accesses, outer.l2_accesses,
-        outer.noc_words + inner.noc_words, outer.offchip_words);
+    multiply(objective_.energy,
+             problem_.hardware.energies.total_nj(
+                 macs, 4 * macs + outer.l1_accesses + inner.l1_accesses, outer.l2_accesses,
+                 outer.noc_words + inner.noc_words, outer.offchip_words));
   }
-  if (objective_.area) cost *= fixed.area;
+  multiply(objective_.area, fixed.area);
   return cost;
 }
 

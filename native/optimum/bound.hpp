@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
@@ -14,9 +15,9 @@ namespace gym::optimum {
 // The bound of what has no mapping.
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// What is minimised: the product of some costs.
+// What is minimised: the product of some costs, each so many times.
 struct Objective {
-  bool latency, energy, area;
+  std::ptrdiff_t latency, energy, area;
 };
 
 // A few loops, or kNone.

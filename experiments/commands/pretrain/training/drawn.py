@@ -27,7 +27,7 @@ MOST_PES = 2**16
 LEAST_L2_WORDS, MOST_WAIT = 4, 256
 
 _OBJECTIVES = {"latency": 30, "edp": 40, "energy": 12, "area": 5}
-# Those with a factor twice have no proofs.
+# Those with a factor twice are not proven (``is_bounded``).
 _PRODUCTS = {
     "latency_cycles*latency_cycles*energy_nj": 5,
     "latency_cycles*energy_nj*energy_nj": 2,

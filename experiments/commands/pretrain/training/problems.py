@@ -66,7 +66,9 @@ def has_mapping(problem: Problem) -> bool:
 
 
 def is_bounded(problem: Problem, objective: Objective) -> bool:
-    """Say whether an optimum can be proven (``OptimumSearch``)."""
+    """Say whether an optimum is proven: not of powers, whose proofs no prior was trained with."""
+    if len(set(objective.factors)) < len(objective.factors):
+        return False
     try:
         require_bounded(problem, objective)
     except OptimumError:

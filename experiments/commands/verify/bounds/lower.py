@@ -36,15 +36,17 @@ def _bounds(facts: Facts, factors: tuple[str, ...], boxes: Table) -> Array:
         ]
         for number, level in enumerate(levels)
     )
-    area = _area(facts, needs) if "area_um2" in factors else 1.0
+    areas, latencies, energies = map(factors.count, ("area_um2", "latency_cycles", "energy_nj"))
+    area = _area(facts, needs) ** areas if areas else 1.0
     least = np.full(len(boxes), np.inf)
     for where_outer, outer in of_outer:
         for where_inner, inner in of_inner:
             value: Words = area
             if latency:
-                value = value * np.maximum(outer_level.exposed + inner.cycles, outer.cycles)
-            if "energy_nj" in factors:
-                value = value * _energy(facts, outer, inner)
+                slower = np.maximum(outer_level.exposed + inner.cycles, outer.cycles)
+                value = value * slower**latencies
+            if energies:
+                value = value * _energy(facts, outer, inner) ** energies
             np.minimum(least, value, out=least, where=where_outer & where_inner)
     return least
 
