@@ -61,7 +61,8 @@ def innermost(task: Problem, point: Points) -> tuple[int, int]:
 def box_of(facts: Facts, point: Points) -> Table:
     """Return the box, int32[1, B], of the sizes and parallel loops of a vector."""
     point = facts.space.clipped(point[np.newaxis])[0]
-    parallel = [facts.parallel[point[facts.space.columns[f"{a}_parallel"]]] for a in ("l2", "l1")]
+    columns = [facts.space.columns[f"{level}_parallel"] for level in ("l2", "l1")]
+    parallel = [dims[point[column]] for dims, column in zip(facts.parallel, columns, strict=True)]
     box = whole(facts, np.array([parallel], dtype=np.int8))
     for axis, column in facts.columns.items():
         box[0, [first(axis), last(axis)]] = point[column]
@@ -91,7 +92,8 @@ def native_bounds(task: Problem, facts: Facts, objective: Objective, boxes: Tabl
     def bound(box: Table) -> float:
         parallel, loops, spans = np.split(box, [INNERMOST, first(0)])
         ranges = [(low, high) for low, high in spans.reshape(-1, 2).tolist()]
-        choices = tuple(map(facts.parallel.index, parallel))
+        pairs = zip(facts.parallel, parallel, strict=True)
+        choices = tuple(dealt.index(dim) for dealt, dim in pairs)
         outer, inner, (cluster,) = ranges[:dims], ranges[dims:-1], ranges[-1:]
         return search.bound_of(choices, tuple(loops.tolist()), cluster, outer, inner)
 

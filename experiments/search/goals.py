@@ -27,6 +27,7 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import AUTO, Problem, find_schema
+from maestro_env.explanation.dataflows import parallel_loops
 from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
 from maestro_env.workloads.layer import Layer
 from mappers import MAPPERS, PROVERS, make_mapper
@@ -62,6 +63,12 @@ class ProblemConfig:
     model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(MODELS)}")
     schema: str = option(AUTO, SCHEMA_HELP)
     tiles: str = option("integers", f"choices of a tile size: {', '.join(TILES)}")
+    keep: str | None = option(
+        None,
+        "search only mappings with these loops parallel over clusters and over the PEs of one: "
+        "parallel=K,C, weight-stationary, output-stationary",
+        value="loops",
+    )
     guard: bool = option(True, "accept figures no machine could achieve (model maestro)")
     energy: str = option("total", f"form of energy: {', '.join(ENERGIES)}")
 
@@ -136,6 +143,8 @@ class Goal:
 def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective: str) -> Goal:
     """Make the goal of a config whose layer and hardware are known."""
     schema = find_schema(config.schema, [layer], hardware, config.tiles, config.model)
+    if config.keep is not None:
+        schema = f"{schema}:{_kept(config.keep, layer)}"
     space = MapSpace(layer, hardware, schema, config.tiles)
     problem = Problem(space, config.model, config.guard)
     found = find_objective(objective, config.energy)
@@ -149,9 +158,17 @@ def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective
     return Goal(problem, found, bound)
 
 
+def _kept(keep: str, layer: Layer) -> str:
+    """Return the parallel loops to keep, which may be those of a dataflow, as schemas have them."""
+    if "=" in keep:
+        return keep
+    outer, inner = parallel_loops(keep.replace("_", "-"), layer)
+    return f"parallel={outer},{inner}".replace("'", "")
+
+
 def schema_note(config: ProblemConfig, goals: Sequence[Goal]) -> str:
     """Say for how many goals the schema ``auto`` is ``full17``; empty if for none."""
-    cut = sum(goal.problem.space.schema != "legal13" for goal in goals)
+    cut = sum(goal.problem.space.schema.startswith("full17") for goal in goals)
     if config.schema != AUTO or not cut:
         return ""
     which = f" for {cut} of {len(goals)} layers" if len(goals) > 1 else ""
@@ -168,7 +185,9 @@ def recorded_goal(config: dict[str, Any], facts: dict[str, Any]) -> Goal:
     Raises:
         LookupError, TypeError, AttributeError, ValueError: something else.
     """
-    problem = ProblemConfig(**{each.name: config[each.name] for each in fields(ProblemConfig)})
+    # Older records have nothing to keep.
+    names = (each.name for each in fields(ProblemConfig) if each.name != "keep" or "keep" in config)
+    problem = ProblemConfig(**{name: config[name] for name in names})
     return make_goal(
         problem,
         recorded_layer(facts),

@@ -243,12 +243,14 @@ def find_schema(
     Raises:
         UnknownNameError: no such schema, kind of tiles or model.
     """
-    if schema not in (AUTO, *SCHEMAS):
-        raise UnknownNameError("schema", schema, (AUTO, *SCHEMAS))
-    if schema != AUTO:
+    name, colon, kept = schema.partition(":")
+    if name not in (AUTO, *SCHEMAS):
+        raise UnknownNameError("schema", name, (AUTO, *SCHEMAS))
+    if name != AUTO:
         return schema
     whole = (Problem(MapSpace(layer, hardware, tiles=tiles), model) for layer in layers)
-    return "full17" if any(each.needs_cut_windows for each in whole) else "legal13"
+    found = "full17" if any(each.needs_cut_windows for each in whole) else "legal13"
+    return f"{found}{colon}{kept}"
 
 
 @cache

@@ -166,7 +166,7 @@ def transfer(
         whole = tiles
         values |= _tile_values(name, space, parts)
         values[f"{name}_order"] = _order(loops, list(parts))
-        values[f"{name}_parallel"] = _parallel(loops, space)
+        values[f"{name}_parallel"] = _parallel(loops, space, name)
     pes, others = target.hardware.num_pes, source.hardware.num_pes
     values["cluster_size"] = round((levels[1].cluster_size or 1) * pes / others)
     return np.array([_choice(each, values[each.name]) for each in space.parameters], dtype=np.int32)
@@ -186,11 +186,12 @@ def _order(loops: Iterable[str], roles: Sequence[str]) -> int:
     return lehmer_rank([roles.index(role) for role in order])
 
 
-def _parallel(loops: Mapping[str, nouns.Loop], space: MapSpace) -> str:
+def _parallel(loops: Mapping[str, nouns.Loop], space: MapSpace, level: str) -> str:
     """Return the dimension that is parallel, or the longest that may be where it is missing."""
     (wanted,) = (role for role, loop in loops.items() if loop.spatial)
-    same = [dim for dim in space.parallel_dims if loop_of(space.layer, dim) == wanted]
-    return same[0] if same else max(space.parallel_dims, key=lambda dim: space.extents[dim])
+    dims = space.parallel_dims_of(level)
+    same = [dim for dim in dims if loop_of(space.layer, dim) == wanted]
+    return same[0] if same else max(dims, key=lambda dim: space.extents[dim])
 
 
 def _choice(parameter: Parameter, value: int | str) -> int:

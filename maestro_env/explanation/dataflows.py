@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from maestro_env.base.errors import MappingError
+from maestro_env.base.errors import MappingError, MapSpaceError
+from maestro_env.base.registry import look_up
 from maestro_env.evaluation.cost import Cost
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
@@ -83,6 +84,21 @@ def textbook_dataflows(
         mapping, cost = best if best else (None, None)
         found.append(Dataflow(name, pattern.how, True, mapping, cost))
     return tuple(found)
+
+
+def parallel_loops(name: str, layer: Layer) -> tuple[str, str]:
+    """Return the parallel loops of L2 and of L1 of a textbook dataflow.
+
+    Raises:
+        UnknownNameError: no such dataflow.
+        MapSpaceError: no map space of the layer has it.
+    """
+    pattern = look_up("dataflow", name, _DATAFLOWS)(layer)
+    if isinstance(pattern, str):
+        raise MapSpaceError(f"{name}: {pattern}")
+    if "R" in pattern.parallel:
+        raise MapSpaceError(f"{name}: it is parallel over R, which no mapping of a map space is")
+    return pattern.parallel
 
 
 def _weight_stationary(layer: Layer) -> _Pattern:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from maestro_env import _native
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.base.checks import require_integer, require_type
-from maestro_env.base.errors import MapSpaceError, UnknownNameError
+from maestro_env.base.errors import MapSpaceError, UnknownNameError, quoted
 from maestro_env.base.pickling import Recomputed
 from maestro_env.base.registry import by_name, look_up
 from maestro_env.mapspace import mapping as nouns
@@ -88,12 +88,14 @@ class MapSpace(Recomputed):
     Args:
         layer: to be mapped.
         hardware: to map it to.
-        schema: a name of ``SCHEMAS``.
+        schema: a name of ``SCHEMAS``; behind it ``:parallel=K,C`` leaves only
+            mappings that deal K to clusters and C to the PEs of a cluster (Y and X are outputs).
         tiles: a name of ``TILES``.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type; the methods raise it too.
         UnknownNameError: no such schema or kind of tiles.
+        MapSpaceError: parallel loops that the layer does not have.
     """
 
     layer: Layer
@@ -104,7 +106,9 @@ class MapSpace(Recomputed):
     def __post_init__(self) -> None:
         require_type("layer", self.layer, Layer, "see find_layer")
         require_type("hardware", self.hardware, Hardware, "see find_hardware")
-        look_up("schema", self.schema, SCHEMAS)
+        require_type("schema", self.schema, str, f"one of {', '.join(SCHEMAS)}")
+        look_up("schema", self.schema.partition(":")[0], SCHEMAS)
+        self._check_kept()
         require_type("tiles", self.tiles, str, f"one of {', '.join(TILES)}")
         if self.tiles not in TILES:
             raise UnknownNameError("tiles", self.tiles, TILES)
@@ -124,6 +128,11 @@ class MapSpace(Recomputed):
         candidates = [name for name in self.extents if name not in windows]
         first = [name for name in _PARALLEL_FIRST if name in candidates]
         return (*first, *(name for name in candidates if name not in first))
+
+    def parallel_dims_of(self, level: str) -> tuple[str, ...]:
+        """Return the dimensions that ``l2`` or ``l1`` may compute in parallel."""
+        kept = self._kept
+        return (kept[_LEVELS.index(level)],) if kept else self.parallel_dims
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -246,7 +255,9 @@ class MapSpace(Recomputed):
     def native(self) -> _native.MapSpace:
         """The space as the C++ core decodes it."""
         names = list(self.extents)
-        parallel = [names.index(dim) for dim in self.parallel_dims]
+
+        def parallel(level: str) -> list[int]:
+            return [names.index(dim) for dim in self.parallel_dims_of(level)]
 
         def choice(size: Parameter | int) -> tuple[int, list[int]]:
             if isinstance(size, int):
@@ -258,7 +269,7 @@ class MapSpace(Recomputed):
         levels = [
             (
                 self.columns[f"{level}_order"],
-                (self.columns[f"{level}_parallel"], parallel),
+                (self.columns[f"{level}_parallel"], parallel(level)),
                 [choice(self.tile(level, dim)) for dim in names],
             )
             for level in _LEVELS
@@ -279,13 +290,29 @@ class MapSpace(Recomputed):
 
     @property
     def _schema(self) -> Schema:
-        return SCHEMAS[self.schema]
+        return SCHEMAS[self.schema.partition(":")[0]]
+
+    @cached_property
+    def _kept(self) -> tuple[str, ...]:
+        """The parallel loops of L2 and L1 that are kept; none if all may be."""
+        kept = self.schema.partition(":parallel=")[2]
+        dims = {dim.rstrip("'"): dim for dim in self.parallel_dims}
+        return tuple(dims.get(name, "") for name in kept.split(",")) if kept else ()
+
+    def _check_kept(self) -> None:
+        parts = self.schema.count(":")
+        if parts > 1 or len(self._kept) != 2 * parts or not all(self._kept):
+            names = ", ".join(dim.rstrip("'") for dim in self.parallel_dims)
+            raise MapSpaceError(
+                f"schema {quoted(self.schema)} of {self.layer}: allowed behind a colon: "
+                f"parallel=OUTER,INNER, two of {names}"
+            )
 
     def _make_parameters(self) -> Iterator[Parameter]:
         orders = range(math.factorial(len(self.extents)))
         for level in _LEVELS:
             yield Parameter(f"{level}_order", "order", orders)
-            yield Parameter(f"{level}_parallel", "parallel", self.parallel_dims)
+            yield Parameter(f"{level}_parallel", "parallel", self.parallel_dims_of(level))
             for dim, extent in self.extents.items():
                 if self._schema.tile(level, dim, extent) is None:
                     yield Parameter(_tile_name(level, dim), "tile", self._sizes_up_to(extent))

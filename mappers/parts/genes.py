@@ -48,7 +48,7 @@ class Genes:
         A cluster splits one outer tile: PEs beyond its extent would idle.
         """
         tiles = np.stack(
-            [self._outer_sizes(points, dim) for dim in self.space.parallel_dims], axis=1
+            [self._outer_sizes(points, dim) for dim in self.space.parallel_dims_of("l1")], axis=1
         )
         of_inner = tiles[np.arange(len(points)), points[:, self.parallels[1]]]
         return np.minimum(of_inner, self.space.hardware.num_pes)

@@ -40,7 +40,8 @@ class Variants:
         self._sizes = [i for i, each in enumerate(space.parameters) if each.is_size]
         # What pays more often is there more often.
         often = [*[self._trade] * 3, *[self._recut] * 3]
-        self._changes = [*often, self._scale, self._reorder, self._turn]
+        turns = [] if 1 in space.sizes[self._genes.parallels] else [self._turn]
+        self._changes = [*often, self._scale, self._reorder, *turns]
 
     def draw(self, best: NDArray[np.integer], n: int, rng: np.random.Generator) -> Points:
         """Return ``n`` variants of int[E, D] vectors, the best first, int32[n, D].

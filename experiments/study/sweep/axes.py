@@ -126,8 +126,10 @@ class Sweep:
         """Return everything that decides the results, as JSON holds it."""
         names = ("objectives", "mappers", "samples", "seeds", "seed")
         others = (each.name for each in fields(ProblemConfig) if each.name != "hardware")
+        problem = {name: getattr(self.problem, name) for name in others}
         return {
-            "problem": {name: getattr(self.problem, name) for name in others},
+            # Older records have nothing to keep.
+            "problem": {name: each for name, each in problem.items() if each is not None},
             "layers": [_described(layer) for layer in self.layers],
             "sets": [[each.name, list(each.layers), list(each.counts)] for each in self.sets],
             "hardware": [each.record() for each in self.hardware],

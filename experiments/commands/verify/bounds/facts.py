@@ -71,8 +71,10 @@ class Facts:
             if not isinstance(each, int)
         }
         self.cut = [d for d in range(len(self.dims)) if len(self.sizes[d]) > 1]
-        dealt = map(self.dims.index, space.parallel_dims)
-        self.parallel = [dim if dim in self.cut else NONE for dim in dealt]
+        self.parallel = [
+            [dim if dim in self.cut else NONE for dim in map(self.dims.index, dealt)]
+            for dealt in map(space.parallel_dims_of, ("l2", "l1"))
+        ]
         self.rows = {self.names[d]: row for row, d in enumerate(self.cut)}
         self.extent = dict.fromkeys(LOOPS, 1.0)
         self.extent |= {own.get(dim, dim): float(e) for dim, e in space.extents.items()}

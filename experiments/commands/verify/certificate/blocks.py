@@ -43,7 +43,7 @@ def read_roots(stream: Stream, facts: Facts) -> Table:
     """Read the first boxes, which must cover all pairs of parallel dimensions."""
     count = int(stream.array(1, _UINT8)[0])
     roots = stream.array(2 * count, np.int8).reshape(-1, 2)
-    needed = set(product(facts.parallel, repeat=2))
+    needed = set(product(*facts.parallel))
     given = [tuple(pair) for pair in roots.tolist()]
     for pair in given:
         if pair not in needed:

@@ -49,8 +49,8 @@ def _point(facts: Facts, leaf: Table) -> Points:
     point = np.zeros(len(columns), dtype=np.int32)
     for axis, column in facts.columns.items():
         point[column] = leaf[first(axis)]
-    for name, loop in ("l2_parallel", leaf[PARALLEL]), ("l1_parallel", leaf[PARALLEL + 1]):
-        point[columns[name]] = facts.parallel.index(loop)
+    for level, name in enumerate(("l2_parallel", "l1_parallel")):
+        point[columns[name]] = facts.parallel[level].index(leaf[PARALLEL + level])
     return point
 
 
