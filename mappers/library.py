@@ -12,7 +12,7 @@ import numpy as np
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
-from maestro_env.evaluation.objectives import OBJECTIVES
+from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.transfer import (
     KEEPS,
@@ -117,7 +117,7 @@ def known_entries() -> list[Entry]:
         hardware = PRESETS[row["hardware"]]
         space = MapSpace(layers[row["layer"]], hardware, row["schema"], row["tiles"])
         vector = np.array(row["point"].split(), dtype=np.int32)
-        entries.append((Mapped(Problem(space), vector), OBJECTIVES[row["objective"]].factors))
+        entries.append((Mapped(Problem(space), vector), find_objective(row["objective"]).factors))
     return entries
 
 

@@ -121,7 +121,7 @@ def test_a_file_says_the_same(tmp_path: Path) -> None:
         ("l3_bytes=1MB", "give it as l2_bytes"),
         ("dram_bandwidth_gbps=12.8", "offchip_bw=12.8GB/s with clock_mhz"),
         ("weight_bits=8", "word_bytes=1 for 8 bits"),
-        ("dataflow=weight_stationary", "it is of the mapping"),
+        ("dataflow=weight_stationary", "search with --keep weight-stationary"),
         ("clusters=16", "cluster_size"),
         ("pe_array=2x2", "pe_array and num_pes: give one of them"),
         ("pe_array=2by2", "16x16"),

@@ -63,7 +63,14 @@ def test_commas_inside_a_layer_do_not_separate() -> None:
 
 
 BAD_INPUT = {
+<<<<<<< HEAD
     "layer": (["--layers=resnet18_l2,resnet18_l222"], "has no layer 'resnet18_l222': did you"),
+=======
+    "layer": (
+        ["--layers=resnet18_l2,resnet18_l222"],
+        "resnet18 has no layer 'resnet18_l222': did you",
+    ),
+>>>>>>> flags
     "lone dimension": (["--layers=K=3"], "unknown layer 'K=3'"),
     "no layer": (["--layers=resnet18_l2,"], "unknown layer ''"),
     "objective": (["--objectives=edp,epd"], "unknown objective 'epd'"),

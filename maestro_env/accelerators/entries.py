@@ -38,7 +38,7 @@ INSTEAD: Mapping[str, str] = {
     "dram_bandwidth_gbps": "write offchip_bw=12.8GB/s with clock_mhz, or offchip_bw in words per "
     "cycle",
     "weight_bits": "words of all tensors have one size: write word_bytes=1 for 8 bits, 2 for 16",
-    "dataflow": "it is of the mapping: leave it out; `maestro-env explain` names that of a mapping",
+    "dataflow": "it is of the mapping: leave it out, and search with --keep weight-stationary",
     "clusters": "they are of the mapping, whose cluster_size says how many PEs one has: leave them "
     "out",
 }

@@ -108,7 +108,8 @@ class MapSpace(Recomputed):
         require_type("hardware", self.hardware, Hardware, "see find_hardware")
         require_type("schema", self.schema, str, f"one of {', '.join(SCHEMAS)}")
         look_up("schema", self.schema.partition(":")[0], SCHEMAS)
-        self._check_kept()
+        if ":" in self.schema:
+            self._check_kept()
         require_type("tiles", self.tiles, str, f"one of {', '.join(TILES)}")
         if self.tiles not in TILES:
             raise UnknownNameError("tiles", self.tiles, TILES)
@@ -300,8 +301,7 @@ class MapSpace(Recomputed):
         return tuple(dims.get(name, "") for name in kept.split(",")) if kept else ()
 
     def _check_kept(self) -> None:
-        parts = self.schema.count(":")
-        if parts > 1 or len(self._kept) != 2 * parts or not all(self._kept):
+        if self.schema.count(":") > 1 or len(self._kept) != 2 or not all(self._kept):
             names = ", ".join(dim.rstrip("'") for dim in self.parallel_dims)
             raise MapSpaceError(
                 f"schema {quoted(self.schema)} of {self.layer}: allowed behind a colon: "

@@ -18,7 +18,7 @@ import numpy as np
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.base.errors import ArgumentTypeError, quoted
-from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_objective
+from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.workloads.finding import find_layer
@@ -138,7 +138,7 @@ def _table() -> Mapping[_Key, dict[str, str]]:
             PRESETS[row["hardware"]],
             row["schema"],
             row["tiles"],
-            OBJECTIVES[row["objective"]],
+            find_objective(row["objective"]),
         ): row
         for row in read_table()
     }
