@@ -51,3 +51,8 @@ def test_the_command_lists_all_of_them(capsys: pytest.CaptureFixture[str]) -> No
 def test_maestro_refuses_a_chip_of_wider_words() -> None:
     with pytest.raises(ModelError, match="words of one byte"):
         Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("eyeriss")), "maestro")
+
+
+def test_a_chip_too_small_for_whole_windows_names_the_schema_that_fits() -> None:
+    problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("gemmini")))
+    assert problem.why_nothing_fits().endswith("; try schema full17")

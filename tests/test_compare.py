@@ -156,7 +156,7 @@ def test_another_layer_of_the_same_name_is_refused(
     net.write_text("K,C,Y,X,R,S,T\n16,32,8,8,3,3,1\n")
     capsys.readouterr()
     assert compare(out, *flags, "--resume", seeds=1) == 2
-    assert re.search(r"goal\.json: the run was begun with layer extents", capsys.readouterr().err)
+    assert re.search(r"goal\.json: the run has layer extents", capsys.readouterr().err)
 
 
 # --- Mappers that fail --------------------------------------------------------------------------

@@ -94,7 +94,7 @@ def test_a_space_without_a_mapping_is_proven_to_have_none(
     l1, l2 = (metrics[:, METRICS.index(name)].min() for name in ("l1_bytes", "l2_bytes"))
     told = " ".join(capsys.readouterr().out.split())
     assert f"no mapping fits the buffers: the smallest tiles need {l1:.0f} B of L1" in told
-    assert f"and {l2:.0f} B of L2 (there are 9)" in told
+    assert f"and {l2:.0f} B of L2 (available: 9)" in told
     assert (found(out)["best"], found(out)["bound"]) == (None, None)
 
 

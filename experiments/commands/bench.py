@@ -40,7 +40,7 @@ from mappers import make_mapper
 class Config:
     """Measure how fast mappings are evaluated on this machine."""
 
-    json: str | None = option(None, "write the figures to this file too", value="file")
+    json: str | None = option(None, "also write the figures to this file", value="file")
     maestro: str | None = option(None, "compare with this MAESTRO binary", value="path")
 
 

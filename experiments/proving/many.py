@@ -34,8 +34,9 @@ class OptimumCell:
     def path(self, directory: Path) -> Path:
         """Return where a directory keeps its record."""
         problem = self.goal.problem
-        name = f"{problem.hardware.name}-{problem.space.schema}-{self.goal.objective.name}.json"
-        return directory / "cells" / distinct_name(layer_text(problem.layer)) / name
+        name = f"{problem.hardware.name}-{problem.space.schema}-{self.goal.objective.name}"
+        folder = directory / "cells" / distinct_name(layer_text(problem.layer))
+        return folder / f"{distinct_name(name)}.json"
 
 
 @dataclass(frozen=True)

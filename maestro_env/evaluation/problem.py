@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -169,9 +169,17 @@ class Problem(Recomputed):
         if l1 <= there.l1_bytes and l2 <= there.l2_bytes:
             return ""
         return (
-            f"no mapping fits the buffers: the smallest tiles need {l1:,.0f} B of L1 a PE (there "
-            f"are {there.l1_bytes:,}) and {l2:,.0f} B of L2 (there are {there.l2_bytes:,})"
+            f"no mapping fits the buffers: the smallest tiles need {l1:,.0f} B of L1 per PE "
+            f"(available: {there.l1_bytes:,}) and {l2:,.0f} B of L2 "
+            f"(available: {there.l2_bytes:,}){self._schema_hint()}"
         )
+
+    def _schema_hint(self) -> str:
+        """Advise the schema that tiles windows too, if mappings then fit."""
+        if self.model != "exact" or self.space.schema == "full17":
+            return ""
+        wider = Problem(replace(self.space, schema="full17"))
+        return "" if wider.why_nothing_fits() else "; try schema full17"
 
     def typical(self, objective: Objective) -> float | None:
         """Return the median objective, in its unit, of the valid ones of 4,000 random mappings.

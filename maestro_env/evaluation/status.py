@@ -29,7 +29,7 @@ _MEANINGS = {
     "bad_layer": "the model does not support the operator; docs/models.md lists those it does",
     "bad_tile": "the layer has no such dimension, or the level already has a loop over it",
     "too_many_levels": "more than 4 levels; leave out a cluster",
-    "cluster_exceeds_pes": "the clusters need more PEs than there are; make them smaller",
+    "cluster_exceeds_pes": "the clusters need more PEs than available; make them smaller",
     "coverage": "tiles of such size and offset miss or repeat MACs; set the offset to the size, "
     "and tile Y and X by no less than a window",
     "bad_spatial": "a level needs exactly one parallel loop",
@@ -40,7 +40,7 @@ _MEANINGS = {
     "mac_mismatch": "the model counts more or fewer MACs than the layer has",
     "above_peak": "the model claims more than the peak throughput",
     "below_pe_load": "the model claims fewer cycles than the busiest PE needs",
-    "below_compulsory": "the model counts fewer accesses than every mapping has",
+    "below_compulsory": "the model counts fewer accesses than every mapping needs",
 }
 
 

@@ -135,7 +135,7 @@ def _check(cut: Cut, inputs: Tensor, refuse: Refuse) -> None:
     if any(len(axis) > 1 and cut.dim in axis for axis in inputs.axes):
         raise refuse(
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units, where windows overlap: "
-            "AccelForge gives a unit neighbouring tiles, ours gives neighbours neighbouring tiles"
+            "AccelForge gives neighbouring tiles to one unit, exact to neighbouring units"
         )
 
 
@@ -197,7 +197,7 @@ def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[LoopNode]:
         elif each.tag == "Compute":
             each.only("einsum", "component")
         else:
-            each.fail("cannot be said; allowed: !Storage, !Temporal, !Spatial, !Compute")
+            each.fail("is not supported; allowed: !Storage, !Temporal, !Spatial, !Compute")
     unfinished = [rank for rank, dim in workload.dims.items() if tile[dim] > 1]
     if unfinished:
         part.fail(f"no loop over {unfinished[0]} has the tile_shape 1, so MACs are missing")

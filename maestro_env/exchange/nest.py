@@ -122,7 +122,7 @@ def _cut(loop: Loop, extents: dict[str, int], ragged: set[str], units: int, refu
 
 def unsayable(tool: str) -> Refuse:
     """Return what makes the error that a format cannot say a mapping."""
-    return lambda reason: MappingError(f"{tool} cannot say this mapping: {reason}")
+    return lambda reason: MappingError(f"{tool} cannot express this mapping: {reason}")
 
 
 def innermost(nest: Nest, extents: dict[str, int]) -> dict[str, int]:

@@ -117,8 +117,8 @@ def _check(cut: Cut, is_first: bool, refuse: Refuse) -> None:
         return
     if cut.extent % cut.size:
         raise refuse(
-            f"{cut.extent} of {cut.dim} in tiles of {cut.size} leave a rest in every round; only "
-            "the last tile of all may be shorter, so each tile has to divide the one around it"
+            f"{cut.extent} of {cut.dim} in tiles of {cut.size} leave a remainder in every round; "
+            "only the last tile of all may be shorter, so each tile has to divide the one around it"
         )
     if cut.steps > 1 and cut.tiles % cut.units:
         raise refuse(

@@ -19,7 +19,7 @@ class Config:
 
     directories: tuple[str, ...] = option(
         MISSING,
-        "what map, run, compare, sweep or codesign has written",
+        "directory of map, run, compare, sweep or codesign",
         value="directory",
         several=True,
     )
