@@ -86,7 +86,7 @@ class Problem(Recomputed):
     def score(
         self, points: Points, objective: Objective, threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Evaluate int32[N, D] vectors for their objective alone.
+        """Evaluate int32[N, D] vectors only for their objective.
 
         Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
         Both are those of ``evaluate``, and take less time: no other figures are written, and a
@@ -143,7 +143,7 @@ class Problem(Recomputed):
             raise MapSpaceError(str(error)) from None
 
     def explain(self, mapping: Mapping) -> str:
-        """Explain in one line why a mapping is invalid, or say that it is valid.
+        """Explain in one line why a mapping is invalid, or state that it is valid.
 
         ``maestro_env.explanation`` explains why a valid mapping costs what it does.
         """
@@ -153,9 +153,9 @@ class Problem(Recomputed):
         return explain_status(status, mapping, problem, cost, self.hardware)
 
     def why_nothing_fits(self) -> str:
-        """Say that no mapping fits the buffers, and what the smallest tiles need.
+        """Return that no mapping fits the buffers, with the needs of the smallest tiles.
 
-        Empty if they fit, or have no figures.
+        Empty if these fit, or have no figures.
         """
         point = np.zeros(len(self.space.parameters), dtype=np.int32)
         if "cluster_size" in self.space.columns:

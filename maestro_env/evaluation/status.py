@@ -100,9 +100,8 @@ def _crowded(mapping: Mapping, hardware: Hardware) -> tuple[str, str]:
 def violations(rows: Rows, hardware: Hardware, pes: int = 0) -> NDArray[np.float64]:
     """Return the constraint violations of evaluated mappings, float64[N].
 
-    A violation is 0 exactly for a valid mapping, otherwise positive and finite: what is missing of
-    L1, of L2 and of PEs, each as a share of what there is, and 1 for an invalid mapping that misses
-    something else.
+    A violation is 0 if and only if the mapping is valid, otherwise positive and finite: the missing
+    L1, L2 and PEs, each as a share of what is available, and 1 for any other error.
 
     Args:
         rows: of ``Problem.evaluate``.

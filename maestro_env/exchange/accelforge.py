@@ -67,7 +67,7 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
-        MappingError: an invalid mapping, or one that AccelForge cannot say.
+        MappingError: an invalid mapping, or one that AccelForge cannot express.
     """
     nest, layer = nest_of(mapping, problem, _REFUSE), problem.layer
     hardware = problem.hardware
@@ -146,7 +146,7 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
     """Read a mapping with the architecture and the workload it belongs to, from one YAML text.
 
     Raises:
-        MappingError: no mapping, or one that ours cannot say; errors begin with ``source``.
+        MappingError: no mapping, or one that cannot be expressed here; errors begin with ``source``.
         LayerError: a workload that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """
