@@ -75,7 +75,7 @@ class ObjectiveFunction:
         return self.evaluate(place)[0]
 
     def violation(self, place: Place) -> float:
-        """Return 0 for a valid mapping, else a positive number that grows with the missing resources.
+        """Return 0 for a valid mapping, else a positive number that grows with the shortage.
 
         It is the sum of the missing shares of L1, L2 and PEs (1: twice the capacity is needed), and
         of 1 if something else is wrong.

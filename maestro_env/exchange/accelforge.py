@@ -146,7 +146,7 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
     """Read a mapping with the architecture and the workload it belongs to, from one YAML text.
 
     Raises:
-        MappingError: no mapping, or one that cannot be expressed here; errors begin with ``source``.
+        MappingError: no mapping, or one not expressible here; errors begin with ``source``.
         LayerError: a workload that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """

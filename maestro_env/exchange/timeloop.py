@@ -147,7 +147,7 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
 
     Raises:
         ArgumentTypeError: no text.
-        MappingError: no mapping, or one that cannot be expressed here; errors begin with ``source``.
+        MappingError: no mapping, or one not expressible here; errors begin with ``source``.
         LayerError: a problem that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """

@@ -51,8 +51,8 @@ class Bottleneck:
         saved_cycles: by resource, saved without a limit on this resource; no amount of it saves
             more.
         names: the resources that save cycles, the one that saves most first. If none saves any
-            by itself, because others are as slow, then the fewest that save some together; of equally
-            few, those that save most. Empty if no resource saves a cycle.
+            by itself, because others are as slow, then the fewest that save some together, those
+            that save most. Empty if no resource saves a cycle.
         saved_together: cycles saved without a limit on all of ``names``.
     """
 
