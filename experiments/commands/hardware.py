@@ -1,4 +1,4 @@
-"""``maestro-env hardware``: list the accelerators that have a name."""
+"""``maestro-env hardware``: list the named accelerators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from maestro_env.accelerators.technologies import SOURCES, TECHNOLOGIES
 
 @dataclass(frozen=True)
 class Config:
-    """List the accelerators that have a name, with their figures and sources."""
+    """List the named accelerators, with their figures and sources."""
 
 
 _FIGURES = ("PEs", "lanes", "L1 B", "L2 B", "NoC w/c", "off-chip w/c", "word B", "MHz")

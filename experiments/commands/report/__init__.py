@@ -1,4 +1,4 @@
-"""``maestro-env report``: a page, Markdown and CSV of what other commands have found."""
+"""``maestro-env report``: write the results of other commands as HTML, Markdown and CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maestro_env.base.errors import printable
 
 @dataclass(frozen=True)
 class Config:
-    """Write report.html (one page without any other file), report.md and report.csv."""
+    """Write report.html (one self-contained page), report.md and report.csv."""
 
     directories: tuple[str, ...] = option(
         MISSING,
