@@ -133,7 +133,7 @@ def _check_parameter(name: str, kind: str, size: int) -> None:
 def _check_rewards(rewards: NDArray[Any]) -> None:
     if rewards.ndim != 1 or not len(rewards) or rewards.dtype.kind not in "iuf":
         raise SamplesError(
-            f"rewards are {rewards.dtype} of shape {rewards.shape}; allowed: one number a sample"
+            f"rewards are {rewards.dtype} of shape {rewards.shape}; allowed: one number per sample"
         )
     wrong = ~(np.isfinite(rewards) & (rewards >= 0))
     if wrong.any():

@@ -34,7 +34,7 @@ def _describe(arguments: list[str]) -> int:
         return 0
     error = UnknownNameError("command", arguments[0], [*names, "--help", "--version"])
     alone = arguments[0] in ("--help", "-h", "--version")
-    message = f"{arguments[0]} stands alone; for a command: COMMAND --help" if alone else error
+    message = f"{arguments[0]} takes no command; use COMMAND --help" if alone else error
     print(f"error: {message}", file=sys.stderr)
     return 2
 

@@ -70,7 +70,7 @@ class Mapper(ABC, Generic[Config]):
         """Refuse what the mapper or its settings cannot search. Called before a search.
 
         Raises:
-            MaestroEnvError: it names the setting, model or objective and what is allowed.
+            MaestroEnvError: names the setting, model or objective and the allowed ones.
         """
 
     def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
@@ -98,7 +98,7 @@ class Mapper(ABC, Generic[Config]):
     def first_points(self, evaluator: Evaluator, budget: int) -> Points:
         """Return the start of a search, int32[N, D]; nothing once one has begun.
 
-        It is what the evaluator was given, then the opening, if there is one.
+        These are the start of the evaluator, then the opening, if any.
         """
         points = evaluator.start
         if self.opening and not evaluator.used:
@@ -136,7 +136,7 @@ class AskMapper(Mapper[Config]):
 
 
 class AskTellMapper(AskMapper[Config]):
-    """A mapper that proposes points and receives their values alone."""
+    """A mapper that proposes points and receives only their values."""
 
     @abstractmethod
     def tell(self, points: Points, values: Floats) -> None:

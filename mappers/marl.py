@@ -36,7 +36,7 @@ class MarlMapper(Mapper[MarlConfig]):
     energy, area and reward of the joint mappings, and each updates its policy by PPO. Agents share
     nothing else: no weights, no messages, no central critic.
 
-    Learning groups costs ``warm_up`` samples beside the budget, counted separately; groups from a
+    Learning groups costs ``warm_up`` samples, counted outside the budget; groups from a
     file cost nothing. If ``agents`` is changed, a file of groups must have that many.
     """
 
@@ -91,7 +91,7 @@ class NetworkMarlMapper(MarlMapper):
 class PaperMarlMapper(MarlMapper):
     """The paper's agents, one per parameter, without what this project added to them.
 
-    Uniform start, no exploration beside the policy, no imitation, no refinement, no new starts.
+    Uniform start, no exploration outside the policy, no imitation, no refinement, no restarts.
     """
 
     DEFAULT: ClassVar[MarlConfig] = MarlConfig(

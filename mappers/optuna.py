@@ -36,7 +36,7 @@ class OptunaConfig:
 
     initial: int = setting(10, "random samples before it learns", least=1, most=100_000)
     candidates: int = setting(24, "draws that a sample is the best of", least=1, most=100_000)
-    memory: int = setting(500, "latest samples it learns from, beside the best", least=50)
+    memory: int = setting(500, "latest samples it learns from, besides the best", least=50)
 
 
 class OptunaMapper(AskMapper[OptunaConfig]):

@@ -101,3 +101,8 @@ def test_the_record_of_a_goal_says_its_schema() -> None:
 def test_maestro_refuses_a_chip_of_wider_words() -> None:
     with pytest.raises(ModelError, match="words of one byte"):
         Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("eyeriss")), "maestro")
+
+
+def test_a_chip_too_small_for_whole_windows_names_the_schema_that_fits() -> None:
+    problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("gemmini")))
+    assert problem.why_nothing_fits().endswith("; take schema full17, which cuts R and S too")

@@ -87,7 +87,7 @@ def test_ctrl_c_while_the_plot_is_drawn(out: Path) -> None:
     flags = (f"--out={out}", "--samples=600", "--mapper=random")
     status, lines = interrupt_after_import("matplotlib.backends._backend_agg", "run", *flags)
     assert status == 130
-    assert f"what is finished is in {out}; continue with: " in lines[-1]
+    assert f"everything finished is in {out}; continue with: " in lines[-1]
     assert "Traceback" not in "".join(lines)
 
 

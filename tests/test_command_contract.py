@@ -170,6 +170,8 @@ def test_help_names_every_flag_once_and_fits_a_terminal(
     # A flag too long for its column would stand on a line of its own.
     assert re.findall(r"^  --\S+( \S+)?$", shown, re.MULTILINE) == []
     assert max(map(len, shown.splitlines())) <= 80
+    # A limit that is none is not shown as a number.
+    assert re.search(r"default: [0-9]{9}", " ".join(shown.split())) is None
 
 
 @every_command

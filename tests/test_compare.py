@@ -63,14 +63,10 @@ def test_commas_inside_a_layer_do_not_separate() -> None:
 
 
 BAD_INPUT = {
-<<<<<<< HEAD
-    "layer": (["--layers=resnet18_l2,resnet18_l222"], "has no layer 'resnet18_l222': did you"),
-=======
     "layer": (
         ["--layers=resnet18_l2,resnet18_l222"],
         "resnet18 has no layer 'resnet18_l222': did you",
     ),
->>>>>>> flags
     "lone dimension": (["--layers=K=3"], "unknown layer 'K=3'"),
     "no layer": (["--layers=resnet18_l2,"], "unknown layer ''"),
     "objective": (["--objectives=edp,epd"], "unknown objective 'epd'"),
@@ -163,7 +159,7 @@ def test_another_layer_of_the_same_name_is_refused(
     net.write_text("K,C,Y,X,R,S,T\n16,32,8,8,3,3,1\n")
     capsys.readouterr()
     assert compare(out, *flags, "--resume", seeds=1) == 2
-    assert re.search(r"goal\.json: the run was begun with layer extents", capsys.readouterr().err)
+    assert re.search(r"goal\.json: the run has layer extents", capsys.readouterr().err)
 
 
 # --- Mappers that fail --------------------------------------------------------------------------

@@ -75,7 +75,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, whole: dict[str, bytes]) 
     assert process.returncode == 130
     wait_for(lambda: not session(process.pid))
     assert "Traceback" not in "".join(lines)
-    assert lines[-1].startswith(f"interrupted: what is finished is in {out}; continue with: ")
+    assert lines[-1].startswith(f"interrupted: everything finished is in {out}; continue with: ")
     assert set(tables(out)) == set(whole)
     assert len(cells(out)) < SEARCHES
     assert not [*out.rglob("*.lock")]

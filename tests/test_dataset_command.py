@@ -270,7 +270,7 @@ def test_a_file_of_other_rows_is_refused(out: Path, capsys: pytest.CaptureFixtur
     first, *_, last = sorted(out.glob("*/*.parquet"), key=lambda path: path.stat().st_size)
     last.write_bytes(first.read_bytes())
     assert make(out, "--resume") == 2
-    assert f"{last} has 50 rows in place of 100; remove it" in capsys.readouterr().err
+    assert f"{last} has 50 rows, not 100; delete it" in capsys.readouterr().err
 
 
 def test_without_pyarrow_the_extra_is_named_and_the_help_is_shown(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ UNSAYABLE: dict[str, tuple[Callable[[Mapping, Problem], str], Mapping, str]] = {
 def test_what_a_format_cannot_say_is_refused(
     write: Callable[[Mapping, Problem], str], said: Mapping, message: str
 ) -> None:
-    with pytest.raises(MappingError, match=r"^\w+ cannot say this mapping: ") as caught:
+    with pytest.raises(MappingError, match=r"^\w+ cannot express this mapping: ") as caught:
         write(said, PROBLEM)
     assert message in str(caught.value)
 
@@ -252,7 +252,7 @@ ACCELFORGE_MAPPINGS: Changes = (
     ("[T1, W0]", "[T1, W9]", "no memory or tensor"),
     ("variable: n1, tile_shape: 5", "variable: q, tile_shape: 5", "no rank q"),
     ("name: y, component", "name: z, component", "fan-out"),
-    ("shape: 5", "shape: 5, initial_tile_shape: 2", "'initial_tile_shape' cannot be said"),
+    ("shape: 5", "shape: 5, initial_tile_shape: 2", "'initial_tile_shape' is not supported"),
     ("!Compute {einsum", "!Nested {einsum", "'!Nested'"),
 )
 ACCELFORGE_LAYERS: Changes = (

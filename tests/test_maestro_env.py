@@ -67,7 +67,11 @@ def test_what_stands_alone_takes_no_other_argument(
     argument: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = call(monkeypatch, capsys, argument, "run")
-    assert shown == (2, "", f"error: {argument} stands alone; for a command: COMMAND --help\n")
+    assert shown == (
+        2,
+        "",
+        f"error: {argument} takes no command; use COMMAND --help\n",
+    )
 
 
 def test_a_command_has_the_name_it_was_called_by(

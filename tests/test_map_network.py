@@ -75,5 +75,5 @@ def test_a_failed_search_is_an_error(
         raise RuntimeError("broken")
 
     monkeypatch.setattr("experiments.network.layer_search.run_search", fail)
-    with pytest.raises(ValueError, match="the search of a layer failed; stderr says why"):
+    with pytest.raises(ValueError, match="the search of a layer failed; see stderr"):
         map_network(network, hardware=HARDWARE, settings=QUICK, directory=tmp_path / "out")

@@ -10,6 +10,7 @@ from commands import audit, cluster
 from compare_helpers import compare
 from run_helpers import run
 
+from experiments.shell.files import run_directory
 from experiments.shown.plots import in_picture
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, shown
@@ -30,6 +31,12 @@ def network(directory: Path, name: str) -> Path:
     path = directory / f"{name}.csv"
     path.write_text("K,C,Y,X,R,S,T\n16,16,8,8,3,3,1\n")
     return path
+
+
+def test_run_directories_have_plain_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "layer-latency_cycles-area_um2"
+    assert run_directory(None, "layer-latency_cycles*area_um2") == Path("runs") / f"{name}-1"
 
 
 @pytest.mark.parametrize("name", [ODD, ONE_DOLLAR], ids=["odd", "one dollar"])

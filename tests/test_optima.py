@@ -231,11 +231,7 @@ def test_the_command_waits_for_cells_of_other_processes(
 def test_the_command_refuses_what_it_cannot_prove(capsys: pytest.CaptureFixture[str]) -> None:
     for flag, message in (
         ("--hardware=mine.yaml", "unknown hardware 'mine.yaml': allowed: cloud, edge, unlimited"),
-<<<<<<< HEAD
-        ("--objectives=power", "objective power has no bounds"),
-=======
         ("--objectives=power", "objective power has no bounds, as power_mw has none"),
->>>>>>> flags
         ("--layers=nothing", "unknown layer 'nothing'"),
         ("--schema=maestro", "allowed: auto, full17, legal13, paper10"),
     ):

@@ -204,7 +204,7 @@ def test_searches_under_other_settings_are_refused(
     assert make(made) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "begun with marl batch = 50, asked for 16" in error
+    assert "has marl batch = 50, asked for 16" in error
     assert tree(made) == before
 
 

@@ -132,7 +132,7 @@ def test_a_training_goes_on_as_if_it_had_not_stopped(label: Label, tmp_path: Pat
 
 def test_the_directory_of_another_training_is_refused(tmp_path: Path) -> None:
     trained(tmp_path, Settings(0, "", 0, 0, ""), [])
-    with pytest.raises(RecordError, match="begun with training steps = 0, asked for 3"):
+    with pytest.raises(RecordError, match="has training steps = 0, asked for 3"):
         trained(tmp_path, Settings(0, "", 0, 3, ""), [])
     (tmp_path / "training.npz").write_bytes(b"PK\x03\x04 no archive")
     with pytest.raises(RecordError, match=r"training.npz is damaged: .*; give another --out"):

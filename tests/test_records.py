@@ -130,7 +130,7 @@ def test_a_record_of_another_search_is_refused(
 ) -> None:
     path = cell(out, "random", 1)
     edit(path, lambda entry: entry["cell"].update({fact: other}), sealed=True)
-    told = f"error: {path}: the run was begun with cell {fact} = {other!r}, "
+    told = f"error: {path}: the run has cell {fact} = {other!r}, "
     assert refused(out, capsys).startswith(told)
 
 

@@ -392,7 +392,7 @@ def test_a_layer_without_a_mapping_is_told(mapped: MappedNetwork, tmp_path: Path
     replace(mapped, layers=(without_mapping(first), *rest)).report(tmp_path / "report.md")
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     shown = ODD.replace("<", "&lt;")
-    assert f"- No valid mapping was found, so in no total: {shown}" in text
+    assert f"- No valid mapping, excluded from totals: {shown}" in text
     assert f"### {NETWORK.layers[0].name}" not in text
     none = tuple(map(without_mapping, mapped.layers))
     with pytest.raises(RecordError, match="no valid mapping of any layer"):

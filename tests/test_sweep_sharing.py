@@ -69,7 +69,7 @@ def test_shards_of_two_machines_are_put_together(
     outs = [tmp_path / "first", tmp_path / "second"]
     for number, out in enumerate(outs, 1):
         assert sweep(out, f"--shard={number}/2", text=SHORT) == 0
-        assert "the tables are written once all are there" in capsys.readouterr().out
+        assert "the tables follow when all are" in capsys.readouterr().out
         assert not (out / "results.csv").exists()
     names = [{path.relative_to(out) for path in chunks(out)} for out in outs]
     assert not names[0] & names[1]

@@ -98,7 +98,7 @@ def test_an_interrupted_table_is_continued(
         patched.setattr(writer, "_block", ending_after(3, error))
         if error is KeyboardInterrupt:
             assert tabulate(["tiny", f"--out={out}"]) == 130
-            assert "the same command continues" in capsys.readouterr().err
+            assert "repeat the command" in capsys.readouterr().err
         else:
             with pytest.raises(error):
                 tabulate(["tiny", f"--out={out}"])

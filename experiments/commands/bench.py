@@ -1,4 +1,4 @@
-"""``maestro-env bench``: measure how fast mappings are evaluated on this machine."""
+"""``maestro-env bench``: measure evaluation rates on this machine."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from mappers import make_mapper
 
 @dataclass(frozen=True)
 class Config:
-    """Measure how fast mappings are evaluated on this machine."""
+    """Measure evaluation rates on this machine."""
 
-    json: str | None = option(None, "write the figures to this file too", value="file")
+    json: str | None = option(None, "also write the figures to this file", value="file")
     maestro: str | None = option(None, "compare with this MAESTRO binary", value="path")
 
 

@@ -31,11 +31,11 @@ class _Problems:
 
     layers: str = option(
         "resnet18_l2,resnet18_l16,alexnet_l2,gpt2_l4",
-        "layers as run takes them, with commas between",
+        "layers as for run, separated by commas",
     )
     objectives: str = option(
         "latency,edp",
-        f"what to minimise, some with commas between: {OBJECTIVE_HELP}",
+        f"what to minimise, separated by commas: {OBJECTIVE_HELP}",
     )
     mappers: str = option("all", MAPPERS_HELP)
 

@@ -1,4 +1,4 @@
-"""``maestro-env completion``: print a script by which a shell completes commands and flags."""
+"""``maestro-env completion``: print a shell script that completes commands and flags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHELLS = ("bash", "zsh", "tcsh")
 
 @dataclass(frozen=True)
 class Config:
-    """Print a script by which a shell completes the commands and flags of maestro-env.
+    """Print a shell script that completes the commands and flags of maestro-env.
 
     For bash: maestro-env completion bash > ~/.local/share/bash-completion/completions/maestro-env
     """

@@ -30,7 +30,7 @@ class Config(MappingConfig):
 
     write: str | None = option(None, "also write the mapping to this new file", value="file")
     format: str | None = option(
-        None, f"of the file to write: {', '.join(FORMATS)} (default: by the ending of its name)"
+        None, f"format of --write: {', '.join(FORMATS)} (default: by the ending of its name)"
     )
 
 

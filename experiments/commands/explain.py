@@ -1,4 +1,4 @@
-"""``maestro-env explain``: say why a mapping costs what it does, and what would be better."""
+"""``maestro-env explain``: show why a mapping costs what it does and how to improve it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from maestro_env.explanation.rendering import picture
 
 @dataclass(frozen=True)
 class Config(MappingConfig):
-    """Say why a mapping costs what it does under the model exact, and what would be better."""
+    """Show why a mapping costs what it does under the model exact, and how to improve it."""
 
-    objective: str = option("edp", f"by which other mappings are judged: {', '.join(OBJECTIVES)}")
+    objective: str = option("edp", f"figure to compare mappings by: {', '.join(OBJECTIVES)}")
     out: str | None = option(
-        None, "where to write pictures: of PEs, traffic and time", value="directory"
+        None, "where to write pictures of PEs, traffic and time", value="directory"
     )
 
 

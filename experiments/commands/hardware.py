@@ -1,4 +1,4 @@
-"""``maestro-env hardware``: list the accelerators that have a name."""
+"""``maestro-env hardware``: list the named accelerators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maestro_env.workloads.layer import Layer
 
 @dataclass(frozen=True)
 class Config:
-    """List the accelerators that have a name, with their figures and sources."""
+    """List the named accelerators, with their figures and sources."""
 
 
 _FIGURES = (

@@ -1,4 +1,4 @@
-"""``maestro-env layers``: list the layers that have a name."""
+"""``maestro-env layers``: list the named layers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from maestro_env.workloads.network import Network
 
 @dataclass(frozen=True)
 class Config:
-    """List the layers that have a name, or those of a network, with their numbers of MACs."""
+    """List the named layers, or those of a network, with their numbers of MACs."""
 
     network: str | None = option(
-        None, "list those of one network, such as resnet18, or of a file, such as net.onnx"
+        None, "list the layers of a network, such as resnet18, or of a file, such as net.onnx"
     )
     dim: str | None = option(
-        None, "numbers of dimensions that the file leaves open, such as batch=1,tokens=128"
+        None, "sizes of open dimensions of the file, such as batch=1,tokens=128"
     )
 
 

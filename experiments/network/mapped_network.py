@@ -152,7 +152,7 @@ def section_of(mapped: MappedNetwork, title: str = "", command: str = "") -> Sec
     if not mapped.mapped:
         raise RecordError(f"no valid mapping of any layer of {network.name} was found")
     choices, samples = mapped.choices(), mapped.settings["samples"]
-    unmapped = [f"No valid mapping was found, so in no total: {each}" for each in mapped.unmapped]
+    unmapped = [f"No valid mapping, excluded from totals: {each}" for each in mapped.unmapped]
     found = tuple(
         Found(
             layer.name,

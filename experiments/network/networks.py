@@ -64,7 +64,7 @@ def map_network(
         objective: what is minimised for every layer: latency, energy, or a product such as edp.
         settings: of the searches; None for the defaults.
         directory: keeps the records; the same call continues what is there. None for nothing kept.
-        jobs: layers at a time, each in a process of its own; with more than one, call it below
+        jobs: layers at a time, one process each; with more than one, call it below
             ``if __name__ == "__main__":``.
 
     Raises:
@@ -88,7 +88,7 @@ def map_network(
     if status == cli.INTERRUPTED:
         raise KeyboardInterrupt
     if mapped is None:
-        raise RecordError(f"{network.name}: the search of a layer failed; stderr says why")
+        raise RecordError(f"{network.name}: the search of a layer failed; see stderr")
     return mapped
 
 
@@ -118,7 +118,7 @@ def map_layers(
         transfer: whether searches start from the mappings of similar layers.
         library: a file of mapped layers to start from and to add to; None for none.
         threads: of the batch evaluation.
-        jobs: layers at a time, each in a process of its own.
+        jobs: layers at a time, one process each.
         made_by: versions of what computes it, for the records.
         ray: address of the Ray cluster that searches, as ``connect`` takes it; None for jobs here.
 

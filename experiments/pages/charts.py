@@ -106,8 +106,8 @@ def _designs(section: Section, title: str, x: str, y: str) -> Chart:
         },
     }
     note = (
-        "Every point is an accelerator. On the front are those of which no other one has less "
-        "latency, energy or area, and no more of the others."
+        "Every point is an accelerator. On the front are those that no other one beats in latency, "
+        "energy or area without being worse in another."
     )
     return Chart(title, note, spec)
 
@@ -154,9 +154,9 @@ def _roofline(section: Section, hardware: Hardware) -> Chart:
         ],
     }
     note = (
-        f"Every point is a layer, its size the cycles it takes. The line is what {peak:,} MACs and "
-        f"{hardware.offchip_bw:,} words of main memory a cycle allow; a point below it loses time "
-        "to idle PEs, to the network or to filling and draining."
+        f"Every point is a layer, sized by its cycles. The line is the limit of {peak:,} MACs and "
+        f"{hardware.offchip_bw:,} words of main memory per cycle; a point below it loses time to "
+        "idle PEs, to the network or to filling and draining."
     )
     return Chart("Roofline", note, spec)
 
@@ -167,7 +167,7 @@ def _energy_by_layer(section: Section) -> Chart:
         for found in section.found
         for memory, energy in _by_memory(found).items()
     ]
-    note = "Of all executions of a layer, by where it is spent."
+    note = "Of all executions of a layer, by place."
     names = [_name(section, found) for found in section.found]
     return Chart("Energy by layer", note, _bars(rows, "layer", names, "memory"))
 
@@ -222,11 +222,11 @@ def _network_convergence(section: Section) -> Chart:
                 for at, value in _steps(curve, 1 / found.best)
             ]
     note = (
-        "Every line is a layer: the best so far of its search, as a multiple of the best that was "
-        "found, perhaps by the proof that follows. Samples that start from similar layers count."
+        "Every line is a layer: the best so far, as a multiple of the final best of the search or "
+        "of the proof after it. Samples from similar layers count."
     )
     if missing := sum(not found.curves for found in section.found):
-        note += f" Layers without a line, as the table of known optima has them: {missing}."
+        note += f" Layers from the table of known optima, without a line: {missing}."
     top = max((row["best"] for row in rows), default=1)
     y = _quantitative("best", "times the best", scale=_log([1, max(top, 2)]))
     return Chart("Convergence", note, _lines(rows, y, "operator", "layer"))

@@ -29,11 +29,11 @@ def totals_table(sections: Iterable[Section]) -> Sheet:
     ]
     right = (
         *("latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ", "minimised", "above\nbound"),
-        *("L1\nB a PE", "L2\nB", "area\num^2"),
+        *("L1\nB per PE", "L2\nB", "area\num^2"),
     )
     note = (
         "Layers run one after the other, on one accelerator whose buffers are as large as the most "
-        "demanding layer needs. The bound is one that no choice of mappings goes below."
+        "demanding layer needs. No choice of mappings is below the bound."
     )
     return Sheet("Totals", ("network", "mappings"), right, rows, note)
 
@@ -94,7 +94,7 @@ def mappers_table(section: Section) -> Sheet | None:
                 )
             )
     right = ("seeds", "best", "mean best", "mean\nabove bound")
-    note = "The mean is the interquartile one over seeds; a dash: a search found nothing valid."
+    note = "Means are interquartile means over seeds; a dash: no valid mapping found."
     return Sheet("Mappers", ("layer", "minimised", "mapper"), right, rows, note)
 
 

@@ -25,7 +25,7 @@ class PaperConfig:
     jobs: int = option(1, "number of searches at a time, one process each", least=1, most=1024)
     out: str | None = option(
         None,
-        "where searches are kept; those that are there are not run again "
+        "where searches are kept; existing ones are not run again "
         "(default: runs/paper; runs/paper-quick with --quick)",
         value="directory",
     )
@@ -36,7 +36,7 @@ class PaperConfig:
     )
     page: str | None = option(
         None,
-        "the page that is made from them, pictures in images/paper beside it "
+        "the page made from them, with pictures in images/paper next to it "
         "(default: docs/results.md; OUT/results.md with --quick)",
         value="file",
     )

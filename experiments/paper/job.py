@@ -75,7 +75,7 @@ def execute(config: PaperConfig) -> int:
         return status
     with cli.undisturbed():
         print(
-            f"interrupted: what is finished is in {out}; continue with: "
+            f"interrupted: everything finished is in {out}; continue with: "
             f"{PROGRAM} paper {shlex.join(to_flags(config))}",
             file=sys.stderr,
         )

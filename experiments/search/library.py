@@ -27,7 +27,7 @@ from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 
 _SCHEMA = "maestro-env/library/1"
-_ANEW = "delete it to begin anew"
+_ANEW = "delete it to start again"
 
 Start = tuple[tuple[int, ...], ...]
 """Vectors that a search begins with."""

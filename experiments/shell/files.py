@@ -23,6 +23,7 @@ from maestro_env.base.reading import open_regular, open_text
 
 _DIGEST = "digest"
 _MOST_BYTES = 2**30
+_UNSAFE = re.compile(r"[^A-Za-z0-9._]+")
 _TEMPORARY = re.compile(r"\..*\.(\d+)(?:@(.+))?\.tmp")
 LOCK = ".lock"
 """How the names of claims end."""
@@ -192,8 +193,8 @@ def check_same(path: Path, begun: dict[str, Any], asked: dict[str, Any]) -> None
             old = recorded.get(name)
             if old != new:
                 raise RecordError(
-                    f"{path}: the run was begun with {section} {name} = {BRIEF.repr(old)}, "
-                    f"asked for {BRIEF.repr(new)}; resume it as it was begun"
+                    f"{path}: the run has {section} {name} = {BRIEF.repr(old)}, asked "
+                    f"for {BRIEF.repr(new)}; resume it with the same flags"
                 )
 
 
@@ -208,7 +209,7 @@ def file_digest(path: Path) -> str:
 
 def safe_name(text: str) -> str:
     """Return a text as part of a file name; different texts may become the same."""
-    return re.sub(r"[^A-Za-z0-9._]+", "-", text)[:80]
+    return _UNSAFE.sub("-", text)[:80]
 
 
 def distinct_name(text: str) -> str:
@@ -226,12 +227,13 @@ def run_directory(out: str | None, stem: str, resume: bool = False) -> Path:
     """
     if resume:
         if out is None:
-            raise RecordError("--resume needs the directory of the run to continue: --out DIR")
+            raise RecordError("--resume needs --out DIR, the directory of the run")
         if not Path(out).is_dir():
             raise RecordError(f"--resume: there is no directory {out}")
         return Path(out)
     if out is None:
-        return next(path for n in count(1) if _make(path := Path("runs") / f"{stem}-{n}"))
+        name = _UNSAFE.sub("-", stem)
+        return next(path for n in count(1) if _make(path := Path("runs") / f"{name}-{n}"))
     directory = Path(out)
     if not _make(directory) and not is_empty(directory):
         raise RecordError(f"run directory {directory} exists: give another --out, or --resume it")
@@ -239,7 +241,7 @@ def run_directory(out: str | None, stem: str, resume: bool = False) -> Path:
 
 
 def user_cache() -> Path:
-    """Return the user's directory of what can be made again, by the XDG specification."""
+    """Return the user's cache directory, by the XDG specification."""
     home = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (home if home.is_absolute() else Path.home() / ".cache") / "maestro-env"
 

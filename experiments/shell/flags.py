@@ -44,10 +44,10 @@ def option(
     Args:
         default: its type is the flag's: a bool makes a switch, named ``--no-...`` if it is on;
             ``MISSING`` makes an argument that the command needs, without a flag.
-        text: what ``--help`` says.
+        text: its description in ``--help``.
         least: smallest number allowed.
-        most: largest number allowed.
-        value: what ``--help`` calls the flag's value; None for the field's name.
+        most: largest number allowed; as the default it means "no limit".
+        value: name of the flag's value in ``--help``; None for the field's name.
         kind: type of a flag whose default is None.
         several: whether the argument is a list of one value or more.
     """
@@ -58,19 +58,19 @@ def option(
 
 
 def threads_option(work: str = "the batch evaluation") -> Any:
-    """Declare how many threads do some work."""
-    return option(1, f"threads of {work}", least=1, most=1024)
+    """Declare the number of threads for some work."""
+    return option(1, f"threads for {work}", least=1, most=1024)
 
 
 def jobs_option(what: str = "searches") -> Any:
-    """Declare how many processes there are."""
-    return option(1, f"{what} at a time, each in a process of its own", least=1, most=1024)
+    """Declare the number of processes."""
+    return option(1, f"{what} at a time, one process each", least=1, most=1024)
 
 
 def ray_option() -> Any:
     """Declare the cluster that searches."""
-    text = "Ray cluster that runs the searches instead of this machine: auto, or HOST:PORT of its "
-    return option(None, f"{text}head", value="address")
+    text = "run the searches on this Ray cluster: auto, or HOST:PORT of its head"
+    return option(None, text, value="address")
 
 
 def out_option(default: str = "a new directory below runs/") -> Any:
@@ -79,9 +79,9 @@ def out_option(default: str = "a new directory below runs/") -> Any:
 
 
 def resume_option(extended: bool = False) -> Any:
-    """Declare that a directory is continued, and perhaps extended."""
-    more = ", extend it" if extended else ""
-    return option(False, f"continue what is in --out{more}, or join processes that work on it")
+    """Declare that a directory is resumed, and perhaps extended."""
+    verb = "resume or extend" if extended else "resume"
+    return option(False, f"{verb} the run in --out; several processes can share it")
 
 
 def run(
@@ -99,7 +99,7 @@ def run(
     except MaestroEnvError as error:
         print(f"error: {error}", file=sys.stderr)
     except MemoryError as error:
-        print(f"error: out of memory: {error}; ask for less, as fewer samples", file=sys.stderr)
+        print(f"error: out of memory: {error}; try fewer samples", file=sys.stderr)
     return _REFUSED
 
 
@@ -116,10 +116,10 @@ def to_flags(config: DataclassInstance) -> list[str]:
 
 
 def tell_interrupted(what: str, config: DataclassInstance, name: str, directory: Path) -> None:
-    """Say on stderr where the results of a command are and how it is continued."""
+    """Print on stderr where the results of a command are and how to resume it."""
     resuming = to_flags(dataclasses.replace(config, out=str(directory), resume=True))
     told = (
-        f"interrupted: what is {what} is in {directory}; "
+        f"interrupted: everything {what} is in {directory}; "
         f"continue with: {PROGRAM} {name} {shlex.join(resuming)}"
     )
     print(printable(told), file=sys.stderr)
@@ -171,7 +171,8 @@ def _add(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> argp
     if isinstance(default, bool):
         action = "store_false" if default else "store_true"
         return parser.add_argument(_flag(field), dest=field.name, action=action, help=text)
-    shown = text if default is None else f"{text} (default: {default})"
+    standard = "no limit" if number and default == field.metadata["most"] else default
+    shown = text if default is None else f"{text} (default: {standard})"
     return parser.add_argument(
         _flag(field), default=default, type=convert, metavar=metavar, help=shown
     )

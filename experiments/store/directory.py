@@ -12,7 +12,7 @@ from experiments.store.claims import claimed, remove_abandoned
 CONFIG = "config.json"
 """The file that says what a directory is for."""
 
-ANEW = "give another --out to begin anew"
+ANEW = "give another --out to start again"
 
 
 class Directory:

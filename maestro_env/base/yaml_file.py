@@ -96,7 +96,7 @@ class Part:
         """Raise an error that names the first key beside those allowed."""
         for key in self._block():
             if key not in allowed:
-                self.fail(f"{quoted(key)} cannot be said here; allowed: {', '.join(allowed)}")
+                self.fail(f"{quoted(key)} is not supported here; allowed: {', '.join(allowed)}")
 
     def named(self) -> dict[str, Part]:
         """Return the parts of a block by their keys."""

@@ -100,11 +100,11 @@ class Dataset:
     Args:
         directory: that holds it.
         problems: by the names of their layers.
-        facts: what was drawn, as JSON: sections ``problem``, ``draw``, ``layers``, ``versions``.
+        facts: its record, as JSON: sections ``problem``, ``draw``, ``layers``, ``versions``.
 
     Raises:
         DatasetError: by the methods, a damaged file.
-        UnknownNameError: by the methods, a layer or a column that there is not.
+        UnknownNameError: by the methods, an unknown layer or column.
     """
 
     directory: Path
@@ -117,14 +117,14 @@ class Dataset:
         return sorted((self.directory / self.facts["layers"][layer]["folder"]).glob("*.parquet"))
 
     def count(self, layer: str) -> int:
-        """Return how many rows there are of a layer."""
+        """Return the number of rows of a layer."""
         return sum(rows_in(path) for path in self.files(layer))
 
     def tables(self, layer: str, columns: Iterable[str] | None = None) -> Iterator[pa.Table]:
         """Yield the rows of a layer, one row group at a time, as ``pyarrow.Table``.
 
         Columns are the parameters (int32, the number of a choice), ``status`` and ``METRICS``
-        (float64, null where there is no figure); given ``columns``, these alone.
+        (float64, null where there is no figure); with ``columns`` only these.
         """
         for path in self.files(layer):
             yield read_file(path, columns)

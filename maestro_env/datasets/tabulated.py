@@ -123,7 +123,7 @@ class TabulatedProblem(Problem):
         path: of the table, an array of ``TABLE_ROW``, one for each vector.
 
     Raises:
-        TableError: there is no such table, or it is not that of this space and model.
+        TableError: no table, or one of another space or model.
         UnknownNameError: by the methods, an objective that is no product of tabulated figures.
         MapSpaceError: by the methods, as those of ``Problem``.
     """
@@ -232,16 +232,16 @@ def open_table(name: str, directory: str | Path = TABLES) -> TabulatedProblem:
 
 
 class TabulatedEnv(MaestroEnv):
-    """A ``MaestroEnv`` that answers from a table, and knows the tabulated figures alone.
+    """A ``MaestroEnv`` that answers from a table, with only the tabulated figures.
 
     Args:
         table: as ``open_table`` returns it.
         objective: as in ``MaestroEnv``.
         **options: those of ``MaestroEnv`` from ``reward`` on, but ``guard`` and ``layers``.
-            ``info="full"`` tells the table's optimum.
+            ``info="full"`` has the table's optimum.
 
     Raises:
-        MaestroEnvError: an argument that is not allowed; the message says what is allowed.
+        MaestroEnvError: an argument that is not allowed; the message lists the allowed ones.
     """
 
     def __init__(

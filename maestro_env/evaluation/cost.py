@@ -62,8 +62,8 @@ class Cost:
     """What one layer costs under one mapping.
 
     Up to ``clusters`` there is one field per column of a batch's metrics. A field the model has no
-    figure for is None; the table in docs/models.md says which model fills which, and the unit of
-    each, which is also the end of its name.
+    figure for is None; docs/models.md lists the fields of each model and their units, with which
+    their names end.
 
     Energy comes in two forms. ``energy_nj`` charges every MAC and every access of L1 and L2;
     ``csv_energy_nj`` is what the MAESTRO binary prints, which leaves most of them out. Likewise
@@ -150,7 +150,7 @@ class Cost:
         return cls(**figures, clusters=buffers)  # type: ignore[arg-type]
 
     def figures(self) -> dict[str, float]:
-        """Return the figures there are, by name."""
+        """Return the figures that are not None, by name."""
         named = {name: getattr(self, name) for name in METRICS}
         return {name: figure for name, figure in named.items() if figure is not None}
 

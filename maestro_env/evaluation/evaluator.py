@@ -55,7 +55,7 @@ class Evaluator:
     """Evaluates points for one search: counts every sample, keeps the trace and the best.
 
     The ledger: ``used`` samples of the budget, ``valid`` ones among them, ``unique`` mappings among
-    them, ``warmed_up`` samples beside the budget, and ``model_seconds`` in batches of both.
+    them, ``warmed_up`` samples outside the budget, and ``model_seconds`` in batches of both.
 
     Args:
         problem: what the points are points of.

@@ -53,8 +53,8 @@ class Front:
 class FrontEvaluator(Evaluator):
     """An evaluator that keeps the front of all valid samples of its budget.
 
-    It takes longer than others, as it needs two figures of every sample and not the objective
-    alone; values are the same.
+    It takes longer than others, as it needs two figures of every sample, not only the
+    objective; values are the same.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -79,8 +79,8 @@ def least_product(
 
     The choice is exact. The product of powers of two positive sums is quasi-concave, so its least
     value over all choices is at a corner of the convex hull of their sums: where some weighting of
-    latency against energy is least. For one weighting, layers choose independently; between the
-    weightings at which a layer changes its choice there is nothing new to try.
+    latency against energy is least. For one weighting, layers choose independently; choices change
+    only at finitely many weightings, and all of them are tried.
 
     Args:
         figures: of every layer, float64[F, 2], positive, as fronts have them; F at least 1.

@@ -23,8 +23,8 @@ class Masks:
     """Which choices of a parameter leave a valid mapping, given the choices before it.
 
     A mask never forbids a valid mapping. If masks are complete, they forbid all others: a choice is
-    allowed exactly where some valid mapping goes on from it, so that whoever chooses parameter by
-    parameter among allowed choices ends at a valid mapping. Under the model ``maestro`` they are
+    allowed if and only if some valid mapping continues it, so choosing among allowed choices,
+    parameter by parameter, ends at a valid mapping. Under the model ``maestro`` they are
     not: they forbid only what is certainly larger than L1 or L2.
 
     Attributes:
@@ -54,7 +54,7 @@ class Masks:
             prefix: the choices of the first parameters, int32[k], fewer than the space has.
 
         Raises:
-            MapSpaceError: too many choices, one out of range, or what is no list of integers.
+            MapSpaceError: too many choices, one out of range, or no list of integers.
         """
         point = self._open_point()
         chosen = self._read(prefix)
@@ -72,7 +72,7 @@ class Masks:
         return np.concatenate([self._native.allowed(point, j) for j in range(len(point))])
 
     def allow(self, points: Points) -> Mask:
-        """Say of each of int32[N, D] vectors whether masks allow all its choices: bool[N]."""
+        """Return whether masks allow all choices of each of int32[N, D] vectors: bool[N]."""
         # A mask is as long as the choices of its parameter.
         column = int(self.problem.space.sizes.argmin())
         rows = points.astype(np.int32, copy=False)
@@ -82,8 +82,8 @@ class Masks:
     def sample(self, n: int, rng: np.random.Generator) -> Points:
         """Draw ``n`` vectors, int32[n, D]: parameter by parameter, uniformly from those allowed.
 
-        This is not uniform over valid mappings: one is the likelier the fewer choices it leaves
-        beside its own.
+        This is not uniform over valid mappings: one is more likely if its
+        choices had fewer alternatives.
 
         Raises:
             ArgumentTypeError: an argument of a wrong type.

@@ -50,12 +50,12 @@ class ObjectiveFunction:
     cube, whose points ``from_unit`` turns into vectors.
 
     Args:
-        problem: what is searched.
+        problem: to be searched.
         metric: the objective.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
-        MapSpaceError, UnknownNameError: by the methods, what is no mapping of the space.
+        MapSpaceError, UnknownNameError: by the methods, no mapping of the space.
     """
 
     problem: Evaluates
@@ -71,11 +71,11 @@ class ObjectiveFunction:
         return self.problem.space.parameters
 
     def __call__(self, place: Place) -> float:
-        """Return the objective in its unit; infinite of an invalid mapping."""
+        """Return the objective in its unit; infinity if the mapping is invalid."""
         return self.evaluate(place)[0]
 
     def violation(self, place: Place) -> float:
-        """Return 0 for a valid mapping, else a positive number that grows with what is missing.
+        """Return 0 for a valid mapping, else a positive number that grows with the shortage.
 
         It is the sum of the missing shares of L1, L2 and PEs (1: twice the capacity is needed), and
         of 1 if something else is wrong.

@@ -90,7 +90,7 @@ class Problem(Recomputed):
     def score(
         self, points: Points, objective: Objective, threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Evaluate int32[N, D] vectors for their objective alone.
+        """Evaluate int32[N, D] vectors only for their objective.
 
         Returns values, float64[N], infinite unless the vector is valid, and status codes, uint8[N].
         Both are those of ``evaluate``, and take less time: no other figures are written, and a
@@ -147,7 +147,7 @@ class Problem(Recomputed):
             raise MapSpaceError(str(error)) from None
 
     def explain(self, mapping: Mapping) -> str:
-        """Explain in one line why a mapping is invalid, or say that it is valid.
+        """Explain in one line why a mapping is invalid, or state that it is valid.
 
         ``maestro_env.explanation`` explains why a valid mapping costs what it does.
         """

@@ -29,7 +29,7 @@ _MEANINGS = {
     "bad_layer": "the model does not support the operator; docs/models.md lists those it does",
     "bad_tile": "the layer has no such dimension, or the level already has a loop over it",
     "too_many_levels": "more than 4 levels; leave out a cluster",
-    "cluster_exceeds_pes": "the clusters need more PEs than there are; make them smaller",
+    "cluster_exceeds_pes": "the clusters need more PEs than available; make them smaller",
     "coverage": "tiles of such size and offset miss or repeat MACs; set the offset to the size, "
     "and tile Y and X by no less than a window",
     "bad_spatial": "a level needs exactly one parallel loop",
@@ -40,7 +40,7 @@ _MEANINGS = {
     "mac_mismatch": "the model counts more or fewer MACs than the layer has",
     "above_peak": "the model claims more than the peak throughput",
     "below_pe_load": "the model claims fewer cycles than the busiest PE needs",
-    "below_compulsory": "the model counts fewer accesses than every mapping has",
+    "below_compulsory": "the model counts fewer accesses than every mapping needs",
 }
 
 
@@ -100,9 +100,8 @@ def _crowded(mapping: Mapping, hardware: Hardware) -> tuple[str, str]:
 def violations(rows: Rows, hardware: Hardware, pes: int = 0) -> NDArray[np.float64]:
     """Return the constraint violations of evaluated mappings, float64[N].
 
-    A violation is 0 exactly for a valid mapping, otherwise positive and finite: what is missing of
-    L1, of L2 and of PEs, each as a share of what there is, and 1 for an invalid mapping that misses
-    something else.
+    A violation is 0 if and only if the mapping is valid, otherwise positive and finite: the missing
+    L1, L2 and PEs, each as a share of what is available, and 1 for any other error.
 
     Args:
         rows: of ``Problem.evaluate``.

@@ -133,9 +133,9 @@ def transfer(
 
     Args:
         mapping: or its vector in the source's space, D integers.
-        source: what was mapped.
-        target: what is to be mapped.
-        keep: ``sizes`` of tiles, cut to the extents, or how many ``tiles`` there are.
+        source: the problem mapped before.
+        target: the problem to map.
+        keep: ``sizes`` of tiles, cut to the extents, or the number of ``tiles``.
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.

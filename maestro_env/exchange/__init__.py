@@ -1,7 +1,7 @@
 """Mappings in the formats of other tools, out and in; accelerators in.
 
-``to_X`` writes a mapping of a problem, ``from_X`` reads it back. What a format cannot say is
-refused with the reason; docs/exchange.md lists it.
+``to_X`` writes a mapping of a problem, ``from_X`` reads it back. What a format cannot
+express is refused with the reason; docs/exchange.md lists it.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Format:
     """A format of mappings.
 
     Args:
-        name: what ``--format`` calls it.
+        name: as ``--format`` takes it.
         endings: of the names of its files.
         write: a mapping of a problem to a text.
-        read: a text, and what errors call it, to the mapping and what else the text says.
+        read: a text, and its name in errors, to the mapping, and layer and accelerator if given.
         key: which a YAML text of this format begins a line with; empty if it is no YAML.
     """
 

@@ -67,7 +67,7 @@ def to_accelforge(mapping: Mapping, problem: Problem) -> str:
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
-        MappingError: an invalid mapping, or one that AccelForge cannot say.
+        MappingError: an invalid mapping, or one that AccelForge cannot express.
     """
     nest, layer = nest_of(mapping, problem, _REFUSE), problem.layer
     hardware = problem.hardware
@@ -135,7 +135,7 @@ def _check(cut: Cut, inputs: Tensor, refuse: Refuse) -> None:
     if any(len(axis) > 1 and cut.dim in axis for axis in inputs.axes):
         raise refuse(
             f"{cut.tiles} tiles of {cut.dim} on {cut.units} units, where windows overlap: "
-            "AccelForge gives a unit neighbouring tiles, ours gives neighbours neighbouring tiles"
+            "AccelForge gives neighbouring tiles to one unit, exact to neighbouring units"
         )
 
 
@@ -146,7 +146,7 @@ def from_accelforge(text: str, source: str = "mapping") -> MappedLayer:
     """Read a mapping with the architecture and the workload it belongs to, from one YAML text.
 
     Raises:
-        MappingError: no mapping, or one that ours cannot say; errors begin with ``source``.
+        MappingError: no mapping, or one not expressible here; errors begin with ``source``.
         LayerError: a workload that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """
@@ -197,7 +197,7 @@ def _read_nodes(part: Part, chain: Chain, workload: Workload) -> list[LoopNode]:
         elif each.tag == "Compute":
             each.only("einsum", "component")
         else:
-            each.fail("cannot be said; allowed: !Storage, !Temporal, !Spatial, !Compute")
+            each.fail("is not supported; allowed: !Storage, !Temporal, !Spatial, !Compute")
     unfinished = [rank for rank, dim in workload.dims.items() if tile[dim] > 1]
     if unfinished:
         part.fail(f"no loop over {unfinished[0]} has the tile_shape 1, so MACs are missing")

@@ -29,8 +29,8 @@ def to_m(mapping: Mapping, problem: Problem) -> str:
         cut = not loop.size == loop.offset == extents.get(loop.dim)
         if loop.dim in _WINDOWS and not loop.spatial and cut:
             raise _REFUSE(
-                f"the loop '{loop}' tiles a window; MAESTRO reads tiles of {extents[loop.dim]} "
-                f"alone, which is all of {loop.dim}",
+                f"the loop '{loop}' tiles a window; MAESTRO reads only tiles of "
+                f"{extents[loop.dim]}, all of {loop.dim}",
             )
     return mapping.to_m(problem.layer)
 

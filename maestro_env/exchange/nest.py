@@ -88,7 +88,7 @@ def nest_of(mapping: Mapping, problem: Problem, refuse: Refuse) -> Nest:
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
-        MappingError: of ``refuse``: an invalid mapping, or one that other tools cannot say.
+        MappingError: of ``refuse``: an invalid mapping, or one that other tools cannot express.
     """
     require_type("mapping", mapping, Mapping, "such as MapSpace.decode returns")
     require_type("problem", problem, Problem, "of the layer and the hardware")
@@ -121,8 +121,8 @@ def _cut(loop: Loop, extents: dict[str, int], ragged: set[str], units: int, refu
 
 
 def unsayable(tool: str) -> Refuse:
-    """Return what makes the error that a format cannot say a mapping."""
-    return lambda reason: MappingError(f"{tool} cannot say this mapping: {reason}")
+    """Return what makes the error that a format cannot express a mapping."""
+    return lambda reason: MappingError(f"{tool} cannot express this mapping: {reason}")
 
 
 def innermost(nest: Nest, extents: dict[str, int]) -> dict[str, int]:

@@ -69,7 +69,7 @@ def to_timeloop(mapping: Mapping, problem: Problem) -> str:
 
     Raises:
         ArgumentTypeError: an argument of a wrong type.
-        MappingError: an invalid mapping, or one that Timeloop cannot say.
+        MappingError: an invalid mapping, or one that Timeloop cannot express.
     """
     nest = nest_of(mapping, problem, _REFUSE)
     if problem.hardware.simd_lanes > 1:
@@ -117,8 +117,8 @@ def _check(cut: Cut, is_first: bool, refuse: Refuse) -> None:
         return
     if cut.extent % cut.size:
         raise refuse(
-            f"{cut.extent} of {cut.dim} in tiles of {cut.size} leave a rest in every round; only "
-            "the last tile of all may be shorter, so each tile has to divide the one around it"
+            f"{cut.extent} of {cut.dim} in tiles of {cut.size} leave a remainder in every round; "
+            "only the last tile of all may be shorter, so each tile has to divide the one around it"
         )
     if cut.steps > 1 and cut.tiles % cut.units:
         raise refuse(
@@ -147,7 +147,7 @@ def from_timeloop(text: str, source: str = "mapping") -> MappedLayer:
 
     Raises:
         ArgumentTypeError: no text.
-        MappingError: no mapping, or one that ours cannot say; errors begin with ``source``.
+        MappingError: no mapping, or one not expressible here; errors begin with ``source``.
         LayerError: a problem that is no layer of ours.
         HardwareError: an architecture that is no accelerator of ours.
     """

@@ -48,12 +48,12 @@ class Bottleneck:
 
     Args:
         latency_cycles: of the mapping.
-        saved_cycles: by resource, what is saved if there is no limit to that resource alone; no
-            amount of it saves more.
-        names: the resources that save cycles, the one that saves most first. If each alone saves
-            nothing, because others are as slow, then as few as possible that save some together; of
-            as few, those that save most. Empty if no resource saves a cycle.
-        saved_together: cycles saved if there is no limit to all of ``names``.
+        saved_cycles: by resource, saved without a limit on this resource; no amount of it saves
+            more.
+        names: the resources that save cycles, the one that saves most first. If none saves any
+            by itself, because others are as slow, then the fewest that save some together, those
+            that save most. Empty if no resource saves a cycle.
+        saved_together: cycles saved without a limit on all of ``names``.
     """
 
     latency_cycles: float
@@ -63,7 +63,7 @@ class Bottleneck:
 
     @property
     def tied(self) -> bool:
-        """Whether ``names`` save cycles together, but none of them alone."""
+        """Whether ``names`` save cycles only together."""
         return bool(self.names) and not any(self.saved_cycles.values())
 
 

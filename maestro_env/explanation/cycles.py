@@ -32,7 +32,7 @@ class Cycles:
     Args:
         latency: all cycles.
         compute: see ``PARTS``; so are the next seven.
-        pes_busy: share of the PEs that are at work while there is computation, from 0 to 1.
+        pes_busy: share of the PEs at work during computation, from 0 to 1.
         lanes_busy: share of the MACs per cycle that a PE at work does, from 0 to 1.
     """
 
@@ -55,7 +55,7 @@ class Cycles:
 
     @property
     def time_busy(self) -> float:
-        """Share of the cycles in which there is computation, from 0 to 1."""
+        """Share of the cycles with computation, from 0 to 1."""
         return self.compute / self.latency
 
     @property

@@ -66,7 +66,7 @@ class Explanation:
 def explain_mapping(
     problem: Problem, mapping: Mapping, objective: str | Objective = "edp"
 ) -> Explanation:
-    """Explain why a valid mapping costs what it does; ``Problem.explain`` says why one is invalid.
+    """Explain why a valid mapping costs what it does; ``Problem.explain`` explains an invalid one.
 
     Args:
         problem: of the model ``exact``; ``maestro`` has no figures that add up to its totals.

@@ -72,9 +72,7 @@ def first_step(mapping: Mapping, hardware: Hardware, layer: Layer) -> FirstStep:
     cluster_size = math.prod(inner)
     clusters = hardware.num_pes // cluster_size
     if clusters == 0:
-        raise MappingError(
-            f"clusters have {cluster_size} PEs; allowed: at most {hardware.num_pes}, all there are"
-        )
+        raise MappingError(f"clusters have {cluster_size} PEs; allowed: at most {hardware.num_pes}")
     whole = max(_MOST_PES // cluster_size, 1) * cluster_size
     pes = np.arange(min(clusters * cluster_size, whole, _MOST_PES))
     active = np.ones(len(pes), dtype=bool)

@@ -81,8 +81,8 @@ def known_optimum(
         hardware: of a layer, as ``find_hardware`` takes it; None for ``unlimited``.
 
     Raises:
-        ArgumentTypeError: an argument of a wrong type, or hardware beside a problem, which has its
-            own.
+        ArgumentTypeError: an argument of a wrong type, or hardware together with a problem, which
+            has its own.
         MaestroEnvError: no such layer, hardware or objective.
     """
     objective = find_objective(objective)

@@ -35,7 +35,7 @@ class OptimumSearch:
     """Branch and bound over all mappings of a problem.
 
     It asks for the values of some mappings and rules out all others by a lower bound of what they
-    cost. Which ones it asks for depends on the values alone, not on threads or time::
+    cost. Which ones it asks for depends only on the values, not on threads or time::
 
         search = OptimumSearch(problem, objective)
         while not search.finished:
@@ -43,8 +43,8 @@ class OptimumSearch:
             search.tell(points, problem.score(points, objective)[0])
 
     Attributes:
-        best: the least value told; infinite if there is none.
-        best_point: a vector of this value, int32[D]; None if there is none.
+        best: the lowest value so far; infinite if none.
+        best_point: a vector of this value, int32[D]; None if none.
 
     Args:
         problem: under the model ``exact``.
@@ -96,7 +96,7 @@ class OptimumSearch:
     def resume(
         self, best_point: ArrayLike | None, best: float | None, left: NDArray[np.int32]
     ) -> None:
-        """Go on where another search of the same problem was.
+        """Continue another search of the same problem.
 
         Raises:
             OptimumError: rows that are no boxes of this problem.

@@ -177,7 +177,7 @@ def _recognise(loops: Loops) -> Workload:
     dims = {variable: names[role] for role, variables in roles.items() for variable in variables}
     for (out, tap), window in zip(_WINDOWS, windows, strict=False):
         if window.dilation != 1:
-            raise LayerError(f"a window with dilation {window.dilation} cannot be said; allowed: 1")
+            raise LayerError(f"a window has dilation {window.dilation}; allowed: 1")
         dims |= {window.output: out} | ({window.tap: tap} if window.tap else {})
     sizes = {dim: loops.extents[variable] for variable, dim in dims.items()}
     stride_y, stride_x, *_ = (*(window.stride for window in windows), 1, 1)

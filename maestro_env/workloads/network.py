@@ -1,4 +1,4 @@
-"""A network: its distinct layers, how often each is executed, and what no layer stands for."""
+"""A network: its distinct layers, how often each is executed, and unsupported operators."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def shape_of(layer: Layer) -> LayerShape:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An operator with MACs that no layer stands for.
+    """An unsupported operator with MACs.
 
     Args:
         name: of the operator in the network.
         operator: its type as the source calls it, such as ``Conv3d``.
         macs: of all its executions; None where unknown.
-        reason: why no layer stands for it.
+        reason: why it is not supported.
     """
 
     name: str
@@ -42,8 +42,8 @@ class Network:
     Args:
         name: in tables and files, at most 200 characters.
         layers: at least one; no two compute the same, and their names differ. They are in the order
-            of first execution; ``Layer.count`` says how often each is executed.
-        left_out: operators with MACs that no layer stands for.
+            of first execution; ``Layer.count`` is the number of executions.
+        left_out: unsupported operators with MACs.
         notes: what the layers approximate, and how, one sentence each.
 
     Raises:
@@ -103,7 +103,7 @@ def gather(
         name: of the network.
         executed: every layer in the order of execution, repeats included. Equal ones are counted
             under the name of the first; a name that another layer has already gets a number.
-        left_out: operators with MACs that no layer stands for.
+        left_out: unsupported operators with MACs.
         notes: what is approximated; repeats are dropped.
 
     Raises:

@@ -21,11 +21,11 @@ from experiments.study.study import read_all
 class Config:
     """Score a run's best mappings under both models: are their figures possible?"""
 
-    rundir: str = option(MISSING, "a directory of run, compare, sweep or codesign")
+    rundir: str = option(MISSING, "directory of run, compare, sweep or codesign")
     exploit: str | None = option(
         None,
-        "draw, in this directory, how searches for latency under maestro without the guard exploit "
-        "its errors; they are done again",
+        "repeat the searches for latency under maestro without the guard, and draw in this "
+        "directory how they exploit its errors",
         value="directory",
     )
 

@@ -12,8 +12,8 @@ from experiments.shell.flags import jobs_option, option, out_option, ray_option,
 class _Designs:
     """The flags that say which accelerators are looked at, and how."""
 
-    networks: str = option(MISSING, "networks as map takes them, with commas between")
-    num_pes: str = option("42,84,126,168,252,336,504,672", "numbers of PEs, with commas between")
+    networks: str = option(MISSING, "networks as for map, separated by commas")
+    num_pes: str = option("42,84,126,168,252,336,504,672", "numbers of PEs, separated by commas")
     l1_bytes: str = option("128,192,256,384,512,768,1024,2048", "capacities of a PE's L1")
     l2_bytes: str = option("27000,54000,108000,216000,432000", "capacities of L2")
     noc_bw: str | None = option(
@@ -30,15 +30,15 @@ class _Designs:
     )
     search: int | None = option(
         None,
-        "evaluate so many accelerators, chosen by NSGA-II (default: all; extra optuna)",
+        "number of accelerators to evaluate, chosen by NSGA-II (default: all; extra optuna)",
         least=1,
         most=100_000,
         kind=int,
     )
-    objective: str = option("edp", "what to minimise for every layer, as run takes it")
-    mapper: str = option("prior", "mapper of every layer, as run takes it")
-    samples: int = option(500, "evaluations of one layer's search", least=1)
-    seed: int = option(0, "of all searches")
+    objective: str = option("edp", "what to minimise for every layer, as for run")
+    mapper: str = option("prior", "mapper of every layer, as for run")
+    samples: int = option(500, "evaluations per layer", least=1)
+    seed: int = option(0, "seed of all searches")
 
 
 # Fields of the last base come first, and so do their flags in the help.
@@ -49,7 +49,7 @@ class Config(ProblemConfig, _Designs):
     The front is of latency, energy and area.
     """
 
-    hardware: str = option("edge", "accelerator with what the grid leaves open, as run takes it")
+    hardware: str = option("edge", "accelerator with all other figures, as for run")
     jobs: int = jobs_option()
     ray: str | None = ray_option()
     out: str | None = out_option()

@@ -14,15 +14,15 @@ from mappers.parts.draws import DRAWS
 class _Rows:
     """The flags that say what is drawn."""
 
-    layers: str = option("resnet18_l2", "layers as run takes them, with commas between")
-    samples: int = option(100_000, "rows of each layer", least=1)
+    layers: str = option("resnet18_l2", "layers as for run, separated by commas")
+    samples: int = option(100_000, "rows per layer", least=1)
     draw: str = option(
         "uniform",
-        f"how mappings are drawn: {', '.join(DRAWS)} (sizes log-uniform), or by the searches of a "
-        "mapper, as run takes it",
+        f"how mappings are drawn: {', '.join(DRAWS)} (sizes log-uniform), or by searches of a "
+        "mapper, as for run",
     )
-    objective: str = option("edp", f"what such a mapper minimises: {', '.join(OBJECTIVES)}")
-    seed: int = option(0, "of all draws; the same one makes the same files")
+    objective: str = option("edp", f"what the mapper minimises: {', '.join(OBJECTIVES)}")
+    seed: int = option(0, "seed; the same seed gives the same files")
 
 
 # Fields of the last base come first, and so do their flags in the help.
@@ -30,6 +30,6 @@ class _Rows:
 class Config(ProblemConfig, _Rows):
     """Write mappings of layers with all figures of the cost model, as Parquet files."""
 
-    threads: int = option(1, "files that are made at a time", least=1, most=1024)
+    threads: int = option(1, "files to make at a time", least=1, most=1024)
     out: str | None = out_option("the first free runs/dataset-<n>")
-    resume: bool = option(False, "continue the data set in --out")
+    resume: bool = option(False, "resume the data set in --out")

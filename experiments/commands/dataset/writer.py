@@ -87,8 +87,7 @@ def _write(part: DataFile, draw: str, seed: int) -> DataFile:
 def _require_whole(part: DataFile) -> None:
     if (found := rows_in(part.path)) != part.rows:
         raise DatasetError(
-            f"{part.path} has {found:,} rows in place of {part.rows:,}; remove it, and it is "
-            "written again"
+            f"{part.path} has {found:,} rows, not {part.rows:,}; delete it to write it again"
         )
 
 

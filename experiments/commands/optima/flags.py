@@ -15,21 +15,21 @@ from maestro_env.optimum.search import MOST_NODES
 class Config:
     """Find and prove the optima of many layers, accelerators and objectives, one after the other.
 
-    Layers of one shape are one cell. What a run directory has is not searched again unless limits
-    are higher. Several processes can work on one directory.
+    Layers of one shape are one cell. Existing results are searched again only if limits are higher.
+    Several processes can work on one directory.
     """
 
-    layers: str = option("all", "names of layers with commas between; all: every shape of the zoo")
-    hardware: str = option("unlimited,edge", f"some of {', '.join(PRESETS)} with commas between")
+    layers: str = option("all", "names of layers, separated by commas; all: every shape of the zoo")
+    hardware: str = option("unlimited,edge", f"some of {', '.join(PRESETS)}, separated by commas")
     objectives: str = option(
-        "latency,edp", f"what to minimise, some of {', '.join(OBJECTIVES)} with commas between"
+        "latency,edp", f"what to minimise, some of {', '.join(OBJECTIVES)}, separated by commas"
     )
     schema: str = option("legal13", f"parameters of a mapping: {', '.join(SCHEMAS)}")
-    seconds: float = option(60.0, "end a search after so many seconds")
+    seconds: float = option(60.0, "end a search after this many seconds")
     nodes: int = option(
-        MOST_NODES, "end a search after so many boxes of mappings", least=1, most=MOST_NODES
+        MOST_NODES, "end a search after this many boxes of mappings", least=1, most=MOST_NODES
     )
     threads: int = threads_option("bounds and evaluation")
     out: str | None = out_option("the first free runs/optima-<n>")
     resume: bool = resume_option(extended=True)
-    write: bool = option(False, "write what was found to the table of maestro_env.optimum.known")
+    write: bool = option(False, "write the optima to the table of maestro_env.optimum.known")

@@ -1,4 +1,4 @@
-"""``maestro-env pretrain``: score mappers on problems that training has not seen."""
+"""``maestro-env pretrain``: train the prior, score mappers on problems held out of training."""
 
 from experiments.commands.pretrain.flags import Config
 from experiments.commands.pretrain.job import execute

@@ -10,50 +10,49 @@ from maestro_env.workloads.finding import models
 
 @dataclass(frozen=True)
 class Config:
-    """Train the mapper prior, or score mappers on what was held out of training.
+    """Train the mapper prior, or score mappers on problems held out of training.
 
     Training writes prior.safetensors, which prior:file=FILE uses, and the curve. With --evaluate,
     mappers are scored against proven optima. With --make-labels, training problems are solved, with
-    proofs. All three go on from what --out has; several processes can score, or make labels, in one
+    proofs. All three resume what is in --out; several processes can score, or make labels, in one
     directory.
     """
 
     hold: str | None = option(
         None,
-        f"train without the layers of networks, with commas between: {', '.join(models())}",
+        f"train without the layers of these networks, separated by commas: {', '.join(models())}",
         value="networks",
     )
     imitation: int | None = option(
         None,
-        "first training steps, which imitate labels (default: 300 with labels, else 0)",
+        "first steps, of imitation (default: 300 with labels, else 0)",
         kind=int,
     )
-    steps: int = option(9000, "training steps of policy gradient", least=0, most=10**7)
-    seed: int = option(0, "of a training, or of labels")
+    steps: int = option(9000, "steps of policy gradient", least=0, most=10**7)
+    seed: int = option(0, "seed of the training or of the labels")
     make_labels: int | None = option(
-        None, "make so many files of labels, of 32 problems each, in --labels", kind=int
+        None, "number of files of labels to make in --labels, 32 problems each", kind=int
     )
     evaluate: str | None = option(
         None,
-        "what to score, several with commas between: a file of weights for the mapper prior, a "
-        "mapper with settings such as library:keep=tiles, or module:Class of your own; {network} "
-        "in it stands for the held network",
+        "methods to score, separated by commas: a file of weights for the mapper prior, a mapper "
+        "with settings such as library:keep=tiles, or your own module:Class; {network} is "
+        "replaced by the held network",
         value="methods",
     )
     networks: str = option(
-        "all", f"networks or their files, with commas between; all: {', '.join(models())}"
+        "all", f"networks or their files, separated by commas; all: {', '.join(models())}"
     )
     fresh: int | None = option(
         None,
-        "instead of networks, layers and accelerators drawn from the distribution of training by "
-        "this seed",
+        "instead of networks, use layers and accelerators that this seed draws as training does",
         kind=int,
     )
-    seeds: int = option(10, "searches of every problem", least=1, most=1000)
-    first_seed: int = option(0, "seed of the first of them")
-    samples: int = option(500, "evaluations of a search", least=1, most=10**6)
+    seeds: int = option(10, "searches per problem", least=1, most=1000)
+    first_seed: int = option(0, "seed of the first search")
+    samples: int = option(500, "evaluations per search", least=1, most=10**6)
     labels: str | None = option(
         None, "solved training problems, for training or the mapper library", value="directory"
     )
-    jobs: int = option(1, "processes that search", least=1, most=1024)
+    jobs: int = option(1, "number of processes", least=1, most=1024)
     out: str | None = out_option("the first free runs/pretrain-<n>")

@@ -99,7 +99,7 @@ def _evaluate(config: Config, texts: str) -> int:
     with cli.undisturbed():
         report(directory, [each.text for each in methods], problems, optima)
         if status == cli.INTERRUPTED:
-            told = f"interrupted: --out {directory} and the same flags go on"
+            told = f"interrupted: to continue, repeat the command with --out {directory}"
             print(printable(told), file=sys.stderr)
     return status
 

@@ -1,4 +1,4 @@
-"""``maestro-env report``: a page, Markdown and CSV of what other commands have found."""
+"""``maestro-env report``: write an HTML page, Markdown or CSV of what other commands found."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from maestro_env.base.errors import printable
 
 @dataclass(frozen=True)
 class Config:
-    """Write report.html (one page without any other file), report.md and report.csv."""
+    """Write report.html (one self-contained page), report.md and report.csv."""
 
     directories: tuple[str, ...] = option(
         MISSING,
-        "what map, run, compare, sweep or codesign has written",
+        "directory of map, run, compare, sweep or codesign",
         value="directory",
         several=True,
     )

@@ -82,7 +82,7 @@ def codesign_section(directory: Path) -> Section:
     if least is not None:
         hardware, found = _mapped(rounds, least["hardware"])
         designs = tuple(_designs(directory, least))
-        note = f"The mappings are those to the accelerator of the least EDP, {hardware.name}."
+        note = f"Mappings are to the accelerator with the lowest EDP, {hardware.name}."
     names = ("objective", "mapper", "samples", "seed", "search", "budget_um2", "looked_at")
     axes = {name: ", ".join(map(str, values)) for name, values in entry["grid"].items()}
     networks = " + ".join(entry["networks"])

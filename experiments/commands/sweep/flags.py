@@ -19,10 +19,10 @@ class Config:
     jobs: int = jobs_option()
     ray: str | None = ray_option()
     shard: str | None = option(
-        None, "search a part alone, such as 2/4 for the second of four", value="i/n"
+        None, "search only a part, such as 2/4 for the second of four", value="i/n"
     )
     slurm: int | None = option(
-        None, "write a Slurm script of so many tasks, and search nothing", 1, 100_000, kind=int
+        None, "write a Slurm script of this many tasks; search nothing", 1, 100_000, kind=int
     )
     out: str | None = out_option()
     resume: bool = resume_option()

@@ -80,7 +80,7 @@ def _conclude(chunks: Sequence[Chunk], directory: Path) -> None:
         print(
             printable(
                 f"chunks: {ended:,} of {len(chunks):,} are in {directory}; "
-                "the tables are written once all are there"
+                "the tables follow when all are"
             )
         )
         return

@@ -32,5 +32,5 @@ def print_plan(sweep: Sweep, sizes: Mapping[str, int], seconds: Mapping[str, flo
         f"{significant(total, 3)} core-hours, from a few short searches on this machine. "
         "A mapper without an estimate failed in them."
     )
-    columns = ("cells", "chunks", "CPU seconds\na cell", "core-hours")
+    columns = ("cells", "chunks", "CPU seconds\nper cell", "core-hours")
     Sheet(title, ("mapper",), columns, rows, note).print()

@@ -29,10 +29,10 @@ from maestro_env.evaluation.objectives import OBJECTIVES
 
 @dataclass(frozen=True)
 class Config:
-    """Evaluate every vector of small spaces; what is there is kept and continued."""
+    """Evaluate every vector of small spaces; existing tables are kept and resumed."""
 
     spaces: str = option(
-        MISSING, f"all, or some of these with commas between: {', '.join(TABULATED)}"
+        MISSING, f"all, or some of these, separated by commas: {', '.join(TABULATED)}"
     )
     out: str = option(
         str(TABLES), "where to write; several processes may share it", value="directory"
@@ -56,9 +56,7 @@ def execute(config: Config) -> int:
         records = _make_all(spaces, directory, config.threads)
     except KeyboardInterrupt:
         print(
-            printable(
-                f"interrupted: what is evaluated is in {directory}; the same command continues"
-            ),
+            printable(f"interrupted: everything evaluated is in {directory}; repeat the command"),
             file=sys.stderr,
         )
         return cli.INTERRUPTED
@@ -112,7 +110,7 @@ def _make(space: TabulatedSpace, directory: Path, threads: int) -> TableFacts:
     """Make a table and its record, or check them if they are there."""
     path, problem = space.path(directory), space.problem()
     kept = path.with_suffix(".json")
-    way_out = f"delete {path} and {kept}, and the same command makes them again"
+    way_out = f"delete {path} and {kept}, and repeat the command"
     record = files.read_record(kept, way_out) if kept.exists() else {"seconds": 0.0}
     if not path.exists():
         record = {"seconds": record["seconds"]}

@@ -1,4 +1,4 @@
-"""``maestro-env validation``: set published measurements beside the optimum of the model."""
+"""``maestro-env validation``: compare published measurements with the optimum of the model."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from maestro_env.optimum.search import OptimumSearch
 
 @dataclass(frozen=True)
 class Config:
-    """Set Eyeriss' measurements of AlexNet beside the least latency and energy of the model."""
+    """Compare Eyeriss' measurements of AlexNet with the lowest latency and energy of the model."""
 
-    nodes: int = option(300_000, "boxes of mappings looked into for each optimum at most")
+    nodes: int = option(300_000, "most boxes of mappings per optimum")
 
 
 _COLUMNS = (

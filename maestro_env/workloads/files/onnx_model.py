@@ -60,7 +60,7 @@ def _read(path: str | Path) -> bytes:
     try:
         return read_bytes(path, _MOST_BYTES)
     except TooLongError as error:
-        raise NetworkError(f"{str(path)!r}: {error}; save the weights beside the model") from None
+        raise NetworkError(f"{str(path)!r}: {error}; save the weights next to the model") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise NetworkError(f"{str(path)!r} cannot be read: {reason}") from None

@@ -55,7 +55,7 @@ _IMITATED, _IMITATION = 24, 0.05
 _PARALLEL = slice(0, 2)
 _STEPS_KEPT = 100
 _CURVE = ("step", "cpu_seconds", "gap", "entropy", "targets")
-_WAY_OUT = "give another --out, or delete it to train anew"
+_WAY_OUT = "give another --out, or delete it to train again"
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def train(
             with Bar("training", training.total, training.done) as bar:
                 training.run(bar.show)
         except KeyboardInterrupt:
-            told = f"interrupted: --out {directory} and the same flags go on"
+            told = f"interrupted: to continue, repeat the command with --out {directory}"
             print(printable(told), file=sys.stderr)
             return cli.INTERRUPTED
         files.write_bytes(path, training.prior().to_bytes())
