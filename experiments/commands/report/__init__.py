@@ -1,4 +1,4 @@
-"""``maestro-env report``: write the results of other commands as HTML, Markdown and CSV."""
+"""``maestro-env report``: write HTML, Markdown and CSV of the results of other commands."""
 
 from __future__ import annotations
 
