@@ -68,7 +68,7 @@ class AgentGroups(Mapping[str, tuple[str, ...]]):
         try:
             pairs = json.loads(text, object_pairs_hook=tuple)
         except (ValueError, RecursionError) as error:
-            raise GroupingError(f"groups are no JSON ({error}); {form}") from None
+            raise GroupingError(f"groups are not JSON ({error}); {form}") from None
         if not isinstance(pairs, tuple):
             raise GroupingError(f"groups are {pairs!r:.40}; {form}")
         for agent, group in pairs:

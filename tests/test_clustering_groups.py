@@ -68,9 +68,9 @@ def written(*pairs: tuple[str, object]) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "groups are no JSON .*; allowed: an object of agents"),
-        ("{'a': []}", "groups are no JSON"),
-        ("[" * 100_000, "groups are no JSON"),
+        ("", "groups are not JSON .*; allowed: an object of agents"),
+        ("{'a': []}", "groups are not JSON"),
+        ("[" * 100_000, "groups are not JSON"),
         ("[1, 2]", r"groups are \[1, 2\]; allowed: an object of agents and their parameters"),
         ("NaN", "groups are nan; allowed"),
         ("{}", "groups have no agent: at least one is needed"),

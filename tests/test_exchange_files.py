@@ -218,7 +218,7 @@ TIMELOOP_MAPPINGS: Changes = (
     ("['M=5']", "['M=2']", "below Buffer"),
     ("['M=5'], permutation: M", "['M=2', 'Q=2'], permutation: MQ", "2 spatial loops"),
     ("target: PE", "target: PEs", "no such place"),
-    ("['M=5']", "['M<=5']", "is no factor"),
+    ("['M=5']", "['M<=5']", "is not a factor"),
     ("permutation: CQP", "permutation: CQ", "lacks P"),
     ("\nmapping:", "\nmaps:", "mapping is missing"),
     ("!Container {name: PE", "!Array {name: PE", "'!Array'"),

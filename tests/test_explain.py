@@ -80,7 +80,7 @@ def test_buffers_too_small_are_told_in_bytes() -> None:
     text = explained(levels, hardware=replace(roomy, l1_bytes=l1 - 1))
     assert text == (
         "l1_overflow: the tiles do not fit L1; make the L1 tiles smaller "
-        f"(needed {l1:,} B a PE, there are {l1 - 1:,} B)"
+        f"(needed {l1:,} B per PE, there are {l1 - 1:,} B)"
     )
     # All of K at once: 2 x 288 inputs of 1,728, 2 x 288 filters of 1,728, all 1,600 outputs.
     l2 = 2 * 288 + 2 * 288 + 1600

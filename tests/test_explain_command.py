@@ -93,7 +93,7 @@ BAD = {
     "another layer": (["best.json", "--layer=bert_base_l4"], "bad_tile: level 0, "),
     "no room": (
         ["best.json", FLAGS[0], "--hardware=num_pes=168,l1_bytes=500"],
-        "l1_overflow: the tiles do not fit L1; make the L1 tiles smaller (needed 512 B a PE, "
+        "l1_overflow: the tiles do not fit L1; make the L1 tiles smaller (needed 512 B per PE, "
         "there are 500 B)",
     ),
     "pictures in a file": (["best.json", *FLAGS, "--out=best.json"], "cannot make directory"),

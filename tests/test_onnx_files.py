@@ -65,10 +65,10 @@ CYCLE = [node("Add", "x b", "a"), node("Add", "x a", "b"), node("Conv", "b w")]
 NONE = "no operator that can be mapped"
 BAD = {
     "empty": (b"", "is empty; allowed: an ONNX model"),
-    "text": (b"no model at all, by far", "is no ONNX model, or is truncated"),
-    "zip": (archive(), "is no ONNX model"),
-    "pickle": (pickle.dumps(Bomb()), "is no ONNX model"),
-    "zeros": (bytes(5000), "is no ONNX model"),
+    "text": (b"no model at all, by far", "is not an ONNX model, or is truncated"),
+    "zip": (archive(), "is not an ONNX model"),
+    "pickle": (pickle.dumps(Bomb()), "is not an ONNX model"),
+    "zeros": (bytes(5000), "is not an ONNX model"),
     "no nodes": (data([]), "is an ONNX model without nodes"),
     "opset": (
         data(CONV, opset=999),
@@ -95,7 +95,7 @@ BAD = {
     "inner": (data([node("MatMul", "x w")]), "shapes|Incompatible"),
     "name": (
         data([node("Conv", "x w", name="called")]).replace(b"called", b"cal\xff\xfed"),
-        "has a name that is no text; it is damaged",
+        "has a name that is not text; it is damaged",
     ),
 }
 

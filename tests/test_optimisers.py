@@ -130,7 +130,7 @@ def test_numbers_outside_of_the_unit_cube_are_the_nearest_inside() -> None:
 
 @pytest.mark.parametrize("shares", [[0.5] * 12, [math.nan] * 13, 0.5, "no", ["no"] * 13, {}])
 def test_what_is_no_place_in_the_unit_cube_is_refused(shares: object) -> None:
-    with pytest.raises(ValueError, match="is no place; allowed: 13 shares, 0 to 1"):
+    with pytest.raises(ValueError, match="is not a place; allowed: 13 shares, 0 to 1"):
         EDGE.objective("edp").from_unit(shares)
 
 

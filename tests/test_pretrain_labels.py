@@ -194,13 +194,13 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "newer": (lambda entry: entry.update(format="maestro-env/labels/2"), "labels/2'.*not"),
     "other value": (lambda entry: entry["values"].__setitem__(0, 1.0), "other values"),
     "other point": (lambda entry: entry["points"][0].__setitem__(0, 10**6), "l2_order"),
-    "no points": (lambda entry: entry.update(points=[], values=[]), "line 1 is no label"),
+    "no points": (lambda entry: entry.update(points=[], values=[]), "line 1 is not a label"),
     "bound above": (lambda entry: entry.update(bound=1e300), "bound is 1e\\+300"),
     "no number": (lambda entry: entry.update(bound=float("nan")), "bound is nan"),
     "other layer": (lambda entry: entry["layer"].update(operator="POOL"), "POOL"),
     "other field": (lambda entry: entry["hardware"].update(cores=1), "cores"),
     "other factors": (lambda entry: entry.update(factors=["speed"]), "speed"),
-    "numbers": (lambda entry: entry.update(factors=[1]), "line 1 is no label"),
+    "numbers": (lambda entry: entry.update(factors=[1]), "line 1 is not a label"),
     "other schema": (lambda entry: entry.update(schema="none"), "schema 'none'"),
 }
 

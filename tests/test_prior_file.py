@@ -181,7 +181,7 @@ def changed_range(pair: object) -> bytes:
     return with_text("ranges", json.dumps(dict.fromkeys(CONTEXT, pair)))
 
 
-NO_FILE = "it is no safetensors file, or its end is missing"
+NO_FILE = "it is not a safetensors file, or its end is missing"
 REFUSED: dict[str, tuple[bytes, str]] = {
     "nothing": (b"", NO_FILE),
     "a header of 2^60 bytes": ((2**60).to_bytes(8, "little") + b"{}", NO_FILE),
@@ -190,7 +190,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a pickle": (b"\x80\x04\x95\x10\x00\x00\x00\x00" + b"q" * 40, NO_FILE),
     "no JSON": (joined(b"{'a'}", b""), "property name"),
     "no UTF-8": (joined(b'{"\xff": 1}', b""), "can't decode"),
-    "no object": (joined([1, 2], b""), r"'?\[1, 2\]'? is no JSON object"),
+    "no object": (joined([1, 2], b""), r"'?\[1, 2\]'? is not a JSON object"),
     "a deep header": (joined(b"[" * 100_000, b""), "nested too deeply"),
     "a long integer": (joined(b'{"a": ' + b"9" * 5000 + b"}", b""), "4300 digits"),
     "a foreign file": (without("__metadata__"), "schema is None; allowed: maestro-env/prior/1"),
@@ -204,9 +204,12 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a digest that is no text": (with_text("digest", None), "does not fit its digest"),
     "another command": (with_text("command", "other"), "does not fit its digest"),
     "another data card": (with_text("data_card", '{"layers": 4}'), "does not fit its digest"),
-    "a data card that is a list": (with_text("data_card", "[1]"), "is no JSON object"),
-    "a data card with NaN": (with_text("data_card", '{"x": NaN}'), "NaN is no number"),
-    "an infinite data card": (with_text("data_card", '{"x": -Infinity}'), "-Infinity is no number"),
+    "a data card that is a list": (with_text("data_card", "[1]"), "is not a JSON object"),
+    "a data card with NaN": (with_text("data_card", '{"x": NaN}'), "NaN is not a number"),
+    "an infinite data card": (
+        with_text("data_card", '{"x": -Infinity}'),
+        "-Infinity is not a number",
+    ),
     "another range": (changed_range([0.25, 0.75]), "does not fit its digest"),
     "a range upside down": (changed_range([0.5, 0.25]), "the range of 'extent_N' is"),
     "a range beyond 1": (changed_range([0.5, 1.5]), "the range of 'extent_N' is"),

@@ -278,7 +278,7 @@ def first(entry: dict[str, Any]) -> dict[str, Any]:
 
 DAMAGES: list[tuple[Callable[[dict[str, Any]], object], bool, str]] = [
     (lambda entry: entry.update(versions={}), False, "does not fit its digest"),
-    (lambda entry: entry.pop("problems"), True, "is no evaluation: KeyError: 'problems'"),
+    (lambda entry: entry.pop("problems"), True, "is not an evaluation: KeyError: 'problems'"),
     (lambda entry: first(entry)["values"].append(1.0), True, "4 values for 3 numbers of samples"),
     (lambda entry: first(entry).update(ended=20), True, "it ended after 20 of 20 samples"),
     (lambda entry: first(entry).update(point=[0] * 13), True, "ValueError: best_point has"),

@@ -75,7 +75,7 @@ def test_a_record_is_a_regular_file(
 ) -> None:
     path = tmp_path / "record.json"
     path.symlink_to(what)
-    with pytest.raises(RecordError, match=r"record\.json: it is no regular file"):
+    with pytest.raises(RecordError, match=r"record\.json: it is not a regular file"):
         read(path)
 
 

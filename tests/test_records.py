@@ -119,7 +119,7 @@ def test_a_record_of_another_result_is_refused(
         change = {"cell": load(path)["cell"] | change}
     edit(path, lambda entry: entry.update(change), sealed=True)
     line = refused(out, capsys)
-    assert line.startswith(f"error: {path} is no result of random on ")
+    assert line.startswith(f"error: {path} is not a result of random on ")
     assert message in line
     assert line.endswith("; delete it, and --resume runs it again\n")
 

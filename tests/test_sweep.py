@@ -337,7 +337,7 @@ def test_a_sealed_record_of_something_else_is_refused(
     edit(path, change, sealed=True)
     assert sweep(copy, "--resume") == 2
     line = capsys.readouterr().err.splitlines()[-1]
-    assert line.startswith(f"error: {path} is no result of ")
+    assert line.startswith(f"error: {path} is not a result of ")
     assert line.endswith("delete it, and --resume runs it again")
 
 

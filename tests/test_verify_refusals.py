@@ -121,7 +121,7 @@ def test_changed_claims_are_refused(refusal) -> None:
     for changes, reason in (
         ({"optimum": {"value": best * 0.9, "point": point}, "bound": best * 0.9}, costs),
         ({"optimum": {"value": best, "point": [0] * len(point)}}, costs),
-        ({"optimum": {"value": best, "point": [*point[:-1], 99]}}, "no vector of the space"),
+        ({"optimum": {"value": best, "point": [*point[:-1], 99]}}, "not a vector of the space"),
         ({"optimum": worse}, "below the claim"),
         ({"bound": best * 1.01}, "is above the optimum"),
         ({"bound": None}, "is above the optimum"),
@@ -132,7 +132,7 @@ def test_changed_claims_are_refused(refusal) -> None:
         ({"layer": layer | {"extents": layer["extents"] | {"M": 5}}}, costs),
         ({"layer": layer | {"operator": "FFT"}}, "unknown operator 'FFT'"),
         ({"objective": energy}, costs),
-        ({"objective": energy | {"name": "edp"}}, "objective 'edp' is no product of energy_nj"),
+        ({"objective": energy | {"name": "edp"}}, "objective 'edp' is not a product of energy_nj"),
         ({"objective": energy | {"factors": ["power_mw"]}}, "factors are ['power_mw']; allowed"),
         ({"tiles": "divisors"}, costs),
         ({"format": "maestro-env certificate 2"}, "format is 'maestro-env certificate 2'"),
@@ -152,7 +152,7 @@ def test_missing_and_odd_roots_are_refused(refusal) -> None:
     for each, reason in (
         ([pair for pair in roots if pair != [0, 0]], "root M/M of parallel loops is missing"),
         ([*roots, [0, 0]], "root M/M is there twice"),
-        ([*roots, [7, 0]], "root (7)/M is no pair of parallel loops"),
+        ([*roots, [7, 0]], "root (7)/M is not a pair of parallel loops"),
     ):
         assert reason in refusal(replace(tiny(), roots=each).content())
 
@@ -164,9 +164,9 @@ def test_damaged_streams_are_refused(refusal, tmp_path: Path, capsys) -> None:
     for each, reason in (
         (content[:-1], "the stream ends in the middle"),
         (content[:header], "the stream ends in the middle"),
-        (content + b"\0", "the stream goes on after its end"),
-        (b"{" * 10**6, "the header is no line of at most 65,536 bytes"),
-        (b"[" * 60_000 + b"\n", "the header is no JSON"),
+        (content + b"\0", "the stream continues after its end"),
+        (b"{" * 10**6, "the header is not a line of at most 65,536 bytes"),
+        (b"[" * 60_000 + b"\n", "the header is not JSON"),
         (b"3\n", "format is 3"),
     ):
         assert reason in refusal(each)
@@ -175,7 +175,7 @@ def test_damaged_streams_are_refused(refusal, tmp_path: Path, capsys) -> None:
         (whole[:-6] + bytes(6), "no gzip file: CRC check failed"),
         (whole + b"more", "no gzip file"),
         (content, "no gzip file"),
-        (b"", "the header is no line"),
+        (b"", "the header is not a line"),
     ):
         assert reason in refusal(each, compressed=True)
     assert verify([str(tmp_path / "none.gz")]) == 1

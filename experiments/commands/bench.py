@@ -312,7 +312,7 @@ def call_binary(binary: Path, directory: Path, text: str, count: int) -> list[st
         if len(rows) != count:
             raise ValueError(f"it writes {len(rows)} rows for {count} mappings")
     except (OSError, ValueError) as error:
-        raise BinaryError(f"{binary} is no MAESTRO binary that can be run: {error}") from None
+        raise BinaryError(f"{binary} is not a MAESTRO binary that can be run: {error}") from None
     return rows
 
 

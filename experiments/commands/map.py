@@ -201,7 +201,7 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     if mapped.unmapped:
         yield shown(f"in no total, as no valid mapping was found: {', '.join(mapped.unmapped)}")
     area = f"area {significant(choice.area_um2 / 1e6, 3)} mm^2"
-    yield f"needs {choice.l1_bytes:,.0f} B of L1 a PE, {choice.l2_bytes:,.0f} B of L2; {area}"
+    yield f"needs {choice.l1_bytes:,.0f} B of L1 per PE, {choice.l2_bytes:,.0f} B of L2; {area}"
     cycles = [
         layer.count * cost.latency_cycles
         for (layer, _), cost in zip(mapped.mapped, choice.costs, strict=True)
@@ -234,7 +234,7 @@ def _totals(
         f"{len(network.layers)} layers, {network.macs:,} MACs"
     )
     columns = ("latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ", f"{objective}\nabove bound")
-    buffers = ("L1\nB a PE", "L2\nB", "area\num^2")
+    buffers = ("L1\nB per PE", "L2\nB", "area\num^2")
     return Sheet(title, ("mappings",), (*columns, *buffers), rows, _note(mapped, choices))
 
 

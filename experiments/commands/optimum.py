@@ -106,7 +106,7 @@ def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
     figures = {
         f"best {goal.objective.label}": significant(best, 7),
         "bound": significant(bound, 7),
-        "gap": "0 (proven)" if found.proven else f"{found.gap:.3%}",
+        "gap": _gap(found),
         "boxes": f"{found.nodes:,}",
         "samples": f"{found.samples:,}",
         "seconds": f"{found.seconds:.1f}",
@@ -117,10 +117,16 @@ def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
     )
     note = ""
     if ended and not found.proven:
-        note = "ended at a limit: the same flags with --resume --out and a higher one go on"
+        note = "Stopped at a limit. To continue: same flags, --resume --out DIR, higher limit."
     elif ended and found.best_point is None:
         note = problem.why_nothing_fits()
     return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
+
+
+def _gap(found: ProofState) -> str:
+    if found.best_point is None:
+        return "-"
+    return "0 (proven)" if found.proven else f"{found.gap:.3%}"
 
 
 def _draw(goal: Goal, found: ProofState, png: Path) -> None:

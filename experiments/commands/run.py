@@ -40,7 +40,7 @@ class _Searched(LayerConfig):
 class Config(StudyConfig, _Searched):
     """Search mappings of one layer; write a run directory with traces, best mapping and plot."""
 
-    seeds: int = option(1, "searches per mapper, one a seed", least=1, most=10_000)
+    seeds: int = option(1, "searches per mapper, one per seed", least=1, most=10_000)
     list_layers: bool = option(
         False, "print the known layers, as the command layers does, and stop"
     )

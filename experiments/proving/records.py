@@ -110,7 +110,7 @@ class ProofRecord:
             boxes = zlib.decompress(base64.b64decode(begun["left"]["boxes"]))
             left = np.frombuffer(boxes, dtype=np.int32).reshape(begun["left"]["shape"])
         except (LookupError, TypeError, ValueError, zlib.error) as error:
-            raise DamagedError(f"{self.path} is no search: {error}", way_out) from None
+            raise DamagedError(f"{self.path} is not a search: {error}", way_out) from None
         self.found, self.left = found, left
 
     def _best(self) -> dict[str, Any] | None:

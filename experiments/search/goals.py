@@ -25,10 +25,10 @@ from experiments.store.directory import ANEW
 from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
-from maestro_env.evaluation.objectives import ENERGIES, OBJECTIVE_HELP, Objective, find_objective
+from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
 from maestro_env.evaluation.problem import AUTO, Problem, find_schema
 from maestro_env.explanation.dataflows import parallel_loops
-from maestro_env.mapspace.space import SCHEMAS, TILES, MapSpace
+from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 from mappers import MAPPERS, PROVERS, make_mapper
 from mappers.base import Mapper
@@ -43,15 +43,15 @@ HARDWARE_HELP = (
     "FILE.yaml, FILE.m, or fields such as pe_array=16x16,l1_bytes=2KB,l2_bytes=1MB"
 )
 SCHEMA_HELP = (
-    f"parameters of a mapping: {', '.join(SCHEMAS)}; auto: legal13, or full17 for a layer whose "
-    "window L1 cannot hold"
+    "what may be tiled: legal13 (all but R, S), full17 (all), paper10 (as the paper); auto: "
+    "legal13, or full17 for a layer whose window L1 cannot hold"
 )
 FIRST_MAPPERS = ("random", "bo", "ga", "gamma", "ppo", "marl", "prior")
 """What ``run`` compares unless told."""
 
 MAPPERS_HELP = (
-    f"all (but {', '.join(PROVERS)}), or some of these with commas between, settings behind a "
-    f"colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"
+    f"all (but {', '.join(PROVERS)}), or some of these, separated by commas, with settings after "
+    f"a colon as in ga:population=50: {', '.join(MAPPERS)}; or one that an installed package adds"
 )
 
 
@@ -62,7 +62,7 @@ class ProblemConfig:
     hardware: str = option("unlimited", HARDWARE_HELP)
     model: str = option(DEFAULT_MODEL, f"cost model: {', '.join(MODELS)}")
     schema: str = option(AUTO, SCHEMA_HELP)
-    tiles: str = option("integers", f"choices of a tile size: {', '.join(TILES)}")
+    tiles: str = option("integers", "tile sizes: integers (any), divisors (of the loop's extent)")
     keep: str | None = option(
         None,
         "search only mappings with these loops parallel over clusters and over the PEs of one: "
@@ -70,7 +70,7 @@ class ProblemConfig:
         value="loops",
     )
     guard: bool = option(True, "accept figures no machine could achieve (model maestro)")
-    energy: str = option("total", f"form of energy: {', '.join(ENERGIES)}")
+    energy: str = option("total", "total: with all accesses; csv: as the MAESTRO binary prints it")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hardware", ALIASES.get(self.hardware, self.hardware))

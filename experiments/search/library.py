@@ -90,7 +90,7 @@ def find_library(name: str) -> Path:
     """
     path = user_cache() / "library.json" if name == "cache" else Path(name)
     if path.exists() and not path.is_file():
-        raise RecordError(f"--library {path}: it is no regular file; give a file, or a new name")
+        raise RecordError(f"--library {path}: it is not a regular file; give a file, or a new name")
     return path
 
 
@@ -104,7 +104,7 @@ def read_library(path: Path) -> list[BestKnown]:
     try:
         return [BestKnown.from_json(each) for each in found["entries"]]
     except (MaestroEnvError, LookupError, TypeError, ValueError) as error:
-        raise RecordError(f"{path} is no library: {error}; {_ANEW}") from None
+        raise RecordError(f"{path} is not a library: {error}; {_ANEW}") from None
 
 
 def add_to_library(path: Path, entries: Iterable[BestKnown]) -> None:

@@ -93,7 +93,7 @@ def from_entry(entry: dict[str, Any], goal: Goal, samples: int) -> Windows:
 
     def numbers(line: object) -> Floats:
         if not isinstance(line, str):
-            raise TypeError("windows are no lines of numbers")
+            raise TypeError("windows are not lines of numbers")
         found = np.array(line.split(), dtype=np.float64)
         if found.shape != ends.shape or not np.isfinite(found).all():
             raise ValueError(f"windows: {len(found)} numbers, allowed: {len(ends)} finite ones")

@@ -54,8 +54,8 @@ class Directory:
                 write_record(path, entry)
             else:
                 raise RecordError(
-                    f"{self.path} has files but no {CONFIG}: it is no directory of {self.command}; "
-                    f"{ANEW}"
+                    f"{self.path} has files but no {CONFIG}: it is not a directory of "
+                    f"{self.command}; {ANEW}"
                 )
         remove_abandoned(self.path)
         return entry

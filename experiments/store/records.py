@@ -107,7 +107,7 @@ class Record(ABC, Generic[Result]):
         try:
             return self.parse(entry)
         except (LookupError, TypeError, ValueError, OverflowError) as error:
-            what = f"{self.path} is no result of {self}: {error}"
+            what = f"{self.path} is not a result of {self}: {error}"
             raise DamagedError(what, self.way_out) from None
 
     def _tell(self, error: BaseException) -> str:

@@ -21,7 +21,7 @@ class _Budget:
 
     samples: int = option(20_000, "evaluations of one search", least=1)
     seeds: int = option(
-        10, "searches per layer, objective and mapper, one a seed", least=1, most=10_000
+        10, "searches per layer, objective and mapper, one per seed", least=1, most=10_000
     )
     seed: int = option(0, "the first seed; the others count up from it")
     library: str | None = option(

@@ -270,7 +270,7 @@ def ledger_sheet(study: Study, contests: Sequence[Contest]) -> Sheet:
         for mapper in study.mappers
     ]
     note = (
-        "Calls of the cost model: samples of the budget, and warm-up samples beside it. Unique: "
+        "Calls of the cost model: samples of the budget, and warm-up samples in addition. Unique: "
         "different mappings among the samples of a search. Sums over all searches."
     )
     return Sheet("Ledger", ("mapper",), _LEDGER, rows, note)

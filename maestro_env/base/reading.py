@@ -39,7 +39,7 @@ def open_regular(path: str | Path) -> io.BufferedReader:
     file: io.BufferedReader = io.BufferedReader(io.FileIO(path, opener=_open_at_once))
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return file
 
 

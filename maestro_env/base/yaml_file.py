@@ -244,7 +244,7 @@ class _Builder:
             container.append(value)
         elif key is None:
             if not isinstance(value, str):
-                self._fail(event, "a key is no text")
+                self._fail(event, "a key is not a text")
             if value in container.lines and value != "<<":
                 self._fail(event, f"key {quoted(value)} is given twice")
             self._keys[-1] = value

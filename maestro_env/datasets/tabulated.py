@@ -124,7 +124,7 @@ class TabulatedProblem(Problem):
 
     Raises:
         TableError: no table, or one of another space or model.
-        UnknownNameError: by the methods, an objective that is no product of tabulated figures.
+        UnknownNameError: by the methods, an objective that is not a product of tabulated figures.
         MapSpaceError: by the methods, as those of ``Problem``.
     """
 

@@ -114,7 +114,7 @@ class ObjectiveFunction:
         except (TypeError, ValueError):
             numbers = np.full(count, math.nan)
         if numbers.shape != (count,) or np.isnan(numbers).any():
-            raise MapSpaceError(f"{quoted(shares)} is no place; allowed: {count} shares, 0 to 1")
+            raise MapSpaceError(f"{quoted(shares)} is not a place; allowed: {count} shares, 0 to 1")
         pairs = zip(self.parameters, numbers.clip(0, 1), strict=True)
         return np.array([choices_at(*pair) for pair in pairs], dtype=np.int32)
 

@@ -68,7 +68,7 @@ def explain_status(
     elif status == "cluster_exceeds_pes":
         where, needs = _crowded(mapping, hardware)
     elif status == "l1_overflow" and cost is not None:
-        needs = f" (needed {cost.l1_bytes:,.0f} B a PE, there are {hardware.l1_bytes:,} B)"
+        needs = f" (needed {cost.l1_bytes:,.0f} B per PE, there are {hardware.l1_bytes:,} B)"
     elif status == "l2_overflow" and cost is not None:
         needs = f" (needed {cost.l2_bytes:,.0f} B, there are {hardware.l2_bytes:,} B)"
     return f"{status}: {where}{_MEANINGS[status]}{needs}"

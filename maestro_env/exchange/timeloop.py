@@ -199,7 +199,7 @@ def _bounds(part: Part, dims: abc.Mapping[str, str], extents: dict[str, int]) ->
     for text in _listed(part["factors"], _FACTOR):
         match = _FACTOR.fullmatch(text)
         if match is None or match[1] not in dims:
-            part.fail(f"{quoted(text)} is no factor of a dimension; allowed: such as K=4 or K=4,2")
+            part.fail(f"{quoted(text)} is not a factor of a dimension, such as K=4 or K=4,2")
         dim = dims[match[1]]
         runs = int(match[2]) or extents[dim]
         if dim in found:

@@ -269,7 +269,7 @@ def _window(axis: Axis, weights: Tensor, output: Tensor) -> Window:
     taps = [each for each in axis if each in weights.variables and each not in output.variables]
     if len(steps) != 1 or len(taps) > 1 or len(steps) + len(taps) != len(axis):
         raise LayerError(
-            f"an axis over {', '.join(axis)} that is no sum of an output rank and a filter rank"
+            f"an axis over {', '.join(axis)} that is not a sum of an output rank and a filter rank"
         )
     tap = taps[0] if taps else None
     return Window(steps[0], tap, axis[steps[0]], axis[tap] if tap else 1)

@@ -51,7 +51,7 @@ def execute(config: Config) -> int:
     here = {**versions(), "processor": processor()}
     directory = run_directory(config.out, f"codesign-{safe_name(config.networks)}", config.resume)
     if not (directory / SWEEPS).is_dir() and not is_empty(directory):
-        raise RecordError(f"{directory} has files but no {SWEEPS}: it is no co-design's; {ANEW}")
+        raise RecordError(f"{directory} has files but no {SWEEPS}: not a co-design; {ANEW}")
     _check_records(directory / SWEEPS)
     began, designs, searched, status = time.perf_counter(), list[Design](), 0.0, 0
     try:

@@ -32,7 +32,7 @@ def execute(config: Config) -> int:
     directory = run_directory(config.out, "optima", config.resume)
     # Others have a config.
     if (directory / CONFIG).exists() or not ((directory / "cells").is_dir() or is_empty(directory)):
-        raise RecordError(f"{directory} has other files: it is no sweep's of optima; {ANEW}")
+        raise RecordError(f"{directory} has other files: it is not a directory of optima; {ANEW}")
     remove_abandoned(directory)
     limits = Limits(nodes=config.nodes, seconds=config.seconds)
     proofs = [

@@ -1,4 +1,4 @@
-"""``maestro-env report``: write an HTML page, Markdown or CSV of what other commands found."""
+"""``maestro-env report``: write HTML, Markdown and CSV of the results of other commands."""
 
 from __future__ import annotations
 

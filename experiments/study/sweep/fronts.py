@@ -62,7 +62,7 @@ def front_sheet(entry: Mapping[str, Any]) -> Sheet:
         )
         for each in entry["front"][:_MOST_ROWS]
     ]
-    columns = ("PEs", "L1\nB a PE", "L2\nB", "NoC\nwords/cycle", "off-chip\nwords/cycle")
+    columns = ("PEs", "L1\nB per PE", "L2\nB", "NoC\nwords/cycle", "off-chip\nwords/cycle")
     figures = ("area\num^2", "latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ")
     title = (
         f"{' + '.join(entry['networks'])}: front of {entry['looked_at']:,} accelerators within "

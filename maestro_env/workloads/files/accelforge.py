@@ -153,7 +153,7 @@ def _axis(text: str, part: Part) -> Axis:
     for term in text.split("+"):
         match = _TERM.fullmatch(term)
         if match is None or (match[1] and match[3]):
-            part.fail(f"{quoted(text)} is no sum of variables such as 2 * p + r")
+            part.fail(f"{quoted(text)} is not a sum of variables such as 2 * p + r")
         axis[match[2]] = axis.get(match[2], 0) + int(match[1] or match[3] or 1)
     return axis
 

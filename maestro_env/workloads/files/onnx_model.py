@@ -55,7 +55,7 @@ def open_onnx(
 
 def _read(path: str | Path) -> bytes:
     if not Path(path).is_file():
-        missing = "it is no regular file" if Path(path).exists() else "no such file"
+        missing = "it is not a regular file" if Path(path).exists() else "no such file"
         raise NetworkError(f"{str(path)!r} cannot be read: {missing}")
     try:
         return read_bytes(path, _MOST_BYTES)
@@ -74,7 +74,7 @@ def _parse(name: str, data: bytes) -> onnx.ModelProto:
         model.ParseFromString(data)
     except (DecodeError, RuntimeError):
         raise NetworkError(
-            f"{name!r} is no ONNX model, or is truncated; export the model again"
+            f"{name!r} is not an ONNX model, or is truncated; export the model again"
         ) from None
     return model
 
@@ -94,7 +94,7 @@ def _check_texts(name: str, model: onnx.ModelProto) -> None:
         dims,
     )
     if not all(isinstance(text, str) for text in texts):
-        raise NetworkError(f"{name!r} has a name that is no text; it is damaged, export it again")
+        raise NetworkError(f"{name!r} has a name that is not text; it is damaged, export it again")
 
 
 def _check_opsets(name: str, model: onnx.ModelProto) -> None:

@@ -133,7 +133,7 @@ def from_bytes(data: bytes, what: str) -> PriorFile:
 def _parsed(data: bytes) -> PriorFile:
     end = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
     if not _LENGTH < end <= len(data):
-        raise ValueError("it is no safetensors file, or its end is missing")
+        raise ValueError("it is not a safetensors file, or its end is missing")
     header = _json(data[_LENGTH:end].decode())
     texts = header.pop("__metadata__", {})
     if texts.get("schema") != SCHEMA:
@@ -151,7 +151,7 @@ def _parsed(data: bytes) -> PriorFile:
 def _json(text: str) -> dict[str, Any]:
     value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     if not isinstance(value, dict):
-        raise ValueError(f"{quoted(value)} is no JSON object")
+        raise ValueError(f"{quoted(value)} is not a JSON object")
     return value
 
 
@@ -165,7 +165,7 @@ def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _range(name: str, pair: Any) -> tuple[float, float]:

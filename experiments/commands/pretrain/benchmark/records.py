@@ -64,7 +64,7 @@ def read_evaluations(directory: Path, problems: Problems) -> Iterator[Evaluation
                 yield _evaluation(path, entry, held)
             except (LookupError, TypeError, ValueError, OverflowError) as error:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())
-                raise RecordError(f"{path} is no evaluation: {reason}; {_WAY_OUT}") from None
+                raise RecordError(f"{path} is not an evaluation: {reason}; {_WAY_OUT}") from None
 
 
 def _evaluation(path: Path, entry: dict[str, Any], problems: Sequence[Held]) -> Evaluation:

@@ -110,7 +110,7 @@ def _label(line: bytes, where: str) -> Label:
     try:
         return _of_entry(json.loads(line))
     except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise RecordError(f"{where} is no label: {error}; delete it and make it again") from None
+        raise RecordError(f"{where} is not a label: {error}; delete it and make it again") from None
 
 
 def _of_entry(entry: dict[str, Any]) -> Label:

@@ -47,7 +47,7 @@ def read_roots(stream: Stream, facts: Facts) -> Table:
     given = [tuple(pair) for pair in roots.tolist()]
     for pair in given:
         if pair not in needed:
-            raise CertificateError(f"root {_named(facts, pair)} is no pair of parallel loops")
+            raise CertificateError(f"root {_named(facts, pair)} is not a pair of parallel loops")
         if given.count(pair) > 1:
             raise CertificateError(f"root {_named(facts, pair)} is there twice")
     for pair in sorted(needed - set(given)):

@@ -59,7 +59,7 @@ def read_claim(line: bytes) -> ProofClaim:
     try:
         header = json.loads(line)
     except (ValueError, RecursionError):
-        raise CertificateError(f"the header is no JSON; allowed: {FORMAT!r}") from None
+        raise CertificateError(f"the header is not JSON; allowed: {FORMAT!r}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         given = header.get("format") if isinstance(header, dict) else header
         raise CertificateError(f"format is {quoted(given)}; allowed: {FORMAT!r}")
@@ -124,7 +124,7 @@ def _require_within_reach(space: MapSpace) -> None:
         if inner not in (outer, 1):
             raise CertificateError(
                 f"schema {space.schema} has other tiles of {dim} in L1 than in L2; "
-                "allowed: the same ones, or 1 alone"
+                "allowed: the same ones, or only 1"
             )
 
 
@@ -139,7 +139,7 @@ def _objective(given: Any) -> Objective:
     with suppress(MaestroEnvError):
         if (objective := find_objective(name)).factors == tuple(factors):
             return objective
-    raise CertificateError(f"objective {quoted(name)} is no product of {', '.join(factors)}")
+    raise CertificateError(f"objective {quoted(name)} is not a product of {', '.join(factors)}")
 
 
 def _point(problem: Problem, point: Any) -> list[int]:
@@ -148,7 +148,7 @@ def _point(problem: Problem, point: Any) -> list[int]:
         pairs = zip(point, sizes, strict=True)
         if all(type(each) is int and 0 <= each < size for each, size in pairs):
             return point
-    raise CertificateError("the optimum's point is no vector of the space")
+    raise CertificateError("the optimum's point is not a vector of the space")
 
 
 def _require_keys(what: str, given: Any, keys: set[str]) -> None:

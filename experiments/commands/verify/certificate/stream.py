@@ -49,7 +49,7 @@ class Stream:
         line = self._gzip.readline(_LONGEST_HEADER)
         if not line.endswith(b"\n"):
             raise CertificateError(
-                f"the header is no line of at most {_LONGEST_HEADER:,} bytes; allowed: JSON"
+                f"the header is not a line of at most {_LONGEST_HEADER:,} bytes; allowed: JSON"
             )
         self._digest.update(line)
         return line
@@ -67,7 +67,7 @@ class Stream:
     def end(self) -> None:
         """Require that nothing is left."""
         if self._gzip.read(1):
-            raise CertificateError("the stream goes on after its end")
+            raise CertificateError("the stream continues after its end")
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def open_stream(path: Path) -> Iterator[Stream]:
     """Open a certificate; whatever is wrong with its file is a ``CertificateError``."""
     try:
         if path.exists() and not path.is_file():
-            raise CertificateError("it is no regular file")
+            raise CertificateError("it is not a regular file")
         with open(path, "rb") as file:
             yield Stream(path, file)
     except OSError as error:
