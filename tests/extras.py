@@ -76,6 +76,8 @@ def row(extras: str, python: Path, cache: Path) -> dict[str, object]:
 
     types = output("mypy", "--cache-dir", cache).splitlines()[-1]
     suite = output("pytest", "-q", "-n", "auto", "--dist", "worksteal", "-p", "no:cacheprovider")
+    failed = [line for line in suite.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    print(*failed, sep="\n", file=sys.stderr)  # noqa: T201
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = {kind: number for number, kind in re.findall(r"(\d+) (\w+)", suite.splitlines()[-1])}
     commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, text=True)
@@ -85,7 +87,7 @@ def row(extras: str, python: Path, cache: Path) -> dict[str, object]:
         "mypy": "passed" if types.startswith("Success") else types,
         "passed": found.get("passed", "0"),
         "skipped": found.get("skipped", "0"),
-        "failed": int(found.get("failed", 0)) + int(found.get("errors", found.get("error", 0))),
+        "failed": len(failed),
         "cpu_seconds": round(seconds),
         "wall_seconds": round(time.monotonic() - start),
         "load": f"{load[0]:.1f}",
