@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import permutations
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import AUTO
 from maestro_env.evaluation.rewards import Observations, observation
 from maestro_env.evaluation.status import OK
 from maestro_env.mapspace.parameter import Parameter
@@ -39,78 +40,95 @@ Floats = NDArray[np.float64]
 _MOST_DRAWS = 1000
 
 
-@dataclass(frozen=True, eq=False)
-class _Listed:
-    """M moves of a parameter of few choices.
+class _Tables:
+    """One table for each parameter, a row for each of its choices, looked up together.
 
     Args:
-        names: of the moves.
-        after: the choice after each move, int64[choices, M].
-        shown: what an observation shows of a choice, float64[choices, F] from 0 to 1.
+        tables: [choices, W] each, W of its own.
+    """
+
+    def __init__(self, tables: Sequence[NDArray[Any]]) -> None:
+        widths = [table.shape[1] for table in tables]
+        self._flat = np.concatenate([table.ravel() for table in tables])
+        starts = np.cumsum([0, *(table.size for table in tables[:-1])])
+        within = np.concatenate([np.arange(width) for width in widths])
+        self._first = np.repeat(starts, widths) + within
+        self._width = np.repeat(widths, widths)
+        self.columns = np.repeat(np.arange(len(tables)), widths)
+        """The parameter of each entry."""
+
+    def entries(self, points: Points, entries: Integers) -> NDArray[Any]:
+        """Return entries int64[N, M] of the rows of vectors int32[N, D]."""
+        choices = np.take_along_axis(points, self.columns[entries], axis=1)
+        found: NDArray[Any] = self._flat[self._first[entries] + choices * self._width[entries]]
+        return found
+
+    def all(self, points: Points) -> NDArray[Any]:
+        """Return all entries of the rows of vectors int32[N, D]."""
+        found: NDArray[Any] = self._flat[self._first + points[:, self.columns] * self._width]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """The moves of a parameter, and what an observation shows of it.
+
+    Args:
+        names: of the M moves.
+        after: the choice after each move, int32[choices, M].
+        shown: numbers from 0 to 1, float32[choices, F].
     """
 
     names: tuple[str, ...]
-    after: Integers
-    shown: Floats
-
-    def targets(self, choices: Integers) -> Integers:
-        """Return the choice after each move, int64[N, M], of choices int64[N]."""
-        return self.after[choices]
-
-    def seen(self, choices: Integers) -> Floats:
-        """Return what an observation shows of choices int64[N], float64[N, F]."""
-        return self.shown[choices]
+    after: Points
+    shown: Observations
 
 
-class _Sizes:
-    """Four moves of a size: the next one, half or double; log(size) / log(largest) is shown."""
-
-    names = ("-1", "+1", "half", "double")
-
-    def __init__(self, parameter: Parameter) -> None:
-        self._parameter = parameter
-        # A range may be too long to list; its sizes are its choices plus 1.
-        values = parameter.values
-        self._listed = None if isinstance(values, range) else np.array(values, dtype=np.int64)
-        self._scale = math.log(max(int(values[-1]), 2))
-
-    def _of(self, choices: Integers) -> Integers:
-        return choices + 1 if self._listed is None else self._listed[choices]
-
-    def targets(self, choices: Integers) -> Integers:
-        sizes = self._of(choices)
-        scaled = [count_up_to(self._parameter, each) - 1 for each in (sizes // 2, sizes * 2)]
-        moved = np.stack([choices - 1, choices + 1, *scaled], axis=-1)
-        return moved.clip(0, self._parameter.choices - 1)
-
-    def seen(self, choices: Integers) -> Floats:
-        return np.log(self._of(choices))[:, np.newaxis] / self._scale
-
-
-def _moves_of(parameter: Parameter, space: MapSpace) -> _Listed | _Sizes:
+def _moves_of(parameter: Parameter, loops: int) -> _Moves:
     if parameter.is_size:
-        return _Sizes(parameter)
+        return _scaled(parameter)
     if parameter.kind == "order":
-        return _swaps(len(space.extents))
+        return _swaps(loops)
     choices = parameter.choices
-    after = np.tile(np.arange(choices), (choices, 1))
-    return _Listed(tuple(map(str, parameter.values)), after, np.eye(choices))
+    after = np.tile(np.arange(choices, dtype=np.int32), (choices, 1))
+    return _Moves(tuple(map(str, parameter.values)), after, np.eye(choices, dtype=np.float32))
+
+
+def _scaled(parameter: Parameter) -> _Moves:
+    """Return the moves of a size; log(size) / log(largest) is shown."""
+    choices, sizes = np.arange(parameter.choices), np.array(parameter.values)
+    scaled = [count_up_to(parameter, each) - 1 for each in (sizes // 2, sizes * 2)]
+    after = np.stack([choices - 1, choices + 1, *scaled], axis=-1).clip(0, len(choices) - 1)
+    shown = np.log(sizes)[:, np.newaxis] / math.log(max(sizes[-1], 2))
+    names = ("-1", "+1", "half", "double")
+    return _Moves(names, after.astype(np.int32), shown.astype(np.float32))
 
 
 @cache
-def _swaps(loops: int) -> _Listed:
+def _swaps(loops: int) -> _Moves:
     """Return the exchanges of adjacent loops; the place of each loop is shown."""
-    orders = np.array(list(permutations(range(loops))))
-    # They come in lexicographic order, as do these numbers.
-    digits = loops ** np.arange(loops)[::-1]
-    numbers = orders @ digits
-    after = np.empty((len(orders), loops - 1), dtype=np.int64)
-    for place in range(loops - 1):
-        swapped = orders.copy()
-        swapped[:, [place, place + 1]] = orders[:, [place + 1, place]]
-        after[:, place] = np.searchsorted(numbers, swapped @ digits)
-    names = tuple(f"swap {place}" for place in range(loops - 1))
-    return _Listed(names, after, orders.argsort(axis=1) / max(loops - 1, 1))
+    orders = list(permutations(range(loops)))
+    ranks = {order: rank for rank, order in enumerate(orders)}
+
+    def swapped(order: tuple[int, ...], place: int) -> tuple[int, ...]:
+        return (*order[:place], order[place + 1], order[place], *order[place + 2 :])
+
+    places = range(loops - 1)
+    after = [[ranks[swapped(order, place)] for place in places] for order in orders]
+    shown = np.array(orders, dtype=np.float32).argsort(axis=1) / max(loops - 1, 1)
+    names = tuple(f"swap {place}" for place in places)
+    return _Moves(names, np.array(after, dtype=np.int32), shown.astype(np.float32))
+
+
+@lru_cache(maxsize=16)
+def _tables_of(
+    space: MapSpace,
+) -> tuple[_Tables, _Tables, tuple[tuple[str, str], ...]]:
+    """Return the choices after all moves, what is shown, and parameter and name of each move."""
+    moves = {each.name: _moves_of(each, len(space.extents)) for each in space.parameters}
+    named = tuple((name, move) for name, each in moves.items() for move in each.names)
+    after, shown = ([getattr(each, name) for each in moves.values()] for name in ("after", "shown"))
+    return _Tables(after), _Tables(shown), named
 
 
 class Moves(Actions):
@@ -122,21 +140,15 @@ class Moves(Actions):
 
     def __init__(self, map_spaces: Sequence[MapSpace], copies: tuple[int, ...] = ()) -> None:
         super().__init__(map_spaces, copies)
-        self.space = spaces.Discrete(len(self._columns))
+        self.space = spaces.Discrete(len(self.names))
 
     def start(self, map_space: MapSpace) -> None:
         super().start(map_space)
-        self._kinds = [_moves_of(each, map_space) for each in map_space.parameters]
-        counts = [len(kind.names) for kind in self._kinds]
-        self._columns = np.repeat(np.arange(len(counts)), counts)
-        self._present = np.zeros((math.prod(self._copies), len(counts)), dtype=np.int32)
+        self._after, self._shown, self.names = _tables_of(map_space)
+        """``names``: parameter and move of each action."""
+        shape = math.prod(self._copies), len(map_space.parameters)
+        self._present = np.zeros(shape, dtype=np.int32)
         self._begun = False
-
-    @property
-    def names(self) -> tuple[tuple[str, str], ...]:
-        """Parameter and move of each action."""
-        pairs = zip(self._map_space.parameters, self._kinds, strict=True)
-        return tuple((each.name, move) for each, kind in pairs for move in kind.names)
 
     @property
     def present(self) -> Points:
@@ -157,37 +169,26 @@ class Moves(Actions):
         """Return the vectors, int32[N, D], after moves int64[N, M] of M different parameters."""
         if not self._begun:
             raise EnvError("there is no mapping to change; call reset() before the first step")
-        rows = np.arange(len(moves))[:, np.newaxis]
         points = self._present.copy()
-        points[rows, self._columns[moves]] = self._targets()[rows, moves]
+        targets = self._after.entries(self._present, moves)
+        np.put_along_axis(points, self._after.columns[moves], targets, axis=1)
         return self._map_space.clipped(points)
 
-    def seen(self) -> list[NDArray[np.float32]]:
-        """Return the present mappings as numbers: of each parameter what its kind shows."""
-        parts = [kind.seen(choices) for kind, choices in self._chosen()]
-        numbers = np.concatenate(parts, axis=-1, dtype=np.float32)
-        return [numbers.reshape(*self._copies, -1)]
+    def seen(self) -> list[Observations]:
+        """Return the present mappings as numbers, float32[(N,) F]."""
+        return [self._shown.all(self._present).reshape(*self._copies, -1)]
 
     def masks(self, masks: Masks) -> Mask:
         """Return which moves lead to another mapping that may be valid, bool[(N,) actions]."""
-        moves = len(self._columns)
+        moves = len(self.names)
         before = np.repeat(self._present, moves, axis=0)
         after = before.copy()
-        after[np.arange(len(after)), np.tile(self._columns, len(self._present))] = (
-            self._targets().ravel()
-        )
+        targets = self._after.all(self._present)
+        after[np.arange(len(after)), np.tile(self._after.columns, len(targets))] = targets.ravel()
         after = self._map_space.clipped(after)
         allowed: Mask = (after != before).any(axis=1)
         allowed[allowed] = masks.allow(after[allowed])
         return allowed.reshape(*self._copies, moves)
-
-    def _targets(self) -> Integers:
-        """Return the choice that each move gives its parameter, int64[N, actions]."""
-        return np.concatenate([kind.targets(chosen) for kind, chosen in self._chosen()], axis=-1)
-
-    def _chosen(self) -> Iterator[tuple[_Listed | _Sizes, Integers]]:
-        """Return the moves of each parameter, and its present choices, int64[N]."""
-        return zip(self._kinds, self._present.T.astype(np.int64), strict=True)
 
 
 class MaestroImproveEnv(MaestroEnv):
@@ -240,7 +241,7 @@ class MaestroImproveEnv(MaestroEnv):
         objective: str | Objective = "edp",
         hardware: str | Hardware = "unlimited",
         model: str = DEFAULT_MODEL,
-        schema: str = "legal13",
+        schema: str = AUTO,
         tiles: str = "integers",
         episode_length: int | None = None,
         guard: bool = True,
