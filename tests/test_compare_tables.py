@@ -104,7 +104,7 @@ def test_tables_for_people(compared: tuple[Path, dict[str, np.ndarray], float]) 
     for name, each in bests.items():
         best = middle(each)
         row = section(out, LAYER)[name]
-        figure, low, high = (float(part.strip("[],")) for part in row[1].split())
+        figure, low, high = (float(part.strip("[],").replace(",", "")) for part in row[1].split())
         assert figure == pytest.approx(best, rel=5e-4)
         assert low <= figure <= high
         assert float(row[3]) == pytest.approx(best / bound, rel=5e-4)

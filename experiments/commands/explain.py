@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.search.mapping_config import MappingConfig
-from experiments.search.mapping_files import read_mapped
+from experiments.search.mapping_files import read_mapped, recorded_objective
 from experiments.shell.files import ensure_directory, replacing
 from experiments.shell.flags import option
 from experiments.shown.plots import save
 from maestro_env.base.errors import printable
-from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
+from maestro_env.evaluation.objectives import OBJECTIVE_HELP, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.explanation import Explanation, explain_mapping
 from maestro_env.explanation.pictures import time_figure, traffic_figure
@@ -22,7 +22,9 @@ from maestro_env.explanation.rendering import picture
 class Config(MappingConfig):
     """Show why a mapping costs what it does under the model exact, and how to improve it."""
 
-    objective: str = option("edp", f"figure to compare mappings by: {', '.join(OBJECTIVES)}")
+    objective: str | None = option(
+        None, f"judges other mappings: {OBJECTIVE_HELP} (default: that of FILE, or edp)"
+    )
     out: str | None = option(
         None, "where to write pictures of PEs, traffic and time", value="directory"
     )
@@ -30,7 +32,7 @@ class Config(MappingConfig):
 
 def execute(config: Config) -> int:
     """Read, explain, print, draw, and return the exit status."""
-    objective = find_objective(config.objective)
+    objective = find_objective(config.objective or recorded_objective(Path(config.file)) or "edp")
     mapping, space = read_mapped(config)
     explanation = explain_mapping(Problem(space), mapping, objective)
     if config.out is not None:

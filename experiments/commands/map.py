@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from experiments.network.layer_search import SearchedLayer, SearchSettings, require_of_network
-from experiments.network.mapped_network import MappedNetwork, left_out_lines
+from experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
 from experiments.network.networks import map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.headline import take
 from experiments.pages.sections import Choice
+from experiments.pages.writer import write_report
 from experiments.search.goals import ProblemConfig, make_goal, require_fit, schema_note
 from experiments.search.library import add_to_library, find_library
 from experiments.shell import cli, flags
@@ -45,7 +46,6 @@ from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import printable
-from maestro_env.evaluation.cost import buffer_bytes
 from maestro_env.workloads.finding import find_network, parse_dims
 from maestro_env.workloads.network import Network
 from mappers.learners.prior.proposals import load_prior
@@ -99,6 +99,10 @@ _HEADER = (
     *("latency_share", "energy_share", "objective", "bound", "gap", "bottleneck", "found_by"),
     *("samples", "vector"),
 )
+
+
+# Of the sums over layers.
+_ROUNDING = 1e-12
 
 
 def execute(config: Config) -> int:
@@ -165,18 +169,17 @@ def _resolve(config: Config) -> tuple[Network, Path | None]:
 
 def _report(mapped: MappedNetwork, config: Config, directory: Path) -> int:
     """Write and print what was found; return the exit status."""
-    network, objective = mapped.network, config.objective
+    network = mapped.network
     if mapped.mapped:
         choices, bound = mapped.choices(), mapped.bound
         note = schema_note(config, [each.goal for each in mapped.layers])
-        full = (_totals(mapped, objective, choices, bound), _layers(mapped, choices[-1], note))
         _write(mapped, config, choices, bound, directory)
-        write_text(directory / "network.md", "\n".join(sheet.markdown() for sheet in full))
+        write_report([section_of(mapped, command=_command(config))], directory / "network.md")
         print("\n".join(_headline(mapped, choices[-1], bound)))
         print()
         _brief_layers(mapped, choices[-1], note).print()
         print()
-        print(printable(f"page: {PROGRAM} report {directory}"))
+        print(printable(f"page: {PROGRAM} report {shlex.quote(str(directory))}"))
         print(printable(f"all tables: {directory / 'network.md'}"))
     for line in (*left_out_lines(network), *network.notes):
         print(printable(line))
@@ -190,14 +193,15 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     """Yield the lines that say what was found, and the loop nest of the slowest layer."""
     network, hardware = mapped.network, mapped.hardware
     objective, value = mapped.layers[0].goal.objective, choice.value(mapped.objective)
-    above = f", at most {max(value / bound - 1, 0):.2%} above the optimum" if bound else ""
-    yield f"{objective.label} {significant(value, 5)} {objective.unit}{above}"
+    gap = value / bound - 1 if bound else math.nan
+    above = ", the proven optimum" if gap < _ROUNDING else f", at most {gap:.2%} above the optimum"
+    yield f"{objective.label} {significant(value, 5)} {objective.unit}{above if bound else ''}"
     executions = sum(layer.count for layer in network.layers)
     layers = f"{executions} executions of {len(network.layers)} layers"
     yield shown(f"{network.name} on {hardware.name}: {layers}")
     macs = sum(layer.count * layer.macs for layer, _ in mapped.mapped)
     peak = choice.latency_cycles * hardware.num_pes * hardware.simd_lanes
-    yield take(choice.latency_cycles, choice.energy_nj, macs / peak, hardware)
+    yield from take(choice.latency_cycles, choice.energy_nj, macs / peak, hardware)
     if mapped.unmapped:
         yield shown(f"in no total, as no valid mapping was found: {', '.join(mapped.unmapped)}")
     area = f"area {significant(choice.area_um2 / 1e6, 3)} mm^2"
@@ -212,79 +216,6 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     yield shown(f"{layer.name}, which takes {cycles[slowest] / sum(cycles):.0%} of the time:")
     vector = np.array(choice.vectors[slowest], dtype=np.int32)
     yield str(found.goal.problem.space.decode(vector))
-
-
-def _totals(
-    mapped: MappedNetwork, objective: str, choices: list[Choice], bound: float | None
-) -> Sheet:
-    network = mapped.network
-    rows = [
-        (
-            each.name,
-            *(significant(value, 5) for value in (each.latency_cycles, each.energy_nj, each.edp)),
-            "-" if bound is None else f"{max(each.value(objective) / bound - 1, 0):.2%}",
-            *(f"{value:,.0f}" for value in (each.l1_bytes, each.l2_bytes)),
-            significant(each.area_um2, 5),
-        )
-        for each in choices
-    ]
-    executions = sum(layer.count for layer in network.layers)
-    title = (
-        f"{network.name} on {mapped.hardware.name}: {executions} executions of "
-        f"{len(network.layers)} layers, {network.macs:,} MACs"
-    )
-    columns = ("latency\ncycles", "energy\nnJ", "EDP\ncycles x nJ", f"{objective}\nabove bound")
-    buffers = ("L1\nB per PE", "L2\nB", "area\num^2")
-    return Sheet(title, ("mappings",), (*columns, *buffers), rows, _note(mapped, choices))
-
-
-def _note(mapped: MappedNetwork, choices: list[Choice]) -> str:
-    chosen = choices[-1]
-    names = [layer.name for layer, _ in mapped.mapped]
-    needs = [buffer_bytes(cost) for cost in chosen.costs]
-    l1, l2 = (names[int(np.argmax(each))] for each in zip(*needs, strict=True))
-    parts = [
-        "Layers run one after the other. There is one accelerator: its buffers are as large as the "
-        f"most demanding layer needs, L1 for {l1}, L2 for {l2}."
-    ]
-    if mapped.unmapped:
-        parts.append(f"In no total, as no valid mapping was found: {', '.join(mapped.unmapped)}.")
-    if len(choices) > 1:
-        name = mapped.objective
-        saved = 1 - choices[1].value(name) / choices[0].value(name)
-        name = "EDP" if name == "edp" else name
-        parts.append(
-            f"The least {name} of a network need not be made of the least {name}s of its layers: "
-            f"chosen for the network, the mappings take {saved:.2%} less."
-        )
-    return " ".join(parts)
-
-
-def _layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:
-    rows = [
-        (
-            row["layer"],
-            f"{row['operator']} {row['dimensions']}",
-            str(row["count"]),
-            f"{row['latency_share']:.1%}",
-            f"{row['energy_share']:.1%}",
-            significant(row["objective"], 5),
-            _gap(row["gap"]),
-            row["bottleneck"],
-            row["found_by"],
-        )
-        for row in _rows(mapped, chosen)
-    ]
-    objective = mapped.layers[0].goal.objective
-    columns = (
-        *("count", "latency\nshare", "energy\nshare", f"best\n{objective.name}", "above\nbound"),
-        *("bottleneck", "found by"),
-    )
-    note = (
-        f"Shares of all executions, by the mappings called '{chosen.name}'. Best {objective.name} "
-        f"in {objective.unit}, of one execution. {note}"
-    ).strip()
-    return Sheet("Layers", ("layer", "shape"), columns, rows, note)
 
 
 def _brief_layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:

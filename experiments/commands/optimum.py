@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
+from experiments.pages.headline import place, taken_by
 from experiments.proving.proof import Limits, prove, write_certificate
 from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
 from experiments.shell import cli, files, flags
-from experiments.shell.flags import option, out_option, threads_option
+from experiments.shell.flags import PROGRAM, option, out_option, threads_option
 from experiments.shown.plots import STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.progress import Bar
 from experiments.shown.tables import Sheet, significant
@@ -94,10 +97,26 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
             certificate=found.certificate,
         )
     _draw(goal, found, directory / "optimum.png")
+    print("\n".join(_headline(goal, found)))
+    print()
     _sheet(goal, found, ended).print()
     if found.certificate:
         print(printable(f"certificate: {directory / _CERTIFICATE}"))
+    if found.best_point is not None:
+        print(printable(f"why it costs this: {PROGRAM} explain {quote(str(directory))}"))
     print(printable(f"optimum: {directory}"))
+
+
+def _headline(goal: Goal, found: ProofState) -> Iterator[str]:
+    """Yield the lines that say what was found, in which mapping."""
+    problem, objective = goal.problem, goal.objective
+    if found.best is None or found.best_point is None:
+        yield problem.why_nothing_fits() or "no valid mapping was found"
+        return
+    above = "the proven optimum" if found.proven else f"at most {found.gap:.2%} above the optimum"
+    yield f"{objective.label} {significant(found.best, 7)} {objective.unit}, {above}"
+    yield place(str(problem.layer), problem)
+    yield from taken_by(problem, found.best_point)
 
 
 def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
@@ -111,15 +130,10 @@ def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
         "samples": f"{found.samples:,}",
         "seconds": f"{found.seconds:.1f}",
     }
-    title = (
-        f"{problem.layer} on {problem.hardware.name}: mappings of {problem.space.schema}, "
-        f"{problem.space.tiles}; {goal.objective.label} in {goal.objective.unit}"
-    )
+    title = f"Mappings of {problem.space.schema}, {problem.space.tiles}"
     note = ""
     if ended and not found.proven:
         note = "Stopped at a limit. To continue: same flags, --resume --out DIR, higher limit."
-    elif ended and found.best_point is None:
-        note = problem.why_nothing_fits()
     return Sheet(title, ("model",), tuple(figures), [(problem.model, *figures.values())], note)
 
 

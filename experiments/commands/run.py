@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
 
-from experiments.pages.headline import above_optimum, take
+from experiments.pages.headline import above_optimum, place, taken_by
 from experiments.search.cells import Finished, join_traces, trace_path
 from experiments.search.goals import FIRST_MAPPERS, MAPPERS_HELP, Goal, LayerConfig, write_best
 from experiments.shell import cli
@@ -82,25 +83,20 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
         others = len(searches) - len(kept)
         print(f"no trace of {others} searches, which compare ran")
     if best is not None and contest.goal.problem.model == DEFAULT_MODEL:
-        print(printable(f"why it costs this: {PROGRAM} explain {directory}"))
+        print(printable(f"why it costs this: {PROGRAM} explain {quote(str(directory))}"))
     print(printable(f"plot: {png}"))
 
 
 def _headline(study: Study, contest: Contest, best: Finished) -> Iterator[str]:
     """Yield the lines that say what was found, in which mapping."""
     goal, value = contest.goal, best.values[-1]
-    problem, objective = goal.problem, goal.objective
+    objective = goal.objective
     above = above_optimum(value, contest.optimum, goal.lower_bound)
     yield f"{objective.label} {significant(value, 7)} {objective.unit}{above and ', '}{above}"
     found = f"{best.cell.mapper} at sample {best.at[-1]:,} of {study.config.samples:,}"
     seed = f", seed {best.cell.seed}" if len(study.seeds) > 1 else ""
-    yield shown(f"{contest.layer} on {problem.hardware.name}, found by {found}{seed}")
-    mapping = problem.space.decode(np.array(best.best_point, dtype=np.int32))
-    cost, _ = problem.evaluate_mapping(mapping)
-    assert cost is not None
-    yield take(cost.latency_cycles, cost.energy_nj, cost.utilization, problem.hardware)
-    yield ""
-    yield str(mapping)
+    yield shown(f"{place(contest.layer, goal.problem)}, found by {found}{seed}")
+    yield from taken_by(goal.problem, best.best_point or ())
 
 
 def _write_best(directory: Path, goal: Goal, searches: Sequence[Finished]) -> Finished | None:
@@ -152,7 +148,7 @@ def _figures(search: Finished, contest: Contest) -> dict[str, Any]:
         "warm_up": search.warm_up,
         "best": best,
         "times_lower_bound": best / bound if best and bound else None,
-        "regret": best / optimum.value - 1 if best and optimum else None,
+        "regret": float(optimum.regret(best)) if best and optimum else None,
         "samples_to_best": int(search.at[-1]) if best else None,
         "seconds": search.seconds,
         "model_seconds": search.model_seconds,

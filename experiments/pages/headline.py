@@ -1,12 +1,17 @@
-"""What was found, in a few lines: what ``run`` and ``map`` print first."""
+"""What was found, in a few lines: what ``run``, ``map`` and ``optimum`` print first."""
 
 from __future__ import annotations
 
-from experiments.shown.tables import significant
-from maestro_env.accelerators.hardware import Hardware
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from experiments.shown.tables import shown, significant
+from maestro_env.accelerators.hardware import UNLIMITED, Hardware
+from maestro_env.evaluation.problem import Problem
 from maestro_env.optimum.known import KnownOptimum
 
-_EQUAL = 1 + 1e-12
+_LONG = 24
 
 
 def above_optimum(value: float, optimum: KnownOptimum | None, bound: float | None) -> str:
@@ -17,29 +22,24 @@ def above_optimum(value: float, optimum: KnownOptimum | None, bound: float | Non
         optimum: what is known of the least one, if anything is.
         bound: that no value goes below, if there is one.
     """
-    if optimum is not None and optimum.proven:
-        if value <= optimum.value * _EQUAL:
-            return "the proven optimum"
-        return f"{_percent(value / optimum.value)} above the proven optimum"
-    if optimum is not None:
-        return f"at most {_percent(value / optimum.bound)} above the optimum"
-    return f"{significant(value / bound, 3)} x the lower bound" if bound else ""
-
-
-def _percent(ratio: float) -> str:
-    return f"{(ratio - 1) * 100:.3g} %"
+    if optimum is None:
+        return f"{significant(value / bound, 3)} x the lower bound" if bound else ""
+    regret = float(optimum.regret(value))
+    if not optimum.proven:
+        return f"at most {regret:.2%} above the optimum"
+    return f"{regret:.2%} above the proven optimum" if regret else "the proven optimum"
 
 
 def take(
     latency_cycles: float, energy_nj: float, utilization: float | None, hardware: Hardware
-) -> str:
-    """Return a line: what a mapping or a network takes, in real units where the clock is known.
+) -> Iterator[str]:
+    """Yield what a mapping or a network takes, and what computes it.
 
     Args:
         latency_cycles: of it.
         energy_nj: of it.
         utilization: its MACs a cycle as a share of the peak; None where the model has none.
-        hardware: that computes it.
+        hardware: that computes it; with a clock, there are real units too.
     """
     parts = [f"{latency_cycles:,.0f} cycles, {energy_nj:,.0f} nJ"]
     if utilization is not None:
@@ -48,4 +48,36 @@ def take(
         ms, mj = latency_cycles / hardware.clock_mhz / 1e3, energy_nj / 1e6
         clock = f"{hardware.clock_mhz:g} MHz"
         parts.append(f"{significant(ms, 3)} ms and {significant(mj, 3)} mJ at {clock}")
-    return "; ".join(parts)
+    yield "; ".join(parts)
+
+    def limit(figure: int) -> str:
+        return "no limit" if figure >= UNLIMITED else f"{figure:,}"
+
+    l1, l2 = limit(hardware.l1_bytes), limit(hardware.l2_bytes)
+    noc, offchip = limit(hardware.noc_bw), limit(hardware.offchip_bw)
+    sizes, rates = f"L1 {l1}, L2 {l2} (bytes)", f"NoC {noc}, off-chip {offchip} (words/cycle)"
+    yield f"{hardware.num_pes:,} PEs; {sizes}; {rates}"
+    free = {
+        "main memory": hardware.technology.offchip_macs + hardware.offchip_cost_macs,
+        "networks": hardware.technology.noc_macs,
+    }
+    if left_out := " and ".join(name for name, macs in free.items() if not macs):
+        yield f"energy leaves out {left_out}: technology {hardware.technology.name}"
+
+
+def taken_by(problem: Problem, point: Sequence[int]) -> Iterator[str]:
+    """Yield what the mapping of a valid vector takes, and its loop nest."""
+    mapping = problem.space.decode(np.array(point, dtype=np.int32))
+    cost, _ = problem.evaluate_mapping(mapping)
+    assert cost is not None
+    yield from take(cost.latency_cycles, cost.energy_nj, cost.utilization, problem.hardware)
+    yield ""
+    yield str(mapping)
+
+
+def place(layer: str, problem: Problem) -> str:
+    """Return a layer, its accelerator, and which mappings are allowed if not all of a schema."""
+    hardware, kept = problem.hardware, problem.space.schema.partition(":")[2]
+    # Without a name of its own, an accelerator has that of all its figures.
+    name = hardware.name if 0 < len(hardware.name) <= _LONG else f"{hardware.num_pes:,} PEs"
+    return shown(f"{layer} on {name}{kept and ' with '}{kept}")

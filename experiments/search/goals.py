@@ -22,7 +22,7 @@ from experiments.shell.files import (
 )
 from experiments.shell.flags import UsageError, option
 from experiments.store.directory import ANEW
-from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, Hardware
+from maestro_env.accelerators.hardware import ALIASES, DESCRIPTIONS, PRESETS, Hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.models import DEFAULT_MODEL, MODELS, find_model
 from maestro_env.evaluation.objectives import OBJECTIVE_HELP, Objective, find_objective
@@ -160,10 +160,18 @@ def make_goal(config: ProblemConfig, layer: Layer, hardware: Hardware, objective
 
 def _kept(keep: str, layer: Layer) -> str:
     """Return the parallel loops to keep, which may be those of a dataflow, as schemas have them."""
-    if "=" in keep:
-        return keep
-    outer, inner = parallel_loops(keep.replace("_", "-"), layer)
-    return f"parallel={outer},{inner}".replace("'", "")
+    if "," not in keep and "=" not in keep:
+        outer, inner = parallel_loops(keep.replace("_", "-"), layer)
+        return f"parallel={outer},{inner}".replace("'", "")
+    dims = {dim.rstrip("'") for dim in MapSpace(layer, PRESETS["unlimited"]).parallel_dims}
+    loops = keep.removeprefix("parallel=").split(",")
+    if len(loops) != 2 or not dims.issuperset(loops):
+        raise UsageError(
+            f"--keep {keep}: {layer} has the loops {', '.join(sorted(dims))}; allowed: "
+            "parallel=OUTER,INNER of these, or weight-stationary or output-stationary, which take "
+            "the loops of each layer"
+        )
+    return f"parallel={','.join(loops)}"
 
 
 def schema_note(config: ProblemConfig, goals: Sequence[Goal]) -> str:

@@ -48,6 +48,14 @@ def read_mapped(config: MappingConfig) -> tuple[Mapping, MapSpace]:
     return found.mapping, MapSpace(mapped, machine or found.hardware or find_hardware(_HARDWARE))
 
 
+def recorded_objective(path: Path) -> str | None:
+    """Return the objective that a directory was searched for; None for a file, or without one."""
+    if path.is_dir():
+        for record in _records(path):
+            return str(read_record(record, ANEW).get("objective", {}).get("name"))
+    return None
+
+
 def _read_file(path: Path) -> MappedLayer:
     file = str(path)
     format_by_ending(file)
@@ -60,6 +68,9 @@ def _read_file(path: Path) -> MappedLayer:
 
 
 def _read_directory(directory: Path) -> MappedLayer:
+    if (directory / "mappings").is_dir():
+        given = f"{directory / 'mappings'}/LAYER.json"
+        raise RecordError(f"{directory} has a mapping for each layer; give {given} and --layer")
     if not (directory / _BEST).exists():
         raise RecordError(f"{directory} has no {_BEST}; give a directory of run or optimum")
     mapping = _read_file(directory / _BEST).mapping

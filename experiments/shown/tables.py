@@ -123,4 +123,4 @@ def significant(value: float, digits: int = 4) -> str:
     decimals = digits - 1 - int(exponent)
     if not 0 <= decimals <= digits + 2:
         return f"{value:,.0f}" if -3 <= decimals < 0 else f"{mantissa}e{int(exponent)}"
-    return f"{value:.{decimals}f}"
+    return f"{value:,.{decimals}f}"

@@ -91,8 +91,8 @@ def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
     name = name if len(name) <= _TITLE_WIDTH else f"...{name[-_TITLE_WIDTH:]}"
     title = f"{name} on {goal.problem.hardware.name}: {goal.objective.label}"
     left_out = len(curves) - len(ordered)
-    others = f", the best {len(ordered)} of {len(curves)} mappers" if left_out else ""
-    _title(panels[0], title, f"{layer.operator} {layer.dimensions}, {_facts(study)}{others}")
+    others = f"best {len(ordered)} of {len(curves)} mappers, " if left_out else ""
+    _title(panels[0], title, f"{others}{layer.operator} {layer.dimensions}, {_facts(study)}")
     if not np.isfinite(contest.best_found):
         panels[0].text(0.5, 0.5, "no valid mapping", transform=panels[0].transAxes, ha="center")
     save(figure, png)
@@ -109,9 +109,16 @@ def _label_ends(axes: Axes, ends: Mapping[str, tuple[float, str]]) -> None:
         name: (axes.transData.transform((1, value))[1] - low) / (high - low)
         for name, (value, _) in known.items()
     }
-    free = -np.inf
-    for name in sorted(heights, key=lambda name: (heights[name], -list(known).index(name))):
-        free = max(heights[name], free + _LABEL_HEIGHT)
+    ordered = sorted(heights, key=lambda name: (heights[name], -list(known).index(name)))
+    at: list[float] = []
+    for name in ordered:
+        at.append(max(heights[name], at[-1] + _LABEL_HEIGHT if at else -np.inf))
+    # A stack that would leave the panel is moved down.
+    top = 1.0
+    for place in reversed(range(len(at))):
+        at[place] = min(at[place], top)
+        top = at[place] - _LABEL_HEIGHT
+    for name, free in zip(ordered, at, strict=True):
         label = in_picture(name if len(name) <= _LABEL_WIDTH else f"{name[:_LABEL_WIDTH]}...")
         axes.annotate(
             label,

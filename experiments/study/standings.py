@@ -133,7 +133,7 @@ def standings(contest: Contest, at: Checkpoints) -> dict[str, Standing]:
             best=best,
             to_best_mapper=ratio(best.figure, leader),
             times_bound=ratio(best.figure, bound) if bound else nothing,
-            regret=ratio(best.figure, optimum.value) - 1 if optimum else nothing,
+            regret=optimum.regret(best.figure) if optimum else nothing,
             improvement=_mean_chance([found], [[each] for each in bests.values()]),
             samples_to=np.array([each.samples_to(arrived) for each in contest.searches[mapper]]),
         )

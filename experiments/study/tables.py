@@ -142,7 +142,7 @@ def _brief_sheet(study: Study, contest: Contest) -> Sheet:
     for mapper, found in standing.items():
         bests, last = found.best.figure / scale, [each[-1] / scale for each in found.best]
         above = found.times_bound[-1]
-        limited = significant(above) if optimum is None else _regret(bests[-1] * scale, optimum)
+        limited = significant(above) if optimum is None else _regret(found.best.figure[-1], optimum)
         arrived = _samples_to(found.samples_to, study.config.samples)
         row = [*map(significant, bests[:-1]), _figure(*last), limited, arrived]
         rows.append(
@@ -201,8 +201,9 @@ def _problem_row(
 
 def _regret(best: float, optimum: KnownOptimum) -> str:
     """Return how far a value is above an optimum, at most if that is not proven."""
-    regret = best / optimum.bound - 1
-    return f"{'' if optimum.proven else '<= '}{regret:.2%}" if np.isfinite(best) else _MISSING
+    if not np.isfinite(best):
+        return _MISSING
+    return f"{'' if optimum.proven else '<= '}{optimum.regret(best):.2%}"
 
 
 def _figure(figure: float, low: float, high: float) -> str:

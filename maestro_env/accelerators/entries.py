@@ -29,7 +29,7 @@ from maestro_env.base.errors import HardwareError, quoted
 _DECIMAL = r"([0-9]{1,18}(?:\.[0-9]{1,18})?)"
 _SIZE = re.compile(rf"{_DECIMAL}\s?([KMG]?)i?B")
 _RATE = re.compile(rf"{_DECIMAL}\s?([MGT])B/s")
-_ARRAY = re.compile(r"\[?([0-9]{1,9}(?:\s*[x,]\s*[0-9]{1,9}){0,5})\]?")
+_ARRAY = re.compile(r"\[?([0-9]{1,9})\s*[x,]\s*([0-9]{1,9})\]?")
 _BANDWIDTHS = ("noc_bw", "offchip_bw")
 
 INSTEAD: Mapping[str, str] = {
@@ -55,7 +55,7 @@ def _size(text: str) -> int | None:
 
 def _array(text: str) -> int | None:
     match = _ARRAY.fullmatch(text)
-    return match and math.prod(map(int, re.split("[x,]", match[1])))
+    return int(match[1]) * int(match[2]) if match else None
 
 
 _SIZES = f"integers from 1 to {MAX_INT}, or with B, KB, MB or GB (1 KB is 1 KiB, 1,024 B)"
@@ -71,7 +71,7 @@ READERS: Mapping[str, Reader] = {
     "name": TEXT,
     "offchip_cost_macs": (plain_number, f"numbers from 0 to {_native.MAX_ENERGY:g}"),
     "technology": (find_technology, "technologies"),
-    "clock_mhz": (plain_number, "numbers above 0"),
+    "clock_mhz": (plain_number, "numbers above 0, in MHz and without a unit"),
     "pe_array": (_array, "rows and columns, 16x16 or [16, 16]"),
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from maestro_env.accelerators import accelforge, timeloop
 from maestro_env.accelerators.chips import CHIPS
-from maestro_env.accelerators.entries import INSTEAD, READERS, read_fields
+from maestro_env.accelerators.entries import read_fields
 from maestro_env.accelerators.hardware import ALIASES, PRESETS, Hardware, least_of
 from maestro_env.accelerators.memories import hardware_of
 from maestro_env.base.checks import MAX_INT, Written, plain_integer, read_entries, require_type
@@ -54,7 +54,7 @@ def find_hardware(text: str | Hardware) -> Hardware:
     named = known_hardware()
     if name in named:
         return named[name]
-    if text.partition("=")[0] in {**READERS, **INSTEAD}:
+    if "=" in text:
         return _made(f"hardware {quoted(text)}", read_fields(written_entries(text)), text)
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from maestro_env.base.errors import ArgumentTypeError, Refuse, quoted
+from maestro_env.base.errors import ArgumentTypeError, Refuse, close_matches, quoted
 
 MAX_INT = 2**31 - 1
 MAX_NAME = 200
@@ -102,7 +102,8 @@ def read_entries(
     values: dict[str, Any] = {}
     for where, key, text in entries:
         if key not in readers:
-            raise refuse(f"{where}: unknown key {quoted(key)}; allowed: {', '.join(readers)}")
+            hint = close_matches(key, readers)
+            raise refuse(f"{where}: unknown key {quoted(key)}; {hint}allowed: {', '.join(readers)}")
         if key in values:
             raise refuse(f"{where}: {key} is given twice")
         read, allowed = readers[key]

@@ -105,8 +105,8 @@ class Objective(Recomputed):
 
     @property
     def label(self) -> str:
-        """The name as people write it: ``EDP``, but ``latency``."""
-        return self.name.upper() if self.name.startswith("ed") else self.name
+        """What is minimised, as people write it: ``EDP``, ``latency``."""
+        return {"edp": "EDP", "ed2p": "ED2P", "throughput": "latency"}.get(self.name, self.name)
 
     @cached_property
     def columns(self) -> tuple[int, ...]:

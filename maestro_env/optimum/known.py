@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import PRESETS, Hardware
@@ -57,6 +58,10 @@ class KnownOptimum:
     def gap(self) -> float:
         """How far the value is above the bound, as a share of the bound."""
         return self.value / self.bound - 1
+
+    def regret(self, values: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far values are above the optimum, as a share of it; at most, if not proven."""
+        return np.maximum(np.asarray(values) / self.bound - 1, 0)
 
     @property
     def proven(self) -> bool:

@@ -34,12 +34,12 @@ def parse_layer(text: str) -> Layer:
     Raises:
         LayerError: naming the piece at fault.
     """
-    shape, named, name = text.partition(",name=")
+    shape, *name = re.split(r",\s*name=", text, maxsplit=1)
     try:
         if _BLANK_WITHIN.search(shape):
             raise LayerError(f"layer {quoted(text)}: a blank inside a number")
         shape = "".join(shape.split())
-        return _parsed(shape, name if named else shape)
+        return _parsed(shape, name[0] if name else shape)
     except LayerError as error:
         raise LayerError(f"{error}; write a layer like {EXAMPLES}") from None
 

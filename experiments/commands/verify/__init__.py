@@ -21,7 +21,9 @@ from experiments.shown.tables import shown
 class Config:
     """Check that certificates prove their optima, with bounds that the search does not share."""
 
-    certificate: tuple[str, ...] = option(MISSING, "files of the command optimum", several=True)
+    certificate: tuple[str, ...] = option(
+        MISSING, "files of the command optimum, or its directories", several=True
+    )
 
 
 def execute(config: Config) -> int:
@@ -29,7 +31,9 @@ def execute(config: Config) -> int:
     status = 0
     for name in config.certificate:
         try:
-            print(f"verified: {shown(name)}: {_told(verify(Path(name)))}")
+            path = Path(name)
+            file = path / "certificate.gz" if path.is_dir() else path
+            print(f"verified: {shown(name)}: {_told(verify(file))}")
         except CertificateError as error:
             print(f"refused: {shown(name)}: {error}", file=sys.stderr)
             status = cli.FAILED
