@@ -153,8 +153,7 @@ class MaestroParallelEnv(ParallelEnv[str, Observations, Any]):  # type: ignore[m
         return self.single.render()
 
     def close(self) -> None:
-        """Close the ``MaestroEnv``."""
-        self.single.close()
+        """Do nothing: ``MaestroEnv`` holds no window and no file."""
 
     def _observations(self) -> dict[str, Observations]:
         return {agent: self._seen.copy() for agent in self.groups}
