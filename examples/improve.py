@@ -1,57 +1,57 @@
-"""PPO that improves mappings move by move, against random moves and ga_log: a table and a curve."""
+"""PPO that improves mappings move by move, with random moves and ga_log: tables and curves."""
 
 import argparse
-from itertools import product
-from pathlib import Path
+import sys
 
-import numpy as np
-import torch
 from stable_baselines3 import PPO
 
-from experiments.shown.regrets import Regrets
-from maestro_env import Evaluator, MaestroImproveEnv, known_optimum
+from experiments.shell import cli
 from maestro_env.environments.improving import MaestroImproveVectorEnv
 from maestro_env.environments.sb3 import SB3VecEnv
-from mappers import make_mapper
+from mappers import register_mapper
+from mappers.base import Mapper
+from mappers.learners.threads import one_thread
 
 flags = argparse.ArgumentParser(description=__doc__)
 flags.add_argument("--samples", type=int, default=200_000, help="mappings of each search")
 flags.add_argument("--seeds", type=int, default=5, help="searches of each method and layer")
-flags.add_argument("--out", type=Path, default=Path("runs"), help="folder; searches there are kept")
+flags.add_argument("--out", default="runs/improve", help="folder; with it, searches go on there")
 given = flags.parse_args()
 
-layers, methods = (
-    ["resnet18_l2", "mobilenetv2_l2", "gpt2_l4", "bert_base_l4"],
-    ["random moves", "PPO", "ga_log"],
-)
 # The best of a few settings on resnet18_l8 and alexnet_l2.
-settings = {"learning_rate": 1e-3, "gamma": 0.98, "gae_lambda": 0.9, "ent_coef": 0.02}
-settings |= {"n_steps": min(128, given.samples // 16), "batch_size": 256, "device": "cpu"}
+SETTINGS = {"learning_rate": 1e-3, "gamma": 0.98, "gae_lambda": 0.9, "ent_coef": 0.02}
 
 
-def search(method, evaluator, seed):
-    """Evaluate at least as many mappings as are asked for."""
-    copies = MaestroImproveVectorEnv(evaluator, num_envs=16, episode_length=500)
-    if method == "ga_log":
-        make_mapper(method).search(evaluator, given.samples, np.random.default_rng(seed))
-    elif method == "PPO":
-        PPO("MlpPolicy", SB3VecEnv(copies), seed=seed, **settings).learn(given.samples)
-    else:
+def copies_of(evaluator, budget):
+    """Make the copies that a search steps together."""
+    return MaestroImproveVectorEnv(evaluator, num_envs=16, episode_length=500, budget=budget)
+
+
+class RandomMoves(Mapper):
+    """Moves drawn uniformly."""
+
+    def search(self, evaluator, budget, rng):
+        copies, seed = copies_of(evaluator, budget), int(rng.integers(2**31))
         copies.reset(seed=seed)
         copies.action_space.seed(seed)
-        while evaluator.used < given.samples:
+        while not copies.exhausted:
             copies.step(copies.action_space.sample())
 
 
-torch.set_num_threads(1)
-marks = [1_000, 5_000, 20_000, 50_000, 100_000, 200_000]
-regrets = Regrets(given.out / "improve.csv", sorted({min(n, given.samples) for n in marks}))
-for seed, layer, method in product(range(given.seeds), layers, methods):
-    if (layer, method, seed) not in regrets:
-        env = MaestroImproveEnv(layer, hardware="edge")
-        evaluator = Evaluator(env.problem, env.objective, budget=2 * given.samples + 10_000)
-        search(method, evaluator, seed)
-        optimum = known_optimum(layer, "edp", "edge").value
-        regrets.add((layer, method, seed), evaluator.trace[0], optimum)
-print(regrets.sheet().markdown())
-regrets.draw(given.out / "improve.png")
+class PpoMoves(Mapper):
+    """PPO of stable-baselines3."""
+
+    def search(self, evaluator, budget, rng):
+        copies, seed = copies_of(evaluator, budget), int(rng.integers(2**31))
+        steps = {"n_steps": 128, "batch_size": 256, "device": "cpu", "seed": seed}
+        with one_thread():
+            agent = PPO("MlpPolicy", SB3VecEnv(copies), **SETTINGS, **steps)
+            agent.learn(budget + 16, callback=lambda *_: not copies.exhausted)
+
+
+register_mapper("random_moves", RandomMoves)
+register_mapper("ppo_moves", PpoMoves)
+layers = "--layers=resnet18_l2,mobilenetv2_l2,gpt2_l4,bert_base_l4"
+asked = [layers, "--hardware=edge", "--objectives=edp", "--mappers=random_moves,ppo_moves,ga_log"]
+asked += [f"--samples={given.samples}", f"--seeds={given.seeds}", f"--out={given.out}"]
+sys.exit(cli.main("compare", [*asked, "--resume"]))

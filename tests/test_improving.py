@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 
 import maestro_env
 from clustering.groups import AgentGroups
-from maestro_env.base.errors import BudgetExceededError, EnvError, MapSpaceError
+from maestro_env.base.errors import (
+    BudgetExceededError,
+    EnvError,
+    MaestroEnvError,
+    MapSpaceError,
+)
 from maestro_env.environments.improving import MaestroImproveEnv, MaestroImproveVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.models import MODELS
@@ -365,3 +370,24 @@ def test_agents_have_a_move_each() -> None:
         env.step(dict.fromkeys(env.agents, 99))
     with pytest.raises(EnvError, match="lack agent"):
         env.step({})
+
+
+def test_copies_spend_a_budget_exactly() -> None:
+    env = MaestroImproveEnv("gemm:M=8,N=8,K=8")
+    evaluator = Evaluator(env.problem, env.objective, budget=99)
+    copies = MaestroImproveVectorEnv(evaluator, num_envs=16, episode_length=2)
+    copies.reset(seed=0)
+    copies.action_space.seed(0)
+    while not copies.exhausted:
+        copies.step(copies.action_space.sample())
+    assert evaluator.used == 99
+
+
+def test_moves_together_are_of_different_parameters() -> None:
+    env = MaestroImproveEnv("gemm:M=8,N=8,K=8")
+    with pytest.raises(EnvError, match="call reset"):
+        env.action_masks()
+    env.reset(seed=0)
+    for moves in ([-1], [10**6], [1.7], [0, 1]):
+        with pytest.raises(MaestroEnvError):
+            env.take(moves)

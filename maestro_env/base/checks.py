@@ -15,7 +15,7 @@ MAX_NAME = 200
 _Kind = TypeVar("_Kind")
 
 _PLAIN_INTEGER = re.compile(r"[0-9]{1,18}")
-_PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?(e[+-]?[0-9]{1,2})?")
+_PLAIN_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,25})?(e[+-]?[0-9]{1,2})?")
 
 
 def plain_integer(text: str) -> int | None:

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import Hardware
-from maestro_env.base.errors import EnvError
+from maestro_env.base.errors import BudgetExceededError, EnvError
 from maestro_env.environments.actions import Actions, Mask, as_integers
 from maestro_env.environments.env import MaestroEnv
 from maestro_env.environments.task import Task, make_tasks
@@ -167,12 +167,15 @@ class Moves(Actions):
 
     def after(self, moves: Integers) -> Points:
         """Return the vectors, int32[N, D], after moves int64[N, M] of M different parameters."""
-        if not self._begun:
-            raise EnvError("there is no mapping to change; call reset() before the first step")
+        self._require_begun()
         points = self._present.copy()
         targets = self._after.entries(self._present, moves)
         np.put_along_axis(points, self._after.columns[moves], targets, axis=1)
         return self._map_space.clipped(points)
+
+    def _require_begun(self) -> None:
+        if not self._begun:
+            raise EnvError("there is no mapping to change; call reset() before the first step")
 
     def seen(self) -> list[Observations]:
         """Return the present mappings as numbers, float32[(N,) F]."""
@@ -180,6 +183,7 @@ class Moves(Actions):
 
     def masks(self, masks: Masks) -> Mask:
         """Return which moves lead to another mapping that may be valid, bool[(N,) actions]."""
+        self._require_begun()
         moves = len(self.names)
         before = np.repeat(self._present, moves, axis=0)
         after = before.copy()
@@ -284,8 +288,11 @@ class MaestroImproveEnv(MaestroEnv):
 
     def take(self, moves: Sequence[int]) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Make some moves of different parameters at once: a step, as ``step`` returns it."""
-        together = np.array(moves, dtype=np.int64).reshape(1, -1)
-        return self._step_to(self._actions.after(together)[0])
+        count = self._actions.space.n  # type: ignore[attr-defined]
+        together = as_integers(moves, (len(moves),), count)
+        if len({self.moves[move][0] for move in together.tolist()}) < len(together):
+            raise EnvError(f"moves are {list(moves)}; allowed: one of a parameter")
+        return self._step_to(self._actions.after(together.reshape(1, -1))[0])
 
     def _accept(self) -> None:
         """Make the mapping that was evaluated the present one."""
@@ -315,6 +322,7 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
         info: ``basic``, or ``full``.
         max_episode_steps: steps after which an episode is truncated at the latest, or None.
         autoreset_mode: ``SAME_STEP`` or ``NEXT_STEP`` of Gymnasium, or its value.
+        budget: evaluations that the copies may take; None for all that the evaluator has left.
 
     Raises:
         MaestroEnvError: an argument that is not allowed; the message says what is.
@@ -332,6 +340,7 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
         info: str = "basic",
         max_episode_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        budget: int | None = None,
     ) -> None:
         super().__init__(
             evaluator,
@@ -342,20 +351,33 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
             observation="context",
             max_episode_steps=max_episode_steps,
             autoreset_mode=autoreset_mode,
+            budget=budget,
         )
         self._generators: list[np.random.Generator] = []
+        self._begun = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observations, dict[str, Any]]:
-        """Draw a mapping in each copy; ``reset_mask`` is refused."""
+        """Draw a mapping in each copy; ``reset_mask`` is refused.
+
+        Where the budget does not cover that, copies go on with their present mappings.
+        """
+        before, present = self._task, self._actions.present
         super().reset(seed=seed, options=options)
         if seed is not None or not self._generators:
             seeds = [None if seed is None else seed + copy for copy in range(self.num_envs)]
             self._generators = [np_random(each)[0] for each in seeds]
-        starts = _draw_starts(
-            self._task, self._generators, lambda points: self.evaluator.evaluate(points).status
-        )
+        try:
+            starts = _draw_starts(
+                self._task, self._generators, lambda points: self.evaluator.evaluate(points).status
+            )
+        except BudgetExceededError:
+            # What the last steps have found counts, though no new episode can begin.
+            if before is not self._task or not self._begun:
+                raise
+            starts = present
+        self._begun = True
         # Their samples are counted already.
         rows = self._task.problem.evaluate(starts)
         self._actions.accept(starts)
