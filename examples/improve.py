@@ -1,6 +1,7 @@
 """PPO that improves mappings move by move, with random moves and ga_log: tables and curves."""
 
 import argparse
+import os
 import sys
 
 from stable_baselines3 import PPO
@@ -54,4 +55,5 @@ register_mapper("ppo_moves", PpoMoves)
 layers = "--layers=resnet18_l2,mobilenetv2_l2,gpt2_l4,bert_base_l4"
 asked = [layers, "--hardware=edge", "--objectives=edp", "--mappers=random_moves,ppo_moves,ga_log"]
 asked += [f"--samples={given.samples}", f"--seeds={given.seeds}", f"--out={given.out}"]
+os.makedirs(given.out, exist_ok=True)
 sys.exit(cli.main("compare", [*asked, "--resume"]))
