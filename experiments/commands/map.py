@@ -18,6 +18,7 @@ from experiments.network.networks import map_layers
 from experiments.pages.found import bottleneck
 from experiments.pages.headline import take
 from experiments.pages.sections import Choice
+from experiments.pages.tables import shown_gap
 from experiments.pages.writer import write_report
 from experiments.search.goals import ProblemConfig, make_goal, require_fit, schema_note
 from experiments.search.library import add_to_library, find_library
@@ -224,18 +225,12 @@ def _brief_layers(mapped: MappedNetwork, chosen: Choice, note: str) -> Sheet:
         (
             *(row["layer"], row["bottleneck"], row["found_by"], row["count"]),
             *(f"{row[share]:.1%}" for share in ("latency_share", "energy_share")),
-            _gap(row["gap"]),
+            shown_gap(row["gap"]),
         )
         for row in _rows(mapped, chosen)
     ]
     columns = ("count", "latency", "energy", "above\nbound")
     return Sheet("", ("layer", "bottleneck", "found by"), columns, rows, note)
-
-
-def _gap(gap: float | None) -> str:
-    if gap is None:
-        return "-"
-    return "proven" if gap == 0 else f"{gap:.2%}"
 
 
 def _rows(mapped: MappedNetwork, chosen: Choice) -> Iterator[dict[str, Any]]:

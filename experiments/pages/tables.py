@@ -57,7 +57,7 @@ def layers_table(section: Section) -> Sheet | None:
             *((_text(found.goal.objective.name),) if searched else _shares(section, found)),
             *(_number(each) for each in (found.cost.latency_cycles, found.cost.energy_nj)),
             _share(found.cost.utilization, "-"),
-            _gap(found.gap),
+            shown_gap(found.gap),
             *(_text(found.bottleneck), _text(found.by)),
             Keyed(f"{found.samples:,}", found.samples),
         )
@@ -129,7 +129,8 @@ def _share(value: float | None, none: str) -> Keyed:
     return Keyed(none, None) if value is None else Keyed(f"{value:.1%}", value)
 
 
-def _gap(gap: float | None) -> Keyed:
+def shown_gap(gap: float | None) -> Keyed:
+    """Return how far a value is above its bound: a share, or that it is proven."""
     if gap is None:
         return Keyed("-", None)
     return Keyed("proven" if gap == 0 else f"{gap:.2%}", gap)

@@ -168,8 +168,11 @@ class Moves(Actions):
     def after(self, moves: Integers) -> Points:
         """Return the vectors, int32[N, D], after moves int64[N, M] of M different parameters."""
         self._require_begun()
-        points = self._present.copy()
-        targets = self._after.entries(self._present, moves)
+        return self._moved(self._present, moves)
+
+    def _moved(self, present: Points, moves: Integers) -> Points:
+        points = present.copy()
+        targets = self._after.entries(present, moves)
         np.put_along_axis(points, self._after.columns[moves], targets, axis=1)
         return self._map_space.clipped(points)
 
@@ -186,10 +189,8 @@ class Moves(Actions):
         self._require_begun()
         moves = len(self.names)
         before = np.repeat(self._present, moves, axis=0)
-        after = before.copy()
-        targets = self._after.all(self._present)
-        after[np.arange(len(after)), np.tile(self._after.columns, len(targets))] = targets.ravel()
-        after = self._map_space.clipped(after)
+        each = np.tile(np.arange(moves), len(self._present))
+        after = self._moved(before, each[:, np.newaxis])
         allowed: Mask = (after != before).any(axis=1)
         allowed[allowed] = masks.allow(after[allowed])
         return allowed.reshape(*self._copies, moves)

@@ -63,11 +63,6 @@ class Cycles:
         """Share of the peak throughput: of time, PEs and lanes together."""
         return self.time_busy * self.pes_busy * self.lanes_busy
 
-    @property
-    def fill_and_drain(self) -> float:
-        """Cycles before the first step of L2 begins and after the last one has ended."""
-        return self.network_fill + self.network_drain + self.offchip_fill + self.offchip_drain
-
 
 @dataclass(frozen=True)
 class Delay:
