@@ -16,7 +16,7 @@ from experiments.network.layer_search import SearchedLayer, SearchSettings, requ
 from experiments.network.mapped_network import MappedNetwork, left_out_lines, section_of
 from experiments.network.networks import map_layers
 from experiments.pages.found import bottleneck
-from experiments.pages.headline import take
+from experiments.pages.headline import found_line, take
 from experiments.pages.sections import Choice
 from experiments.pages.tables import shown_gap
 from experiments.pages.writer import write_report
@@ -195,8 +195,8 @@ def _headline(mapped: MappedNetwork, choice: Choice, bound: float | None) -> Ite
     network, hardware = mapped.network, mapped.hardware
     objective, value = mapped.layers[0].goal.objective, choice.value(mapped.objective)
     gap = value / bound - 1 if bound else math.nan
-    above = ", the proven optimum" if gap < _ROUNDING else f", at most {gap:.2%} above the optimum"
-    yield f"{objective.label} {significant(value, 5)} {objective.unit}{above if bound else ''}"
+    above = "the proven optimum" if gap < _ROUNDING else f"at most {gap:.2%} above the optimum"
+    yield found_line(objective, value, above if bound else "")
     executions = sum(layer.count for layer in network.layers)
     layers = f"{executions} executions of {len(network.layers)} layers"
     yield shown(f"{network.name} on {hardware.name}: {layers}")

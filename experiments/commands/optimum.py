@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-from experiments.pages.headline import place, taken_by
+from experiments.pages.headline import found_line, place, taken_by
 from experiments.proving.proof import Limits, prove, write_certificate
 from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
@@ -109,12 +109,12 @@ def _report(goal: Goal, record: ProofRecord, ended: bool) -> None:
 
 def _headline(goal: Goal, found: ProofState) -> Iterator[str]:
     """Yield the lines that say what was found, in which mapping."""
-    problem, objective = goal.problem, goal.objective
+    problem = goal.problem
     if found.best is None or found.best_point is None:
         yield problem.why_nothing_fits() or "no valid mapping was found"
         return
     above = "the proven optimum" if found.proven else f"at most {found.gap:.2%} above the optimum"
-    yield f"{objective.label} {significant(found.best, 7)} {objective.unit}, {above}"
+    yield found_line(goal.objective, found.best, above)
     yield place(str(problem.layer), problem)
     yield from taken_by(problem, found.best_point)
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.pages.headline import above_optimum, place, taken_by
+from experiments.pages.headline import above_optimum, found_line, place, taken_by
 from experiments.search.cells import Finished, join_traces, trace_path
 from experiments.search.goals import FIRST_MAPPERS, MAPPERS_HELP, Goal, LayerConfig, write_best
 from experiments.shell import cli
 from experiments.shell.files import check_same, read_json, safe_name, write_json
 from experiments.shell.flags import PROGRAM, option
 from experiments.shown.statistics import iqm
-from experiments.shown.tables import shown, significant
+from experiments.shown.tables import shown
 from experiments.study.config import StudyConfig
 from experiments.study.plots import draw_convergence
 from experiments.study.standings import Contest
@@ -89,10 +89,9 @@ def _report(study: Study, directory: Path, contests: Sequence[Contest], interrup
 
 def _headline(study: Study, contest: Contest, best: Finished) -> Iterator[str]:
     """Yield the lines that say what was found, in which mapping."""
-    goal, value = contest.goal, best.values[-1]
-    objective = goal.objective
+    goal, value = contest.goal, float(best.values[-1])
     above = above_optimum(value, contest.optimum, goal.lower_bound)
-    yield f"{objective.label} {significant(value, 7)} {objective.unit}{above and ', '}{above}"
+    yield found_line(goal.objective, value, above)
     found = f"{best.cell.mapper} at sample {best.at[-1]:,} of {study.config.samples:,}"
     seed = f", seed {best.cell.seed}" if len(study.seeds) > 1 else ""
     yield shown(f"{place(contest.layer, goal.problem)}, found by {found}{seed}")

@@ -8,10 +8,18 @@ import numpy as np
 
 from experiments.shown.tables import shown, significant
 from maestro_env.accelerators.hardware import UNLIMITED, Hardware
+from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.optimum.known import KnownOptimum
 
 _LONG = 24
+_LONGEST = 1e9
+
+
+def found_line(objective: Objective, value: float, above: str) -> str:
+    """Return the first line: a value, and how far it is above what no mapping can beat."""
+    figure = f"{value:,.0f}" if value.is_integer() and value < _LONGEST else significant(value, 7)
+    return f"{objective.label} {figure} {objective.unit}{above and ', '}{above}"
 
 
 def above_optimum(value: float, optimum: KnownOptimum | None, bound: float | None) -> str:

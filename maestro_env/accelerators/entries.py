@@ -27,7 +27,7 @@ from maestro_env.base.checks import (
 from maestro_env.base.errors import HardwareError, quoted
 
 _DECIMAL = r"([0-9]{1,18}(?:\.[0-9]{1,18})?)"
-_SIZE = re.compile(rf"{_DECIMAL}\s?([KMG]?)i?B")
+_SIZE = re.compile(rf"{_DECIMAL}\s?(?:([KMG])i?)?B")
 _RATE = re.compile(rf"{_DECIMAL}\s?([MGT])B/s")
 _ARRAY = re.compile(r"\[?([0-9]{1,9})\s*[x,]\s*([0-9]{1,9})\]?")
 _BANDWIDTHS = ("noc_bw", "offchip_bw")
