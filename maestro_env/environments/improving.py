@@ -290,7 +290,9 @@ class MaestroImproveEnv(MaestroEnv):
     def take(self, moves: Sequence[int]) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Make some moves of different parameters at once: a step, as ``step`` returns it."""
         count = self._actions.space.n  # type: ignore[attr-defined]
-        together = as_integers(moves, (len(moves),), count)
+        # An empty list has no integers.
+        asked = np.asarray(moves, dtype=None if len(moves) else np.int64)
+        together = as_integers(asked, (len(moves),), count)
         if len({self.moves[move][0] for move in together.tolist()}) < len(together):
             raise EnvError(f"moves are {list(moves)}; allowed: one of a parameter")
         return self._step_to(self._actions.after(together.reshape(1, -1))[0])
