@@ -195,11 +195,11 @@ class ListReplay(Replay):
 
     @property
     def nbytes(self) -> int:
-        pointer, of_the_allocator = 8, 16
+        pointer, of_the_allocator = 8, 32
         return self.capacity * sum(
             pointer
             + sys.getsizeof(memory[0])
-            # An array and its numbers are two blocks of memory.
+            # Numbers and shape of an array are blocks of memory of their own.
             + sum(
                 sys.getsizeof(each) + of_the_allocator * isinstance(each, np.ndarray)
                 for each in memory[0]
