@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 
-from experiments.commands.replay.sample import SAMPLERS, Sampling, sample
+from experiments.commands.replay.sample import SAMPLERS, Sampling, measure
 from experiments.search.goals import unique
 from experiments.shell.flags import UsageError, option
 from maestro_env.base.checks import plain_integer
@@ -43,7 +43,7 @@ def execute(config: Config) -> int:
 
 
 def _sample(config: Config) -> int:
-    return sample(
+    return measure(
         Sampling(
             _numbers(config.agents),
             config.capacity,

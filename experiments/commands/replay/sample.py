@@ -70,7 +70,7 @@ class Measured:
     cpu_ms: float
 
 
-def sample(sampling: Sampling, memory_gib: float, csv: str | None) -> int:
+def measure(sampling: Sampling, memory_gib: float, csv: str | None) -> int:
     """Measure, print, write after every replay if asked to, and return the exit status."""
     if csv is not None:
         ensure_directory(Path(csv).parent)
@@ -83,7 +83,7 @@ def sample(sampling: Sampling, memory_gib: float, csv: str | None) -> int:
         with Bar("replay", len(rings)) as bar:
             for done, (agents, layout) in enumerate(rings):
                 bar.show(done, f"{layout}, {agents} agents")
-                rows += _measure(sampling, agents, layout)
+                rows += _times(sampling, agents, layout)
                 if csv is not None:
                     _write(Path(csv), rows)
     except KeyboardInterrupt:
@@ -120,22 +120,23 @@ def _print_circumstances() -> None:
 def _filled(layout: str, agents: int, capacity: int, dtype: str) -> Replay:
     """Return a full replay of steps of many copies, whose episodes are cut after 25 steps."""
     rng = np.random.default_rng(agents)
-    draw: Callable[[tuple[int, int]], Floats] = partial(rng.standard_normal, dtype=np.float32)
+
+    def draw(width: int) -> Floats:
+        return rng.standard_normal((copies, width), np.float32)
+
     of_agents = Fields((10 + 2 * agents,) * agents, (_ACTION,) * agents)
     replay = make_replay(layout, of_agents, capacity, dtype)
     copies = min(_COPIES, capacity)
-    seen = [
-        [draw((copies, width)) for width in of_agents.observations] for _ in range(_EPISODE + 1)
-    ]
-    actions = [draw((copies, width)) for width in of_agents.actions]
-    rewards, dones = draw((copies, agents)), np.zeros((copies, agents), np.float32)
+    seen = [[draw(width) for width in of_agents.observations] for _ in range(_EPISODE + 1)]
+    actions = [draw(width) for width in of_agents.actions]
+    rewards, dones = draw(agents), np.zeros((copies, agents), np.float32)
     while replay.added < capacity:
         step = replay.added // copies % _EPISODE
         replay.add(seen[step], actions, rewards, seen[step + 1], dones)
     return replay
 
 
-def _measure(sampling: Sampling, agents: int, layout: str) -> Iterator[Measured]:
+def _times(sampling: Sampling, agents: int, layout: str) -> Iterator[Measured]:
     """Yield the medians of all samplers with one replay.
 
     Samplers take turns, so that a spell of other load on the machine slows all of them.
