@@ -186,6 +186,17 @@ def test_half_the_bytes_hold_it_in_float16(layout: str) -> None:
 
 
 @every_layout
+def test_every_float16_comes_back_exactly(layout: str) -> None:
+    halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    halves = halves[np.isfinite(halves)][:, np.newaxis]
+    replay = make_replay(layout, Fields((1,), (1,)), len(halves), "float16")
+    replay.add([halves], [halves], halves, [halves[::-1]], halves)
+    batch = replay.gather(np.arange(len(halves)))
+    assert batch.rewards.tobytes() == halves.astype(np.float32).tobytes()
+    assert batch.next_observations[0].tobytes() == halves[::-1].astype(np.float32).tobytes()
+
+
+@every_layout
 def test_rows_that_are_not_filled_are_refused(layout: str) -> None:
     replay = filled(layout, 3, 5)
     for row in (3, -1, 5):
@@ -207,8 +218,9 @@ def test_steps_that_do_not_fit_are_refused(layout: str) -> None:
     with pytest.raises(ReplayError, match="4 copies: allowed are 1 to 3"):
         replay.add(four[:2], four[2:4], four[4], four[:2], four[4])
     small = make_replay(layout, FIELDS, 3, "float16")
-    with pytest.raises(ReplayError, match="65504"):
-        small.add(ones, acted, 70_000 * rewards, ones, rewards)
+    for wrong in (70_000, np.nan):
+        with pytest.raises(ReplayError, match="65504"):
+            small.add(ones, acted, wrong * rewards, ones, rewards)
     assert (replay.added, len(small)) == (3, 0)
 
 
