@@ -1,0 +1,81 @@
+"""``maestro-env replay``: measure the replay of multi-agent learners.
+
+An action is a module of this folder and a line in ``ACTIONS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass
+
+from experiments.commands.replay.sample import SAMPLERS, Sampling, measure
+from experiments.search.goals import unique
+from experiments.shell.flags import UsageError, option
+from maestro_env.base.checks import plain_integer
+from maestro_env.base.errors import quoted
+from maestro_env.base.registry import look_up
+from mappers.learners.replay.layouts import DTYPES, LAYOUTS
+
+_MOST_AGENTS = 1000
+
+
+@dataclass(frozen=True)
+class Config:
+    """Measure the replay of multi-agent off-policy learners (MADDPG, MASAC)."""
+
+    action: str = option(MISSING, "sample: time how batches are read from replay")
+    agents: str = option("3,6,12", "numbers of agents, separated by commas")
+    capacity: int = option(1_000_000, "joint steps in replay, which is full", least=2)
+    batch: int = option(1024, "rows of a joint sample", least=1, most=10**6)
+    layouts: str = option(",".join(LAYOUTS), "how replay lies in memory")
+    samplers: str = option(
+        "uniform,neighbour_literal", f"how rows are drawn: some of {', '.join(SAMPLERS)}"
+    )
+    dtype: str = option("float32", f"how numbers are stored: {' or '.join(DTYPES)}")
+    repeats: int = option(7, "rounds of each kind; their median is shown", least=1, most=10**6)
+    memory_gib: float = option(12.0, "most memory of one replay", most=10**6)
+    csv: str | None = option(None, "also write the figures to this file", value="file")
+
+
+def execute(config: Config) -> int:
+    """Do what the action says, and return the exit status."""
+    return look_up("action", config.action, ACTIONS)(config)
+
+
+def _sample(config: Config) -> int:
+    return measure(
+        Sampling(
+            _numbers(config.agents),
+            config.capacity,
+            config.batch,
+            _names("layout", config.layouts, LAYOUTS),
+            _names("sampler", config.samplers, SAMPLERS),
+            config.dtype,
+            config.repeats,
+        ),
+        config.memory_gib,
+        config.csv,
+    )
+
+
+ACTIONS: Mapping[str, Callable[[Config], int]] = {"sample": _sample}
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    numbers = []
+    for each in unique(text.split(",")):
+        number = plain_integer(each)
+        if number is None or not 1 <= number <= _MOST_AGENTS:
+            raise UsageError(
+                f"--agents: {quoted(each)}; allowed: integers from 1 to {_MOST_AGENTS}, "
+                "separated by commas"
+            )
+        numbers.append(number)
+    return tuple(numbers)
+
+
+def _names(what: str, text: str, registry: Mapping[str, object]) -> tuple[str, ...]:
+    names = unique(text.split(","))
+    for name in names:
+        look_up(f"{what} of a replay", name, registry)
+    return names

@@ -1,0 +1,1 @@
+"""Replay of joint steps: how the steps of N agents are stored, and which rows are read."""
