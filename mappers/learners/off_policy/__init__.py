@@ -1,0 +1,1 @@
+"""Actors and central critics that learn from replay: MADDPG and MASAC."""

@@ -1,0 +1,286 @@
+"""What MADDPG and MASAC share: actors, central critics, targets, and the order of an update."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from maestro_env.base.errors import MaestroEnvError
+from mappers.learners.off_policy.networks import Networks, Optimiser, tensor
+from mappers.learners.tasks.physics import Floats32
+from mappers.learners.tasks.task import Task
+from mappers.learners.threads import one_thread
+from mappers.parts.arrays import Integers
+
+# Logit of an action that an agent does not have: its chance is exactly 0.
+_NEVER = -1e9
+
+
+class LearnerError(MaestroEnvError, ValueError):
+    """Batches that a learner cannot learn from."""
+
+
+class Batch(NamedTuple):
+    """B rows of N agents: per agent float32[B, o_i] or float32[B, a_i], and float32[B, N]."""
+
+    observations: Sequence[Floats32]
+    actions: Sequence[Floats32]
+    rewards: Floats32
+    next_observations: Sequence[Floats32]
+    dones: Floats32
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How agents learn; the values of Gogineni et al. (2023).
+
+    Args:
+        rate: learning rate of Adam, of actors and critics.
+        discount: weight of the next step's value.
+        follow: share of the way that targets move at an update.
+        clip: largest norm of a network's gradient.
+        entropy: weight of the entropy of MASAC's policies.
+        penalty: weight of the mean squared logit of MADDPG's policies (openai/maddpg).
+    """
+
+    rate: float = 0.01
+    discount: float = 0.95
+    follow: float = 0.01
+    clip: float = 0.5
+    entropy: float = 0.05
+    penalty: float = 1e-3
+
+
+class Rows(NamedTuple):
+    """K batches of B rows as tensors; K is N, or 1 if all agents share a batch.
+
+    Agents stand side by side and are padded to the longest observation O.
+    """
+
+    joint: Tensor
+    """What all agents saw and did, [K, B, J]."""
+    own: Tensor
+    """What each agent saw in its own batch, [N, B, O]."""
+    rewards: Tensor
+    """What each was paid in its own batch, [N, B, 1]."""
+    going: Tensor
+    """1 where the episode of that row went on, 0 where it ended, [N, B, 1]."""
+    joint_next: Tensor
+    """What all agents saw next, [K, B, sum of o_i]."""
+    each_next: Tensor
+    """The same by agent, [N, K * B, O]."""
+
+
+class OffPolicyLearner(ABC):
+    """N agents, each with an actor and with central critics that see and know all agents' actions.
+
+    An actor gives the logits of the agent's actions. Actions are drawn from them by adding Gumbel
+    noise and taking the largest (Jang et al., 2017). The networks of all agents are updated at
+    once: first all critics, then all actors, then all targets.
+
+    Args:
+        observations: numbers o_i that each agent sees.
+        choices: number of actions a_i of each agent.
+        rng: draws the first weights and seeds the noise.
+        settings: how they learn.
+
+    Attributes:
+        actors: of all agents.
+        critics: each has a network for every agent.
+        target_critics: the critics, as they were, followed slowly.
+    """
+
+    CRITICS: ClassVar[int]
+    """Critics of each agent; the least value of them counts."""
+
+    def __init__(
+        self,
+        observations: Sequence[int],
+        choices: Sequence[int],
+        rng: np.random.Generator,
+        settings: Settings | None = None,
+    ) -> None:
+        self.settings = settings = settings or Settings()
+        self.agents, self._observations, self._choices = len(choices), observations, choices
+        joint = sum(observations) + sum(choices)
+        self.actors = Networks(observations, choices, rng)
+        one = [1] * self.agents
+        self.critics = [
+            Networks([joint] * self.agents, one, rng) for _ in range(type(self).CRITICS)
+        ]
+        self.target_critics = [critic.copy() for critic in self.critics]
+        rate, clip = settings.rate, settings.clip
+        self._actor_steps = Optimiser(self.actors, rate, clip)
+        self._critic_steps = [Optimiser(critic, rate, clip) for critic in self.critics]
+        self._noise = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        counts = torch.tensor(choices)[:, None, None]
+        self._missing = torch.arange(max(choices)) >= counts  # bool[N, 1, A]
+        self._places = _places(sum(observations), choices)
+
+    @one_thread()
+    def act(self, observations: Sequence[Floats32], greedy: bool = False) -> Integers:
+        """Return the actions int64[E, N] of agents that see float32[E, o_i] each.
+
+        Args:
+            observations: of every agent.
+            greedy: take the likeliest actions instead of drawing.
+        """
+        with torch.no_grad():
+            logits = self._logits(self.actors, _padded([observations], self._observations))
+            chosen = (logits if greedy else self._noisy(logits)).argmax(dim=2)
+        actions: Integers = chosen.T.numpy()
+        return actions
+
+    @one_thread()
+    def update(self, batches: Sequence[Batch]) -> None:
+        """Learn from a batch for each agent, or from one that all share.
+
+        Raises:
+            LearnerError: neither one batch nor one for each agent.
+        """
+        rows = self.stack(batches)
+        self.fit_critics(rows, self.target_values(rows))
+        self.improve_actors(rows)
+        self.follow()
+
+    def stack(self, batches: Sequence[Batch]) -> Rows:
+        """Return batches as tensors."""
+        if len(batches) not in (1, self.agents):
+            raise LearnerError(f"{len(batches)} batches; allowed: 1 or one for each agent")
+        of = [batches[agent % len(batches)] for agent in range(self.agents)]
+        own = [batch.observations[agent] for agent, batch in enumerate(of)]
+        rewards = [batch.rewards[:, agent] for agent, batch in enumerate(of)]
+        dones = [batch.dones[:, agent] for agent, batch in enumerate(of)]
+        following = [batch.next_observations for batch in batches]
+        return Rows(
+            _joined([[*batch.observations, *batch.actions] for batch in batches]),
+            _padded([own], self._observations),
+            tensor(np.stack(rewards))[:, :, None],
+            1 - tensor(np.stack(dones))[:, :, None],
+            _joined(following),
+            _padded(following, self._observations),
+        )
+
+    def target_values(self, rows: Rows) -> Tensor:
+        """Return what the critics should have said, [N, B, 1]."""
+        batches, size = rows.joint.shape[:2]
+        with torch.no_grad():
+            actions, bonuses = self._next_actions(rows.each_next)
+            apart = actions.unflatten(1, (batches, size))
+            cut = [apart[agent, :, :, :count] for agent, count in enumerate(self._choices)]
+            joint = torch.cat([rows.joint_next, *cut], dim=2)
+            values = self._least(self.target_critics, joint) + self._of_own_batch(
+                bonuses.unflatten(1, (batches, size))
+            )
+            return rows.rewards + self.settings.discount * rows.going * values
+
+    def fit_critics(self, rows: Rows, values: Tensor) -> None:
+        """Move each critic's values of what agents did towards given ones, [N, B, 1]."""
+        joint = rows.joint.expand(self.agents, -1, -1)
+        for critic, steps in zip(self.critics, self._critic_steps, strict=True):
+            steps.descend(((critic(joint) - values) ** 2).mean(dim=1).sum())
+
+    def improve_actors(self, rows: Rows) -> None:
+        """Move each actor towards actions that its critics value more."""
+        logits = self._logits(self.actors, rows.own)
+        self._actor_steps.descend(self._policy_loss(logits, rows).mean(dim=1).sum())
+
+    def follow(self) -> None:
+        """Move the targets by a share of the way."""
+        for target, critic in zip(self.target_critics, self.critics, strict=True):
+            target.follow(critic, self.settings.follow)
+
+    @abstractmethod
+    def _next_actions(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Return each agent's next actions [N, R, A] and what is added to their values, [N, R, 1].
+
+        Args:
+            observations: [N, R, O].
+        """
+
+    @abstractmethod
+    def _policy_loss(self, logits: Tensor, rows: Rows) -> Tensor:
+        """Return the loss of policies with logits [N, B, A] in each row, [N, B]."""
+
+    def _logits(self, actors: Networks, observations: Tensor) -> Tensor:
+        """Return the logits of all actions, [N, R, A]; what an agent lacks is never taken."""
+        return actors(observations).masked_fill(self._missing, _NEVER)
+
+    def _noisy(self, logits: Tensor) -> Tensor:
+        """Add Gumbel noise: the largest of the sum is a draw from the softmax of the logits."""
+        return logits - torch.empty_like(logits).exponential_(generator=self._noise).log()
+
+    def _drawn(self, logits: Tensor) -> Tensor:
+        """Return drawn actions as one-hots with the gradient of their softmax, [N, R, A]."""
+        noisy = self._noisy(logits)
+        soft = torch.softmax(noisy, dim=2)
+        return one_hots(noisy) + soft - soft.detach()
+
+    def _values_with(self, actions: Tensor, rows: Rows) -> Tensor:
+        """Return each agent's value of rows in which it takes other actions [N, B, A], [N, B]."""
+        kept = rows.joint * (1 - self._places.sum(dim=1, keepdim=True))
+        return self._least(self.critics, torch.baddbmm(kept, actions, self._places))[:, :, 0]
+
+    def _least(self, critics: Sequence[Networks], joint: Tensor) -> Tensor:
+        """Return the least value that any critic gives, [N, B, 1], of joint rows [K, B, J]."""
+        values = [critic(joint.expand(self.agents, -1, -1)) for critic in critics]
+        return torch.stack(values).amin(dim=0)
+
+    def _of_own_batch(self, values: Tensor) -> Tensor:
+        """Return for each agent what [N, K, B, 1] has of its own batch, [N, B, 1]."""
+        agents = torch.arange(self.agents)
+        return values[agents, agents % values.shape[1]]
+
+
+def one_hots(logits: Tensor) -> Tensor:
+    """Return 1 at the largest of the last axis and 0 elsewhere."""
+    return torch.zeros_like(logits).scatter_(-1, logits.argmax(dim=-1, keepdim=True), 1)
+
+
+def collect(task: Task, learner: OffPolicyLearner, rng: np.random.Generator) -> Iterator[Batch]:
+    """Yield the steps of episode after episode, for ever, a row for each copy of the task.
+
+    No row is done: that an episode reaches its length is no end for the values of its last states,
+    and openai/maddpg stores the same.
+    """
+    while True:
+        seen, ended = task.reset(rng), False
+        while not ended:
+            actions = learner.act(seen)
+            following, rewards, dones = task.step(actions)
+            taken = [
+                np.eye(count, dtype=np.float32)[column]
+                for count, column in zip(task.choices, actions.T, strict=True)
+            ]
+            yield Batch(seen, taken, rewards, following, np.zeros_like(dones))
+            seen, ended = following, bool(dones.all())
+
+
+def _places(before: int, choices: Sequence[int]) -> Tensor:
+    """Return float32[N, A, J]: 1 where an agent's action stands in a joint row, else 0."""
+    places = np.zeros((len(choices), max(choices), before + sum(choices)))
+    for agent, count in enumerate(choices):
+        start = before + sum(choices[:agent])
+        places[agent, :count, start : start + count] = np.eye(count)
+    return tensor(places)
+
+
+def _joined(batches: Sequence[Sequence[Floats32]]) -> Tensor:
+    """Return arrays [B, w_i] of each of K batches next to each other, [K, B, sum of w_i]."""
+    return tensor(np.stack([np.concatenate(parts, axis=1) for parts in batches]))
+
+
+def _padded(batches: Sequence[Sequence[Floats32]], widths: Sequence[int]) -> Tensor:
+    """Return each agent's arrays [B, w_i] of K batches below each other, [N, K * B, W]."""
+    size = len(batches[0][0])
+    padded = np.zeros((len(widths), len(batches) * size, max(widths)), dtype=np.float32)
+    for batch, parts in enumerate(batches):
+        for agent, part in enumerate(parts):
+            padded[agent, batch * size : (batch + 1) * size, : part.shape[1]] = part
+    return tensor(padded)

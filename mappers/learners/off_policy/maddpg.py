@@ -1,0 +1,44 @@
+"""MADDPG (Lowe et al., 2017): deterministic targets, and values followed through drawn actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import Tensor
+
+from mappers.learners.off_policy.learner import OffPolicyLearner, Rows, Settings, one_hots
+
+
+class Maddpg(OffPolicyLearner):
+    """Each actor follows the gradient of its critic's value through a drawn action.
+
+    Targets take the likeliest actions of target actors, which follow the actors as the target
+    critics do the critics. As in openai/maddpg, large logits cost a little; unlike there, drawn
+    actions are one-hots, as they are in replay, and only their gradient is that of the softmax.
+    """
+
+    CRITICS = 1
+
+    def __init__(
+        self,
+        observations: Sequence[int],
+        choices: Sequence[int],
+        rng: np.random.Generator,
+        settings: Settings | None = None,
+    ) -> None:
+        super().__init__(observations, choices, rng, settings)
+        self.target_actors = self.actors.copy()
+
+    def follow(self) -> None:
+        super().follow()
+        self.target_actors.follow(self.actors, self.settings.follow)
+
+    def _next_actions(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        actions = one_hots(self._logits(self.target_actors, observations))
+        return actions, actions.new_zeros(*actions.shape[:2], 1)
+
+    def _policy_loss(self, logits: Tensor, rows: Rows) -> Tensor:
+        squares = (logits**2).masked_fill(self._missing, 0).sum(dim=2)
+        penalties = self.settings.penalty * squares / (~self._missing).sum(dim=2)
+        return penalties - self._values_with(self._drawn(logits), rows)

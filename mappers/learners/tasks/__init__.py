@@ -1,0 +1,1 @@
+"""Tasks that are not mapping: many copies of a small world step together."""

@@ -1,0 +1,237 @@
+"""MADDPG and MASAC: against plain ones, and on a task whose answer is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs the extra rl")
+
+from plain_off_policy import Plain, PlainMaddpg, PlainMasac, modules  # noqa: E402
+
+from mappers.learners.off_policy import networks  # noqa: E402
+from mappers.learners.off_policy.learner import (  # noqa: E402
+    Batch,
+    LearnerError,
+    OffPolicyLearner,
+    collect,
+)
+from mappers.learners.off_policy.maddpg import Maddpg  # noqa: E402
+from mappers.learners.off_policy.masac import Masac  # noqa: E402
+from mappers.learners.off_policy.networks import Networks  # noqa: E402
+from mappers.learners.tasks.predator_prey import PredatorPrey  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
+
+BOTH = {"maddpg": (Maddpg, PlainMaddpg), "masac": (Masac, PlainMasac)}
+every_learner = pytest.mark.parametrize(
+    "learner_class", [each for each, _ in BOTH.values()], ids=BOTH
+)
+# Agents of unequal sizes.
+OBSERVATIONS, CHOICES = (3, 5, 2), (4, 2, 5)
+SIZE = 16
+
+
+def drawn(rng: np.random.Generator, size: int = SIZE) -> Batch:
+    """A batch of noise; about a tenth of its rows end an episode."""
+    hot = [np.eye(count, dtype=np.float32)[rng.integers(count, size=size)] for count in CHOICES]
+    seen, following = (
+        [rng.normal(size=(size, width)).astype(np.float32) for width in OBSERVATIONS]
+        for _ in range(2)
+    )
+    rewards = rng.normal(size=(size, 3)).astype(np.float32)
+    return Batch(seen, hot, rewards, following, (rng.random((size, 3)) < 0.1).astype(np.float32))
+
+
+def made(learner_class: type[OffPolicyLearner], seed: int = 0) -> OffPolicyLearner:
+    return learner_class(OBSERVATIONS, CHOICES, np.random.default_rng(seed))
+
+
+def sets_of(learner: OffPolicyLearner) -> list[Networks]:
+    """All networks of a learner, targets included."""
+    slow = [learner.target_actors] if isinstance(learner, Maddpg) else []
+    return [learner.actors, *slow, *learner.critics, *learner.target_critics]
+
+
+def weights(learner: OffPolicyLearner) -> list[np.ndarray]:
+    return [each.detach().numpy().copy() for nets in sets_of(learner) for each in nets.parameters]
+
+
+def plain_of(learner: OffPolicyLearner, plain_class: type[Plain]) -> Plain:
+    """The same agents, which draw the same noise."""
+    stream = torch.Generator()
+    stream.set_state(learner._noise.get_state())
+
+    def noise(rows: int) -> list[torch.Tensor]:
+        shape = len(CHOICES), rows, max(CHOICES)
+        gumbel = -torch.empty(shape, dtype=networks.DTYPE).exponential_(generator=stream).log()
+        return [gumbel[agent, :, :count] for agent, count in enumerate(CHOICES)]
+
+    return plain_class(learner, OBSERVATIONS, CHOICES, noise)
+
+
+@pytest.fixture
+def doubles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adam makes a step of rounding errors where a gradient is hardly more than they are."""
+    monkeypatch.setattr(networks, "DTYPE", torch.float64)
+
+
+@pytest.mark.usefixtures("doubles")
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("name", BOTH)
+def test_stacked_networks_learn_what_plain_ones_learn(name: str, shared: bool) -> None:
+    learner_class, plain_class = BOTH[name]
+    learner, rng = made(learner_class), np.random.default_rng(1)
+    plain = plain_of(learner, plain_class)
+    if shared and name == "masac":
+        # With one batch, each agent's next actions are drawn once, not once for each reader.
+        noise = plain.noise
+        plain.noise = lambda rows: (
+            [each.repeat(3, 1) for each in noise(SIZE)] if rows == 3 * SIZE else noise(rows)
+        )
+    before = weights(learner)
+    for _ in range(3):
+        batches = [drawn(rng)] * 3 if shared else [drawn(rng) for _ in range(3)]
+        learner.update(batches[:1] if shared else batches)
+        plain.update(batches)
+    assert all((old != new).any() for old, new in zip(before, weights(learner), strict=True))
+    joint, one = [sum(OBSERVATIONS) + sum(CHOICES)] * 3, [1] * 3
+    kept = [(learner.actors, plain.actors, OBSERVATIONS, CHOICES)]
+    if isinstance(learner, Maddpg):
+        kept.append((learner.target_actors, plain.target_actors, OBSERVATIONS, CHOICES))
+    for ours, theirs in (
+        *zip(learner.critics, plain.critics, strict=True),
+        *zip(learner.target_critics, plain.target_critics, strict=True),
+    ):
+        kept.append((ours, theirs, joint, one))
+    for stacked, nets, inputs, outputs in kept:
+        for ours, theirs in zip(modules(stacked, inputs, outputs), nets, strict=True):
+            for weight, truth in zip(ours.parameters(), theirs.parameters(), strict=True):
+                torch.testing.assert_close(weight, truth, rtol=1e-9, atol=1e-9)
+
+
+@every_learner
+def test_gradients_are_those_of_plain_networks(learner_class: type[OffPolicyLearner]) -> None:
+    learner, rng = made(learner_class), np.random.default_rng(1)
+    plain = plain_of(learner, dict(BOTH.values())[learner_class])
+    batches = [drawn(rng) for _ in range(3)]
+    learner.update(batches)
+    plain.update(batches)
+    for stacked, nets in [
+        (learner.actors, plain.actors),
+        *zip(learner.critics, plain.critics, strict=True),
+    ]:
+        for agent, net in enumerate(nets):
+            own = zip(stacked.parameters, net.parameters(), strict=True)
+            for parameter, truth in own:
+                expected = truth.grad.reshape(len(truth), -1).T
+                rows, columns = expected.shape
+                shown = parameter.grad[agent, :rows, :columns]
+                torch.testing.assert_close(shown, expected, rtol=1e-5, atol=1e-5)
+
+
+@every_learner
+def test_padding_stays_zero(learner_class: type[OffPolicyLearner]) -> None:
+    learner, rng = made(learner_class), np.random.default_rng(1)
+    for _ in range(3):
+        learner.update([drawn(rng) for _ in range(3)])
+    first, _, _, _, last, last_bias = learner.actors.parameters
+    for agent, (inputs, outputs) in enumerate(zip(OBSERVATIONS, CHOICES, strict=True)):
+        assert not first[agent, inputs:].any()
+        assert not last[agent, :, outputs:].any()
+        assert not last_bias[agent, :, outputs:].any()
+
+
+@every_learner
+def test_seeds_decide_everything_and_global_streams_are_left(
+    learner_class: type[OffPolicyLearner],
+) -> None:
+    streams = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    found = []
+    for seed in (0, 0, 1):
+        learner, rng = made(learner_class, seed), np.random.default_rng(seed)
+        learner.update([drawn(rng)])
+        found.append((learner.act(drawn(rng, 200).observations), weights(learner)))
+    assert np.array_equal(found[0][0], found[1][0])
+    assert all(np.array_equal(*pair) for pair in zip(found[0][1], found[1][1], strict=True))
+    assert not np.array_equal(found[0][1][0], found[2][1][0])
+    assert torch.equal(torch.get_rng_state(), streams[0])
+    assert np.array_equal(np.random.get_state()[1], streams[1])  # noqa: NPY002
+
+
+@every_learner
+def test_actions_are_drawn_from_the_softmax_of_the_logits(
+    learner_class: type[OffPolicyLearner],
+) -> None:
+    learner = made(learner_class)
+    seen = [row.repeat(20_000, axis=0) for row in drawn(np.random.default_rng(1), 1).observations]
+    actions, greedy = learner.act(seen), learner.act(seen, greedy=True)
+    assert actions.shape == greedy.shape == (20_000, 3)
+    actors = modules(learner.actors, OBSERVATIONS, CHOICES)
+    for agent, (actor, count) in enumerate(zip(actors, CHOICES, strict=True)):
+        chances = torch.softmax(actor(torch.as_tensor(seen[agent][:1])), dim=1)[0]
+        shares = np.bincount(actions[:, agent], minlength=count) / 20_000
+        np.testing.assert_allclose(shares, chances.detach().numpy(), atol=0.02)
+        assert set(greedy[:, agent]) == {int(chances.argmax())}
+
+
+def test_collect_yields_steps_that_follow_each_other() -> None:
+    task = PredatorPrey(copies=2)
+    learner = Maddpg(task.widths, task.choices, np.random.default_rng(0))
+    steps = list(islice(collect(task, learner, np.random.default_rng(0)), 30))
+    joined = [
+        all(np.array_equal(*pair) for pair in zip(a.next_observations, b.observations, strict=True))
+        for a, b in pairwise(steps)
+    ]
+    # Only the first episode ends, after 25 steps.
+    assert joined == [True] * 24 + [False] + [True] * 4
+    assert {each.sum() for step in steps for each in step.actions} == {2}
+    assert not any(step.dones.any() for step in steps)
+    learner.update([steps[0]])
+
+
+def test_a_wrong_number_of_batches_is_refused() -> None:
+    with pytest.raises(LearnerError, match="2 batches; allowed: 1 or one for each agent"):
+        made(Maddpg).update([drawn(np.random.default_rng(0))] * 2)
+
+
+def shown(rng: np.random.Generator, size: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """Numbers that agents see, as one-hots, and the numbers, int64[size, N]."""
+    numbers = np.stack([rng.integers(count, size=size) for count in CHOICES], axis=1)
+    seen = [
+        np.eye(count, dtype=np.float32)[column]
+        for count, column in zip(CHOICES, numbers.T, strict=True)
+    ]
+    return seen, numbers
+
+
+def batches_of(learner: OffPolicyLearner, rng: np.random.Generator, size: int) -> Iterator[Batch]:
+    """Batches of the last samples in which an agent is paid for naming the number that it sees."""
+    steps: list[Batch] = []
+    while True:
+        seen, numbers = shown(rng, size)
+        actions = learner.act(seen)
+        taken = [
+            np.eye(count, dtype=np.float32)[column]
+            for count, column in zip(CHOICES, actions.T, strict=True)
+        ]
+        rewards = (actions == numbers).astype(np.float32)
+        steps.append(Batch(seen, taken, rewards, seen, np.ones_like(rewards)))
+        yield steps[rng.integers(len(steps))]
+
+
+@pytest.mark.slow
+@every_learner
+def test_agents_learn_to_name_the_number_that_they_see(
+    learner_class: type[OffPolicyLearner],
+) -> None:
+    rng = np.random.default_rng(0)
+    learner = learner_class(CHOICES, CHOICES, rng)
+    for batch in islice(batches_of(learner, rng, 32), 300):
+        learner.update([batch])
+    seen, numbers = shown(rng, 1000)
+    assert (learner.act(seen, greedy=True) == numbers).mean() > 0.9
+    assert (learner.act(seen) == numbers).mean() > 0.9
