@@ -147,18 +147,8 @@ def _times(sampling: Sampling, agents: int, layout: str) -> Iterator[Measured]:
     taken = [[_seconds(work) for work in works] for _ in range(sampling.repeats)]
     for name, seconds in zip(sampling.samplers, zip(*taken, strict=True), strict=True):
         wall, cpu = (1000 * median(each) for each in zip(*seconds, strict=True))
-        yield Measured(
-            agents,
-            layout,
-            name,
-            sampling.dtype,
-            len(replay),
-            sampling.batch,
-            sampling.repeats,
-            replay.nbytes / _GIB,
-            wall,
-            cpu,
-        )
+        of_all = sampling.dtype, len(replay), sampling.batch, sampling.repeats, replay.nbytes / _GIB
+        yield Measured(agents, layout, name, *of_all, wall, cpu)
 
 
 def _round(replay: Replay, name: str, agents: int, batch: int) -> Callable[[], None]:

@@ -166,7 +166,7 @@ class Replay(ABC):
             block = np.concatenate(parts, axis=1, dtype=self._dtype, casting="same_kind")
         if self._dtype == np.float16 and not np.isfinite(block).all():
             raise ReplayError(
-                f"a number that float16 does not hold: allowed are finite ones to "
+                "a number that float16 does not hold: allowed are finite ones to "
                 f"{np.finfo(np.float16).max}; scale them, or store float32"
             )
         return block
@@ -196,18 +196,11 @@ class ListReplay(Replay):
 
     @property
     def nbytes(self) -> int:
-        pointer, of_the_allocator = 8, 32
-        return self.capacity * sum(
-            pointer
-            + sys.getsizeof(memory[0])
-            # Numbers and shape of an array are blocks of memory of their own.
-            + sum(
-                sys.getsizeof(each) + of_the_allocator * isinstance(each, np.ndarray)
-                for each in memory[0]
-            )
-            for memory in self._memories
-            if memory
-        )
+        parts = [each for memory in self._memories for one in memory[:1] for each in (one, *one)]
+        # Numbers and shape of an array are blocks of memory of their own.
+        blocks = sum(32 for each in parts if isinstance(each, np.ndarray))
+        pointers = 8 * len(self._memories)
+        return self.capacity * (pointers + blocks + sum(map(sys.getsizeof, parts)))
 
     def _write(self, rows: Rows, seen: Floats, rest: Floats, following: Floats) -> None:
         step = self._batch(seen, rest, following)

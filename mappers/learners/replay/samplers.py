@@ -60,8 +60,9 @@ class Uniform(Sampler):
 
 
 class Neighbour(Sampler):
-    """Random rows with those written just before and after them (arXiv:2302.05007, Algorithm 1).
+    """Random rows with those written just before and after them.
 
+    This is Algorithm 1 of Gogineni et al., *Towards Efficient Multi-Agent Learning Systems*.
     Neighbours are rows of neighbouring age: none is beyond the oldest or the newest, so that no
     neighbourhood crosses the head of a full ring or has rows that are not filled. Of E copies, the
     neighbours of a row are the other copies of its step first. Episodes are crossed: rows are whole
