@@ -37,7 +37,7 @@ class Plain:
 
     Args:
         learner: gives the first weights.
-        observations, choices: numbers of each agent.
+        observations, heads: numbers of each agent.
         noise: Gumbel noise for the actions of all agents in some rows, [R, a_i] each.
     """
 
@@ -45,11 +45,12 @@ class Plain:
         self,
         learner: OffPolicyLearner,
         observations: Sequence[int],
-        choices: Sequence[int],
+        heads: Sequence[Sequence[int]],
         noise: Noise,
     ) -> None:
-        self.settings, self.choices, self.noise = Settings(), choices, noise
-        self.agents = range(len(choices))
+        self.settings, self.heads, self.noise = Settings(), heads, noise
+        self.agents = range(len(heads))
+        choices = [sum(counts) for counts in heads]
         joint = [sum(observations) + sum(choices)] * len(choices)
         one = [1] * len(choices)
 
@@ -64,7 +65,13 @@ class Plain:
         self.adams = {net: torch.optim.Adam(net.parameters(), self.settings.rate) for net in nets}
 
     def one_hot(self, agent: int, logits: Tensor) -> Tensor:
-        return one_hot(logits.argmax(dim=1), self.choices[agent]).to(logits)
+        parts = logits.split(self.heads[agent], dim=1)
+        hot = [one_hot(part.argmax(dim=1), part.shape[1]) for part in parts]
+        return torch.cat(hot, dim=1).to(logits)
+
+    def soft(self, agent: int, logits: Tensor) -> Tensor:
+        parts = logits.split(self.heads[agent], dim=1)
+        return torch.cat([torch.softmax(part, dim=1) for part in parts], dim=1)
 
     def least(self, critics: list[list[nn.Module]], agent: int, joint: Tensor) -> Tensor:
         return torch.stack([each[agent](joint)[:, 0] for each in critics]).min(dim=0).values
@@ -110,7 +117,7 @@ class Plain:
         for agent, batch in enumerate(batches):
             actions = tensors(batch.actions)
             logits = self.actors[agent](tensor(batch.observations[agent]))
-            soft = torch.softmax(logits + noise[agent], dim=1)
+            soft = self.soft(agent, logits + noise[agent])
             hard = self.one_hot(agent, logits + noise[agent])
             actions[agent] = hard + soft - soft.detach()
             value = self.least(
@@ -155,10 +162,11 @@ class PlainMasac(Plain):
             rows = slice(agent * size, (agent + 1) * size)
             logits = [self.actors[j](seen[j]) for j in self.agents]
             actions = [self.one_hot(j, logits[j] + noise[j][rows]) for j in self.agents]
-            chosen = (torch.log_softmax(logits[agent], dim=1) * actions[agent]).sum(dim=1)
+            chosen = (self.soft(agent, logits[agent]).log() * actions[agent]).sum(dim=1)
             found.append((actions, -0.05 * chosen))
         return found
 
     def policy_loss(self, agent: int, logits: Tensor, value: Tensor) -> Tensor:
-        policy = torch.distributions.Categorical(logits=logits)
-        return (-0.05 * policy.entropy() - value).mean()
+        policy = self.soft(agent, logits)
+        entropy = -(policy * policy.log()).sum(dim=1)
+        return (-0.05 * entropy - value).mean()

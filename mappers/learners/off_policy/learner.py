@@ -12,14 +12,12 @@ import torch
 from torch import Tensor
 
 from maestro_env.base.errors import MaestroEnvError
+from mappers.learners.off_policy.heads import Heads
 from mappers.learners.off_policy.networks import Networks, Optimiser, tensor
 from mappers.learners.tasks.physics import Floats32
 from mappers.learners.tasks.task import Task
 from mappers.learners.threads import one_thread
 from mappers.parts.arrays import Integers
-
-# Logit of an action that an agent does not have: its chance is exactly 0.
-_NEVER = -1e9
 
 
 class LearnerError(MaestroEnvError, ValueError):
@@ -78,15 +76,16 @@ class Rows(NamedTuple):
 
 
 class OffPolicyLearner(ABC):
-    """N agents, each with an actor and with central critics that see and know all agents' actions.
+    """N agents, each with an actor and with central critics that see what all see and do.
 
-    An actor gives the logits of the agent's actions. Actions are drawn from them by adding Gumbel
-    noise and taking the largest (Jang et al., 2017). The networks of all agents are updated at
-    once: first all critics, then all actors, then all targets.
+    An agent's action is a choice of each of its heads. An actor gives the logits of all choices;
+    they are drawn by adding Gumbel noise and taking the largest (Jang et al., 2017). The networks
+    of all agents are updated at once: first all critics, then all actors, then all targets.
 
     Args:
         observations: numbers o_i that each agent sees.
-        choices: number of actions a_i of each agent.
+        heads: number of choices of each head of each agent; a_i is their sum, D the number of all
+            heads.
         rng: draws the first weights and seeds the noise.
         settings: how they learn.
 
@@ -102,40 +101,37 @@ class OffPolicyLearner(ABC):
     def __init__(
         self,
         observations: Sequence[int],
-        choices: Sequence[int],
+        heads: Sequence[Sequence[int]],
         rng: np.random.Generator,
         settings: Settings | None = None,
     ) -> None:
         self.settings = settings = settings or Settings()
-        self.agents, self._observations, self._choices = len(choices), observations, choices
-        joint = sum(observations) + sum(choices)
-        self.actors = Networks(observations, choices, rng)
-        one = [1] * self.agents
-        self.critics = [
-            Networks([joint] * self.agents, one, rng) for _ in range(type(self).CRITICS)
-        ]
+        self.agents, self._observations, self._heads = len(heads), observations, Heads(heads)
+        actions = [sum(counts) for counts in heads]
+        joint = [sum(observations) + sum(actions)] * self.agents
+        self.actors = Networks(observations, actions, rng)
+        self.critics = [Networks(joint, [1] * self.agents, rng) for _ in range(type(self).CRITICS)]
         self.target_critics = [critic.copy() for critic in self.critics]
         rate, clip = settings.rate, settings.clip
         self._actor_steps = Optimiser(self.actors, rate, clip)
         self._critic_steps = [Optimiser(critic, rate, clip) for critic in self.critics]
         self._noise = torch.Generator().manual_seed(int(rng.integers(2**63)))
-        counts = torch.tensor(choices)[:, None, None]
-        self._missing = torch.arange(max(choices)) >= counts  # bool[N, 1, A]
-        self._places = _places(sum(observations), choices)
 
     @one_thread()
     def act(self, observations: Sequence[Floats32], greedy: bool = False) -> Integers:
-        """Return the actions int64[E, N] of agents that see float32[E, o_i] each.
+        """Return the choices int64[E, D] of agents that see float32[E, o_i] each, agent by agent.
 
         Args:
             observations: of every agent.
-            greedy: take the likeliest actions instead of drawing.
+            greedy: take the likeliest choices instead of drawing.
         """
         with torch.no_grad():
             logits = self._logits(self.actors, _padded([observations], self._observations))
-            chosen = (logits if greedy else self._noisy(logits)).argmax(dim=2)
-        actions: Integers = chosen.T.numpy()
-        return actions
+            return self._heads.chosen(logits if greedy else self._noisy(logits))
+
+    def encoded(self, choices: Integers) -> list[Floats32]:
+        """Return choices int64[E, D] as replay has them: one-hots, float32[E, a_i] each."""
+        return self._heads.encoded(choices)
 
     @one_thread()
     def update(self, batches: Sequence[Batch]) -> None:
@@ -172,9 +168,8 @@ class OffPolicyLearner(ABC):
         batches, size = rows.joint.shape[:2]
         with torch.no_grad():
             actions, bonuses = self._next_actions(rows.each_next)
-            apart = actions.unflatten(1, (batches, size))
-            cut = [apart[agent, :, :, :count] for agent, count in enumerate(self._choices)]
-            joint = torch.cat([rows.joint_next, *cut], dim=2)
+            taken = self._heads.joined(actions.unflatten(1, (batches, size)))
+            joint = torch.cat([rows.joint_next, taken], dim=2)
             values = self._least(self.target_critics, joint) + self._of_own_batch(
                 bonuses.unflatten(1, (batches, size))
             )
@@ -198,7 +193,7 @@ class OffPolicyLearner(ABC):
 
     @abstractmethod
     def _next_actions(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """Return each agent's next actions [N, R, A] and what is added to their values, [N, R, 1].
+        """Return each agent's next actions [N, R, H, C] and what their values gain, [N, R, 1].
 
         Args:
             observations: [N, R, O].
@@ -206,26 +201,25 @@ class OffPolicyLearner(ABC):
 
     @abstractmethod
     def _policy_loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        """Return the loss of policies with logits [N, B, A] in each row, [N, B]."""
+        """Return the loss of policies with logits [N, B, H, C] in each row, [N, B]."""
 
     def _logits(self, actors: Networks, observations: Tensor) -> Tensor:
-        """Return the logits of all actions, [N, R, A]; what an agent lacks is never taken."""
-        return actors(observations).masked_fill(self._missing, _NEVER)
+        """Return the logits of all choices, [N, R, H, C]."""
+        return self._heads.apart(actors(observations))
 
     def _noisy(self, logits: Tensor) -> Tensor:
         """Add Gumbel noise: the largest of the sum is a draw from the softmax of the logits."""
         return logits - torch.empty_like(logits).exponential_(generator=self._noise).log()
 
     def _drawn(self, logits: Tensor) -> Tensor:
-        """Return drawn actions as one-hots with the gradient of their softmax, [N, R, A]."""
+        """Return drawn choices as one-hots with the gradient of their softmax, [N, R, H, C]."""
         noisy = self._noisy(logits)
-        soft = torch.softmax(noisy, dim=2)
-        return one_hots(noisy) + soft - soft.detach()
+        soft = torch.softmax(noisy, dim=3)
+        return self._heads.one_hots(noisy) + soft - soft.detach()
 
     def _values_with(self, actions: Tensor, rows: Rows) -> Tensor:
-        """Return each agent's value of rows in which it takes other actions [N, B, A], [N, B]."""
-        kept = rows.joint * (1 - self._places.sum(dim=1, keepdim=True))
-        return self._least(self.critics, torch.baddbmm(kept, actions, self._places))[:, :, 0]
+        """Return each agent's value of rows in which it acts otherwise, [N, B, H, C] -> [N, B]."""
+        return self._least(self.critics, self._heads.replaced(rows.joint, actions))[:, :, 0]
 
     def _least(self, critics: Sequence[Networks], joint: Tensor) -> Tensor:
         """Return the least value that any critic gives, [N, B, 1], of joint rows [K, B, J]."""
@@ -236,11 +230,6 @@ class OffPolicyLearner(ABC):
         """Return for each agent what [N, K, B, 1] has of its own batch, [N, B, 1]."""
         agents = torch.arange(self.agents)
         return values[agents, agents % values.shape[1]]
-
-
-def one_hots(logits: Tensor) -> Tensor:
-    """Return 1 at the largest of the last axis and 0 elsewhere."""
-    return torch.zeros_like(logits).scatter_(-1, logits.argmax(dim=-1, keepdim=True), 1)
 
 
 def collect(task: Task, learner: OffPolicyLearner, rng: np.random.Generator) -> Iterator[Batch]:
@@ -254,21 +243,8 @@ def collect(task: Task, learner: OffPolicyLearner, rng: np.random.Generator) -> 
         while not ended:
             actions = learner.act(seen)
             following, rewards, dones = task.step(actions)
-            taken = [
-                np.eye(count, dtype=np.float32)[column]
-                for count, column in zip(task.choices, actions.T, strict=True)
-            ]
-            yield Batch(seen, taken, rewards, following, np.zeros_like(dones))
+            yield Batch(seen, learner.encoded(actions), rewards, following, np.zeros_like(dones))
             seen, ended = following, bool(dones.all())
-
-
-def _places(before: int, choices: Sequence[int]) -> Tensor:
-    """Return float32[N, A, J]: 1 where an agent's action stands in a joint row, else 0."""
-    places = np.zeros((len(choices), max(choices), before + sum(choices)))
-    for agent, count in enumerate(choices):
-        start = before + sum(choices[:agent])
-        places[agent, :count, start : start + count] = np.eye(count)
-    return tensor(places)
 
 
 def _joined(batches: Sequence[Sequence[Floats32]]) -> Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
-from mappers.learners.off_policy.learner import OffPolicyLearner, Rows, Settings, one_hots
+from mappers.learners.off_policy.learner import OffPolicyLearner, Rows, Settings
 
 
 class Maddpg(OffPolicyLearner):
@@ -23,11 +23,11 @@ class Maddpg(OffPolicyLearner):
     def __init__(
         self,
         observations: Sequence[int],
-        choices: Sequence[int],
+        heads: Sequence[Sequence[int]],
         rng: np.random.Generator,
         settings: Settings | None = None,
     ) -> None:
-        super().__init__(observations, choices, rng, settings)
+        super().__init__(observations, heads, rng, settings)
         self.target_actors = self.actors.copy()
 
     def follow(self) -> None:
@@ -35,10 +35,11 @@ class Maddpg(OffPolicyLearner):
         self.target_actors.follow(self.actors, self.settings.follow)
 
     def _next_actions(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        actions = one_hots(self._logits(self.target_actors, observations))
+        actions = self._heads.one_hots(self._logits(self.target_actors, observations))
         return actions, actions.new_zeros(*actions.shape[:2], 1)
 
     def _policy_loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        squares = (logits**2).masked_fill(self._missing, 0).sum(dim=2)
-        penalties = self.settings.penalty * squares / (~self._missing).sum(dim=2)
+        present = self._heads.present
+        squares = (logits**2).masked_fill(~present, 0).sum(dim=(2, 3))
+        penalties = self.settings.penalty * squares / present.sum(dim=(2, 3))
         return penalties - self._values_with(self._drawn(logits), rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from mappers.learners.off_policy.learner import OffPolicyLearner, Rows, one_hots
+from mappers.learners.off_policy.learner import OffPolicyLearner, Rows
 
 
 class Masac(OffPolicyLearner):
@@ -20,12 +20,13 @@ class Masac(OffPolicyLearner):
 
     def _next_actions(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         logits = self._logits(self.actors, observations)
-        actions = one_hots(self._noisy(logits))
-        chosen = (actions * torch.log_softmax(logits, dim=2)).sum(dim=2, keepdim=True)
-        return actions, -self.settings.entropy * chosen
+        actions = self._heads.one_hots(self._noisy(logits))
+        chosen = (actions * torch.log_softmax(logits, dim=3)).sum(dim=(2, 3))
+        return actions, -self.settings.entropy * chosen[:, :, None]
 
     def _policy_loss(self, logits: Tensor, rows: Rows) -> Tensor:
-        policies = torch.log_softmax(logits, dim=2)
-        entropies = -(policies.exp() * policies).sum(dim=2)
+        policies = torch.log_softmax(logits, dim=3)
+        # Heads that are missing have the entropy of equal chances.
+        terms = (policies.exp() * policies).masked_fill(~self._heads.present, 0)
         values = self._values_with(self._drawn(logits), rows)
-        return -self.settings.entropy * entropies - values
+        return self.settings.entropy * terms.sum(dim=(2, 3)) - values

@@ -33,7 +33,7 @@ class Task(ABC):
     Attributes:
         world: positions and velocities.
         widths: numbers in the observation of each agent.
-        choices: number of actions of each agent.
+        heads: of each agent the number of its actions.
 
     Raises:
         TaskError: a number outside 1 to 10,000.
@@ -47,7 +47,7 @@ class Task(ABC):
         self.world = world = World(self.copies, kinds)
         self._others = _others(self.agents, world.velocities.shape[1], world.positions.shape[1])
         self._left = 0
-        self.choices = (len(DIRECTIONS),) * self.agents
+        self.heads = ((len(DIRECTIONS),),) * self.agents
         self.widths = tuple(seen.shape[1] for seen in self._observe())
 
     def reset(self, rng: np.random.Generator) -> list[Floats32]:
