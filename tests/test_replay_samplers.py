@@ -19,13 +19,16 @@ Rows = NDArray[np.int64]
 
 
 class Fixed:
-    """Draws these anchors, and then the last one again."""
+    """Draws these anchors, then the last one again, and the greatest number there could be."""
 
     def __init__(self, *anchors: int) -> None:
         self._anchors = anchors
 
     def integers(self, _: int, size: int) -> Rows:
         return np.array([*self._anchors, *[self._anchors[-1]] * size][:size])
+
+    def random(self, size: int) -> NDArray[np.float64]:
+        return np.ones(size)
 
 
 def replay_of(steps: int, capacity: int) -> Replay:
@@ -135,6 +138,13 @@ def test_rows_are_drawn_in_proportion_to_their_priority() -> None:
     # Wholly corrected, every row counts as much as any other.
     weights = sampler.weights(np.array([0, 1, 3, 4, 0]))
     assert weights.tolist() == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1])
+
+
+def test_a_draw_that_is_rounded_up_is_of_a_row_that_is_filled() -> None:
+    for filled in range(1, 9):
+        rng = cast(np.random.Generator, Fixed(0))
+        sampler = make_sampler("prioritised", replay_of(filled, 8), rng)
+        assert sampler.rows(2).tolist() == [filled - 1] * 2
 
 
 def test_a_new_row_has_the_greatest_priority_and_one_written_over_loses_its_own() -> None:
