@@ -42,6 +42,8 @@ MAPPERS: Mapping[str, str] = {
     "marl_clustered": "mappers.marl:ClusteredMarlMapper",
     "marl_mlp": "mappers.marl:NetworkMarlMapper",
     "marl_paper": "mappers.marl:PaperMarlMapper",
+    "maddpg": "mappers.maddpg:MaddpgMapper",
+    "masac": "mappers.masac:MasacMapper",
     "optimum": "mappers.optimum:OptimumMapper",
     "optuna": "mappers.optuna:OptunaMapper",
     "prior": "mappers.prior:PriorMapper",

@@ -9,35 +9,30 @@ from typing import ClassVar
 
 import numpy as np
 
-from clustering import AGENTS, AgentGroups
+from clustering import AGENTS
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.objectives import Objective
-from maestro_env.evaluation.problem import Problem
-from maestro_env.evaluation.rewards import REWARDS, first_observation
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.evaluation.rewards import first_observation
+from maestro_env.mapspace.space import Points
 from mappers.agents.config import MarlConfig
 from mappers.agents.elites import Elites
-from mappers.agents.grouping import group_parameters, read_groups, require_agents
+from mappers.agents.grouped import GroupedMapper, RelativeRewards
 from mappers.agents.heads import Heads
 from mappers.agents.moves import explore, refine
 from mappers.agents.stateless import StatelessAgents
 from mappers.agents.team import Agents
-from mappers.base import Mapper
 from mappers.parts.arrays import Floats, Integers
 
 # A team has improved if its best value fell by more than this share.
 _GAIN = 1e-3
 
 
-class MarlMapper(Mapper[MarlConfig]):
+class MarlMapper(GroupedMapper[MarlConfig]):
     """Agents that each set their own parameters and learn independently from one shared reward.
 
     In every batch, each agent draws values of its parameters, all agents observe latency, power,
     energy, area and reward of the joint mappings, and each updates its policy by PPO. Agents share
     nothing else: no weights, no messages, no central critic.
 
-    Learning groups costs ``warm_up`` samples, counted outside the budget; groups from a
-    file cost nothing. If ``agents`` is changed, a file of groups must have that many.
     """
 
     DEFAULT: ClassVar[MarlConfig] = MarlConfig()
@@ -48,29 +43,13 @@ class MarlMapper(Mapper[MarlConfig]):
             # Agents without networks need no torch; those with are refused at once where it lacks.
             import_module("mappers.agents.networks")
 
-    def require_fit(self, problem: Problem, objective: Objective) -> None:
-        if self.config.groups:
-            self._read_groups(problem.space)
-        else:
-            require_agents(self.config.agents, problem.space, least=0)
-
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         config, space = self.config, evaluator.space
-        if config.groups:
-            groups = self._read_groups(space)
-        else:
-            groups = group_parameters(config, evaluator, rng)
-        agents = groups.indices(space.columns)
+        agents = self.agents(evaluator, rng)
         heads, start = Heads(space, config.draw), self.begin(evaluator, budget)
         search = _MarlSearch(config, heads, agents, evaluator, rng, start)
         while search.spent < budget:
             search.step(budget - search.spent)
-
-    def _read_groups(self, space: MapSpace) -> AgentGroups:
-        agents = self.config.agents
-        # The default number is not a request.
-        wanted = None if agents == self.DEFAULT.agents else agents
-        return read_groups(self.config.groups, space, wanted)
 
 
 class ClusteredMarlMapper(MarlMapper):
@@ -131,7 +110,7 @@ class _MarlSearch:
         self.spent = len(points)
         problem = self.evaluator.problem
         self._seen = first_observation(problem.layer, problem.hardware)[np.newaxis]
-        self._reference: float | None = None
+        self._rewards = RelativeRewards(self.config.reward)
         self._champion = Elites(1, len(self.agents))
         self._champion.add(actions, values)
         self._start_team()
@@ -197,12 +176,3 @@ class _MarlSearch:
         batch, seen = self.evaluator.observe(points)
         self._seen = seen[:drawn]
         return batch.values
-
-    def _rewards(self, values: Floats) -> Floats:
-        """Return rewards relative to the median of the first batch with a valid mapping."""
-        valid = np.isfinite(values)
-        if self._reference is None:
-            if not valid.any():
-                return np.zeros(len(values))
-            self._reference = float(np.median(values[valid]))
-        return REWARDS[self.config.reward](self._reference / values)

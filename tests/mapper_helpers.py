@@ -24,16 +24,18 @@ from mappers import MAPPERS, PROVERS, make_mapper
 # Settings with which every mapper learns within a few hundred samples, and cheaply.
 _QUICK = {
     "bo": "initial=60:trees=3:local=200:candidates=50",
+    "maddpg": "rows=8:samples=75:updates=0.01",
     "marl_clustered": "warm_up=500",
     "marl_mlp": "batch=16:epochs=2",
     "marl_paper": "batch=16:epochs=2",
+    "masac": "rows=8:samples=75:updates=0.01",
     "optuna": "memory=50",
     "ppo": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
     "ppo_box": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
     "ppo_tuned": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
 }
 LEARNERS = {
-    **dict.fromkeys(("marl_mlp", "marl_paper", "prior_adapted"), "torch"),
+    **dict.fromkeys(("maddpg", "marl_mlp", "marl_paper", "masac", "prior_adapted"), "torch"),
     **dict.fromkeys(("ppo", "ppo_box", "ppo_tuned"), "stable_baselines3"),
     "optuna": "optuna",
 }

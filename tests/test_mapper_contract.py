@@ -112,7 +112,16 @@ def test_the_best_so_far_never_worsens_and_is_the_least_of_the_trace(mapper: str
     assert recorder.best.cost.latency_cycles == recorder.best.value == again.metrics[0, 0]
 
 
-LEARN_SLOWLY = ("random", "random_log", "marl_paper", "ppo", "ppo_box", "ppo_tuned")
+LEARN_SLOWLY = (
+    "random",
+    "random_log",
+    "maddpg",
+    "marl_paper",
+    "masac",
+    "ppo",
+    "ppo_box",
+    "ppo_tuned",
+)
 # Their first samples are near the best there is, and none is repeated.
 BEGINS_WELL = ("prior", "prior_adapted")
 

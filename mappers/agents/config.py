@@ -1,4 +1,4 @@
-"""The settings of the multi-agent mappers."""
+"""The settings of the multi-agent mappers: their groups, and agents that learn by PPO."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ GROUPINGS = ("clustered", "reversed", "random")
 
 
 @dataclass(frozen=True)
-class MarlConfig(StartConfig):
-    """Parameters of the agents and of their grouping."""
+class GroupConfig(StartConfig):
+    """Which parameters share an agent."""
 
     agents: int = setting(0, "number of agents; 0 is one per parameter", most=1000)
     grouping: str = setting("clustered", "which parameters share an agent", allowed=GROUPINGS)
@@ -24,6 +24,12 @@ class MarlConfig(StartConfig):
     warm_up: int = setting(20_000, "random samples that groups are learnt from", least=1)
     measure: str = setting("pearson", "measure of dependence between parameters", allowed=MEASURES)
     linkage: str = setting("ward_rows", "linkage of the clustering", allowed=LINKAGES)
+
+
+@dataclass(frozen=True)
+class MarlConfig(GroupConfig):
+    """Parameters of the agents and of their grouping."""
+
     policy: str = setting("stateless", "policy of every agent", allowed=("stateless", "mlp"))
     batch: int = setting(16, "samples between two updates", least=1, most=100_000)
     epochs: int = setting(4, "gradient steps of an update", least=1, most=1000)

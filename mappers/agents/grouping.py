@@ -13,7 +13,7 @@ from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.reading import read_text
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.agents.config import MarlConfig
+from mappers.agents.config import GroupConfig
 from mappers.parts.arrays import Floats
 
 _BATCH = 4096
@@ -25,7 +25,7 @@ class AgentsError(MaestroEnvError, ValueError):
 
 
 def group_parameters(
-    config: MarlConfig, evaluator: Evaluator, rng: np.random.Generator
+    config: GroupConfig, evaluator: Evaluator, rng: np.random.Generator
 ) -> AgentGroups:
     """Assign every parameter of a space to an agent.
 

@@ -17,7 +17,7 @@ from mappers.learners.off_policy.networks import Networks, Optimiser, tensor
 from mappers.learners.tasks.physics import Floats32
 from mappers.learners.tasks.task import Task
 from mappers.learners.threads import one_thread
-from mappers.parts.arrays import Integers
+from mappers.parts.arrays import Floats, Integers
 
 
 class LearnerError(MaestroEnvError, ValueError):
@@ -88,6 +88,7 @@ class OffPolicyLearner(ABC):
             heads.
         rng: draws the first weights and seeds the noise.
         settings: how they learn.
+        logits: of all choices before learning, float64[a_i] of each agent; None for random ones.
 
     Attributes:
         actors: of all agents.
@@ -104,12 +105,15 @@ class OffPolicyLearner(ABC):
         heads: Sequence[Sequence[int]],
         rng: np.random.Generator,
         settings: Settings | None = None,
+        logits: Sequence[Floats] | None = None,
     ) -> None:
         self.settings = settings = settings or Settings()
         self.agents, self._observations, self._heads = len(heads), observations, Heads(heads)
         actions = [sum(counts) for counts in heads]
         joint = [sum(observations) + sum(actions)] * self.agents
         self.actors = Networks(observations, actions, rng)
+        if logits is not None:
+            self.actors.begin_with(logits)
         self.critics = [Networks(joint, [1] * self.agents, rng) for _ in range(type(self).CRITICS)]
         self.target_critics = [critic.copy() for critic in self.critics]
         rate, clip = settings.rate, settings.clip

@@ -8,6 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from mappers.learners.off_policy.learner import OffPolicyLearner, Rows, Settings
+from mappers.parts.arrays import Floats
 
 
 class Maddpg(OffPolicyLearner):
@@ -26,8 +27,9 @@ class Maddpg(OffPolicyLearner):
         heads: Sequence[Sequence[int]],
         rng: np.random.Generator,
         settings: Settings | None = None,
+        logits: Sequence[Floats] | None = None,
     ) -> None:
-        super().__init__(observations, heads, rng, settings)
+        super().__init__(observations, heads, rng, settings, logits)
         self.target_actors = self.actors.copy()
 
     def follow(self) -> None:
