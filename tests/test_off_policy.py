@@ -14,7 +14,6 @@ from plain_off_policy import Plain, PlainMaddpg, PlainMasac, modules  # noqa: E4
 
 from mappers.learners.off_policy import networks  # noqa: E402
 from mappers.learners.off_policy.learner import (  # noqa: E402
-    Batch,
     LearnerError,
     OffPolicyLearner,
     Settings,
@@ -23,6 +22,7 @@ from mappers.learners.off_policy.learner import (  # noqa: E402
 from mappers.learners.off_policy.maddpg import Maddpg  # noqa: E402
 from mappers.learners.off_policy.masac import Masac  # noqa: E402
 from mappers.learners.off_policy.networks import Networks  # noqa: E402
+from mappers.learners.replay.layouts import Batch  # noqa: E402
 from mappers.learners.tasks.predator_prey import PredatorPrey  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")

@@ -14,12 +14,13 @@ from maestro_env.mapspace.space import Points
 from mappers.agents.config import GroupConfig
 from mappers.agents.grouped import GroupedMapper, RelativeRewards
 from mappers.agents.heads import Heads
+from mappers.learners.replay.layouts import Batch
 from mappers.parts.arrays import Floats, Integers
 from mappers.parts.draws import DRAWS
 from mappers.settings import setting
 
 try:
-    from mappers.learners.off_policy.learner import Batch, OffPolicyLearner, Settings
+    from mappers.learners.off_policy.learner import OffPolicyLearner, Settings
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.agents.replaying", str(error.name), "rl") from error
 
@@ -29,7 +30,7 @@ class ReplayConfig(GroupConfig):
     """Parameters of agents that learn from replay."""
 
     samples: int = setting(16, "samples between two rounds of updates", least=1, most=100_000)
-    updates: float = setting(0.25, "updates for each sample", most=100)
+    updates: float = setting(0.05, "updates for each sample", most=100)
     rows: int = setting(64, "samples of an update", least=1, most=100_000)
     rate: float = setting(0.003, "learning rate of Adam", most=1)
     memory: int = setting(20_000, "last samples that replay holds", least=1, most=10**6)

@@ -14,6 +14,7 @@ from torch import Tensor
 from maestro_env.base.errors import MaestroEnvError
 from mappers.learners.off_policy.heads import Heads
 from mappers.learners.off_policy.networks import Networks, Optimiser, tensor
+from mappers.learners.replay.layouts import Batch
 from mappers.learners.tasks.physics import Floats32
 from mappers.learners.tasks.task import Task
 from mappers.learners.threads import one_thread
@@ -22,16 +23,6 @@ from mappers.parts.arrays import Floats, Integers
 
 class LearnerError(MaestroEnvError, ValueError):
     """Batches that a learner cannot learn from."""
-
-
-class Batch(NamedTuple):
-    """B rows of N agents: per agent float32[B, o_i] or float32[B, a_i], and float32[B, N]."""
-
-    observations: Sequence[Floats32]
-    actions: Sequence[Floats32]
-    rewards: Floats32
-    next_observations: Sequence[Floats32]
-    dones: Floats32
 
 
 @dataclass(frozen=True)
