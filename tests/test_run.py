@@ -17,8 +17,10 @@ from odd_mappers import ODD
 from run_helpers import FILES, LAYER, SAMPLES, load, run, trace_rows
 
 import mappers
+from experiments.pages.headline import take
 from experiments.shown.statistics import iqm
-from maestro_env.accelerators.finding import find_hardware
+from maestro_env.accelerators.finding import find_hardware, known_hardware
+from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.mapping import Mapping
@@ -308,3 +310,12 @@ def searches(out: Path) -> dict[tuple[str, str], tuple[str, ...]]:
     _, *rows = trace_rows(out)
     keys = {(row[0], row[1]) for row in rows}
     return {key: tuple(row[3] for row in rows if (row[0], row[1]) == key) for key in keys}
+
+
+@pytest.mark.parametrize("hardware", known_hardware().values(), ids=lambda each: each.name)
+def test_what_a_mapping_takes_fits_80_columns(hardware: Hardware) -> None:
+    lines = list(take(123_456_789.0, 123_456_789.0, 0.999, hardware))
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith(f"{hardware.num_pes:,} PEs")
+    for limit in (hardware.l1_bytes, hardware.l2_bytes, hardware.noc_bw, hardware.offchip_bw):
+        assert (f" {limit:,}" in lines[1]) == (limit < UNLIMITED)

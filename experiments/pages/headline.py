@@ -58,19 +58,27 @@ def take(
         parts.append(f"{significant(ms, 3)} ms and {significant(mj, 3)} mJ at {clock}")
     yield "; ".join(parts)
 
-    def limit(figure: int) -> str:
-        return "no limit" if figure >= UNLIMITED else f"{figure:,}"
-
-    l1, l2 = limit(hardware.l1_bytes), limit(hardware.l2_bytes)
-    noc, offchip = limit(hardware.noc_bw), limit(hardware.offchip_bw)
-    sizes, rates = f"L1 {l1}, L2 {l2} (bytes)", f"NoC {noc}, off-chip {offchip} (words/cycle)"
-    yield f"{hardware.num_pes:,} PEs; {sizes}; {rates}"
+    yield _limits(hardware)
     free = {
         "main memory": hardware.technology.offchip_macs + hardware.offchip_cost_macs,
         "networks": hardware.technology.noc_macs,
     }
     if left_out := " and ".join(name for name, macs in free.items() if not macs):
         yield f"energy leaves out {left_out}: technology {hardware.technology.name}"
+
+
+def _limits(hardware: Hardware) -> str:
+    """Return the PEs, and what limits them."""
+    figures = {
+        "L1": (hardware.l1_bytes, " B"),
+        "L2": (hardware.l2_bytes, " B"),
+        "NoC": (hardware.noc_bw, ""),
+        "off-chip": (hardware.offchip_bw, " words/cycle"),
+    }
+    known = [f"{name} {each:,}{unit}" for name, (each, unit) in figures.items() if each < UNLIMITED]
+    free = [name for name, (each, _) in figures.items() if each >= UNLIMITED]
+    without = f"no limit: {', '.join(free)}" if free else ""
+    return "; ".join(filter(None, (f"{hardware.num_pes:,} PEs", ", ".join(known), without)))
 
 
 def taken_by(problem: Problem, point: Sequence[int]) -> Iterator[str]:
