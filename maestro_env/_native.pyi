@@ -131,6 +131,32 @@ class PriorProposer:
     ) -> tuple[_Points, NDArray[np.float64]]: ...
     def trace(self, points: _Points) -> tuple[_Points, *tuple[NDArray[np.generic], ...]]: ...
 
+KERNELS: tuple[str, ...]
+
+class Perceptrons:
+    def __init__(
+        self,
+        weights: list[NDArray[np.float32]],
+        biases: list[NDArray[np.float32]],
+        activation: str,
+    ) -> None: ...
+    def run(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]: ...
+
+class QuantisedPerceptrons:
+    def __init__(
+        self,
+        codes: list[NDArray[np.uint8]],
+        scales: list[NDArray[np.float32]],
+        zeros: list[NDArray[np.int32]],
+        biases: list[NDArray[np.float32]],
+        input_scales: list[NDArray[np.float32]],
+        input_zeros: list[NDArray[np.int32]],
+        activation: str,
+        most: int,
+        kernel: str = "",
+    ) -> None: ...
+    def run(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]: ...
+
 def observations(metrics: NDArray[np.float64]) -> NDArray[np.float32]: ...
 def run_network(
     layers: list[Layer],

@@ -15,7 +15,7 @@ FLOORS = (
     ("wide",),
     ("exact", "maestro"),
     ("evaluate",),
-    ("optimum", "prior"),
+    ("optimum", "prior", "quantised"),
     ("python",),
 )
 """The lowest first; rooms of one floor know nothing of each other."""

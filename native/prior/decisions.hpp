@@ -12,7 +12,7 @@
 #include "../core/loop_nest.hpp"
 #include "../core/map_space.hpp"
 #include "../evaluate/masks.hpp"
-#include "elementary.hpp"
+#include "../core/elementary.hpp"
 
 namespace gym::prior {
 

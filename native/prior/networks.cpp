@@ -4,17 +4,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "../core/processors.hpp"
+
 namespace gym::prior {
 
 namespace {
-
-// ThreadSanitizer is not ready yet when the loader chooses among clones.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_THREAD__)
-#define GYM_FOR_EACH_PROCESSOR [[gnu::target_clones("avx512f", "avx2", "default")]]
-#else
-#define GYM_FOR_EACH_PROCESSOR
-#endif
 
 // Enough sums side by side that none waits for the one before it.
 constexpr std::size_t kBlock = 64;

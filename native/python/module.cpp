@@ -13,6 +13,7 @@
 #include "optimum.hpp"
 #include "prior.hpp"
 #include "pybind.hpp"
+#include "quantised.hpp"
 #include "report.hpp"
 #include "space.hpp"
 
@@ -37,4 +38,5 @@ PYBIND11_MODULE(_native, m) {
   bind_optimum(m);
   bind_masks(m);
   bind_prior(m);
+  bind_quantised(m);
 }

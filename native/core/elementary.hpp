@@ -1,10 +1,10 @@
-// Logarithms and powers of plain arithmetic alone: the same bits on every processor.
+// Logarithms, powers and tangents of plain arithmetic: the same bits on every processor.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
-namespace gym::prior {
+namespace gym {
 
 // The binary logarithm of a normal number above 0, within 1e-9.
 inline float log2_of(double number) {
@@ -33,4 +33,22 @@ inline float exp_of(float power) {
   return series * std::bit_cast<float>(static_cast<std::uint32_t>(whole + 127) << 23);
 }
 
-}  // namespace gym::prior
+// The hyperbolic tangent, within 2e-7. It has no branch, so that loops over it are vectorised.
+inline float tanh_of(float number) {
+  const float size = number < 0 ? -number : number;
+  // From 10 on it is 1 as a float.
+  const float power = -2.0F * (size < 10.0F ? size : 10.0F);
+  const int whole = static_cast<int>(power * 1.44269504F) - 1;
+  const float x = (power * 1.44269504F - static_cast<float>(whole)) * 0.69314718F;
+  // e^x by its series: 0 < x <= 2 ln 2.
+  float series = 1.0F / 3628800;
+  for (const float term : {1.0F / 362880, 1.0F / 40320, 1.0F / 5040, 1.0F / 720, 1.0F / 120,
+                           1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F}) {
+    series = series * x + term;
+  }
+  const float small = series * std::bit_cast<float>(static_cast<std::uint32_t>(whole + 127) << 23);
+  const float tangent = (1.0F - small) / (1.0F + small);
+  return number < 0 ? -tangent : tangent;
+}
+
+}  // namespace gym

@@ -1,0 +1,146 @@
+// Fused multilayer perceptrons, on behalf of Python.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../quantised/perceptrons.hpp"
+#include "../quantised/quantised_perceptrons.hpp"
+#include "points.hpp"
+#include "pybind.hpp"
+
+namespace gym::python {
+
+using quantised::Perceptrons;
+using quantised::QuantisedPerceptrons;
+
+template <typename T>
+using Array = py::array_t<T, py::array::c_style>;
+
+// Sums of more inputs could overflow.
+constexpr std::size_t kMostInputs = 1 << 15;
+
+inline quantised::Activation find_activation(const std::string& name) {
+  if (name == "relu") return quantised::Activation::relu;
+  if (name == "tanh") return quantised::Activation::tanh;
+  throw std::invalid_argument("activation " + name + "; allowed: relu, tanh");
+}
+
+// Reads off the widths of all layers from matrices [N, in, out], one of each layer.
+template <typename T>
+quantised::Shape shape_of(const std::vector<Array<T>>& matrices, const std::string& activation) {
+  quantised::Shape shape{0, {}, find_activation(activation)};
+  for (const Array<T>& matrix : matrices) {
+    if (matrix.ndim() != 3 || matrix.size() == 0) {
+      throw std::invalid_argument("a matrix is [N, in, out], got " + described(matrix));
+    }
+    const auto networks = static_cast<std::size_t>(matrix.shape(0));
+    const auto ins = static_cast<std::size_t>(matrix.shape(1));
+    if (shape.widths.empty()) {
+      shape.networks = networks;
+      shape.widths.push_back(ins);
+    }
+    if (networks != shape.networks || ins != shape.widths.back() || ins > kMostInputs) {
+      throw std::invalid_argument("a matrix of another number of networks or inputs, or of more "
+                                  "than 32,768 inputs: " + described(matrix));
+    }
+    shape.widths.push_back(static_cast<std::size_t>(matrix.shape(2)));
+  }
+  if (matrices.empty()) throw std::invalid_argument("there are no layers");
+  return shape;
+}
+
+// The numbers of each layer's array, which has `outs` of each network or one.
+template <typename T>
+std::vector<const T*> numbers_of(const std::vector<Array<T>>& arrays, const quantised::Shape& shape,
+                                 bool of_outputs, const char* name) {
+  std::vector<const T*> numbers;
+  for (std::size_t layer = 0; layer < shape.layers(); ++layer) {
+    const std::size_t size = shape.networks * (of_outputs ? shape.widths[layer + 1] : 1);
+    if (arrays.size() != shape.layers() || arrays[layer].size() != static_cast<py::ssize_t>(size)) {
+      throw std::invalid_argument(std::string(name) + " do not fit the matrices");
+    }
+    numbers.push_back(arrays[layer].data());
+  }
+  return numbers;
+}
+
+template <typename T>
+std::vector<const T*> data_of(const std::vector<Array<T>>& arrays) {
+  std::vector<const T*> numbers;
+  for (const Array<T>& array : arrays) numbers.push_back(array.data());
+  return numbers;
+}
+
+// Inputs are [B, in], the same for all networks, or [N, B, in]; outputs are [N, B, out].
+template <typename Networks>
+Array<float> run(const Networks& networks, const Array<float>& inputs) {
+  const quantised::Shape& shape = networks.shape();
+  const auto count = static_cast<py::ssize_t>(shape.networks);
+  const auto ins = static_cast<py::ssize_t>(shape.widths.front());
+  const bool shared = inputs.ndim() == 2;
+  if ((!shared && (inputs.ndim() != 3 || inputs.shape(0) != count)) ||
+      inputs.shape(inputs.ndim() - 1) != ins) {
+    throw std::invalid_argument("inputs are [B, " + std::to_string(ins) + "] or [" +
+                                std::to_string(count) + ", B, " + std::to_string(ins) + "], got " +
+                                described(inputs));
+  }
+  const py::ssize_t rows = inputs.shape(inputs.ndim() - 2);
+  Array<float> outputs = new_array<float>(
+      Shape<3>{count, rows, static_cast<py::ssize_t>(shape.widths.back())});
+  networks.run(inputs.data(), shared, static_cast<std::size_t>(rows), outputs.mutable_data());
+  return outputs;
+}
+
+inline Perceptrons make_perceptrons(const std::vector<Array<float>>& weights,
+                                    const std::vector<Array<float>>& biases,
+                                    const std::string& activation) {
+  quantised::Shape shape = shape_of(weights, activation);
+  const std::vector<const float*> of_biases = numbers_of(biases, shape, true, "biases");
+  return {std::move(shape), data_of(weights), of_biases};
+}
+
+inline QuantisedPerceptrons make_quantised(const std::vector<Array<std::uint8_t>>& codes,
+                                           const std::vector<Array<float>>& scales,
+                                           const std::vector<Array<std::int32_t>>& zeros,
+                                           const std::vector<Array<float>>& biases,
+                                           const std::vector<Array<float>>& input_scales,
+                                           const std::vector<Array<std::int32_t>>& input_zeros,
+                                           const std::string& activation, int most,
+                                           const std::string& kernel) {
+  quantised::Shape shape = shape_of(codes, activation);
+  const auto of_scales = numbers_of(scales, shape, true, "scales");
+  const auto of_zeros = numbers_of(zeros, shape, true, "zeros");
+  const auto of_biases = numbers_of(biases, shape, true, "biases");
+  const auto of_input_scales = numbers_of(input_scales, shape, false, "scales of inputs");
+  const auto of_input_zeros = numbers_of(input_zeros, shape, false, "zeros of inputs");
+  std::vector<QuantisedPerceptrons::Layer> layers;
+  for (std::size_t layer = 0; layer < shape.layers(); ++layer) {
+    layers.push_back({codes[layer].data(), of_scales[layer], of_zeros[layer], of_biases[layer],
+                      of_input_scales[layer], of_input_zeros[layer]});
+  }
+  return {std::move(shape), layers, most, kernel};
+}
+
+inline std::vector<std::string> kernel_names() {
+  const quantised::Kernels all = quantised::kernels();
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < all.count; ++i) names.emplace_back(all.first[i].name);
+  return names;
+}
+
+inline void bind_quantised(py::module_& module) {
+  module.attr("KERNELS") = py::tuple(py::cast(kernel_names()));
+  py::class_<Perceptrons>(module, "Perceptrons")
+      .def(py::init(&make_perceptrons), py::arg("weights"), py::arg("biases"),
+           py::arg("activation"))
+      .def("run", &run<Perceptrons>, py::arg("inputs"));
+  py::class_<QuantisedPerceptrons>(module, "QuantisedPerceptrons")
+      .def(py::init(&make_quantised), py::arg("codes"), py::arg("scales"), py::arg("zeros"),
+           py::arg("biases"), py::arg("input_scales"), py::arg("input_zeros"),
+           py::arg("activation"), py::arg("most"), py::arg("kernel") = "")
+      .def("run", &run<QuantisedPerceptrons>, py::arg("inputs"));
+}
+
+}  // namespace gym::python
