@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gc
 import re
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +89,7 @@ def test_a_round_is_a_hundred_steps_of_the_task() -> None:
     made = profile.Profiling((2,), ("list",), 400, 16, "float32", "maddpg", {}, 2)
     training = profile._Training(made, profile.VARIANTS["task"], 2)
     before = training.replay.added
-    training.rounds(3)
+    training.rounds(3, Clock())
     assert training.replay.added == before + 300
 
 
@@ -148,6 +150,24 @@ def test_networks_one_by_one_learn_what_stacked_ones_learn(monkeypatch: pytest.M
         assert (both[0].act(seen, greedy) == both[1].act(seen, greedy)).all()
 
 
+def test_a_replay_is_freed_before_the_next_is_filled(monkeypatch: pytest.MonkeyPatch) -> None:
+    filled, made = profile.Profiling.filled, list[weakref.ref[Any]]()
+
+    def watched(*arguments: Any) -> Any:
+        assert all(each() is None for each in made)
+        replay = filled(*arguments)
+        made.append(weakref.ref(replay))
+        return replay
+
+    monkeypatch.setattr(profile.Profiling, "filled", watched)
+    gc.disable()
+    try:
+        assert main([*SMALL, "--agents=2", "--variants=base,networks"]) == 0
+    finally:
+        gc.enable()
+    assert len(made) == 4
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -174,10 +194,10 @@ def test_ctrl_c_keeps_finished_trainings(
 ) -> None:
     rounds, path = profile._Training.rounds, tmp_path / "phases.csv"
 
-    def interrupted(training: Any, count: int) -> None:
+    def interrupted(training: Any, *arguments: Any) -> None:
         if training.variant.layout == "joint":
             raise KeyboardInterrupt
-        rounds(training, count)
+        rounds(training, *arguments)
 
     monkeypatch.setattr(profile._Training, "rounds", interrupted)
     assert main([*SMALL, "--agents=2", f"--csv={path}"]) == 130

@@ -103,16 +103,15 @@ _PHASES = {
     "act": "actions",
     "reset": "environment",
     "step": "environment",
-    "sample": SAMPLING,
     "target_values": "target Q",
     "fit_critics": "Q loss",
     "improve_actors": "P loss",
     "follow": "soft update",
-    # Steps are written to replay, and batches stacked as networks take them.
-    "store": REST,
-    "learn": REST,
 }
-"""Phases by the calls of a training, its task and its learner."""
+"""Phases by the calls of a task and a learner.
+
+The rest is the writing of steps to replay, and the stacking of batches as networks take them.
+"""
 
 
 @dataclass(frozen=True)
@@ -164,19 +163,17 @@ class _Training:
         self._sampler = sampler_of(variant.sampler, self.replay, np.random.default_rng(1))
         self._steps = collect(self.task, self.learner, np.random.default_rng(2))
 
-    def rounds(self, count: int) -> None:
+    def rounds(self, count: int, clock: Clock) -> None:
+        """Train, and time all that is neither the task's nor the learner's."""
+        store = clock.timed(REST, lambda: self.replay.add(*next(self._steps)))
+        sample = clock.timed(SAMPLING, self._batches)
+        learn = clock.timed(REST, lambda: self.learner.update(sample()))
         for _ in range(count):
             for _ in range(STEPS // self.variant.copies):
-                self.store()
-            self.learn()
+                store()
+            learn()
 
-    def store(self) -> None:
-        self.replay.add(*next(self._steps))
-
-    def learn(self) -> None:
-        self.learner.update(self.sample())
-
-    def sample(self) -> list[Batch]:
+    def _batches(self) -> list[Batch]:
         count = readers(self.variant.sampler, self.learner.agents)
         return list(self._profiling.read(self.replay, self._sampler, count))
 
@@ -185,15 +182,15 @@ def _trained(profiling: Profiling, name: str, agents: int) -> Iterator[Phase]:
     """Yield the times of all phases of one training, and of the whole."""
     variant = profiling.variants[name]
     training = _Training(profiling, variant, agents)
-    training.rounds(1)  # Memory and libraries are ready after it.
+    training.rounds(1, Clock())  # Memory and libraries are ready after it.
     clock = Clock()
-    for owner in (training, training.task, training.learner):
+    for owner in (training.task, training.learner):
         for call, phase in _PHASES.items():
             if hasattr(owner, call):
                 setattr(owner, call, clock.timed(phase, getattr(owner, call)))
     count = profiling.rounds - 1
     before = now()
-    training.rounds(count)
+    training.rounds(count, clock)
     clock.wall[WHOLE], clock.cpu[WHOLE] = (
         after - start for after, start in zip(now(), before, strict=True)
     )
