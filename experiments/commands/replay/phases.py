@@ -96,8 +96,9 @@ def _print(trainings: Sequence[_Training], every: Sequence[_Training]) -> None:
     wholes = [each[WHOLE] for each in trainings]
     one = wholes[0]
     first = {each[WHOLE].agents: each[WHOLE].cpu_ms for each in reversed(every)}
+    print(f"{one.learner}, {one.entries:,} entries, batches of {one.batch:,}: CPU ms of a round")
     Sheet(
-        f"{one.learner}, {one.entries:,} entries, batches of {one.batch:,}: CPU ms of a round",
+        "",
         ("agents",),
         [f"{each.agents}\n{each.variant.translate(_FOLDS)}" for each in wholes],
         [
