@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from experiments.commands.replay.measuring import now
-from experiments.shown.tables import Sheet, significant
+from experiments.shown.tables import Sheet
 
 Result = TypeVar("Result")
 
@@ -126,4 +126,4 @@ def _part_of_update(training: _Training, phase: str) -> str:
 
 
 def _ms(milliseconds: float) -> str:
-    return f"{milliseconds:.0f}" if milliseconds >= 100 else significant(milliseconds, 3)
+    return f"{milliseconds:.{0 if milliseconds >= 100 else 1 if milliseconds >= 10 else 2}f}"
