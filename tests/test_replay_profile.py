@@ -176,6 +176,7 @@ def test_a_replay_is_freed_before_the_next_is_filled(monkeypatch: pytest.MonkeyP
         (["--samplers=neighbour_literal"], "allowed: neighbour_exact, shared, uniform"),
         (["--learner=qmix"], "unknown learner 'qmix': allowed: maddpg, masac"),
         (["--learner=masac", "--variants=networks,task"], "leave out the variants base, replay"),
+        (["--variants=base", "--layouts=joint"], "--variants: each has a layout and a sampler"),
         (["--rounds=1"], "--rounds"),
         (["--agents=2,9", "--capacity=1000000", "--memory-gib=1"], "list with 9 agents takes "),
     ],

@@ -56,8 +56,8 @@ def execute(config: Config) -> int:
 
 def _sample(config: Config) -> int:
     sampling = Sampling(
-        *_full(config, config.layouts or ",".join(LAYOUTS)),
-        samplers=_names("sampler", config.samplers or "uniform,neighbour_literal", SAMPLERS),
+        *_full(config, _names("layout", config.layouts, LAYOUTS, ",".join(LAYOUTS))),
+        samplers=_names("sampler", config.samplers, SAMPLERS, "uniform,neighbour_literal"),
         repeats=config.repeats,
     )
     return measure(sampling, config.memory_gib, config.csv)
@@ -66,16 +66,16 @@ def _sample(config: Config) -> int:
 def _profile(config: Config) -> int:
     from experiments.commands.replay import profile  # It needs torch.
 
-    variants = profile.variants(
-        _names("layout", config.layouts or "list,joint", LAYOUTS),
-        _names("sampler", config.samplers or "uniform", profile.SAMPLERS),
-    )
+    layouts = _names("layout", config.layouts, LAYOUTS, "list,joint")
+    samplers = _names("sampler", config.samplers, profile.SAMPLERS, "uniform")
+    variants = profile.variants(layouts, samplers)
     if config.variants is not None:
+        if config.layouts or config.samplers:
+            raise UsageError("--variants: each has a layout and a sampler; give none with it")
         names = _names("variant", config.variants, profile.VARIANTS)
         variants = {name: profile.VARIANTS[name] for name in names}
-    layouts = ",".join(each.layout for each in variants.values())
     profiling = profile.Profiling(
-        *_full(config, layouts),
+        *_full(config, [each.layout for each in variants.values()]),
         learner=config.learner,
         variants=variants,
         rounds=config.rounds,
@@ -86,10 +86,11 @@ def _profile(config: Config) -> int:
 ACTIONS: Mapping[str, Callable[[Config], int]] = {"sample": _sample, "profile": _profile}
 
 
-def _full(config: Config, layouts: str) -> tuple[Sequence[int], Sequence[str], int, int, str]:
+def _full(
+    config: Config, layouts: Sequence[str]
+) -> tuple[Sequence[int], Sequence[str], int, int, str]:
     """Return the fields of ``Full``."""
-    agents = _numbers(config.agents)
-    return agents, _names("layout", layouts, LAYOUTS), config.capacity, config.batch, config.dtype
+    return _numbers(config.agents), layouts, config.capacity, config.batch, config.dtype
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -105,8 +106,10 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _names(what: str, text: str, registry: Mapping[str, object]) -> tuple[str, ...]:
-    names = unique(text.split(","))
+def _names(
+    what: str, text: str | None, registry: Mapping[str, object], default: str = ""
+) -> tuple[str, ...]:
+    names = unique((default if text is None else text).split(","))
     for name in names:
         look_up(f"{what} of a replay", name, registry)
     return names

@@ -145,9 +145,8 @@ def profile(profiling: Profiling, memory_gib: float, csv: str | None) -> int:
     rows, status = measured(cases, csv)
     if not rows:
         return status
-    complete = print_phases(rows)
-    equal = [_same_weights(profiling, rows, agents) for agents in profiling.agents]
-    return status if complete and all(equal) else cli.FAILED
+    right = print_phases(rows), _same_weights(rows)
+    return status if all(right) else cli.FAILED
 
 
 class _Training:
@@ -155,13 +154,12 @@ class _Training:
 
     def __init__(self, profiling: Profiling, variant: Variant, agents: int) -> None:
         self._profiling, self.variant = profiling, variant
-        self.task = PredatorPrey(variant.copies, agents)
         learner_class = OneByOne if variant.one_by_one else LEARNERS[profiling.learner]
-        heads = self.task.heads
-        self.learner = learner_class(self.task.widths, heads, np.random.default_rng(0))
+        task = self.task = PredatorPrey(variant.copies, agents)
+        self.learner = learner_class(task.widths, task.heads, np.random.default_rng(0))
         self.replay = profiling.filled(variant.layout, agents)
         self._sampler = sampler_of(variant.sampler, self.replay, np.random.default_rng(1))
-        self._steps = collect(self.task, self.learner, np.random.default_rng(2))
+        self._steps = collect(task, self.learner, np.random.default_rng(2))
 
     def rounds(self, count: int, clock: Clock) -> None:
         """Train, and time all that is neither the task's nor the learner's."""
@@ -222,19 +220,18 @@ def _digest(learner: OffPolicyLearner) -> str:
     return digest.hexdigest()[:16]
 
 
-def _same_weights(profiling: Profiling, rows: Sequence[Phase], agents: int) -> bool:
+def _same_weights(rows: Sequence[Phase]) -> bool:
     """Say whether trainings that differ in the layout only have equal weights."""
-    alike: dict[Variant, dict[str, str]] = defaultdict(dict)
+    alike: dict[tuple[object, ...], dict[str, str]] = defaultdict(dict)
     for row in rows:
-        if row.agents == agents:
-            alike[replace(profiling.variants[row.variant], layout="")][row.variant] = row.weights
+        alike[row.agents, row.sampler, row.copies, row.one_by_one][row.variant] = row.weights
     same = True
-    for found in alike.values():
+    for (agents, *_), found in alike.items():
         if len(found) > 1:
             equal = len(set(found.values())) == 1
             same &= equal
             print(
                 f"{agents} agents: {'equal' if equal else 'DIFFERENT'} weights after "
-                f"{profiling.rounds} rounds: {', '.join(found)}"
+                f"{rows[0].rounds} rounds: {', '.join(found)}"
             )
     return same
