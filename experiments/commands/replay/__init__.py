@@ -9,8 +9,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 
 from experiments.commands.replay.sample import SAMPLERS, Sampling, measure
+from experiments.commands.replay.train import MOST_ROWS, Trainings, conduct
+from experiments.commands.replay.training import LEARNERS, TASKS
 from experiments.search.goals import unique
-from experiments.shell.flags import UsageError, option
+from experiments.shell import cli
+from experiments.shell.flags import (
+    UsageError,
+    jobs_option,
+    option,
+    out_option,
+    resume_option,
+    tell_interrupted,
+    to_flags,
+)
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.base.registry import look_up
@@ -23,10 +34,12 @@ _MOST_AGENTS = 1000
 class Config:
     """Measure the replay of multi-agent off-policy learners (MADDPG, MASAC)."""
 
-    action: str = option(MISSING, "sample: time how batches are read from replay")
+    action: str = option(
+        MISSING, "sample: time how batches are read; train: learn with each sampler"
+    )
     agents: str = option("3,6,12", "numbers of agents, separated by commas")
     capacity: int = option(1_000_000, "joint steps in replay, which is full", least=2)
-    batch: int = option(1024, "rows of a joint sample", least=1, most=10**6)
+    batch: int = option(1024, "rows of a joint sample", least=1, most=MOST_ROWS)
     layouts: str = option(",".join(LAYOUTS), "how replay lies in memory")
     samplers: str = option(
         "uniform,neighbour_literal", f"how rows are drawn: some of {', '.join(SAMPLERS)}"
@@ -35,11 +48,31 @@ class Config:
     repeats: int = option(7, "rounds of each kind; their median is shown", least=1, most=10**6)
     memory_gib: float = option(12.0, "most memory of one replay", most=10**6)
     csv: str | None = option(None, "also write the figures to this file", value="file")
+    task: str = option("predator-prey", f"what is learnt: {' or '.join(TASKS)}")
+    learner: str = option("maddpg", f"which agents learn: {' or '.join(LEARNERS)}")
+    episodes: int = option(60_000, "episodes of a training", least=1)
+    seeds: int = option(5, "trainings with each sampler", least=1, most=10**4)
+    out: str | None = out_option()
+    resume: bool = resume_option(extended=True)
+    jobs: int = jobs_option("trainings")
+
+
+@dataclass(frozen=True)
+class Action:
+    """What an action does, and the flags that it takes."""
+
+    run: Callable[[Config], int]
+    takes: str
 
 
 def execute(config: Config) -> int:
     """Do what the action says, and return the exit status."""
-    return look_up("action", config.action, ACTIONS)(config)
+    action = look_up("action", config.action, ACTIONS)
+    taken = [f"--{name}" for name in action.takes.split()]
+    for given in to_flags(config)[1:]:
+        if (flag := given.partition("=")[0]) not in taken:
+            raise UsageError(f"{flag}: {config.action} takes only {', '.join(taken)}")
+    return action.run(config)
 
 
 def _sample(config: Config) -> int:
@@ -58,7 +91,30 @@ def _sample(config: Config) -> int:
     )
 
 
-ACTIONS: Mapping[str, Callable[[Config], int]] = {"sample": _sample}
+def _train(config: Config) -> int:
+    trainings = Trainings(
+        config.task,
+        _numbers(config.agents),
+        config.learner,
+        unique(config.samplers.split(",")),
+        config.batch,
+        config.episodes,
+        config.seeds,
+        config.capacity,
+        config.dtype,
+    )
+    status, directory = conduct(trainings, config.out, config.resume, config.jobs)
+    if status == cli.INTERRUPTED:
+        with cli.undisturbed():
+            tell_interrupted("finished", config, "replay", directory)
+    return status
+
+
+_SHARED = "agents samplers batch capacity dtype"
+ACTIONS: Mapping[str, Action] = {
+    "sample": Action(_sample, f"{_SHARED} layouts repeats memory-gib csv"),
+    "train": Action(_train, f"{_SHARED} task learner episodes seeds out resume jobs"),
+}
 
 
 def _numbers(text: str) -> tuple[int, ...]:
