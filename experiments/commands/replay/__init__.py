@@ -37,21 +37,25 @@ class Config:
     action: str = option(
         MISSING, "sample: time how batches are read; train: learn with each sampler"
     )
-    agents: str = option("3,6,12", "numbers of agents, separated by commas")
-    capacity: int = option(1_000_000, "joint steps in replay, which is full", least=2)
+    agents: str = option("3", "numbers of agents, separated by commas")
+    capacity: int = option(1_000_000, "joint steps that replay holds", least=2)
     batch: int = option(1024, "rows of a joint sample", least=1, most=MOST_ROWS)
-    layouts: str = option(",".join(LAYOUTS), "how replay lies in memory")
+    layouts: str = option(",".join(LAYOUTS), "sample: how replay lies in memory")
     samplers: str = option(
-        "uniform,neighbour_literal", f"how rows are drawn: some of {', '.join(SAMPLERS)}"
+        "uniform,neighbour_literal",
+        f"how rows are drawn: some of {', '.join(SAMPLERS)}; train: perhaps with a batch of its "
+        "own, as in uniform:192, and not prioritised",
     )
     dtype: str = option("float32", f"how numbers are stored: {' or '.join(DTYPES)}")
-    repeats: int = option(7, "rounds of each kind; their median is shown", least=1, most=10**6)
-    memory_gib: float = option(12.0, "most memory of one replay", most=10**6)
-    csv: str | None = option(None, "also write the figures to this file", value="file")
-    task: str = option("predator-prey", f"what is learnt: {' or '.join(TASKS)}")
-    learner: str = option("maddpg", f"which agents learn: {' or '.join(LEARNERS)}")
-    episodes: int = option(60_000, "episodes of a training", least=1)
-    seeds: int = option(5, "trainings with each sampler", least=1, most=10**4)
+    repeats: int = option(
+        7, "sample: rounds of each kind; their median is shown", least=1, most=10**6
+    )
+    memory_gib: float = option(12.0, "sample: most memory of one replay", most=10**6)
+    csv: str | None = option(None, "sample: also write the figures to this file", value="file")
+    task: str = option("predator-prey", f"train: what is learnt: {' or '.join(TASKS)}")
+    learner: str = option("maddpg", f"train: which agents learn: {' or '.join(LEARNERS)}")
+    episodes: int = option(60_000, "train: episodes of a training", least=1)
+    seeds: int = option(5, "train: trainings with each sampler", least=1, most=10**4)
     out: str | None = out_option()
     resume: bool = resume_option(extended=True)
     jobs: int = jobs_option("trainings")
@@ -62,13 +66,13 @@ class Action:
     """What an action does, and the flags that it takes."""
 
     run: Callable[[Config], int]
-    takes: str
+    takes: tuple[str, ...]
 
 
 def execute(config: Config) -> int:
     """Do what the action says, and return the exit status."""
     action = look_up("action", config.action, ACTIONS)
-    taken = [f"--{name}" for name in action.takes.split()]
+    taken = [f"--{name}" for name in (*_SHARED, *action.takes)]
     for given in to_flags(config)[1:]:
         if (flag := given.partition("=")[0]) not in taken:
             raise UsageError(f"{flag}: {config.action} takes only {', '.join(taken)}")
@@ -110,10 +114,11 @@ def _train(config: Config) -> int:
     return status
 
 
-_SHARED = "agents samplers batch capacity dtype"
+_SHARED = ("agents", "capacity", "batch", "samplers", "dtype")
+_OF_TRAIN = ("task", "learner", "episodes", "seeds", "out", "resume", "jobs")
 ACTIONS: Mapping[str, Action] = {
-    "sample": Action(_sample, f"{_SHARED} layouts repeats memory-gib csv"),
-    "train": Action(_train, f"{_SHARED} task learner episodes seeds out resume jobs"),
+    "sample": Action(_sample, ("layouts", "repeats", "memory-gib", "csv")),
+    "train": Action(_train, _OF_TRAIN),
 }
 
 

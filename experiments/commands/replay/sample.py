@@ -70,6 +70,11 @@ class Measured:
     cpu_ms: float
 
 
+def sampler_of(name: str, replay: Replay, rng: np.random.Generator) -> Sampler:
+    """Make one of ``SAMPLERS``."""
+    return make_sampler("uniform" if name == SHARED else name, replay, rng)
+
+
 def measure(sampling: Sampling, memory_gib: float, csv: str | None) -> int:
     """Measure, print, write after every replay if asked to, and return the exit status."""
     if csv is not None:
@@ -154,7 +159,7 @@ def _times(sampling: Sampling, agents: int, layout: str) -> Iterator[Measured]:
 def _round(replay: Replay, name: str, agents: int, batch: int) -> Callable[[], None]:
     """Return what reads the joint samples of one round, after it has done so once."""
     rng = np.random.default_rng(0)
-    sampler: Sampler = make_sampler("uniform" if name == SHARED else name, replay, rng)
+    sampler = sampler_of(name, replay, rng)
     if isinstance(sampler, Prioritised):
         sampler.update(np.arange(len(replay)), rng.exponential(size=len(replay)))
 

@@ -13,10 +13,10 @@ from itertools import product
 from pathlib import Path
 
 from experiments.commands.replay.returns import Key, sheet
+from experiments.commands.replay.sample import SAMPLERS as OF_SAMPLE
 from experiments.commands.replay.training import (
     COPIES,
     LEARNERS,
-    SHARED,
     TASKS,
     Setup,
     Trained,
@@ -34,11 +34,10 @@ from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import printable, quoted
 from maestro_env.base.registry import look_up
 from mappers.learners.replay.layouts import DTYPES
-from mappers.learners.replay.samplers import SAMPLERS as OF_REPLAY
 from mappers.learners.tasks.task import EPISODE
 
 # Learners give no errors that rows could be ranked by.
-SAMPLERS = dict.fromkeys(name for name in (*OF_REPLAY, SHARED) if name != "prioritised")
+SAMPLERS = {name: None for name in OF_SAMPLE if name != "prioritised"}
 
 MOST_ROWS = 10**6
 """The largest batch."""

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.commands.replay.sample import SHARED, sampler_of
 from experiments.commands.replay.worth import Worth, worth
 from experiments.shell.files import BRIEF
 from experiments.shown.statistics import Floats
 from experiments.store.records import Record, Show
 from maestro_env.base.errors import MissingExtraError
 from mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
-from mappers.learners.replay.samplers import Sampler, make_sampler
+from mappers.learners.replay.samplers import Sampler
 from mappers.learners.tasks.navigation import Navigation
 from mappers.learners.tasks.physics import DIRECTIONS, Floats32
 from mappers.learners.tasks.predator_prey import PredatorPrey
@@ -32,9 +33,6 @@ from mappers.learners.tasks.task import EPISODE, Task
 
 if TYPE_CHECKING:
     from mappers.learners.off_policy.learner import OffPolicyLearner
-
-SHARED = "shared"
-"""The sampler that draws one uniform batch for all agents."""
 
 COPIES = 4
 LAST = 1000
@@ -195,7 +193,7 @@ def _train(setup: Setup, show: Show) -> tuple[OffPolicyLearner, Floats]:
     task = TASKS[setup.task](COPIES, setup.agents)
     learner = LEARNERS[setup.learner]()(task.widths, task.heads, first)
     replay, played = _replay(setup, task), _episodes(task, learner, rng)
-    sampler = make_sampler("uniform" if setup.sampler == SHARED else setup.sampler, replay, draws)
+    sampler = sampler_of(setup.sampler, replay, draws)
     batches = 1 if setup.sampler == SHARED else setup.agents
     returns: list[Floats] = []
     for rows in islice(played, setup.episodes // COPIES):
@@ -219,7 +217,7 @@ def _random(setup: Setup) -> tuple[float, Worth]:
     rows = next(_episodes(task, learner, rng))
     replay = make_replay("joint", _fields(task), LAST * EPISODE, setup.dtype)
     replay.add(*rows)
-    sampler = make_sampler("uniform" if setup.sampler == SHARED else setup.sampler, replay, rng)
+    sampler = sampler_of(setup.sampler, replay, rng)
     return float(_returns(rows).mean()), worth(replay, sampler, setup.batch)
 
 
