@@ -11,7 +11,7 @@ import pytest
 from commands import replay as main
 from scipy import stats
 
-pytest.importorskip("torch", reason="needs the extra agents")
+pytest.importorskip("torch", reason="needs the extra rl")
 
 from experiments.commands.replay.returns import difference, sheet, standard_errors
 from experiments.commands.replay.training import Setup, Trained, Training

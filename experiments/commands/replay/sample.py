@@ -71,8 +71,13 @@ class Measured:
 
 
 def sampler_of(name: str, replay: Replay, rng: np.random.Generator) -> Sampler:
-    """Make one of ``SAMPLERS``."""
+    """Return the sampler that draws rows; ``SHARED`` draws as uniform does."""
     return make_sampler("uniform" if name == SHARED else name, replay, rng)
+
+
+def readers(name: str, agents: int) -> int:
+    """Return how many joint samples an update of all agents reads."""
+    return 1 if name == SHARED else agents
 
 
 def measure(sampling: Sampling, memory_gib: float, csv: str | None) -> int:
@@ -165,7 +170,7 @@ def _round(replay: Replay, name: str, agents: int, batch: int) -> Callable[[], N
 
     def read() -> None:
         # What is gathered are copies: nothing is left to be read later.
-        for _ in range(1 if name == SHARED else agents):
+        for _ in range(readers(name, agents)):
             replay.gather(sampler.rows(batch))
 
     read()

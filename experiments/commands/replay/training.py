@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.commands.replay.sample import SHARED, sampler_of
+from experiments.commands.replay.sample import readers, sampler_of
 from experiments.commands.replay.worth import Worth, worth
 from experiments.shell.files import BRIEF
 from experiments.shown.statistics import Floats
@@ -175,8 +175,8 @@ def require_learner(name: str) -> None:
     """
     try:
         LEARNERS[name]()
-    except ImportError as error:
-        raise MissingExtraError(name, "torch", "agents") from error
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(name, str(error.name), "rl") from error
 
 
 def _mean_of_last(returns: Floats) -> float:
@@ -192,15 +192,14 @@ def _train(setup: Setup, show: Show) -> tuple[OffPolicyLearner, Floats]:
     first, rng, draws = np.random.default_rng(setup.seed).spawn(3)
     task = TASKS[setup.task](COPIES, setup.agents)
     learner = LEARNERS[setup.learner]()(task.widths, task.heads, first)
-    replay, played = _replay(setup, task), _episodes(task, learner, rng)
+    replay, played = _replay(setup, task, setup.capacity), _episodes(task, learner, rng)
     sampler = sampler_of(setup.sampler, replay, draws)
-    batches = 1 if setup.sampler == SHARED else setup.agents
     returns: list[Floats] = []
     for rows in islice(played, setup.episodes // COPIES):
         returns.append(_returns(rows))
         replay.add(*rows)
         if replay.added >= setup.begin:
-            learner.update(_joint_samples(replay, sampler, batches, setup.batch))
+            learner.update(_joint_samples(setup, replay, sampler))
         done = len(returns) * COPIES
         if done % _POINT == 0:
             recent = np.mean(returns[-LAST // COPIES :])
@@ -215,18 +214,15 @@ def _random(setup: Setup) -> tuple[float, Worth]:
     equal = [np.zeros(len(DIRECTIONS))] * setup.agents
     learner = LEARNERS[setup.learner]()(task.widths, task.heads, rng, logits=equal)
     rows = next(_episodes(task, learner, rng))
-    replay = make_replay("joint", _fields(task), LAST * EPISODE, setup.dtype)
+    replay = _replay(setup, task, LAST * EPISODE)
     replay.add(*rows)
     sampler = sampler_of(setup.sampler, replay, rng)
     return float(_returns(rows).mean()), worth(replay, sampler, setup.batch)
 
 
-def _replay(setup: Setup, task: Task) -> Replay:
-    return make_replay("joint", _fields(task), setup.capacity, setup.dtype)
-
-
-def _fields(task: Task) -> Fields:
-    return Fields(task.widths, tuple(sum(heads) for heads in task.heads))
+def _replay(setup: Setup, task: Task, capacity: int) -> Replay:
+    of_agents = Fields(task.widths, tuple(sum(heads) for heads in task.heads))
+    return make_replay("joint", of_agents, capacity, setup.dtype)
 
 
 def _episodes(task: Task, learner: OffPolicyLearner, rng: np.random.Generator) -> Iterator[Batch]:
@@ -260,8 +256,9 @@ def _returns(rows: Batch) -> Floats:
     return returns
 
 
-def _joint_samples(replay: Replay, sampler: Sampler, count: int, batch: int) -> list[Batch]:
-    """Return batches of the same length: near the head of the ring a sampler may draw more rows."""
-    rows = [sampler.rows(batch) for _ in range(count)]
+def _joint_samples(setup: Setup, replay: Replay, sampler: Sampler) -> list[Batch]:
+    """Return the batches of an update, cut to the shortest: neighbours may be some rows more."""
+    count = readers(setup.sampler, setup.agents)
+    rows = [sampler.rows(setup.batch) for _ in range(count)]
     fewest = min(map(len, rows))
     return [replay.gather(each[:fewest]) for each in rows]
