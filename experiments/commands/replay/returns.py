@@ -21,6 +21,20 @@ Key = tuple[int, str, int]
 """Agents, sampler and batch."""
 
 
+_KINDS = ("observations", "rewards")
+_HEADERS = (
+    *("seeds", "random", "half", "last", "SE above\nrandom", "to the first, %"),
+    *("rows by\nobservation", "rows by\nreward", "CPU\nmin"),
+)
+_NOTE = (
+    f"random, half, last: mean return of {LAST:,} episodes: to half of the training, to its end\n"
+    f"SE above random: standard errors over seeds; from {CERTAIN:g} on they have learnt\n"
+    "to the first: in % of what it returned above random, with the 95 % interval over seeds;\n"
+    f"one wider than {WIDEST:g} decides nothing\n"
+    "rows: independent ones whose means vary as those of a batch, in replay of random agents"
+)
+
+
 def standard_errors(trained: Floats, random: Floats) -> float | None:
     """Return how many standard errors the mean of returns is above that of random agents.
 
@@ -84,18 +98,7 @@ def sheet(title: str, found: Mapping[Key, Sequence[Trained]]) -> Sheet:
                 significant(_each(trained, "cpu_seconds").mean() / 60, 3),
             )
         )
-    right = ("seeds", "random", "half", "last", "above\nrandom", "to the first, %")
-    return Sheet(title, ("agents", "sampler"), (*right, *_WORTH, "CPU\nmin"), rows, _NOTE)
-
-
-_KINDS = ("observations", "rewards")
-_WORTH = ("rows\nseen", "rows\npaid")
-_NOTE = (
-    f"last: mean return of the last {LAST:,} episodes; half: at half of the training\n"
-    f"above random: in standard errors over seeds; ({CERTAIN:g} or more: they have learnt)\n"
-    f"to the first: in % of its return above random, 95 % interval over seeds\n"
-    "rows: independent ones whose mean observation and reward vary as those of a batch"
-)
+    return Sheet(title, ("agents", "sampler"), _HEADERS, rows, _NOTE)
 
 
 def _each(trained: Sequence[Trained], name: str) -> Floats:
@@ -114,5 +117,5 @@ def _compared(first: Sequence[Trained], last: Floats, random: Floats) -> str:
         return "-"
     value, low, high = compared
     ends = f"({low:.0f} to {high:.0f})"
-    # Neither is an interval with an end that is no number.
+    # An end that is no number decides nothing either.
     return f"{value:.1f} {ends}" if high - low <= WIDEST else f"not decided {ends}"
