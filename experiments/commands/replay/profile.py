@@ -34,6 +34,7 @@ from experiments.commands.replay.phases import (
     Phase,
     print_phases,
 )
+from experiments.commands.replay.training import LEARNERS
 from experiments.shell import cli
 from experiments.shell.flags import UsageError
 from maestro_env.base.errors import MissingExtraError
@@ -43,13 +44,9 @@ from mappers.learners.tasks.predator_prey import PredatorPrey
 
 try:
     from experiments.commands.replay.one_by_one import OneByOne
-    from mappers.learners.off_policy.learner import OffPolicyLearner, collect
-    from mappers.learners.off_policy.maddpg import Maddpg
-    from mappers.learners.off_policy.masac import Masac
+    from mappers.learners.off_policy.learner import collect
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env replay profile", str(error.name), "rl") from error
-
-LEARNERS: Mapping[str, type[OffPolicyLearner]] = {"maddpg": Maddpg, "masac": Masac}
 
 SAMPLERS: Mapping[str, object] = dict.fromkeys(("uniform", "neighbour_exact", SHARED))
 """Those whose batches have equal sizes, and that learn nothing themselves."""
@@ -154,7 +151,7 @@ class _Training:
 
     def __init__(self, profiling: Profiling, variant: Variant, agents: int) -> None:
         self._profiling, self.variant = profiling, variant
-        learner_class = OneByOne if variant.one_by_one else LEARNERS[profiling.learner]
+        learner_class = OneByOne if variant.one_by_one else LEARNERS[profiling.learner]()
         task = self.task = PredatorPrey(variant.copies, agents)
         self.learner = learner_class(task.widths, task.heads, np.random.default_rng(0))
         self.replay = profiling.filled(variant.layout, agents)
