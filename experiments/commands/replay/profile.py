@@ -44,7 +44,7 @@ from mappers.learners.tasks.predator_prey import PredatorPrey
 
 try:
     from experiments.commands.replay.one_by_one import OneByOne
-    from mappers.learners.off_policy.learner import collect
+    from mappers.learners.off_policy.learner import OffPolicyLearner, collect
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env replay profile", str(error.name), "rl") from error
 
