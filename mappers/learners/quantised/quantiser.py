@@ -1,0 +1,148 @@
+"""Affine quantisation: numbers as codes of a few bits (Krishnan et al., *QuaRL*, section 3.1).
+
+A number is ``scale * (code - zero)``. The range of the codes always holds 0, so that 0 has a code
+of its own: what fills up a layer changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maestro_env import _native
+from maestro_env.base.errors import MaestroEnvError
+from mappers.learners.tasks.physics import Floats32
+from mappers.parts.arrays import Integers
+
+LEAST_BITS, MOST_BITS = 2, 16
+
+
+class QuantisationError(MaestroEnvError, ValueError):
+    """Bits that no code has, or numbers that none stands for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """How numbers become codes: integers from 0 to 2^bits - 1, or of any size if not ``clipped``.
+
+    Args:
+        bits: of a code, 2 to 16.
+        scale: numbers between two codes, float32[...], above 0; it applies to the last axes.
+        zero: the code of 0, int64[...] of the same shape; 0 where codes are not clipped.
+        clipped: whether what is outside the range takes the nearest code of it. The paper's formula
+            does not clip, and its codes may number 2^bits + 1 or more.
+    """
+
+    bits: int
+    scale: Floats32
+    zero: Integers
+    clipped: bool = True
+
+    def encoded(self, numbers: Floats32) -> Integers:
+        """Return the codes of numbers, int64 of the same shape; halves go to the even code."""
+        steps: Integers = np.rint(numbers / self.scale).astype(np.int64) + self.zero
+        return steps.clip(0, 2**self.bits - 1) if self.clipped else steps
+
+    def decoded(self, codes: Integers) -> Floats32:
+        """Return the numbers of codes, float32 of the same shape."""
+        numbers: Floats32 = self.scale * (codes - self.zero).astype(np.float32)
+        return numbers
+
+    def simulated(self, numbers: Floats32) -> Floats32:
+        """Return the numbers that the codes of numbers stand for."""
+        return self.decoded(self.encoded(numbers))
+
+
+def codes_between(
+    low: NDArray[np.floating], high: NDArray[np.floating], bits: int, clipped: bool = True
+) -> Codes:
+    """Return codes of the numbers from ``low`` to ``high``, and of 0, arrays of one shape.
+
+    Clipped ones divide the range into 2^bits - 1 steps, so that both its ends have a code. Others
+    follow the paper: a step is (|min(low, 0)| + |max(high, 0)|) / 2^bits, and 0 is the code of 0.
+    Where the range is a point, all codes but that of 0 mean nothing, and the scale is 1.
+
+    Raises:
+        QuantisationError: bits outside of 2 to 16, or an end of the range that is not finite.
+    """
+    if not LEAST_BITS <= bits <= MOST_BITS:
+        raise QuantisationError(f"{bits} bits; allowed: {LEAST_BITS} to {MOST_BITS}")
+    low, high = np.minimum(low, 0), np.maximum(high, 0)
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise QuantisationError("a range that is not finite; allowed: finite numbers")
+    steps = 2**bits - 1 if clipped else 2**bits
+    scale = ((high - low) / steps).astype(np.float32)
+    scale = np.where(scale > 0, scale, np.float32(1))
+    zero = np.rint(-low / scale).astype(np.int64) if clipped else np.zeros(scale.shape, np.int64)
+    return Codes(bits, scale, zero, clipped)
+
+
+def codes_of(
+    numbers: Floats32, bits: int, axes: int | tuple[int, ...] | None = None, clipped: bool = True
+) -> Codes:
+    """Return codes of the range that an array has, which may be empty.
+
+    Args:
+        numbers: any shape.
+        bits: of a code.
+        axes: that share a range; None for one range of all, others for one of each output channel.
+        clipped: as of ``Codes``.
+
+    Raises:
+        QuantisationError: as of ``codes_between``.
+    """
+    low = numbers.min(axis=axes, initial=0, keepdims=axes is not None)
+    high = numbers.max(axis=axes, initial=0, keepdims=axes is not None)
+    return codes_between(np.asarray(low), np.asarray(high), bits, clipped)
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """Multilayer perceptrons of N agents of one shape.
+
+    Args:
+        weights: of each layer float32[N, inputs, outputs].
+        biases: of each layer float32[N, outputs].
+        activation: between layers, ``relu`` or ``tanh``.
+    """
+
+    weights: Sequence[Floats32]
+    biases: Sequence[Floats32]
+    activation: str
+
+    def fused(self) -> _native.Perceptrons:
+        """Return what computes all agents' layers in one call, in floating point."""
+        return _native.Perceptrons(list(self.weights), list(self.biases), self.activation)
+
+    def quantised(
+        self, bits: int, ranges: Sequence[tuple[Floats32, Floats32]], kernel: str = ""
+    ) -> _native.QuantisedPerceptrons:
+        """Return the same in integers: weights have a range for each output.
+
+        Args:
+            bits: of weights and activations, at most 8.
+            ranges: of what each layer takes, float32[N] twice: the least and the greatest number.
+            kernel: one of ``_native.KERNELS``; by default the fastest.
+
+        Raises:
+            QuantisationError: more bits, or as of ``codes_between``.
+        """
+        if bits > 8:
+            raise QuantisationError(f"{bits} bits; allowed for integer arithmetic: 2 to 8")
+        weights = [codes_of(each, bits, axes=1) for each in self.weights]
+        inputs = [codes_between(low, high, bits) for low, high in ranges]
+        pairs = list(zip(weights, self.weights, strict=True))
+        return _native.QuantisedPerceptrons(
+            [codes.encoded(each).astype(np.uint8) for codes, each in pairs],
+            [codes.scale[:, 0] for codes in weights],
+            [codes.zero[:, 0].astype(np.int32) for codes in weights],
+            list(self.biases),
+            [codes.scale for codes in inputs],
+            [codes.zero.astype(np.int32) for codes in inputs],
+            self.activation,
+            2**bits - 1,
+            kernel,
+        )
