@@ -5,10 +5,11 @@ An action is a module of this folder and a line in ``ACTIONS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 
-from experiments.commands.replay.sample import SAMPLERS, Sampling, measure
+from experiments.commands.replay.measuring import SAMPLERS
+from experiments.commands.replay.sample import Sampling, measure
 from experiments.commands.replay.train import MOST_ROWS, Trainings, conduct
 from experiments.commands.replay.training import LEARNERS, TASKS
 from experiments.search.goals import unique
@@ -28,6 +29,7 @@ from maestro_env.base.registry import look_up
 from mappers.learners.replay.layouts import DTYPES, LAYOUTS
 
 _MOST_AGENTS = 1000
+_NEIGHBOURS = "uniform,neighbour_literal"
 
 
 @dataclass(frozen=True)
@@ -35,25 +37,39 @@ class Config:
     """Measure the replay of multi-agent off-policy learners (MADDPG, MASAC)."""
 
     action: str = option(
-        MISSING, "sample: time how batches are read; train: learn with each sampler"
+        MISSING,
+        "sample: time how batches are read; profile: time training; train: learn with each sampler",
     )
     agents: str = option("3", "numbers of agents, separated by commas")
     capacity: int = option(1_000_000, "joint steps that replay holds", least=2)
     batch: int = option(1024, "rows of a joint sample", least=1, most=MOST_ROWS)
-    layouts: str = option(",".join(LAYOUTS), "sample: how replay lies in memory")
-    samplers: str = option(
-        "uniform,neighbour_literal",
+    samplers: str | None = option(
+        None,
         f"how rows are drawn: some of {', '.join(SAMPLERS)}; train: perhaps with a batch of its "
-        "own, as in uniform:192, and not prioritised",
+        f"own, as in uniform:192 (default: {_NEIGHBOURS}; profile: uniform)",
     )
     dtype: str = option("float32", f"how numbers are stored: {' or '.join(DTYPES)}")
+    layouts: str | None = option(
+        None,
+        f"sample, profile: how replay lies in memory: some of {', '.join(LAYOUTS)} (default: all; "
+        "profile: list,joint)",
+    )
     repeats: int = option(
         7, "sample: rounds of each kind; their median is shown", least=1, most=10**6
     )
-    memory_gib: float = option(12.0, "sample: most memory of one replay", most=10**6)
-    csv: str | None = option(None, "sample: also write the figures to this file", value="file")
+    learner: str = option("maddpg", f"profile, train: who learns: {' or '.join(LEARNERS)}")
+    rounds: int = option(
+        20, "profile: rounds of training; the first is not timed", least=2, most=10**6
+    )
+    variants: str | None = option(
+        None,
+        "profile: instead of --layouts and --samplers: base, replay, task, networks, shared",
+    )
+    memory_gib: float = option(12.0, "sample, profile: most memory of one replay", most=10**6)
+    csv: str | None = option(
+        None, "sample, profile: also write the figures to this file", value="file"
+    )
     task: str = option("predator-prey", f"train: what is learnt: {' or '.join(TASKS)}")
-    learner: str = option("maddpg", f"train: which agents learn: {' or '.join(LEARNERS)}")
     episodes: int = option(60_000, "train: episodes of a training", least=1)
     seeds: int = option(5, "train: trainings with each sampler", least=1, most=10**4)
     out: str | None = out_option()
@@ -72,7 +88,7 @@ class Action:
 def execute(config: Config) -> int:
     """Do what the action says, and return the exit status."""
     action = look_up("action", config.action, ACTIONS)
-    taken = [f"--{name}" for name in (*_SHARED, *action.takes)]
+    taken = [f"--{name}" for name in action.takes]
     for given in to_flags(config)[1:]:
         if (flag := given.partition("=")[0]) not in taken:
             raise UsageError(f"{flag}: {config.action} takes only {', '.join(taken)}")
@@ -80,19 +96,32 @@ def execute(config: Config) -> int:
 
 
 def _sample(config: Config) -> int:
-    return measure(
-        Sampling(
-            _numbers(config.agents),
-            config.capacity,
-            config.batch,
-            _names("layout", config.layouts, LAYOUTS),
-            _names("sampler", config.samplers, SAMPLERS),
-            config.dtype,
-            config.repeats,
-        ),
-        config.memory_gib,
-        config.csv,
+    sampling = Sampling(
+        *_full(config, _names("layout", config.layouts, LAYOUTS, ",".join(LAYOUTS))),
+        samplers=_names("sampler", config.samplers, SAMPLERS, _NEIGHBOURS),
+        repeats=config.repeats,
     )
+    return measure(sampling, config.memory_gib, config.csv)
+
+
+def _profile(config: Config) -> int:
+    from experiments.commands.replay import profile  # It needs torch.
+
+    layouts = _names("layout", config.layouts, LAYOUTS, "list,joint")
+    samplers = _names("sampler", config.samplers, profile.SAMPLERS, "uniform")
+    variants = profile.variants(layouts, samplers)
+    if config.variants is not None:
+        if config.layouts or config.samplers:
+            raise UsageError("--variants: each has a layout and a sampler; give none with it")
+        names = _names("variant", config.variants, profile.VARIANTS)
+        variants = {name: profile.VARIANTS[name] for name in names}
+    profiling = profile.Profiling(
+        *_full(config, [each.layout for each in variants.values()]),
+        learner=config.learner,
+        variants=variants,
+        rounds=config.rounds,
+    )
+    return profile.profile(profiling, config.memory_gib, config.csv)
 
 
 def _train(config: Config) -> int:
@@ -100,7 +129,7 @@ def _train(config: Config) -> int:
         config.task,
         _numbers(config.agents),
         config.learner,
-        unique(config.samplers.split(",")),
+        unique((config.samplers or _NEIGHBOURS).split(",")),
         config.batch,
         config.episodes,
         config.seeds,
@@ -114,12 +143,21 @@ def _train(config: Config) -> int:
     return status
 
 
-_SHARED = ("agents", "capacity", "batch", "samplers", "dtype")
-_OF_TRAIN = ("task", "learner", "episodes", "seeds", "out", "resume", "jobs")
+_ALL = ("agents", "capacity", "batch", "samplers", "dtype")
+_TIMED = (*_ALL, "layouts", "memory-gib", "csv")
+_TRAINED = (*_ALL, "learner", "task", "episodes", "seeds", "out", "resume", "jobs")
 ACTIONS: Mapping[str, Action] = {
-    "sample": Action(_sample, ("layouts", "repeats", "memory-gib", "csv")),
-    "train": Action(_train, _OF_TRAIN),
+    "sample": Action(_sample, (*_TIMED, "repeats")),
+    "profile": Action(_profile, (*_TIMED, "learner", "rounds", "variants")),
+    "train": Action(_train, _TRAINED),
 }
+
+
+def _full(
+    config: Config, layouts: Sequence[str]
+) -> tuple[Sequence[int], Sequence[str], int, int, str]:
+    """Return the fields of ``Full``."""
+    return _numbers(config.agents), layouts, config.capacity, config.batch, config.dtype
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -135,8 +173,10 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _names(what: str, text: str, registry: Mapping[str, object]) -> tuple[str, ...]:
-    names = unique(text.split(","))
+def _names(
+    what: str, text: str | None, registry: Mapping[str, object], default: str = ""
+) -> tuple[str, ...]:
+    names = unique((default if text is None else text).split(","))
     for name in names:
         look_up(f"{what} of a replay", name, registry)
     return names

@@ -12,8 +12,8 @@ from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
+from experiments.commands.replay.measuring import SAMPLERS as OF_REPLAY
 from experiments.commands.replay.returns import Key, sheet
-from experiments.commands.replay.sample import SAMPLERS as OF_SAMPLE
 from experiments.commands.replay.training import (
     COPIES,
     LEARNERS,
@@ -37,7 +37,7 @@ from mappers.learners.replay.layouts import DTYPES
 from mappers.learners.tasks.task import EPISODE
 
 # Learners give no errors that rows could be ranked by.
-SAMPLERS = {name: None for name in OF_SAMPLE if name != "prioritised"}
+SAMPLERS = {name: None for name in OF_REPLAY if name != "prioritised"}
 
 MOST_ROWS = 10**6
 """The largest batch."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.commands.replay.sample import readers, sampler_of
+from experiments.commands.replay.measuring import readers, sampler_of
 from experiments.commands.replay.worth import Worth, worth
 from experiments.shell.files import BRIEF
 from experiments.shown.statistics import Floats
