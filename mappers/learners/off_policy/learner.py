@@ -137,6 +137,17 @@ class OffPolicyLearner(ABC):
         return self._heads.encoded(choices)
 
     @one_thread()
+    def values(self, observations: Sequence[Floats32], choices: Integers) -> Floats32:
+        """Return what critics expect of choices int64[E, D] of agents that see float32[E, o_i].
+
+        It is the mean over agents of their least values, float32[E].
+        """
+        with torch.no_grad():
+            joint = _joined([[*observations, *self.encoded(choices)]])
+            found: Floats32 = self._least(self.critics, joint).mean(dim=0)[:, 0].numpy()
+            return found
+
+    @one_thread()
     def update(self, batches: Sequence[Batch]) -> None:
         """Learn from a batch for each agent, or from one that all share.
 
