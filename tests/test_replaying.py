@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from mapper_helpers import Recorder, problem
@@ -33,7 +35,7 @@ def paid_of(budget: int, made: Problem = EDGE) -> Paid:
     return Paid(Recorder(made, "latency", budget), 4, np.random.default_rng(0))
 
 
-def team(episodes: Episodes, **settings: float) -> _Team:
+def team(episodes: Episodes, **settings: Any) -> _Team:
     config = ReplayConfig(**settings)
     learnt = Settings(rate=0.01, discount=0.0)
     return _Team(config, Maddpg, learnt, episodes, AGENTS, np.random.default_rng(0), 5000)
