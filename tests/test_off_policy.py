@@ -295,3 +295,22 @@ def test_gradients_pass_through_features() -> None:
             columns = slice(4 + starts[head], 4 + starts[head + 1])
             there = changed[reader, :, columns].detach().numpy()
             np.testing.assert_allclose(there, own, rtol=1e-6)
+
+
+@every_learner
+def test_values_are_the_mean_of_what_the_critics_of_agents_say(
+    learner_class: type[OffPolicyLearner],
+) -> None:
+    learner, rng = made(learner_class), np.random.default_rng(1)
+    batch = drawn(rng)
+    choices = np.stack([rng.integers(count, size=SIZE) for count in COUNTS], axis=1)
+    hot = [np.eye(count)[column] for count, column in zip(COUNTS, choices.T, strict=True)]
+    joint = torch.as_tensor(np.hstack([*batch.observations, *hot]), dtype=torch.float32)
+    width = sum(OBSERVATIONS) + sum(CHOICES)
+    critics = [modules(critic, [width] * 3, [1] * 3) for critic in learner.critics]
+    said = [
+        torch.stack([critic[agent](joint)[:, 0] for critic in critics]).amin(dim=0)
+        for agent in range(3)
+    ]
+    shown = learner.values(batch.observations, choices)
+    np.testing.assert_allclose(shown, torch.stack(said).mean(dim=0).detach(), rtol=1e-4, atol=1e-5)
