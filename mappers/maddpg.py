@@ -11,5 +11,5 @@ from mappers.learners.off_policy.maddpg import Maddpg
 class MaddpgMapper(ReplayMapper[ReplayConfig]):
     """Every agent follows the gradient of its critic (Lowe et al., 2017)."""
 
-    DEFAULT: ClassVar[ReplayConfig] = ReplayConfig()
+    DEFAULT: ClassVar[ReplayConfig] = ReplayConfig(exploration=0.5)
     LEARNER = Maddpg

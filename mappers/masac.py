@@ -15,7 +15,7 @@ from mappers.settings import setting
 class MasacConfig(ReplayConfig):
     """Parameters of agents that are also paid for the entropy of their policies."""
 
-    entropy: float = setting(0.05, "weight of the entropy", most=100)
+    entropy: float = setting(0.3, "weight of the entropy", most=100)
 
 
 class MasacMapper(ReplayMapper[MasacConfig]):

@@ -349,3 +349,18 @@ def test_a_parameter_of_one_choice_keeps_it() -> None:
     after = explore(actions_of(heads, 200, rng), heads, 1.0, 0.5, rng)
     assert (after[:, heads.counts == 1] == 0).all()
     assert (heads.counts == 1).sum() == 5
+
+
+def test_numbers_are_features_and_the_logarithms_of_sizes() -> None:
+    heads = Heads(SEVEN)
+    for parameter, start, count, table in zip(
+        heads.space.parameters, heads.starts, heads.counts, heads.numbers, strict=True
+    ):
+        features = heads.features[start : start + count].toarray()
+        own = features[:, features.any(axis=0)]
+        if parameter.is_size:
+            np.testing.assert_array_equal(table[:, :-1], own)
+            logs = np.log(parameter.values)
+            np.testing.assert_allclose(table[:, -1], logs / max(logs[-1], np.log(2)))
+        else:
+            np.testing.assert_array_equal(table, own if own.size else np.eye(count))

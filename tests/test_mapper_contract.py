@@ -115,9 +115,7 @@ def test_the_best_so_far_never_worsens_and_is_the_least_of_the_trace(mapper: str
 LEARN_SLOWLY = (
     "random",
     "random_log",
-    "maddpg",
     "marl_paper",
-    "masac",
     "ppo",
     "ppo_box",
     "ppo_tuned",

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 from plain_off_policy import Plain, PlainMaddpg, PlainMasac, modules  # noqa: E402
 
 from mappers.learners.off_policy import networks  # noqa: E402
+from mappers.learners.off_policy.heads import Heads  # noqa: E402
 from mappers.learners.off_policy.learner import (  # noqa: E402
     LearnerError,
     OffPolicyLearner,
@@ -242,3 +243,74 @@ def test_agents_learn_to_name_the_numbers_that_they_see(
     seen, numbers = shown(rng, 1000)
     assert (learner.act(seen, greedy=True) == numbers).mean() > 0.9
     assert (learner.act(seen) == numbers).mean() > 0.9
+
+
+def features(rng: np.random.Generator) -> list[np.ndarray]:
+    """Three numbers or fewer of each choice."""
+    return [rng.normal(size=(count, min(count, 3))) for count in COUNTS]
+
+
+@pytest.mark.usefixtures("doubles")
+@every_learner
+def test_one_hots_as_features_change_nothing(learner_class: type[OffPolicyLearner]) -> None:
+    found = []
+    for tables in (None, [np.eye(count) for count in COUNTS]):
+        rng = np.random.default_rng(1)
+        learner = learner_class(OBSERVATIONS, HEADS, np.random.default_rng(0), features=tables)
+        for _ in range(3):
+            learner.update([drawn(rng) for _ in range(3)])
+        found.append(weights(learner))
+    for ours, truth in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, truth, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.usefixtures("doubles")
+def test_gradients_pass_through_features() -> None:
+    """A critic that is a sum of the features it sees has a gradient in closed form."""
+    rng = np.random.default_rng(1)
+    tables = features(rng)
+    widths = [table.shape[1] for table in tables]
+    heads = Heads(HEADS, tables)
+    value = rng.normal(size=heads.width)
+    choices = np.stack([rng.integers(count, size=SIZE) for count in COUNTS], axis=1)
+    seen = np.concatenate(heads.encoded(choices), axis=1)
+    expected = [table[column] for table, column in zip(tables, choices.T, strict=True)]
+    np.testing.assert_allclose(seen, np.concatenate(expected, axis=1), rtol=1e-6)
+    # Each agent takes its first choices instead; the others' stay.
+    actions = torch.zeros(3, SIZE, *heads.present.shape[2:], dtype=torch.float64)
+    actions[:, :, :, 0] = 1
+    actions = (actions * heads.present).requires_grad_()
+    joint = torch.as_tensor(np.hstack([np.ones((SIZE, 4)), seen]))[None]
+    changed = heads.replaced(joint, actions)
+    (gradient,) = torch.autograd.grad((changed[:, :, 4:] @ torch.as_tensor(value)).sum(), actions)
+    agents, places = [0, 1, 1, 2], [0, 0, 1, 0]
+    parts = np.split(value, np.cumsum(widths)[:-1])
+    starts = np.cumsum([0, *widths])
+    for head, (agent, place) in enumerate(zip(agents, places, strict=True)):
+        truth = tables[head] @ parts[head]
+        shown = gradient[agent, :, place, : len(truth)].numpy()
+        np.testing.assert_allclose(shown, np.tile(truth, (SIZE, 1)), rtol=1e-9)
+        for reader in range(3):
+            own = np.tile(tables[head][0], (SIZE, 1)) if reader == agent else expected[head]
+            columns = slice(4 + starts[head], 4 + starts[head + 1])
+            there = changed[reader, :, columns].detach().numpy()
+            np.testing.assert_allclose(there, own, rtol=1e-6)
+
+
+@every_learner
+def test_values_are_the_mean_of_what_the_critics_of_agents_say(
+    learner_class: type[OffPolicyLearner],
+) -> None:
+    learner, rng = made(learner_class), np.random.default_rng(1)
+    batch = drawn(rng)
+    choices = np.stack([rng.integers(count, size=SIZE) for count in COUNTS], axis=1)
+    hot = [np.eye(count)[column] for count, column in zip(COUNTS, choices.T, strict=True)]
+    joint = torch.as_tensor(np.hstack([*batch.observations, *hot]), dtype=torch.float32)
+    width = sum(OBSERVATIONS) + sum(CHOICES)
+    critics = [modules(critic, [width] * 3, [1] * 3) for critic in learner.critics]
+    said = [
+        torch.stack([critic[agent](joint)[:, 0] for critic in critics]).amin(dim=0)
+        for agent in range(3)
+    ]
+    shown = learner.values(batch.observations, choices)
+    np.testing.assert_allclose(shown, torch.stack(said).mean(dim=0).detach(), rtol=1e-4, atol=1e-5)

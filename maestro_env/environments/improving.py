@@ -151,6 +151,11 @@ class Moves(Actions):
         self._begun = False
 
     @property
+    def shown(self) -> Integers:
+        """The parameter, int64[F], of each number that ``seen`` returns."""
+        return self._shown.columns
+
+    @property
     def present(self) -> Points:
         """The vectors of the present mappings, int32[(N,) D]."""
         return self._present.reshape(*self._copies, -1).copy()
@@ -165,14 +170,20 @@ class Moves(Actions):
         moves = as_integers(actions, self._copies, self.space.n)  # type: ignore[attr-defined]
         return self.after(moves.reshape(-1, 1)).reshape(*self._copies, -1)
 
-    def after(self, moves: Integers) -> Points:
-        """Return the vectors, int32[N, D], after moves int64[N, M] of M different parameters."""
-        self._require_begun()
-        return self._moved(self._present, moves)
+    def after(self, moves: Integers, made: Mask | None = None) -> Points:
+        """Return the vectors, int32[N, D], after moves int64[N, M] of M different parameters.
 
-    def _moved(self, present: Points, moves: Integers) -> Points:
+        Of these moves those are made that bool[N, M] says; None for all.
+        """
+        self._require_begun()
+        return self._moved(self._present, moves, made)
+
+    def _moved(self, present: Points, moves: Integers, made: Mask | None = None) -> Points:
         points = present.copy()
         targets = self._after.entries(present, moves)
+        if made is not None:
+            kept = np.take_along_axis(present, self._after.columns[moves], axis=1)
+            targets = np.where(made, targets, kept)
         np.put_along_axis(points, self._after.columns[moves], targets, axis=1)
         return self._map_space.clipped(points)
 

@@ -91,6 +91,17 @@ class Heads:
         """``features`` transposed, sparse float64[F, L]."""
         return self.features.T.tocsr()
 
+    @property
+    def numbers(self) -> list[Floats]:
+        """Numbers that describe the choices of each head, float64[choices, f], D arrays.
+
+        They are ``features``, and of a size log(size) / log(largest) too; one-hots where a head has
+        no features.
+        """
+        dims = len(self.space.extents)
+        heads = zip(self.space.parameters, self.choices, strict=True)
+        return [_numbers(parameter, offered, dims) for parameter, offered in heads]
+
     def points(self, actions: Integers) -> Points:
         """Return the points of int64[N, D] actions, indices of logits within heads, int32[N, D]."""
         points: Points = self._choices[self.starts + actions]
@@ -170,6 +181,18 @@ def _logs(parameter: Parameter, offered: Integers) -> Floats:
     if parameter.is_size:
         return np.log2(sizes_at(parameter, offered))
     return np.arange(len(offered)) / len(offered)
+
+
+def _numbers(parameter: Parameter, offered: Integers, dims: int) -> Floats:
+    rows, columns, width = _features(parameter, offered, dims)
+    if not width:
+        return np.eye(len(offered))
+    found = np.zeros((len(offered), width))
+    found[rows, columns] = 1
+    if not parameter.is_size:
+        return found
+    logs = np.log2(sizes_at(parameter, offered))
+    return np.column_stack([found, logs / max(logs[-1], 1)])
 
 
 def _features(parameter: Parameter, offered: Integers, dims: int) -> tuple[Integers, Integers, int]:

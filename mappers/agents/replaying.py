@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -9,12 +10,12 @@ import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
-from maestro_env.evaluation.rewards import REWARDS
-from maestro_env.mapspace.space import Points
+from maestro_env.mapspace.space import MapSpace
 from mappers.agents.config import GroupConfig
-from mappers.agents.grouped import GroupedMapper, RelativeRewards
-from mappers.agents.heads import Heads
-from mappers.learners.replay.layouts import Batch
+from mappers.agents.episodes import Choosing, Episodes, Improving, Seen
+from mappers.agents.grouped import GroupedMapper
+from mappers.agents.paid import Paid
+from mappers.learners.replay.layouts import Fields, SoaReplay
 from mappers.parts.arrays import Floats, Integers
 from mappers.parts.draws import DRAWS
 from mappers.settings import setting
@@ -24,17 +25,30 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.agents.replaying", str(error.name), "rl") from error
 
+EPISODES = ("improve", "choose")
+"""What agents act in: moves of a mapping, or a choice of all parameters."""
+
+# Rewards closer than this are equal.
+_LEAST_SPREAD = 1e-6
+
 
 @dataclass(frozen=True)
 class ReplayConfig(GroupConfig):
     """Parameters of agents that learn from replay."""
 
-    samples: int = setting(16, "samples between two rounds of updates", least=1, most=100_000)
-    updates: float = setting(0.05, "updates for each sample", most=100)
+    episode: str = setting("improve", "what agents act in", allowed=EPISODES)
+    length: int = setting(4, "steps of an episode that improves a mapping", least=1)
+    discount: float = setting(0.0, "weight of the next step's value", most=1)
+    samples: int = setting(16, "episodes at a time, each a sample", least=1, most=10_000)
+    candidates: int = setting(8, "drawn actions of which critics take one", least=1, most=1000)
+    exploration: float = setting(0.0, "chance per parameter of a draw off the policy", most=1)
+    updates: float = setting(0.25, "updates for each sample", most=100)
     rows: int = setting(64, "samples of an update", least=1, most=100_000)
     rate: float = setting(0.003, "learning rate of Adam", most=1)
     memory: int = setting(20_000, "last samples that replay holds", least=1, most=10**6)
-    reward: str = setting("log", "reward of a mapping", allowed=REWARDS)
+    worst: float = setting(1.0, "bound of a reward, which is a logarithm", least=0.001, most=1000)
+    first: int = setting(64, "samples before the first mapping is improved", most=10**6)
+    best: int = setting(16, "best mappings that episodes begin with", least=1, most=10_000)
     draw: str = setting("log", "initial distribution", allowed=DRAWS)
 
 
@@ -42,99 +56,122 @@ Replayed = TypeVar("Replayed", bound=ReplayConfig)
 
 
 class ReplayMapper(GroupedMapper[Replayed]):
-    """Agents with actors and central critics; a mapping is an episode of one step.
+    """Agents with actors and central critics, which learn from a replay of all paid samples.
 
-    So there is no next step to value (discount 0) and nothing to see: all agents observe a 1. All
-    are paid the same reward. The actors begin with the initial distribution.
+    All agents are paid the same reward. In each episode the actors draw some actions, and the one
+    that the critics value most is paid for, of those that are new and that masks allow.
     """
 
     LEARNER: ClassVar[type[OffPolicyLearner]]
 
     def settings(self) -> Settings:
         """Return how the agents learn."""
-        return Settings(rate=self.config.rate, discount=0.0)
+        return Settings(rate=self.config.rate, discount=self.config.discount)
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         config, agents = self.config, self.agents(evaluator, rng)
-        heads = Heads(evaluator.space, config.draw)
-        points, values = self.begin(evaluator, budget)
-        team = _Team(heads, agents, type(self).LEARNER, self.settings(), rng)
-        replay = _Replay(config, min(config.memory, budget), len(agents))
-        spent, due = 0, 0.0
-        while True:
-            replay.add(team.actions(points), values)
-            spent, due = spent + len(points), due + len(points) * config.updates
-            if spent == budget:
+        paid = Paid(evaluator, config.best, rng)
+        paid.keep(*self.begin(evaluator, budget))
+        episodes = _episodes(config, evaluator.space, agents)
+        team = _Team(config, type(self).LEARNER, self.settings(), episodes, agents, rng, budget)
+        due = 0.0
+        while left := budget - paid.count:
+            n = min(left, config.samples)
+            if not episodes.begin(paid):
+                paid.pay(paid.draw(n, config.draw))
+                continue
+            seen, actions = team.draw()
+            points = episodes.points(actions)
+            rows = paid.choose(points, team.values(seen, actions))
+            values = paid.pay(points[rows[:n]])
+            if n < config.samples:
                 return
-            while due >= 1 and replay.filled:
-                team.update(*replay.draw(rng))
+            rewards = episodes.pay(points[rows], values)
+            team.keep([each[rows] for each in seen], actions[rows], rewards)
+            due += n * config.updates
+            while due >= 1:
+                team.update()
                 due -= 1
-            points = team.draw(min(config.samples, budget - spent))
-            values = evaluator.evaluate(points).values
+
+
+def _episodes(config: ReplayConfig, space: MapSpace, agents: Integers) -> Episodes:
+    shape = config.samples, config.candidates
+    if config.episode == "choose":
+        return Choosing(space, shape, int(agents.max()) + 1, config.draw, config.worst)
+    return Improving(space, shape, agents, config.length, config.worst, config.first)
 
 
 class _Team:
-    """A learner whose heads are a map space's, ordered by agent."""
+    """A learner whose heads are those of episodes, and the replay of what they did.
+
+    Actions have the order of parameters; the learner has that of agents.
+    """
 
     def __init__(
         self,
-        heads: Heads,
-        agents: Integers,
+        config: ReplayConfig,
         learner: type[OffPolicyLearner],
         settings: Settings,
+        episodes: Episodes,
+        agents: Integers,
         rng: np.random.Generator,
+        budget: int,
     ) -> None:
-        self._heads, self._order = heads, np.argsort(agents, kind="stable")
-        self._count = int(agents.max()) + 1
-        own = [np.flatnonzero(agents == agent) for agent in range(self._count)]
-        logits = np.split(heads.bias, heads.starts[1:])
+        self._config, self._episodes, self._rng = config, episodes, rng
+        self._order = np.argsort(agents, kind="stable")
+        self._places = np.argsort(self._order)
+        own = [np.flatnonzero(agents == agent).tolist() for agent in range(agents.max() + 1)]
+        widths, features = [each.shape[1] for each in episodes.seen()], episodes.features
         self._learner = learner(
-            [1] * self._count,
-            [heads.counts[each].tolist() for each in own],
+            widths,
+            [[len(episodes.logits[head]) for head in each] for each in own],
             rng,
             settings,
-            [np.concatenate([logits[head] for head in each]) for each in own],
+            [np.concatenate([episodes.logits[head] for head in each]) for each in own],
+            features and [features[head] for head in self._order.tolist()],
         )
+        acted = self._encoded(np.zeros((1, len(agents)), dtype=np.int64))
+        fields = Fields(tuple(widths), tuple(each.shape[1] for each in acted))
+        capacity = max(min(config.memory, budget), config.samples)
+        self._replay, self._rewards = SoaReplay(fields, capacity), np.zeros(capacity)
 
-    def draw(self, n: int) -> Points:
-        """Draw points, int32[n, D]."""
-        drawn = self._learner.act([np.ones((n, 1), dtype=np.float32)] * self._count)
-        return self._heads.points(np.take(drawn, np.argsort(self._order), axis=1))
+    def draw(self) -> tuple[list[Seen], Integers]:
+        """Return what agents see, float32[E * C, o_i] each, and what they do, int64[E * C, D]."""
+        seen = self._episodes.seen()
+        actions = self._learner.act(seen)[:, self._places]
+        explored = self._rng.random(actions.shape) < self._config.exploration
+        first = np.stack(
+            [_drawn(logits, len(actions), self._rng) for logits in self._episodes.logits], axis=1
+        )
+        return seen, np.where(explored, first, actions)
 
-    def actions(self, points: Points) -> Integers:
-        """Return the choices of points, int64[n, D], agent by agent."""
-        return self._heads.actions(points)[:, self._order]
+    def values(self, seen: Sequence[Seen], actions: Integers) -> Floats:
+        """Return what critics expect of the candidates of each episode, float64[E, C]."""
+        found = self._learner.values(seen, actions[:, self._order])
+        return found.reshape(self._config.samples, -1).astype(np.float64)
 
-    def update(self, choices: Integers, rewards: Floats) -> None:
-        """Learn from samples: choices int64[B, D], agent by agent, and rewards float64[B]."""
-        shape = len(rewards), self._count
-        seen = [np.ones((len(rewards), 1), dtype=np.float32)] * self._count
-        paid = np.broadcast_to(rewards[:, np.newaxis], shape).astype(np.float32)
-        ended = np.ones(shape, dtype=np.float32)
-        self._learner.update([Batch(seen, self._learner.encoded(choices), paid, seen, ended)])
+    def keep(self, seen: Sequence[Seen], actions: Integers, rewards: Floats) -> None:
+        """Remember a step of each episode: what agents saw and did, and what all were paid."""
+        replay, agents = self._replay, len(seen)
+        self._rewards[(replay.added + np.arange(len(rewards))) % replay.capacity] = rewards
+        following = [each[:: self._config.candidates] for each in self._episodes.seen()]
+        paid = np.repeat(rewards[:, np.newaxis], agents, axis=1)
+        # Their length is no end of what mappings are worth.
+        replay.add(seen, self._encoded(actions), paid, following, np.zeros_like(paid))
+
+    def update(self) -> None:
+        """Learn from some steps; rewards are scaled to a deviation of 1."""
+        filled = len(self._replay)
+        batch = self._replay.gather(self._rng.integers(filled, size=self._config.rows))
+        scale = np.float32(self._rewards[:filled].std() + _LEAST_SPREAD)
+        self._learner.update([batch._replace(rewards=batch.rewards / scale)])
+
+    def _encoded(self, actions: Integers) -> list[Seen]:
+        return self._learner.encoded(actions[:, self._order])
 
 
-class _Replay:
-    """The last samples: choices and rewards only, as all else is the same in every row."""
-
-    def __init__(self, config: ReplayConfig, capacity: int, heads: int) -> None:
-        self._rows, self._rewards = config.rows, RelativeRewards(config.reward)
-        self._choices = np.zeros((capacity, heads), dtype=np.int64)
-        self._paid = np.zeros(capacity)
-        self._added = 0
-
-    @property
-    def filled(self) -> int:
-        """Samples that it holds."""
-        return min(self._added, len(self._paid))
-
-    def add(self, choices: Integers, values: Floats) -> None:
-        """Add samples, int64[N, D] and float64[N]; they overwrite the oldest."""
-        rows = (self._added + np.arange(len(values))) % len(self._paid)
-        self._choices[rows], self._paid[rows] = choices, self._rewards(values)
-        self._added += len(values)
-
-    def draw(self, rng: np.random.Generator) -> tuple[Integers, Floats]:
-        """Draw choices and rewards of some samples uniformly."""
-        rows = rng.integers(self.filled, size=self._rows)
-        return self._choices[rows], self._paid[rows]
+def _drawn(logits: Floats, n: int, rng: np.random.Generator) -> Integers:
+    """Draw n choices, int64[n], from the softmax of logits."""
+    ends = np.cumsum(np.exp(logits - logits.max()))
+    found: Integers = ends.searchsorted(rng.random(n) * ends[-1], side="right")
+    return found.clip(0, len(ends) - 1)

@@ -80,6 +80,8 @@ class OffPolicyLearner(ABC):
         rng: draws the first weights and seeds the noise.
         settings: how they learn.
         logits: of all choices before learning, float64[a_i] of each agent; None for random ones.
+        features: how critics see the choices of each head, float64[choices, f], D arrays; None for
+            one-hots. Gradients of values pass through them to the actors.
 
     Attributes:
         actors: of all agents.
@@ -97,20 +99,26 @@ class OffPolicyLearner(ABC):
         rng: np.random.Generator,
         settings: Settings | None = None,
         logits: Sequence[Floats] | None = None,
+        features: Sequence[Floats] | None = None,
     ) -> None:
         self.settings = settings = settings or Settings()
-        self.agents, self._observations, self._heads = len(heads), observations, Heads(heads)
+        self.agents, self._observations = len(heads), observations
+        self._heads = Heads(heads, features)
         actions = [sum(counts) for counts in heads]
-        joint = [sum(observations) + sum(actions)] * self.agents
+        joint = [sum(observations) + self._heads.width] * self.agents
         self.actors = Networks(observations, actions, rng)
         if logits is not None:
             self.actors.begin_with(logits)
         self.critics = [Networks(joint, [1] * self.agents, rng) for _ in range(type(self).CRITICS)]
-        self.target_critics = [critic.copy() for critic in self.critics]
         rate, clip = settings.rate, settings.clip
         self._actor_steps = Optimiser(self.actors, rate, clip)
         self._critic_steps = [Optimiser(critic, rate, clip) for critic in self.critics]
         self._noise = torch.Generator().manual_seed(int(rng.integers(2**63)))
+        self._make_targets()
+
+    def _make_targets(self) -> None:
+        """Copy the networks that are followed slowly."""
+        self.target_critics = [critic.copy() for critic in self.critics]
 
     @one_thread()
     def act(self, observations: Sequence[Floats32], greedy: bool = False) -> Integers:
@@ -125,8 +133,19 @@ class OffPolicyLearner(ABC):
             return self._heads.chosen(logits if greedy else self._noisy(logits))
 
     def encoded(self, choices: Integers) -> list[Floats32]:
-        """Return choices int64[E, D] as replay has them: one-hots, float32[E, a_i] each."""
+        """Return choices int64[E, D] as replay and critics have them, float32[E, w_i] each."""
         return self._heads.encoded(choices)
+
+    @one_thread()
+    def values(self, observations: Sequence[Floats32], choices: Integers) -> Floats32:
+        """Return what critics expect of choices int64[E, D] of agents that see float32[E, o_i].
+
+        It is the mean over agents of their least values, float32[E].
+        """
+        with torch.no_grad():
+            joint = _joined([[*observations, *self.encoded(choices)]])
+            found: Floats32 = self._least(self.critics, joint).mean(dim=0)[:, 0].numpy()
+            return found
 
     @one_thread()
     def update(self, batches: Sequence[Batch]) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 from torch import Tensor
 
-from mappers.learners.off_policy.learner import OffPolicyLearner, Rows, Settings
-from mappers.parts.arrays import Floats
+from mappers.learners.off_policy.learner import OffPolicyLearner, Rows
 
 
 class Maddpg(OffPolicyLearner):
@@ -21,15 +17,8 @@ class Maddpg(OffPolicyLearner):
 
     CRITICS = 1
 
-    def __init__(
-        self,
-        observations: Sequence[int],
-        heads: Sequence[Sequence[int]],
-        rng: np.random.Generator,
-        settings: Settings | None = None,
-        logits: Sequence[Floats] | None = None,
-    ) -> None:
-        super().__init__(observations, heads, rng, settings, logits)
+    def _make_targets(self) -> None:
+        super()._make_targets()
         self.target_actors = self.actors.copy()
 
     def follow(self) -> None:

@@ -1,0 +1,85 @@
+"""What a search has paid for: which mappings, and the best of them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+
+from maestro_env.base.errors import MapSpaceError
+from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.masks import Masks
+from maestro_env.mapspace.space import Points
+from mappers.agents.elites import Elites
+from mappers.parts.arrays import Floats, Integers
+from mappers.parts.draws import DRAWS
+
+# Draws until one fits the buffers; where fewer do, masks draw it.
+_ATTEMPTS = 16
+
+
+class Paid:
+    """Pays for samples of one search and knows them again.
+
+    Args:
+        evaluator: of the search.
+        best: how many of the best mappings to remember.
+        rng: of the search.
+
+    Attributes:
+        best: the best mappings so far.
+        count: samples paid for.
+    """
+
+    def __init__(self, evaluator: Evaluator, best: int, rng: np.random.Generator) -> None:
+        self.space, self.rng, self.count = evaluator.space, rng, 0
+        self.best = Elites(best, len(self.space.sizes))
+        self._evaluator, self._masks = evaluator, Masks(evaluator.problem)
+        # By their identities.
+        self._known: set[int] = set()
+
+    def pay(self, points: Points) -> Floats:
+        """Evaluate int32[N, D] vectors; return their values, float64[N]."""
+        values = self._evaluator.evaluate(points).values
+        self.keep(points, values)
+        return values
+
+    def keep(self, points: Points, values: Floats) -> None:
+        """Know vectors that were evaluated, int32[N, D], and their values, float64[N]."""
+        self.count += len(points)
+        self.best.add(points.astype(np.int64), values)
+        self._known.update(self.space.identities(points).tolist())
+
+    def draw(self, n: int, distribution: str) -> Points:
+        """Draw vectors that masks allow from one of ``DRAWS``, int32[n, D].
+
+        Any vectors where no mapping fits.
+        """
+        drawn = DRAWS[distribution](self.space, n * _ATTEMPTS, self.rng)
+        found = drawn[self._masks.allow(drawn)][:n]
+        missing = n - len(found)
+        more = drawn[:missing]
+        with suppress(MapSpaceError):
+            more = self._masks.sample(missing, self.rng)
+        return np.concatenate([found, more])
+
+    def choose(self, points: Points, values: Floats) -> Integers:
+        """Return the row of one candidate of each of E steps, int64[E], different if possible.
+
+        Those come first that are new and that masks allow, and of these the most valuable.
+
+        Args:
+            points: int32[E * C, D], candidates of a step next to each other.
+            values: float64[E, C].
+        """
+        identities = self.space.identities(points).tolist()
+        fresh = np.array([each not in self._known for each in identities])
+        fresh[fresh] = self._masks.allow(points[fresh])
+        ranks = np.lexsort((-values, ~fresh.reshape(values.shape)), axis=1)
+        ranks += np.arange(len(values))[:, np.newaxis] * values.shape[1]
+        found, taken = [], set()
+        for rows in ranks.tolist():
+            others = [row for row in rows if identities[row] not in taken]
+            found.append((others or rows)[0])
+            taken.add(identities[found[-1]])
+        return np.array(found)
