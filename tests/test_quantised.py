@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from maestro_env import _native
+from maestro_env.base.perceptrons import KERNELS, perceptrons
 from mappers.learners.quantised.quantiser import (
     Codes,
     Layers,
@@ -170,15 +170,15 @@ def test_integers_are_within_a_code_of_what_is_simulated(
     inputs = rng.normal(size=(agents, rows, widths[0])).astype(np.float32)
     ranges = ranges_of(layers, inputs)
     found = {
-        kernel: layers.quantised(bits, ranges, kernel).run(inputs) for kernel in _native.KERNELS
+        kernel: layers.quantised(bits, ranges, kernel).run(inputs) for kernel in KERNELS
     }
     for other in found.values():
-        assert (other == found[_native.KERNELS[-1]]).all()
+        assert (other == found[KERNELS[-1]]).all()
     inner = [codes_between(low, high, bits) for low, high in ranges]
     *_, wanted = simulated(layers, inputs, bits, inner)
     # A number between two codes may go to either: one code of a last input, times its weight.
     code = inner[-1].scale[:, None] * np.abs(layers.weights[-1]).max(axis=1)
-    assert (np.abs(found[_native.KERNELS[-1]] - wanted) <= 3 * code[:, None] + 1e-5).all()
+    assert (np.abs(found[KERNELS[-1]] - wanted) <= 3 * code[:, None] + 1e-5).all()
 
 
 def test_most_numbers_are_simulated_to_the_last_digits() -> None:
@@ -201,7 +201,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^activation gelu; allowed: relu, tanh$"):
         Layers(layers.weights, layers.biases, "gelu").fused()
     with pytest.raises(ValueError, match=r"^biases do not fit the matrices$"):
-        _native.Perceptrons(list(layers.weights), [], "relu")
+        perceptrons(layers.weights, [], "relu")
     with pytest.raises(ValueError, match=r"^kernel neon; this processor has: plain"):
         layers.quantised(8, [(np.zeros(2, np.float32), np.ones(2, np.float32))], "neon")
     with pytest.raises(QuantisationError, match=r"^9 bits; allowed for integer"):

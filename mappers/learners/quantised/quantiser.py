@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env import _native
 from maestro_env.base.errors import MaestroEnvError
+from maestro_env.base.perceptrons import Perceptrons, integer_perceptrons, perceptrons
 from mappers.learners.tasks.physics import Floats32
 from mappers.parts.arrays import Integers
 
 LEAST_BITS, MOST_BITS = 2, 16
+_MOST_INTEGER_BITS = 8
 
 
 class QuantisationError(MaestroEnvError, ValueError):
@@ -113,35 +114,40 @@ class Layers:
     biases: Sequence[Floats32]
     activation: str
 
-    def fused(self) -> _native.Perceptrons:
+    def fused(self) -> Perceptrons:
         """Return what computes all agents' layers in one call, in floating point."""
-        return _native.Perceptrons(list(self.weights), list(self.biases), self.activation)
+        return perceptrons(self.weights, self.biases, self.activation)
 
     def quantised(
         self, bits: int, ranges: Sequence[tuple[Floats32, Floats32]], kernel: str = ""
-    ) -> _native.QuantisedPerceptrons:
+    ) -> Perceptrons:
         """Return the same in integers: weights have a range for each output.
 
         Args:
             bits: of weights and activations, at most 8.
             ranges: of what each layer takes, float32[N] twice: the least and the greatest number.
-            kernel: one of ``_native.KERNELS``; by default the fastest.
+            kernel: as of ``integer_perceptrons``.
 
         Raises:
             QuantisationError: more bits, or as of ``codes_between``.
         """
-        if bits > 8:
-            raise QuantisationError(f"{bits} bits; allowed for integer arithmetic: 2 to 8")
-        weights = [codes_of(each, bits, axes=1) for each in self.weights]
+        if bits > _MOST_INTEGER_BITS:
+            raise QuantisationError(
+                f"{bits} bits; allowed for integer arithmetic: {LEAST_BITS} to {_MOST_INTEGER_BITS}"
+            )
+        codes = [codes_of(each, bits, axes=1) for each in self.weights]
         inputs = [codes_between(low, high, bits) for low, high in ranges]
-        pairs = list(zip(weights, self.weights, strict=True))
-        return _native.QuantisedPerceptrons(
-            [codes.encoded(each).astype(np.uint8) for codes, each in pairs],
-            [codes.scale[:, 0] for codes in weights],
-            [codes.zero[:, 0].astype(np.int32) for codes in weights],
-            list(self.biases),
-            [codes.scale for codes in inputs],
-            [codes.zero.astype(np.int32) for codes in inputs],
+        return integer_perceptrons(
+            [
+                (
+                    each.encoded(weights).astype(np.uint8),
+                    each.scale[:, 0],
+                    each.zero[:, 0].astype(np.int32),
+                )
+                for each, weights in zip(codes, self.weights, strict=True)
+            ],
+            self.biases,
+            [(each.scale, each.zero.astype(np.int32)) for each in inputs],
             self.activation,
             2**bits - 1,
             kernel,
