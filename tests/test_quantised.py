@@ -169,9 +169,7 @@ def test_integers_are_within_a_code_of_what_is_simulated(
     layers = layers_of(rng, agents, widths, activation)
     inputs = rng.normal(size=(agents, rows, widths[0])).astype(np.float32)
     ranges = ranges_of(layers, inputs)
-    found = {
-        kernel: layers.quantised(bits, ranges, kernel).run(inputs) for kernel in KERNELS
-    }
+    found = {kernel: layers.quantised(bits, ranges, kernel).run(inputs) for kernel in KERNELS}
     for other in found.values():
         assert (other == found[KERNELS[-1]]).all()
     inner = [codes_between(low, high, bits) for low, high in ranges]
