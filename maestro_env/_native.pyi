@@ -1,5 +1,6 @@
 """Types of the C++ core."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,29 @@ class QuantisedPerceptrons:
         kernel: str = "",
     ) -> None: ...
     def run(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]: ...
+
+class Team:
+    def __init__(
+        self,
+        choices: list[int],
+        owners: list[int],
+        logits: NDArray[np.float32],
+        policy: Sequence[NDArray[np.float32]],
+        critic: Sequence[NDArray[np.float32]],
+        outputs: NDArray[np.float32],
+        values: NDArray[np.float32],
+        rule: dict[str, float],
+    ) -> None: ...
+    def draw(
+        self, seen: NDArray[np.float32], uniform: NDArray[np.float64]
+    ) -> NDArray[np.int64]: ...
+    def learn(
+        self,
+        actions: NDArray[np.int64],
+        rewards: NDArray[np.float64],
+        imitated: NDArray[np.float32] | None,
+    ) -> None: ...
+    def chances(self) -> NDArray[np.float32]: ...
 
 def observations(metrics: NDArray[np.float64]) -> NDArray[np.float32]: ...
 def run_network(

@@ -15,6 +15,7 @@ from maestro_env.evaluation.rewards import first_observation
 from maestro_env.mapspace.space import Points
 from mappers.agents.config import MarlConfig
 from mappers.agents.elites import Elites
+from mappers.agents.fused import FusedAgents
 from mappers.agents.grouped import GroupedMapper, RelativeRewards
 from mappers.agents.heads import Heads
 from mappers.agents.moves import explore, refine
@@ -39,7 +40,7 @@ class MarlMapper(GroupedMapper[MarlConfig]):
 
     def __init__(self, config: MarlConfig | None = None) -> None:
         super().__init__(config)
-        if self.config.policy != "stateless":
+        if self.config.policy == "mlp" and self.config.backend == "torch":
             # Agents without networks need no torch; those with are refused at once where it lacks.
             import_module("mappers.agents.networks")
 
@@ -123,6 +124,8 @@ class _MarlSearch:
         self._team: Agents
         if config.policy == "stateless":
             self._team = StatelessAgents(heads, agents, config, bias)
+        elif config.backend == "fused":
+            self._team = FusedAgents(heads, agents, config, bias, self.rng)
         else:
             from mappers.agents.networks import NetworkAgents
 

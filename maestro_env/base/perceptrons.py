@@ -1,4 +1,4 @@
-"""Multilayer perceptrons of several agents in the core: all agents and all rows in one call."""
+"""Networks of several agents in the core: all agents and all rows in one call."""
 
 from __future__ import annotations
 
@@ -73,3 +73,47 @@ def integer_perceptrons(
     return _native.QuantisedPerceptrons(
         codes, scales, zeros, list(biases), input_scales, input_zeros, activation, most, kernel
     )
+
+
+class Team(Protocol):
+    """Agents with a network each that learn by PPO."""
+
+    def draw(self, seen: _Floats, uniform: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Draw actions int64[N, D] by uniform numbers float64[N, D], having seen float32[N, 4]."""
+
+    def learn(
+        self, actions: NDArray[np.int64], rewards: NDArray[np.float64], imitated: _Floats | None
+    ) -> None:
+        """Learn from rewards float64[N] of the last actions, and imitate shares float32[L]."""
+
+    def chances(self) -> _Floats:
+        """Return the probability of every choice in view of the last row seen, float32[L]."""
+
+
+def team(
+    choices: Sequence[int],
+    owners: Sequence[int],
+    logits: _Floats,
+    policy: Sequence[_Floats],
+    critic: Sequence[_Floats],
+    outputs: _Floats,
+    values: _Floats,
+    rule: dict[str, float],
+) -> Team:
+    """Make a team of A agents with D heads of L choices in all.
+
+    Args:
+        choices: of each head.
+        owners: the agent of each head.
+        logits: fixed part of those of all choices, float32[L].
+        policy: first weights of two hidden layers, float32[A, 4, 64] and [A, 64, 64].
+        critic: the same of the critics.
+        outputs: first weights from the last hidden layer to the choices, float32[L, 64].
+        values: the same to the critics' values, float32[A, 64].
+        rule: ``rate`` of Adam, ``clip``, weights of ``entropy`` and ``imitation``, ``epochs`` and
+            ``most_change``, the largest logarithm of a ratio.
+
+    Raises:
+        ValueError: arrays that do not fit each other.
+    """
+    return _native.Team(list(choices), list(owners), logits, policy, critic, outputs, values, rule)

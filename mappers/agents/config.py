@@ -31,6 +31,7 @@ class MarlConfig(GroupConfig):
     """Parameters of the agents and of their grouping."""
 
     policy: str = setting("stateless", "policy of every agent", allowed=("stateless", "mlp"))
+    backend: str = setting("torch", "what computes networks (mlp)", allowed=("torch", "fused"))
     batch: int = setting(16, "samples between two updates", least=1, most=100_000)
     epochs: int = setting(4, "gradient steps of an update", least=1, most=1000)
     rate: float = setting(0.1, "learning rate of Adam", most=1)

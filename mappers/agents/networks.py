@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.rewards import Observations
 from mappers.agents.config import MarlConfig
+from mappers.agents.fused import HIDDEN, first_weights
 from mappers.agents.heads import Heads
 from mappers.agents.team import MOST_CHANGE, Agents, normalised
 from mappers.parts.arrays import Floats, Integers
@@ -18,10 +21,6 @@ try:
     from mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.agents.networks", str(error.name), "rl") from error
-
-_HIDDEN = 64
-# CleanRL's scale: the random initial weights should hardly change the first policy.
-_OUTPUT_SCALE = 0.01
 
 
 class NetworkAgents(Agents):
@@ -49,11 +48,10 @@ class NetworkAgents(Agents):
         super().__init__(heads, agents, config, bias)
         self._dtype = dtype
         self._starts = self._split(bias)
-        number = int(agents.max()) + 1
-        self._policy = _hidden_layers(number, rng, dtype)
-        self._critic = _hidden_layers(number, rng, dtype)
-        self._outputs = [_outputs((_HIDDEN, count), rng, dtype) for count in heads.counts]
-        self._value = _outputs((number, _HIDDEN, 1), rng, dtype)
+        first = first_weights(heads, int(agents.max()) + 1, rng)
+        self._policy, self._critic = self._layers(first.policy), self._layers(first.critic)
+        self._outputs = [self._learnt(each) for each in first.outputs]
+        self._value = self._learnt(first.values)
         weights = [*self._policy, *self._critic, *self._outputs, self._value]
         self._optimiser = torch.optim.Adam(weights, config.rate, foreach=True)
         self._seen = torch.empty(0)
@@ -88,6 +86,14 @@ class NetworkAgents(Agents):
             torch.autograd.backward(loss)
             self._optimiser.step()
 
+    def _learnt(self, first: Floats) -> Tensor:
+        return torch.tensor(first, dtype=self._dtype, requires_grad=True)
+
+    def _layers(self, hidden: Sequence[Floats]) -> list[Tensor]:
+        """Return weights and biases, which begin at 0, of two layers, layer by layer."""
+        zeros = np.zeros((len(hidden[0]), 1, HIDDEN))
+        return [self._learnt(each) for weights in hidden for each in (weights, zeros)]
+
     def _split(self, of_logits: Floats) -> tuple[Tensor, ...]:
         """Split float64[L] into a tensor for each head."""
         whole = torch.as_tensor(of_logits, dtype=self._dtype)
@@ -120,24 +126,6 @@ class NetworkAgents(Agents):
                 pull = (frequencies * policy.mean(dim=0)).sum()
                 bonus = bonus + self._config.imitation * pull
         return bonus
-
-
-def _hidden_layers(agents: int, rng: np.random.Generator, dtype: torch.dtype) -> list[Tensor]:
-    """Return weights and biases of two layers, stacked: [B, inputs, outputs] and [B, 1, outputs].
-
-    Weights are uniform as torch's own linear layers' are, biases zero.
-    """
-    layers = []
-    for inputs in (4, _HIDDEN):
-        bound = 1 / np.sqrt(inputs)
-        weights = rng.uniform(-bound, bound, (agents, inputs, _HIDDEN))
-        layers += [weights, np.zeros((agents, 1, _HIDDEN))]
-    return [torch.tensor(layer, dtype=dtype, requires_grad=True) for layer in layers]
-
-
-def _outputs(shape: tuple[int, ...], rng: np.random.Generator, dtype: torch.dtype) -> Tensor:
-    weights = rng.normal(0, _OUTPUT_SCALE / np.sqrt(_HIDDEN), shape)
-    return torch.tensor(weights, dtype=dtype, requires_grad=True)
 
 
 def _forward(layers: list[Tensor], observations: Tensor) -> Tensor:

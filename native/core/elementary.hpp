@@ -33,20 +33,31 @@ inline float exp_of(float power) {
   return series * std::bit_cast<float>(static_cast<std::uint32_t>(whole + 127) << 23);
 }
 
-// The hyperbolic tangent, within 2e-7. It has no branch, so that loops over it are vectorised.
+// e to the power of a number from -80 to 0, within 2e-7 of its value. Unlike exp_of it has no branch
+// and no division, so that loops over it are vectorised.
+inline float fast_exp(float power) {
+  const int whole = static_cast<int>(power * 1.44269504F) - 1;
+  // 2^f = e^x with 0 < x <= 2 ln 2.
+  const float x = (power * 1.44269504F - static_cast<float>(whole)) * 0.69314718F;
+  // Written out, as loops of it are vectorised only then.
+  float series = x * (1.0F / 3628800) + 1.0F / 362880;
+  series = series * x + 1.0F / 40320;
+  series = series * x + 1.0F / 5040;
+  series = series * x + 1.0F / 720;
+  series = series * x + 1.0F / 120;
+  series = series * x + 1.0F / 24;
+  series = series * x + 1.0F / 6;
+  series = series * x + 0.5F;
+  series = series * x + 1.0F;
+  series = series * x + 1.0F;
+  return series * std::bit_cast<float>(static_cast<std::uint32_t>(whole + 127) << 23);
+}
+
+// The hyperbolic tangent, within 2e-7.
 inline float tanh_of(float number) {
   const float size = number < 0 ? -number : number;
   // From 10 on it is 1 as a float.
-  const float power = -2.0F * (size < 10.0F ? size : 10.0F);
-  const int whole = static_cast<int>(power * 1.44269504F) - 1;
-  const float x = (power * 1.44269504F - static_cast<float>(whole)) * 0.69314718F;
-  // e^x by its series: 0 < x <= 2 ln 2.
-  float series = 1.0F / 3628800;
-  for (const float term : {1.0F / 362880, 1.0F / 40320, 1.0F / 5040, 1.0F / 720, 1.0F / 120,
-                           1.0F / 24, 1.0F / 6, 0.5F, 1.0F, 1.0F}) {
-    series = series * x + term;
-  }
-  const float small = series * std::bit_cast<float>(static_cast<std::uint32_t>(whole + 127) << 23);
+  const float small = fast_exp(-2.0F * (size < 10.0F ? size : 10.0F));
   const float tangent = (1.0F - small) / (1.0F + small);
   return number < 0 ? -tangent : tangent;
 }

@@ -1,12 +1,18 @@
 // Fused multilayer perceptrons, on behalf of Python.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "../quantised/perceptrons.hpp"
 #include "../quantised/quantised_perceptrons.hpp"
+#include "../quantised/team.hpp"
 #include "points.hpp"
 #include "pybind.hpp"
 
@@ -14,6 +20,7 @@ namespace gym::python {
 
 using quantised::Perceptrons;
 using quantised::QuantisedPerceptrons;
+using quantised::Team;
 
 template <typename T>
 using Array = py::array_t<T, py::array::c_style>;
@@ -130,6 +137,79 @@ inline std::vector<std::string> kernel_names() {
   return names;
 }
 
+// Refuses an array that has another number of entries.
+template <typename T>
+const T* sized(const Array<T>& array, std::size_t size, const char* name) {
+  if (array.size() != static_cast<py::ssize_t>(size)) {
+    throw std::invalid_argument(std::string(name) + " have " + std::to_string(size) +
+                                " numbers, got " + described(array));
+  }
+  return array.data();
+}
+
+inline Team make_team(const std::vector<std::size_t>& choices,
+                      const std::vector<std::size_t>& owners, const Array<float>& logits,
+                      const std::array<Array<float>, 2>& policy,
+                      const std::array<Array<float>, 2>& critic, const Array<float>& outputs,
+                      const Array<float>& values, const std::map<std::string, double>& rule) {
+  if (choices.empty() || choices.size() != owners.size() ||
+      std::find(choices.begin(), choices.end(), 0) != choices.end()) {
+    throw std::invalid_argument("every head has an owner and one choice or more");
+  }
+  const std::size_t agents = *std::max_element(owners.begin(), owners.end()) + 1;
+  const std::size_t count = std::accumulate(choices.begin(), choices.end(), std::size_t{0});
+  const std::size_t hidden = Team::kHidden;
+  const std::size_t first = agents * Team::kSeen * hidden;
+  const std::size_t second = agents * hidden * hidden;
+  const Team::Rule of_team{rule.at("rate"),       rule.at("clip"),
+                           rule.at("entropy"),    rule.at("imitation"),
+                           rule.at("most_change"), static_cast<int>(rule.at("epochs"))};
+  return {choices,
+          owners,
+          agents,
+          sized(logits, count, "logits"),
+          {{sized(policy[0], first, "weights"), sized(policy[1], second, "weights")},
+           {sized(critic[0], first, "weights"), sized(critic[1], second, "weights")},
+           sized(outputs, count * hidden, "outputs"),
+           sized(values, agents * hidden, "values")},
+          of_team};
+}
+
+inline Array<std::int64_t> draw_actions(Team& team, const Array<float>& seen,
+                                const Array<double>& uniform) {
+  const auto heads = static_cast<py::ssize_t>(team.heads());
+  if (uniform.ndim() != 2 || uniform.shape(0) == 0 || uniform.shape(1) != heads) {
+    throw std::invalid_argument("uniform numbers are [N, " + std::to_string(heads) + "], got " +
+                                described(uniform));
+  }
+  const auto rows = static_cast<std::size_t>(uniform.shape(0));
+  Array<std::int64_t> actions = new_array<std::int64_t>(Shape<2>{uniform.shape(0), heads});
+  team.draw(sized(seen, rows * Team::kSeen, "observations"), uniform.data(), rows,
+            actions.mutable_data());
+  return actions;
+}
+
+inline void learn_from(Team& team, const Array<std::int64_t>& actions, const Array<double>& rewards,
+                  const std::optional<Array<float>>& imitated) {
+  const std::int64_t* chosen = sized(actions, team.rows() * team.heads(), "actions");
+  for (std::size_t i = 0; i < team.rows() * team.heads(); ++i) {
+    const auto most = static_cast<std::int64_t>(team.choices(i % team.heads()));
+    if (chosen[i] < 0 || chosen[i] >= most) {
+      throw std::invalid_argument("action " + std::to_string(chosen[i]) + " of " +
+                                  std::to_string(most));
+    }
+  }
+  team.learn(chosen, sized(rewards, team.rows(), "rewards"),
+             imitated ? sized(*imitated, team.logits(), "shares") : nullptr);
+}
+
+inline Array<float> last_chances(const Team& team) {
+  Array<float> found = new_array<float>(Shape<1>{static_cast<py::ssize_t>(team.logits())});
+  if (team.rows() == 0) throw std::invalid_argument("nothing was drawn");
+  team.chances(found.mutable_data());
+  return found;
+}
+
 inline void bind_quantised(py::module_& module) {
   module.attr("KERNELS") = py::tuple(py::cast(kernel_names()));
   py::class_<Perceptrons>(module, "Perceptrons")
@@ -141,6 +221,13 @@ inline void bind_quantised(py::module_& module) {
            py::arg("biases"), py::arg("input_scales"), py::arg("input_zeros"),
            py::arg("activation"), py::arg("most"), py::arg("kernel") = "")
       .def("run", &run<QuantisedPerceptrons>, py::arg("inputs"));
+  py::class_<Team>(module, "Team")
+      .def(py::init(&make_team), py::arg("choices"), py::arg("owners"), py::arg("logits"),
+           py::arg("policy"), py::arg("critic"), py::arg("outputs"), py::arg("values"),
+           py::arg("rule"))
+      .def("draw", &draw_actions, py::arg("seen"), py::arg("uniform"))
+      .def("learn", &learn_from, py::arg("actions"), py::arg("rewards"), py::arg("imitated"))
+      .def("chances", &last_chances);
 }
 
 }  // namespace gym::python

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "products.hpp"
+
 namespace gym::quantised {
 
 enum class Activation { relu, tanh };
@@ -16,12 +18,6 @@ struct Shape {
 
   std::size_t layers() const { return widths.size() - 1; }
 };
-
-// Numbers of a layer, filled up by zeros to a whole number of registers of any processor.
-constexpr std::size_t kRegister = 16;
-constexpr std::size_t padded(std::size_t width) {
-  return (width + kRegister - 1) / kRegister * kRegister;
-}
 
 // Applies the activation to numbers.
 void activate(Activation activation, float* numbers, std::size_t count);
