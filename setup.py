@@ -34,7 +34,7 @@ extension = Pybind11Extension(
     extra_compile_args=[
         # No fused multiply-add: the reference's figures are plain IEEE arithmetic.
         *("-O3", "-ffp-contract=off", "-Wall", "-Wextra"),
-        # Nothing reads errno or the flags of floating point, which keep loops from being vectorised.
+        # Nothing reads errno or floating-point flags, which keep loops from being vectorised.
         *("-fno-math-errno", "-fno-trapping-math"),
         # Without debug symbols, which Python's own flags ask for; with a list of headers.
         *("-g0", "-MMD"),

@@ -10,9 +10,11 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the extra rl")
 
-from team_helpers import SMALL, actions_of, shared_out
+import torch
+from team_helpers import LARGE, LEARNING, SMALL, actions_of, shared_out
 
 from mappers.agents.config import MarlConfig
+from mappers.agents.fused import FusedAgents
 from mappers.agents.heads import Heads
 from mappers.agents.networks import NetworkAgents
 from mappers.agents.stateless import StatelessAgents
@@ -30,13 +32,15 @@ pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 def chances(team: Agents) -> list[np.ndarray]:
     """Probabilities of every head."""
+    if isinstance(team, FusedAgents):
+        return np.split(team.chances(), UNIFORM.starts[1:])
     if isinstance(team, NetworkAgents):
         return [policy[0].exp().detach().numpy() for policy in team._log_probabilities()]
     return np.split(np.exp(team._log_probabilities()), UNIFORM.starts[1:])
 
 
 @pytest.mark.parametrize("agents", [1, 11])
-@pytest.mark.parametrize("kind", ["stateless", "mlp"])
+@pytest.mark.parametrize("kind", ["stateless", "mlp", "fused"])
 def test_agents_learn_the_optimum_of_a_separable_reward(kind: str, agents: int) -> None:
     owners, rng = shared_out(UNIFORM, agents), np.random.default_rng(0)
     team: Agents
@@ -44,13 +48,51 @@ def test_agents_learn_the_optimum_of_a_separable_reward(kind: str, agents: int) 
         team = StatelessAgents(UNIFORM, owners, replace(PLAIN, epochs=8), UNIFORM.bias)
     else:
         config = replace(PLAIN, epochs=4, rate=0.01)
-        team = NetworkAgents(UNIFORM, owners, config, UNIFORM.bias, rng)
+        networks = NetworkAgents if kind == "mlp" else FusedAgents
+        team = networks(UNIFORM, owners, config, UNIFORM.bias, rng)
     (optimum,) = actions_of(UNIFORM, 1, rng)
     for _ in range(25):
         actions = team.draw(rng.random((32, len(owners))), np.repeat(ONE_SIGHT, 32, axis=0))
         team.learn(actions, (actions == optimum).mean(axis=1), actions[:0])
     found = [each[best] for each, best in zip(chances(team), optimum, strict=True)]
     assert min(found) > 0.9
+
+
+@pytest.mark.parametrize("heads", [SMALL, LARGE])
+@pytest.mark.parametrize(
+    "config",
+    [LEARNING, replace(LEARNING, entropy=0.0, imitation=0.0), replace(LEARNING, clip=0.4)],
+)
+def test_fused_agents_learn_what_those_of_pytorch_learn(heads: Heads, config: MarlConfig) -> None:
+    owners, rng = shared_out(heads, 5), np.random.default_rng(1)
+    first = np.random.default_rng(0)
+    plain = NetworkAgents(heads, owners, config, heads.bias, first, torch.float64)
+    fused = FusedAgents(heads, owners, config, heads.bias, np.random.default_rng(0))
+    for rows in (21, 32, 1, 7):
+        uniform, seen = rng.random((rows, len(owners))), rng.random((rows, 4), np.float32)
+        actions = fused.draw(uniform, seen)
+        # A uniform number between two sums of rounded chances may go to either.
+        assert (plain.draw(uniform, seen) != actions).mean() < 0.01
+        chances = [policy[-1].exp().detach().numpy() for policy in plain._log_probabilities()]
+        np.testing.assert_allclose(fused.chances(), np.concatenate(chances), atol=1e-5)
+        rewards, best = rng.random(rows), actions_of(heads, 4, rng)
+        plain.learn(actions, rewards, best)
+        fused.learn(actions, rewards, best)
+
+
+def test_a_team_refuses_what_does_not_fit() -> None:
+    owners = shared_out(SMALL, 2)
+    rng = np.random.default_rng(0)
+    team = FusedAgents(SMALL, owners, PLAIN, SMALL.bias, rng)
+    with pytest.raises(ValueError, match="nothing was drawn"):
+        team.chances()
+    actions = team.draw(rng.random((3, len(owners))), np.zeros((3, 4), np.float32))
+    with pytest.raises(ValueError, match="rewards have 3 numbers, got float64 of shape"):
+        team.learn(actions, np.zeros(4), actions[:0])
+    with pytest.raises(ValueError, match="action 999 of"):
+        team.learn(np.full_like(actions, 999), np.zeros(3), actions[:0])
+    with pytest.raises(ValueError, match="uniform numbers are"):
+        team.draw(rng.random((3, 2)), np.zeros((3, 4), np.float32))
 
 
 PAIRS = [[NAMES.index(f"{level}_tile_{loop}") for level in ("l2", "l1")] for loop in "MNK"]

@@ -99,3 +99,7 @@ class FusedAgents(Agents):
         imitated = self._imitated(best)
         shares = None if imitated is None else imitated.astype(np.float32)
         self._team.learn(actions, rewards, shares)
+
+    def chances(self) -> Floats:
+        """Return the probability of every choice in view of the last row seen, float64[L]."""
+        return self._team.chances().astype(np.float64)
