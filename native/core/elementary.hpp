@@ -33,8 +33,8 @@ inline float exp_of(float power) {
   return series * std::bit_cast<float>(static_cast<std::uint32_t>(whole + 127) << 23);
 }
 
-// e to the power of a number from -80 to 0, within 2e-7 of its value. Unlike exp_of it has no branch
-// and no division, so that loops over it are vectorised.
+// e to the power of a number from -80 to 0, within 2e-7 of its value. Unlike exp_of it has no
+// branch and no division, so that loops over it are vectorised.
 inline float fast_exp(float power) {
   const int whole = static_cast<int>(power * 1.44269504F) - 1;
   // 2^f = e^x with 0 < x <= 2 ln 2.

@@ -49,8 +49,10 @@ quantised::Shape shape_of(const std::vector<Array<T>>& matrices, const std::stri
       shape.widths.push_back(ins);
     }
     if (networks != shape.networks || ins != shape.widths.back() || ins > kMostInputs) {
-      throw std::invalid_argument("a matrix of another number of networks or inputs, or of more "
-                                  "than 32,768 inputs: " + described(matrix));
+      throw std::invalid_argument(
+          "a matrix of another number of networks or inputs, or of more "
+          "than 32,768 inputs: " +
+          described(matrix));
     }
     shape.widths.push_back(static_cast<std::size_t>(matrix.shape(2)));
   }
@@ -94,8 +96,8 @@ Array<float> run(const Networks& networks, const Array<float>& inputs) {
                                 described(inputs));
   }
   const py::ssize_t rows = inputs.shape(inputs.ndim() - 2);
-  Array<float> outputs = new_array<float>(
-      Shape<3>{count, rows, static_cast<py::ssize_t>(shape.widths.back())});
+  Array<float> outputs =
+      new_array<float>(Shape<3>{count, rows, static_cast<py::ssize_t>(shape.widths.back())});
   networks.run(inputs.data(), shared, static_cast<std::size_t>(rows), outputs.mutable_data());
   return outputs;
 }
@@ -161,8 +163,8 @@ inline Team make_team(const std::vector<std::size_t>& choices,
   const std::size_t hidden = Team::kHidden;
   const std::size_t first = agents * Team::kSeen * hidden;
   const std::size_t second = agents * hidden * hidden;
-  const Team::Rule of_team{rule.at("rate"),       rule.at("clip"),
-                           rule.at("entropy"),    rule.at("imitation"),
+  const Team::Rule of_team{rule.at("rate"),        rule.at("clip"),
+                           rule.at("entropy"),     rule.at("imitation"),
                            rule.at("most_change"), static_cast<int>(rule.at("epochs"))};
   return {choices,
           owners,
@@ -176,7 +178,7 @@ inline Team make_team(const std::vector<std::size_t>& choices,
 }
 
 inline Array<std::int64_t> draw_actions(Team& team, const Array<float>& seen,
-                                const Array<double>& uniform) {
+                                        const Array<double>& uniform) {
   const auto heads = static_cast<py::ssize_t>(team.heads());
   if (uniform.ndim() != 2 || uniform.shape(0) == 0 || uniform.shape(1) != heads) {
     throw std::invalid_argument("uniform numbers are [N, " + std::to_string(heads) + "], got " +
@@ -190,7 +192,7 @@ inline Array<std::int64_t> draw_actions(Team& team, const Array<float>& seen,
 }
 
 inline void learn_from(Team& team, const Array<std::int64_t>& actions, const Array<double>& rewards,
-                  const std::optional<Array<float>>& imitated) {
+                       const std::optional<Array<float>>& imitated) {
   const std::int64_t* chosen = sized(actions, team.rows() * team.heads(), "actions");
   for (std::size_t i = 0; i < team.rows() * team.heads(); ++i) {
     const auto most = static_cast<std::int64_t>(team.choices(i % team.heads()));

@@ -44,9 +44,10 @@ void sums_avx2(const std::uint8_t* in, std::size_t rows, std::size_t groups,
       for (std::size_t group = 0; group < groups; ++group) {
         const __m128i codes = _mm_set1_epi32(four(x + group * kGroup));
         const __m256i wide = _mm256_cvtepu8_epi16(codes);
-        const auto* w = reinterpret_cast<const __m128i*>(matrix + place_of(group * kGroup, j, groups));
-        low = _mm256_add_epi32(
-            low, _mm256_madd_epi16(wide, _mm256_cvtepi8_epi16(_mm_loadu_si128(w))));
+        const auto* w =
+            reinterpret_cast<const __m128i*>(matrix + place_of(group * kGroup, j, groups));
+        low = _mm256_add_epi32(low,
+                               _mm256_madd_epi16(wide, _mm256_cvtepi8_epi16(_mm_loadu_si128(w))));
         high = _mm256_add_epi32(
             high, _mm256_madd_epi16(wide, _mm256_cvtepi8_epi16(_mm_loadu_si128(w + 1))));
       }

@@ -68,8 +68,8 @@ QuantisedPerceptrons::QuantisedPerceptrons(Shape shape, const std::vector<Layer>
                                            std::string_view kernel)
     : shape_(std::move(shape)), most_(static_cast<float>(most)), sums_(find_sums(kernel)) {
   for (std::size_t layer = 0; layer < shape_.layers(); ++layer) {
-    layers_.push_back(pack(layers[layer], shape_.networks, shape_.widths[layer],
-                           shape_.widths[layer + 1]));
+    layers_.push_back(
+        pack(layers[layer], shape_.networks, shape_.widths[layer], shape_.widths[layer + 1]));
   }
 }
 

@@ -22,7 +22,8 @@ struct Codes {
 class QuantisedPerceptrons {
  public:
   // Of each layer, for every network: codes of weights, a row of outputs for each input; the scale
-  // and the zero of each output's weights; biases; and how its inputs become codes from 0 to `most`.
+  // and the zero of each output's weights; biases; and how its inputs become codes from 0 to
+  // `most`.
   struct Layer {
     const std::uint8_t* codes;
     const float* scales;

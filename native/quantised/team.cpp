@@ -142,8 +142,7 @@ Team::Team(std::vector<std::size_t> choices, std::vector<std::size_t> owners, st
   values_ = weights_of(agents_ * kHidden, first.values);
 }
 
-void Team::draw(const float* seen, const double* uniform, std::size_t rows,
-                std::int64_t* actions) {
+void Team::draw(const float* seen, const double* uniform, std::size_t rows, std::int64_t* actions) {
   rows_ = rows;
   lanes_ = padded(rows);
   seen_.assign(lanes_ * kSeen, 0);
@@ -154,7 +153,8 @@ void Team::draw(const float* seen, const double* uniform, std::size_t rows,
     const float* chances = &probabilities_[starts_[head] * lanes_];
     std::fill(sums.begin(), sums.end(), 0.0);
     for (std::size_t c = 0; c < choices_[head]; ++c) {
-      for (std::size_t n = 0; n < lanes_; ++n) sums[n] += static_cast<double>(chances[c * lanes_ + n]);
+      for (std::size_t n = 0; n < lanes_; ++n)
+        sums[n] += static_cast<double>(chances[c * lanes_ + n]);
     }
     for (std::size_t n = 0; n < rows; ++n) {
       const double reached = uniform[n * heads() + head] * sums[n];
@@ -209,8 +209,7 @@ void Team::learn(const std::int64_t* actions, const double* rewards, const float
       const float* hidden = &critic_.hidden[1][agent * lanes_ * kHidden];
       const float* weights = &values_.now[agent * kHidden];
       add_product({error, 0, 1}, 1, rows_, hidden, kHidden, &values_.gradient[agent * kHidden]);
-      add_product({error, 1, 0}, rows_, 1, weights, kHidden,
-                  &of_hidden[agent * lanes_ * kHidden]);
+      add_product({error, 1, 0}, rows_, 1, weights, kHidden, &of_hidden[agent * lanes_ * kHidden]);
     }
     teach(critic_, of_hidden);
     step();
@@ -230,8 +229,7 @@ void Team::see(Trunk& trunk) {
     Rows& hidden = trunk.hidden[layer];
     hidden.resize(agents_ * lanes_ * kHidden);
     for (std::size_t agent = 0; agent < agents_; ++agent) {
-      const float* from =
-          layer == 0 ? seen_.data() : &trunk.hidden[0][agent * lanes_ * kHidden];
+      const float* from = layer == 0 ? seen_.data() : &trunk.hidden[0][agent * lanes_ * kHidden];
       float* to = &hidden[agent * lanes_ * kHidden];
       const float* bias = &trunk.biases[layer].now[agent * kHidden];
       for (std::size_t n = 0; n < lanes_; ++n) std::copy_n(bias, kHidden, to + n * kHidden);
@@ -318,8 +316,7 @@ void Team::teach_policies(const std::vector<float>& pull, const std::int64_t* ac
                           const float* imitated) {
   const float share = 1.0F / static_cast<float>(rows_);
   const auto entropy = static_cast<float>(rule_.entropy) * share;
-  const float imitation =
-      imitated == nullptr ? 0.0F : static_cast<float>(rule_.imitation) * share;
+  const float imitation = imitated == nullptr ? 0.0F : static_cast<float>(rule_.imitation) * share;
   Rows of_hidden(agents_ * lanes_ * kHidden);
   std::vector<float> errors, entropies(lanes_);
   for (std::size_t head = 0; head < heads(); ++head) {
