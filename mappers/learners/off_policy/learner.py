@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from maestro_env.base.errors import MaestroEnvError
 from mappers.learners.off_policy.heads import Heads
@@ -167,14 +168,14 @@ class OffPolicyLearner(ABC):
         own = [batch.observations[agent] for agent, batch in enumerate(of)]
         rewards = [batch.rewards[:, agent] for agent, batch in enumerate(of)]
         dones = [batch.dones[:, agent] for agent, batch in enumerate(of)]
-        following = [batch.next_observations for batch in batches]
+        joint_next = _joined([batch.next_observations for batch in batches])
         return Rows(
             _joined([[*batch.observations, *batch.actions] for batch in batches]),
             _padded([own], self._observations),
             tensor(np.stack(rewards))[:, :, None],
             1 - tensor(np.stack(dones))[:, :, None],
-            _joined(following),
-            _padded(following, self._observations),
+            joint_next,
+            _by_agent(joint_next, self._observations),
         )
 
     def target_values(self, rows: Rows) -> Tensor:
@@ -268,6 +269,15 @@ def _joined(batches: Sequence[Sequence[Floats32]]) -> Tensor:
     for batch, parts in zip(joined, batches, strict=True):
         np.concatenate(parts, axis=1, out=batch)
     return tensor(joined)
+
+
+def _by_agent(joined: Tensor, widths: Sequence[int]) -> Tensor:
+    """Return rows [K, B, sum of w_i] of K batches agent by agent, [N, K * B, W]."""
+    rows = joined.flatten(0, 1)
+    if len(set(widths)) == 1:  # Nothing is copied.
+        return rows.unflatten(1, (len(widths), -1)).transpose(0, 1)
+    parts = rows.split(list(widths), dim=1)
+    return torch.stack([pad(part, (0, max(widths) - part.shape[1])) for part in parts])
 
 
 def _padded(batches: Sequence[Sequence[Floats32]], widths: Sequence[int]) -> Tensor:
