@@ -76,6 +76,13 @@ EXAMPLES = {
         settings=(),
         step="maestro_env.optimum.search:OptimumSearch.ask",
     ),
+    "replay": Example(
+        "train --agents=2 --episodes=8 --batch=4 --seeds=2 --samplers=uniform",
+        change=("--episodes=8", "--episodes=12"),
+        values=("8", "12"),
+        settings=("--batch=5", "--capacity=300", "--dtype=float16"),
+        needs="torch",
+    ),
     "run": Example(f"--layer={GEMM} --objective=latency --mapper=random {SIZE}"),
     "sweep": Example("sweep.yaml", change=("sweep", "other"), settings=()),
 }

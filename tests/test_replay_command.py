@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from commands import replay as main
 
-from experiments.commands.replay import sample
+from experiments.commands.replay import measuring, sample
 from mappers.learners.replay.layouts import LAYOUTS, Replay
 
 SMALL = ("sample", "--agents=2,3", "--capacity=300", "--batch=16", "--repeats=2")
@@ -23,7 +23,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def test_a_table_and_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "new" / "times.csv"
-    assert main([*SMALL, f"--samplers={','.join(sample.SAMPLERS)}", f"--csv={path}"]) == 0
+    assert main([*SMALL, f"--samplers={','.join(measuring.SAMPLERS)}", f"--csv={path}"]) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
     assert max(map(len, shown.out.splitlines())) <= 80
@@ -32,7 +32,7 @@ def test_a_table_and_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (agents, layout, sampler)
         for agents in "23"
         for layout in LAYOUTS
-        for sampler in sample.SAMPLERS
+        for sampler in measuring.SAMPLERS
     ]
     for row in rows:
         assert (row["entries"], row["batch"], row["repeats"]) == ("300", "16", "2")
@@ -111,7 +111,7 @@ def test_more_than_the_memory_is_refused_with_what_fits(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["sampel"], "unknown action 'sampel': did you mean sample? allowed: sample"),
+        (["sampel"], "unknown action 'sampel': did you mean sample? allowed: profile, sample"),
         (["sample", "--agents=3,none"], "--agents: 'none'; allowed: integers from 1 to 1000"),
         (["sample", "--agents=0"], "--agents: '0'; allowed: integers from 1 to 1000"),
         (["sample", "--layouts=joint,rows"], "unknown layout of a replay 'rows': "),

@@ -16,7 +16,7 @@ from clustering import Samples
 from experiments.paper.reach import Reach, middle
 from experiments.search.cells import Cell, SearchRecord
 from experiments.search.cells import Finished as Finished
-from experiments.search.goals import Goal, ProblemConfig, check_goal, make_goal, write_goal
+from experiments.search.goals import Goal, ProblemConfig, goal_directory, make_goal, write_goals
 from experiments.search.samples import collect
 from experiments.search.windows import Windows
 from experiments.shell.files import check_same, distinct_name, read_json, write_json
@@ -80,17 +80,14 @@ def open_directory(out: Path, runs: Sequence[Run]) -> None:
     # Everything is looked up and checked before anything is written.
     names = sorted({run.mapper for run in runs})
     mappers = {name: asdict(make_mapper(name).config) for name in names}
-    goals = {(out / run.setting, run.layer, run.objective): goal(run) for run in runs}
+    goals = {goal_directory(out / run.setting, run.layer, run.objective): goal(run) for run in runs}
     path = out / "mappers.json"
     remove_abandoned(out)
     with claimed(path):
         begun = read_json(path) if path.exists() else {}
         check_same(path, begun, {name: mappers[name] for name in mappers if name in begun})
-        for place, found in goals.items():
-            check_goal(*place, found)
+        write_goals(goals)
         write_json(path, begun | mappers)
-        for place, found in goals.items():
-            write_goal(*place, found)
 
 
 def read(out: Path, runs: Iterable[Run]) -> dict[Run, Finished]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
@@ -216,18 +216,14 @@ def goal_directory(directory: Path, layer: str, objective: str) -> Path:
     return directory / "cells" / distinct_name(layer) / distinct_name(objective)
 
 
-def check_goal(directory: Path, layer: str, objective: str, goal: Goal) -> None:
-    """Check that the searches kept there, if any, have this goal."""
-    path = goal_directory(directory, layer, objective) / GOAL
-    if path.exists():
-        check_same(path, read_record(path, ANEW), _facts(goal))
-
-
-def write_goal(directory: Path, layer: str, objective: str, goal: Goal) -> None:
-    """Write the goal of the searches that will be kept there."""
-    path = goal_directory(directory, layer, objective)
-    ensure_directory(path)
-    write_record(path / GOAL, _facts(goal))
+def write_goals(goals: Mapping[Path, Goal]) -> None:
+    """Write the goal of the searches that each directory keeps, or none if one has another goal."""
+    for directory, goal in goals.items():
+        if (path := directory / GOAL).exists():
+            check_same(path, read_record(path, ANEW), _facts(goal))
+    for directory, goal in goals.items():
+        ensure_directory(directory)
+        write_record(directory / GOAL, _facts(goal))
 
 
 def write_best(directory: Path, goal: Goal, point: Sequence[int], **found: Any) -> None:

@@ -22,7 +22,10 @@ def iqm(values: Floats) -> Floats:
     The quarter is rounded down, so that below four values this is the mean. It is float64[...] of
     values float64[S, ...], which are infinite where a seed found nothing.
     """
-    from scipy.stats import trim_mean  # It takes half a second, which --help need not.
+    if len(values) == 1:
+        only: Floats = values[0]
+        return only
+    from scipy.stats import trim_mean  # It takes half a second, which one seed need not.
 
     mean: Floats = trim_mean(values, 0.25, axis=0)
     return mean

@@ -17,7 +17,6 @@ from experiments.search.goals import (
     GOAL,
     Goal,
     ProblemConfig,
-    check_goal,
     find_mappers,
     goal_directory,
     make_goal,
@@ -25,7 +24,7 @@ from experiments.search.goals import (
     require_distinct,
     require_fit,
     unique,
-    write_goal,
+    write_goals,
 )
 from experiments.search.library import Start, find_library, read_library, start_of
 from experiments.shell import cli, flags
@@ -71,6 +70,7 @@ class Study:
         single: whether it is of one problem: its directory may hold others, whose searches it lets
             be, and all samples are kept.
         note: on its mappers, told when it begins.
+        library: digest of the file whose mappings the searches begin with; None for none.
         starts: vectors that the searches for a goal begin with, by layer and objective.
     """
 
@@ -79,6 +79,7 @@ class Study:
     mappers: tuple[str, ...]
     single: bool = False
     note: str = ""
+    library: str | None = None
     starts: Mapping[tuple[str, str], Start] = field(default_factory=dict)
 
     @property
@@ -109,10 +110,8 @@ class Study:
         given = asdict(self.config)
         names = ["samples", *(field.name for field in fields(ProblemConfig))]
         goal = next(iter(self.goals.values()))
-        named = self.config.library
-        library = None if named is None else file_digest(find_library(named))
         return {
-            "config": {name: given[name] for name in names} | {"library": library},
+            "config": {name: given[name] for name in names} | {"library": self.library},
             "hardware": goal.problem.hardware.record(),
         }
 
@@ -169,13 +168,13 @@ def make_study(
     }
     names, note = find_mappers(*mappers)
     require_fit(names, goals.values())
-    starts: dict[tuple[str, str], Start] = {}
-    if config.library is not None:
-        library = find_library(config.library)
-        file_digest(library)  # It refuses what is not there.
-        entries = read_library(library)
-        starts = {place: start_of(goal, entries) for place, goal in goals.items()}
-    return Study(config, goals, names, single, note, starts)
+    if config.library is None:
+        return Study(config, goals, names, single, note)
+    path = find_library(config.library)
+    digest = file_digest(path)  # It refuses what is not there.
+    entries = read_library(path)
+    starts = {place: start_of(goal, entries) for place, goal in goals.items()}
+    return Study(config, goals, names, single, note, digest, starts)
 
 
 def read_all(directory: Path) -> list[tuple[Goal, list[Finished]]]:
@@ -258,10 +257,7 @@ def _open(study: Study, directory: Path, works: Sequence[SearchRecord]) -> None:
     """Write what a directory is for, or check that the one to resume is for the same."""
     Directory(directory, "run or compare").open(study.settings())
     _check_none_is_lost(directory, {work.path for work in works}, study.single)
-    for place, goal in study.goals.items():
-        check_goal(directory, *place, goal)
-    for place, goal in study.goals.items():
-        write_goal(directory, *place, goal)
+    write_goals({goal_directory(directory, *place): goal for place, goal in study.goals.items()})
 
 
 def _check_none_is_lost(directory: Path, asked: Set[Path], single: bool) -> None:

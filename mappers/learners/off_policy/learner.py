@@ -263,7 +263,11 @@ def collect(task: Task, learner: OffPolicyLearner, rng: np.random.Generator) -> 
 
 def _joined(batches: Sequence[Sequence[Floats32]]) -> Tensor:
     """Return arrays [B, w_i] of each of K batches next to each other, [K, B, sum of w_i]."""
-    return tensor(np.stack([np.concatenate(parts, axis=1) for parts in batches]))
+    size, width = len(batches[0][0]), sum(part.shape[1] for part in batches[0])
+    joined = np.empty((len(batches), size, width), dtype=np.float32)
+    for batch, parts in zip(joined, batches, strict=True):
+        np.concatenate(parts, axis=1, out=batch)
+    return tensor(joined)
 
 
 def _padded(batches: Sequence[Sequence[Floats32]], widths: Sequence[int]) -> Tensor:

@@ -1,0 +1,144 @@
+"""What the actions share: full replays, how they are read, where it is measured, and its file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from experiments.shell import cli
+from experiments.shell.files import ensure_directory, write_csv
+from experiments.shell.flags import UsageError
+from experiments.shown.progress import Bar
+from experiments.store.versions import processor, versions
+from maestro_env.base.threads import processors
+from mappers.learners.replay.layouts import Batch, Fields, Floats, Replay, make_replay
+from mappers.learners.replay.samplers import SAMPLERS as OF_REPLAY
+from mappers.learners.replay.samplers import Sampler, make_sampler
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Row = TypeVar("Row", bound="DataclassInstance")
+
+SHARED = "shared"
+SAMPLERS: Mapping[str, object] = {**OF_REPLAY, SHARED: None}
+"""Those of replay, and one uniform batch for all agents, which changes the algorithm."""
+
+GIB = 2**30
+
+_ACTION = 5
+_EPISODE, _COPIES = 25, 32
+# Entries from which the memory of more is extrapolated.
+_PROBE = 1000
+
+
+@dataclass(frozen=True)
+class Full:
+    """Full replays of steps of predator-prey: observations of 10 + 2 N numbers, actions of 5."""
+
+    agents: Sequence[int]
+    layouts: Sequence[str]
+    capacity: int
+    batch: int
+    dtype: str
+
+    def filled(self, layout: str, agents: int, capacity: int | None = None) -> Replay:
+        """Return a replay full of noise: steps of many copies, episodes are cut after 25 steps."""
+        rng = np.random.default_rng(agents)
+
+        def draw(width: int) -> Floats:
+            return rng.standard_normal((copies, width), np.float32)
+
+        of_agents = Fields((10 + 2 * agents,) * agents, (_ACTION,) * agents)
+        replay = make_replay(layout, of_agents, capacity or self.capacity, self.dtype)
+        copies = min(_COPIES, replay.capacity)
+        seen = [[draw(width) for width in of_agents.observations] for _ in range(_EPISODE + 1)]
+        actions = [draw(width) for width in of_agents.actions]
+        rewards, dones = draw(agents), np.zeros((copies, agents), np.float32)
+        while replay.added < replay.capacity:
+            step = replay.added // copies % _EPISODE
+            replay.add(seen[step], actions, rewards, seen[step + 1], dones)
+        return replay
+
+    def require_memory(self, memory_gib: float) -> None:
+        """Refuse a replay that takes more, and say how many entries all of them may have."""
+        probe = min(self.capacity, _PROBE)
+        entry, agents, layout = max(
+            (self.filled(layout, agents, probe).nbytes / probe, agents, layout)
+            for agents, layout in product(self.agents, self.layouts)
+        )
+        needed = entry * self.capacity / GIB
+        if needed > memory_gib:
+            raise UsageError(
+                f"--capacity {self.capacity}: {layout} with {agents} agents takes {needed:.2f} "
+                f"GiB, --memory-gib allows {memory_gib:g}; at most --capacity "
+                f"{int(memory_gib * GIB / entry)} fits"
+            )
+
+    def read(self, replay: Replay, sampler: Sampler, agents: int) -> Iterator[Batch]:
+        """Yield the joint samples of one update of some agents."""
+        for _ in range(agents):
+            yield replay.gather(sampler.rows(self.batch))
+
+
+def sampler_of(name: str, replay: Replay, rng: np.random.Generator) -> Sampler:
+    """Return the sampler that draws rows; ``SHARED`` draws as uniform does."""
+    return make_sampler("uniform" if name == SHARED else name, replay, rng)
+
+
+def readers(name: str, agents: int) -> int:
+    """Return how many joint samples an update of all agents reads."""
+    return 1 if name == SHARED else agents
+
+
+def begin(full: Full, memory_gib: float, csv: str | None) -> None:
+    """Refuse what cannot be measured or written, then print when and where it is measured."""
+    if csv is not None:
+        ensure_directory(Path(csv).parent)
+    full.require_memory(memory_gib)
+    installed = versions()
+    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {installed['commit'] or '-'}")
+    print(f"{processor()}, numpy {installed['numpy']}")
+    print(f"{processors()} processors, load {os.getloadavg()[0]:.1f}; 1 thread\n", flush=True)
+
+
+def measured(
+    cases: Mapping[str, Callable[[], Iterable[Row]]], csv: str | None
+) -> tuple[list[Row], int]:
+    """Return the rows of all cases, or at Ctrl-C of those finished, and the exit status.
+
+    Args:
+        cases: what is measured, by names for the bar.
+        csv: the file that is written after every case; None for none.
+    """
+    rows: list[Row] = []
+    try:
+        with Bar("replay", len(cases)) as bar:
+            for done, (name, case) in enumerate(cases.items()):
+                bar.show(done, name)
+                rows += case()
+                if csv is not None and rows:
+                    _write(Path(csv), rows)
+    except KeyboardInterrupt:
+        print(f"interrupted: {len(rows)} rows were measured", file=sys.stderr)
+        return rows, cli.INTERRUPTED
+    return rows, 0
+
+
+def now() -> tuple[float, float]:
+    """Return the wall time and this process's CPU time, in seconds."""
+    return time.perf_counter(), time.process_time()
+
+
+def _write(path: Path, rows: Sequence[DataclassInstance]) -> None:
+    names = [field.name for field in fields(rows[0])]
+    write_csv(path, names, (asdict(row).values() for row in rows))

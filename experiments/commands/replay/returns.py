@@ -1,0 +1,121 @@
+"""What trainings returned, by sampler: the table of ``maestro-env replay train``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from experiments.commands.replay.training import LAST, Trained
+from experiments.shown.statistics import Floats, has_interval, stratified_interval
+from experiments.shown.tables import Sheet, significant
+
+CERTAIN = 5.0
+"""Standard errors above random from which agents have learnt."""
+
+WIDEST = 20.0
+"""Per cent: a wider interval decides nothing."""
+
+Key = tuple[int, str, int]
+"""Agents, sampler and batch."""
+
+
+_KINDS = ("observations", "rewards")
+_HEADERS = (
+    *("seeds", "random", "half", "last", "SE above\nrandom", "to the first, %"),
+    *("rows by\nobservation", "rows by\nreward", "CPU\nmin"),
+)
+_NOTE = (
+    f"random, half, last: mean return of {LAST:,} episodes: to half of the training, to its end\n"
+    f"SE above random: standard errors over seeds; from {CERTAIN:g} on they have learnt\n"
+    "to the first: in % of what it returned above random, with the 95 % interval over seeds;\n"
+    f"one wider than {WIDEST:g} decides nothing\n"
+    "rows: independent ones whose means vary as those of a batch, in replay of random agents"
+)
+
+
+def standard_errors(trained: Floats, random: Floats) -> float | None:
+    """Return how many standard errors the mean of returns is above that of random agents.
+
+    Args:
+        trained: float64[S], of S seeds.
+        random: float64[S], of the same seeds.
+
+    Returns:
+        None for one seed; infinite where all seeds have the same difference.
+    """
+    above = trained - random
+    if len(above) < 2:
+        return None
+    error = above.std(ddof=1) / math.sqrt(len(above))
+    return float(above.mean() / error) if error else math.copysign(math.inf, above.mean())
+
+
+def difference(first: Floats, other: Floats, random: Floats) -> tuple[float, float, float] | None:
+    """Return a difference in per cent of what the first returned above random, and its interval.
+
+    Args:
+        first: float64[S], returns with the first sampler, by seed.
+        other: float64[T], with another one.
+        random: float64[U], of random agents.
+
+    Returns:
+        The difference of the means, and both ends of its 95 % bootstrap interval over seeds; None
+        where a seed is all there is.
+    """
+    strata = [first, other, random]
+
+    def figure(drawn: Sequence[Floats]) -> Floats:
+        base, changed, zero = (each.mean(axis=0) for each in drawn)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares: Floats = 100 * (changed - base) / (base - zero)
+        return shares
+
+    if not has_interval(strata):
+        return None
+    low, high = stratified_interval(strata, figure)
+    return float(figure(strata)), float(low), float(high)
+
+
+def sheet(title: str, found: Mapping[Key, Sequence[Trained]]) -> Sheet:
+    """Return the table; differences are to the first sampler of as many agents."""
+    firsts: dict[int, Sequence[Trained]] = {}
+    rows = []
+    for (agents, sampler, batch), trained in found.items():
+        first = firsts.setdefault(agents, trained)
+        last, half, random = (_each(trained, name) for name in ("last", "half", "random"))
+        worth = [each.worth for each in trained]
+        rows.append(
+            (
+                agents,
+                f"{sampler}:{batch}",
+                len(trained),
+                *(f"{each.mean():.2f}" for each in (random, half, last)),
+                _above(standard_errors(last, random)),
+                "-" if trained is first else _compared(first, last, random),
+                *(f"{np.mean([getattr(w, of) for w in worth]):,.0f}" for of in _KINDS),
+                significant(_each(trained, "cpu_seconds").mean() / 60, 3),
+            )
+        )
+    return Sheet(title, ("agents", "sampler"), _HEADERS, rows, _NOTE)
+
+
+def _each(trained: Sequence[Trained], name: str) -> Floats:
+    return np.array([getattr(each, name) for each in trained])
+
+
+def _above(errors: float | None) -> str:
+    if errors is None:
+        return "-"
+    return f"{errors:.1f}" if errors >= CERTAIN else f"no, {errors:.1f}"
+
+
+def _compared(first: Sequence[Trained], last: Floats, random: Floats) -> str:
+    compared = difference(_each(first, "last"), last, random)
+    if compared is None:
+        return "-"
+    value, low, high = compared
+    ends = f"({low:.0f} to {high:.0f})"
+    # An end that is no number decides nothing either.
+    return f"{value:.1f} {ends}" if high - low <= WIDEST else f"not decided {ends}"

@@ -1,0 +1,155 @@
+"""What agents learn with each sampler, from several seeds.
+
+A directory keeps a record of every training; they go seed by seed, so that a part of them treats
+all samplers alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+
+from experiments.commands.replay.measuring import SAMPLERS as OF_SAMPLE
+from experiments.commands.replay.returns import Key, sheet
+from experiments.commands.replay.training import (
+    COPIES,
+    LEARNERS,
+    TASKS,
+    Setup,
+    Trained,
+    Training,
+    require_learner,
+)
+from experiments.shell import cli
+from experiments.shell.files import run_directory
+from experiments.shell.flags import UsageError
+from experiments.store.directory import Directory
+from experiments.store.pool import run_cells
+from experiments.store.records import refuse_damaged
+from experiments.store.versions import processor, versions
+from maestro_env.base.checks import plain_integer
+from maestro_env.base.errors import printable, quoted
+from maestro_env.base.registry import look_up
+from mappers.learners.replay.layouts import DTYPES
+from mappers.learners.tasks.task import EPISODE
+
+# Learners give no errors that rows could be ranked by.
+SAMPLERS = {name: None for name in OF_SAMPLE if name != "prioritised"}
+
+MOST_ROWS = 10**6
+"""The largest batch."""
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """What is trained: everything for each number of agents.
+
+    Args:
+        samplers: names, some with a batch of their own as in ``uniform:192``.
+        batch: rows of a joint sample of the other samplers.
+        others: as in ``Setup``.
+    """
+
+    task: str
+    agents: Sequence[int]
+    learner: str
+    samplers: Sequence[str]
+    batch: int
+    episodes: int
+    seeds: int
+    capacity: int
+    dtype: str
+
+    def setups(self) -> list[Setup]:
+        """Return all trainings, seed by seed.
+
+        Raises:
+            UsageError, MissingExtraError, UnknownNameError: some cannot be.
+        """
+        look_up("task", self.task, TASKS)
+        look_up("learner", self.learner, LEARNERS)
+        look_up("dtype of a replay", self.dtype, DTYPES)
+        require_learner(self.learner)
+        self._require_enough()
+        samplers = dict.fromkeys(map(self._sampler, self.samplers))
+        return [
+            Setup(
+                self.task,
+                agents,
+                self.learner,
+                sampler,
+                batch,
+                seed,
+                self.episodes,
+                # All samplers begin at the same time, however many rows they draw.
+                self.batch * EPISODE,
+                self.capacity,
+                self.dtype,
+            )
+            for seed, agents, (sampler, batch) in product(range(self.seeds), self.agents, samplers)
+        ]
+
+    @property
+    def title(self) -> str:
+        """What the table is of."""
+        return f"{self.learner} on {self.task}, {self.episodes:,} episodes"
+
+    def _sampler(self, text: str) -> tuple[str, int]:
+        """Return the name and the batch of a sampler."""
+        name, colon, rows = text.partition(":")
+        look_up("sampler of train", name, SAMPLERS)
+        batch = plain_integer(rows) if colon else self.batch
+        if batch is None or not 1 <= batch <= MOST_ROWS:
+            raise UsageError(
+                f"--samplers: {quoted(text)}; allowed after the colon: integers from 1 to "
+                f"{MOST_ROWS}, the rows of a batch"
+            )
+        return name, batch
+
+    def _require_enough(self) -> None:
+        """Refuse what cannot be played, or ends before anything is learnt."""
+        if self.episodes % COPIES:
+            raise UsageError(
+                f"--episodes {self.episodes}; allowed: multiples of {COPIES}, which are played at "
+                "once"
+            )
+        if self.episodes <= self.batch:
+            raise UsageError(
+                f"--episodes {self.episodes}; allowed with --batch {self.batch}: more than "
+                f"{self.batch}, as the first update waits for {EPISODE} rows for each of a batch"
+            )
+        if self.capacity < COPIES * EPISODE:
+            raise UsageError(
+                f"--capacity {self.capacity}; allowed: {COPIES * EPISODE} or more, which are "
+                "added at once"
+            )
+
+
+def conduct(trainings: Trainings, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
+    """Train what is not there yet, print a table, and return the exit status and the directory."""
+    setups = trainings.setups()
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    here = {**versions(), "torch": version("torch"), "processor": processor()}
+    directory = run_directory(out, "train", resume)
+    config = {name: getattr(trainings, name) for name in ("episodes", "batch", "capacity", "dtype")}
+    Directory(directory, "replay train").open({"config": config})
+    works = [Training(setup, directory=directory, versions=here) for setup in setups]
+    refuse_damaged(works)
+    left = [work for work in works if not work.ended]
+    status = run_cells(left, len(works) - len(left), jobs)
+    with cli.undisturbed():
+        _report(trainings.title, works)
+        print(printable(f"trainings: {directory}"))
+    return status, directory
+
+
+def _report(title: str, works: Sequence[Training]) -> None:
+    found: dict[Key, list[Trained]] = {}
+    for work in works:
+        if (trained := work.read()) is not None:
+            found.setdefault(work.setup.key, []).append(trained)
+    if found:
+        sheet(title, found).print()
