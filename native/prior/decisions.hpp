@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "../core/elementary.hpp"
 #include "../core/hardware.hpp"
 #include "../core/loop_nest.hpp"
 #include "../core/map_space.hpp"
 #include "../evaluate/masks.hpp"
-#include "../core/elementary.hpp"
 
 namespace gym::prior {
 
