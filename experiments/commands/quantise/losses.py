@@ -120,33 +120,20 @@ def _of_aware(found: Found) -> Sheet:
     rows = []
     for (task, learner, bits), aware in found.items():
         after = found.get((task, learner, 0), {})
-        seeds = sorted(aware.keys() & after.keys())
-        if not bits or not seeds:
+        seeds = sorted(aware.keys() & after.keys()) if bits else []
+        if not seeds:
             continue
-        random, full, few, learnt = (
-            np.array(each)
-            for each in zip(
-                *(
-                    (
-                        after[seed].random,
-                        after[seed].returns[FLOAT],
-                        after[seed].returns[bits],
-                        aware[seed].returns[bits],
-                    )
-                    for seed in seeds
-                ),
-                strict=True,
-            )
+        pairs = [(after[seed], aware[seed]) for seed in seeds]
+        means = np.mean(
+            [
+                (was.random, was.returns[FLOAT], was.returns[bits], now.returns[bits])
+                for was, now in pairs
+            ],
+            axis=0,
         )
-        means = (random, full, few, learnt)
-        shares = [100 * (each - random).mean() / (full - random).mean() for each in (few, learnt)]
-        rows.append(
-            (
-                *(task, learner, bits, len(seeds)),
-                *(f"{each.mean():.2f}" for each in means),
-                *(f"{share:.0f}" for share in shares),
-            )
-        )
+        shares = 100 * (means[2:] - means[0]) / (means[1] - means[0])
+        texts = [*(f"{mean:.2f}" for mean in means), *(f"{share:.0f}" for share in shares)]
+        rows.append((task, learner, bits, len(seeds), *texts))
     headers = ("seeds", "random", "32", "after", "aware", "after, %", "aware, %")
     note = (
         "after: quantised after the training; aware: in it. %: of what 32 bits return above random"

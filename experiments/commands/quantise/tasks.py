@@ -26,6 +26,7 @@ STATES = 10_000
 # No training begins with any of these: its seeds are below 10,000.
 EVALUATION, CALIBRATION, RANDOM = 1_000_000, 2_000_000, 3_000_000
 _CALIBRATION_COPIES = 50
+_HARDWARE = "edge"
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,13 @@ class Task:
         name: that Gymnasium knows it by.
         most: the largest return, if a policy can have it.
         arguments: of its environment.
-        optimum: least EDP of a mapping; None where nothing is mapped.
+        layer: that is mapped for the least EDP; None where nothing is mapped.
     """
 
     name: str
     most: float | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    optimum: float | None = None
+    layer: str | None = None
 
     def copies(self, count: int) -> SyncVectorEnv:
         """Make copies that step together."""
@@ -54,16 +55,17 @@ class Task:
         Of mappings these are log(optimum / EDP of the first one): rewards are differences of
         logarithms, so that a return is log(optimum / EDP of the last mapping).
         """
-        if self.optimum is None:
+        if self.layer is None:
             return np.zeros(())
-        logarithms: Floats = np.log(self.optimum / told["objective"])
+        known = known_optimum(self.layer, "edp", _HARDWARE)
+        assert known is not None
+        logarithms: Floats = np.log(known.value / told["objective"])
         return logarithms
 
 
 def _mapping(layer: str) -> Task:
-    arguments = {"layer": layer, "hardware": "edge", "episode_length": 20}
-    known = known_optimum(layer, "edp", "edge")
-    return Task("MaestroImprove-v1", 0.0, arguments, known.value if known else None)
+    arguments = {"layer": layer, "hardware": _HARDWARE, "episode_length": 20}
+    return Task("MaestroImprove-v1", 0.0, arguments, layer)
 
 
 TASKS: Mapping[str, Task] = {

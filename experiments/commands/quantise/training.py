@@ -98,9 +98,11 @@ class Training(Record[Trained]):
                 precision.recording = False
             for bits in (setup.aware,) if setup.aware else (FLOAT, *setup.bits):
                 precision.bits = None if bits == FLOAT else bits
-                returns[str(bits)] = evaluate(task, act)
-        seconds = time.process_time() - began
-        return {"trained": asdict(Trained(returns, random_return(task), states, seconds))}
+                returns[bits] = evaluate(task, act)
+        random, seconds = random_return(task), time.process_time() - began
+        trained = asdict(Trained(returns, random, states, seconds))
+        # Names are texts in JSON.
+        return {"trained": trained | {"returns": {str(n): mean for n, mean in returns.items()}}}
 
     def parse(self, entry: dict[str, Any]) -> Trained:
         told = entry["trained"]

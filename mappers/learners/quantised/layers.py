@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -38,7 +39,7 @@ class Precision:
     clipped: bool = True
 
 
-class Quantised(nn.Module):
+class Quantised(nn.Module):  # type: ignore[misc]
     """A linear or convolutional layer whose weights and inputs are rounded to codes.
 
     Args:
@@ -48,6 +49,9 @@ class Quantised(nn.Module):
     Raises:
         QuantisationError: by a call, bits outside of 2 to 16, or no range was recorded.
     """
+
+    low: Tensor
+    high: Tensor
 
     def __init__(self, layer: nn.Linear | nn.Conv2d, precision: Precision) -> None:
         super().__init__()
@@ -114,11 +118,9 @@ def rounded(numbers: Tensor, codes: Codes) -> Tensor:
     return simulated
 
 
-class _StraightThrough(torch.autograd.Function):
+class _StraightThrough(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(
-        context: torch.autograd.function.FunctionCtx, numbers: Tensor, codes: Codes
-    ) -> Tensor:
+    def forward(context: Any, numbers: Tensor, codes: Codes) -> Tensor:
         scale = torch.as_tensor(codes.scale, device=numbers.device)
         steps = torch.round(numbers / scale)
         kept = steps
@@ -129,8 +131,6 @@ class _StraightThrough(torch.autograd.Function):
         return kept * scale
 
     @staticmethod
-    def backward(
-        context: torch.autograd.function.FunctionCtx, gradient: Tensor
-    ) -> tuple[Tensor, None]:
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (inside,) = context.saved_tensors
         return gradient * inside, None
