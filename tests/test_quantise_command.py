@@ -33,7 +33,8 @@ def test_a_sweep_keeps_returns_by_bits(tmp_path: Path, capsys: pytest.CaptureFix
     assert plain["states"] >= 10_000
     assert plain["random"] == aware["random"]
     means = [f"{each:.2f}" for each in (plain["random"], *plain["returns"].values())]
-    after, learnt = (line.split() for line in shown.splitlines() if line.startswith("cartpole"))
+    lines = [line.split() for line in shown.splitlines() if line.startswith("cartpole")]
+    after, learnt = lines[0], lines[-1]
     assert after[:6] == ["cartpole", "a2c", "1", *means]
     assert learnt[:8] == ["cartpole", "a2c", "8", "1", *means, f"{aware['returns']['8']:.2f}"]
     assert "quantisation-aware training" in shown
