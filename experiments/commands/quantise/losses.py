@@ -19,13 +19,16 @@ from experiments.shown.tables import Sheet
 Found = dict[tuple[str, str, int], dict[int, Trained]]
 """Trainings by task, learner and bits of the training or 0; by seed."""
 
+MANY = 8
+"""Bits with which policies are expected to lose little."""
+
 CERTAIN = 2.0
 """Standard errors over seeds above random, from which on a task was learnt."""
 
 _NOTE = (
     f"mean returns of {RESETS} episodes and over seeds, by bits\n"
-    "saturated: all returns are the largest one; not learnt: 32 bits are less than\n"
-    f"{CERTAIN:g} standard errors over seeds above random. Neither counts below"
+    f"saturated: all returns with {MANY} bits or more are the largest one; not learnt: 32 bits\n"
+    f"are less than {CERTAIN:g} standard errors over seeds above random. Neither counts below"
 )
 _OF_LOSSES = (
     "|return with few bits - with 32|, in % of what 32 bits return above random, with the 95 %\n"
@@ -47,7 +50,12 @@ def losses(returns: Floats) -> Floats:
 
 
 def judged(task: str, returns: Floats) -> str:
-    """Return why a task shows nothing; empty if it shows something. Returns are as above."""
+    """Return why a task shows nothing; empty if it shows something.
+
+    Args:
+        task: one of ``TASKS``.
+        returns: as above, of those numbers of bits that are ``MANY`` or more.
+    """
     most = TASKS[task].most
     if most is not None and np.allclose(returns[:, 1:], most):
         return "saturated"
@@ -67,7 +75,8 @@ def print_losses(found: Found, bits: Sequence[int]) -> None:
     }
     if not tasks:
         return
-    shown = {key: judged(key[0], returns) for key, returns in tasks.items()}
+    many = [0, 1, *(at for at, n in enumerate(bits, 2) if n >= MANY)]
+    shown = {key: judged(key[0], returns[:, many]) for key, returns in tasks.items()}
     _of_tasks(tasks, shown, bits).print()
     counted = {key: tasks[key] for key, why in shown.items() if not why}
     if counted:
