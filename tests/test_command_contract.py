@@ -76,6 +76,13 @@ EXAMPLES = {
         settings=(),
         step="maestro_env.optimum.search:OptimumSearch.ask",
     ),
+    "quantise": Example(
+        "sweep --tasks=cartpole --learners=a2c --steps=9 --seeds=2 --bits=8",
+        change=("--bits=8", "--bits=7"),
+        values=("8", "7"),
+        settings=("--steps=10", "--delay=0.1", "--no-clipped"),
+        needs="stable_baselines3",
+    ),
     "replay": Example(
         "train --agents=2 --episodes=8 --batch=4 --seeds=2 --samplers=uniform",
         change=("--episodes=8", "--episodes=12"),

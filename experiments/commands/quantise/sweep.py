@@ -1,0 +1,101 @@
+"""What policies return with few bits, on several tasks and from several seeds.
+
+A directory keeps a record of every training; they go seed by seed, so that a part of them treats
+all tasks alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import product
+from pathlib import Path
+
+from experiments.commands.quantise.learners import LEARNERS, RECIPES, require_learners
+from experiments.commands.quantise.losses import Found, print_losses
+from experiments.commands.quantise.tasks import TASKS
+from experiments.commands.quantise.training import Setup, Training
+from experiments.shell import cli
+from experiments.shell.files import run_directory
+from experiments.shell.flags import UsageError
+from experiments.store.directory import Directory
+from experiments.store.pool import run_cells
+from experiments.store.records import refuse_damaged
+from experiments.store.versions import processor, versions
+from maestro_env.base.errors import printable
+from maestro_env.base.registry import look_up
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What is trained and evaluated: each of the tasks by those of the learners that it has.
+
+    Args:
+        aware: bits of quantisation-aware trainings.
+        seeds: trainings of each kind.
+        steps: the most of a training.
+        others: as in ``Setup``.
+    """
+
+    tasks: Sequence[str]
+    learners: Sequence[str]
+    bits: Sequence[int]
+    aware: Sequence[int]
+    delay: float
+    clipped: bool
+    seeds: int
+    steps: int
+
+    def setups(self) -> list[Setup]:
+        """Return all trainings, seed by seed; those with few bits follow the others.
+
+        Raises:
+            UsageError, MissingExtraError, UnknownNameError: some cannot be.
+        """
+        for task in self.tasks:
+            look_up("task", task, TASKS)
+        for learner in self.learners:
+            look_up("learner", learner, LEARNERS)
+        pairs = [(t, a) for t, a in RECIPES if t in self.tasks and a in self.learners]
+        if not pairs:
+            known = ", ".join(f"{task} by {learner}" for task, learner in RECIPES)
+            raise UsageError(f"--tasks and --learners: no task by its learner; allowed: {known}")
+        require_learners()
+        return [
+            Setup(
+                task,
+                learner,
+                seed,
+                min(self.steps, RECIPES[task, learner].steps),
+                tuple(self.bits),
+                aware,
+                self.delay,
+                self.clipped,
+            )
+            for aware, seed, (task, learner) in product((0, *self.aware), range(self.seeds), pairs)
+        ]
+
+
+def conduct(sweep: Sweep, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
+    """Train what is not there yet, print tables, and return the exit status and the directory."""
+    setups = sweep.setups()
+    # Asking git takes a moment, in which an interrupt should leave nothing behind.
+    here = {**versions(), "processor": processor()}
+    here |= {name: version(name) for name in ("torch", "stable-baselines3")}
+    directory = run_directory(out, "quantise", resume)
+    decided = {name: getattr(sweep, name) for name in ("bits", "delay", "clipped", "steps")}
+    Directory(directory, "quantise sweep").open({"config": decided})
+    works = [Training(setup, directory=directory, versions=here) for setup in setups]
+    refuse_damaged(works)
+    left = [work for work in works if not work.ended]
+    status = run_cells(left, len(works) - len(left), jobs)
+    with cli.undisturbed():
+        found: Found = {}
+        for work in works:
+            if (trained := work.read()) is not None:
+                key = work.setup.task, work.setup.learner, work.setup.aware
+                found.setdefault(key, {})[work.setup.seed] = trained
+        print_losses(found, sweep.bits)
+        print(printable(f"trainings: {directory}"))
+    return status, directory

@@ -1,0 +1,112 @@
+"""One training of a policy, what it returns with few bits, and the record of both."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from experiments.commands.quantise.learners import learn
+from experiments.commands.quantise.tasks import TASKS, calibrate, evaluate, random_return
+from experiments.shell.files import BRIEF
+from experiments.store.records import Record, Show
+
+FLOAT = 32
+"""Bits of a policy that is not quantised."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that decides what is trained and evaluated.
+
+    Args:
+        task: one of ``TASKS``.
+        learner: one of ``LEARNERS``.
+        seed: of the training.
+        steps: of the training.
+        bits: with which the policy is evaluated, after it was trained with 32 bits.
+        aware: bits of quantisation-aware training, with which alone the policy is evaluated; or 0.
+        delay: the part of the training, from 0 to 1, that goes before it has so many bits.
+        clipped: as of ``Codes``.
+    """
+
+    task: str
+    learner: str
+    seed: int
+    steps: int
+    bits: tuple[int, ...]
+    aware: int
+    delay: float
+    clipped: bool
+
+    def __str__(self) -> str:
+        how = f", trained with {self.aware} bits" if self.aware else ""
+        return f"{self.learner} on {self.task}{how}, seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training gave.
+
+    Args:
+        returns: mean return of the same 100 episodes, by bits.
+        random: the same of random actions.
+        states: that ranges of activations were recorded from.
+        cpu_seconds: it took.
+    """
+
+    returns: dict[int, float]
+    random: float
+    states: int
+    cpu_seconds: float
+
+
+@dataclass(frozen=True)
+class Training(Record[Trained]):
+    """A training as a directory keeps it."""
+
+    setup: Setup
+
+    def __str__(self) -> str:
+        return str(self.setup)
+
+    @property
+    def path(self) -> Path:
+        setup = self.setup
+        how = f"{setup.aware}-bits" if setup.aware else "float"
+        what = f"{setup.task}-{setup.learner}"
+        return self.directory / "trainings" / what / how / f"{setup.seed}.json"
+
+    def facts(self) -> dict[str, Any]:
+        return {"setup": asdict(self.setup)}
+
+    def compute(self, show: Show) -> dict[str, Any]:
+        from mappers.learners.quantised.layers import Precision
+        from mappers.learners.threads import one_thread
+
+        setup, task, began = self.setup, TASKS[self.setup.task], time.process_time()
+        precision, states = Precision(clipped=setup.clipped), setup.steps
+        delayed = (math.ceil(setup.delay * setup.steps), setup.aware) if setup.aware else None
+        act = learn(setup.task, setup.learner, setup.seed, setup.steps, show, precision, delayed)
+        returns = {}
+        with one_thread():
+            if not setup.aware:
+                precision.recording = True
+                states = calibrate(task, act)
+                precision.recording = False
+            for bits in (setup.aware,) if setup.aware else (FLOAT, *setup.bits):
+                precision.bits = None if bits == FLOAT else bits
+                returns[bits] = evaluate(task, act)
+        random, seconds = random_return(task), time.process_time() - began
+        trained = asdict(Trained(returns, random, states, seconds))
+        # Names are texts in JSON.
+        return {"trained": trained | {"returns": {str(n): mean for n, mean in returns.items()}}}
+
+    def parse(self, entry: dict[str, Any]) -> Trained:
+        told = entry["trained"]
+        if set(told) != {field.name for field in fields(Trained)}:
+            raise ValueError(f"trained is {BRIEF.repr(told)}")
+        returns = {int(bits): float(mean) for bits, mean in told["returns"].items()}
+        return Trained(**{**told, "returns": returns})
