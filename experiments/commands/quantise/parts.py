@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from statistics import mean
@@ -15,7 +15,7 @@ import numpy as np
 from experiments.search.goals import ProblemConfig, make_goal
 from experiments.search.searches import run_search
 from experiments.shown.statistics import bootstrap_interval, log_mean
-from experiments.shown.tables import Sheet, significant
+from experiments.shown.tables import Sheet
 from experiments.store.timing import Clock, measured, tell_circumstances
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import MissingExtraError
@@ -31,6 +31,7 @@ except ModuleNotFoundError as error:
 BACKENDS = {"torch": NetworkAgents, "fused": FusedAgents}
 MAPPERS = ("marl_mlp", "marl_paper")
 
+_FIRST = 200
 _PARTS = ("draw", "learn", "evaluate", "rest")
 
 
@@ -54,10 +55,10 @@ class Parts:
 
 @dataclass(frozen=True)
 class Searches:
-    """What is searched: each mapper and backend, from each seed."""
+    """What is searched: each layer by each mapper and backend, from each seed."""
 
-    problem: ProblemConfig
     layers: Sequence[str]
+    hardware: str
     objective: str
     samples: int
     seeds: int
@@ -66,6 +67,9 @@ class Searches:
 def parts(searches: Searches, csv: str | None) -> int:
     """Measure, print, write after every search if asked to, and return the exit status."""
     tell_circumstances(csv)
+    for mapper, backend in product(MAPPERS, BACKENDS):
+        # What is imported or made at the first use is no part of a search.
+        next(_timed(replace(searches, samples=_FIRST), searches.layers[0], mapper, backend, 0))
     kinds = product(range(searches.seeds), searches.layers, MAPPERS, BACKENDS)
     cases = {
         f"{mapper}, {backend}, {layer}, seed {seed}": partial(
@@ -81,17 +85,19 @@ def parts(searches: Searches, csv: str | None) -> int:
 
 def _timed(searches: Searches, layer: str, mapper: str, backend: str, seed: int) -> Iterator[Parts]:
     """Yield the parts of a search; both backends have the same seeds."""
-    hardware = find_hardware(searches.problem.hardware)
-    goal = make_goal(searches.problem, find_layer(layer), hardware, searches.objective)
+    config = ProblemConfig(hardware=searches.hardware)
+    hardware = find_hardware(config.hardware)
+    goal = make_goal(config, find_layer(layer), hardware, searches.objective)
     evaluator = Evaluator(goal.problem, goal.objective, searches.samples)
     clock = Clock()
     with _watched(clock, backend):
         # The mapper's name decides the seeds, not what computes it.
         clock.timed("rest", run_search)(evaluator, mapper, seed, f"{mapper}:backend={backend}")
-    times = {part: clock.cpu[part] for part in _PARTS}
     best = evaluator.best.value if evaluator.best else np.inf
     what = layer, searches.objective, mapper, backend, searches.samples, seed
-    yield Parts(*what, **times, whole=sum(times.values()), best=best)
+    draw, learn, evaluate, rest = (clock.cpu[part] for part in _PARTS)
+    whole = draw + learn + evaluate + rest
+    yield Parts(*what, draw, learn, evaluate, rest, whole, best)
 
 
 @contextmanager
@@ -110,32 +116,35 @@ def _watched(clock: Clock, backend: str) -> Iterator[None]:
 
 
 def _sheet(rows: Sequence[Parts]) -> Sheet:
+    torch = {_search(row): row for row in rows if row.backend == "torch"}
     cells = []
     for mapper, backend in product(MAPPERS, BACKENDS):
         own = [row for row in rows if (row.mapper, row.backend) == (mapper, backend)]
-        first = [row for row in rows if (row.mapper, row.backend) == (mapper, "torch")]
-        if not own:
-            continue
-        # After Ctrl-C the last one may lack its like.
-        pairs = list(zip(own, first, strict=False))
-        ratios = np.array([row.best / other.best for row, other in pairs])
-        low, high = bootstrap_interval(ratios, figure=log_mean)
-        faster = sum(other.whole for _, other in pairs) / sum(row.whole for row, _ in pairs)
-        cells.append(
-            (
-                mapper,
-                backend,
-                *(significant(mean(getattr(row, part) for row in own)) for part in _PARTS),
-                significant(mean(row.whole for row in own)),
-                f"{faster:.2f}",
-                f"{log_mean(ratios):.3f} [{low:.3f}, {high:.3f}]",
-            )
-        )
+        if own:
+            before = [torch[_search(row)] for row in own]
+            faster = sum(row.whole for row in before) / sum(row.whole for row in own)
+            times = [mean(getattr(row, part) for row in own) for part in (*_PARTS, "whole")]
+            shown = (f"{each:.2f}" for each in (*times, faster))
+            cells.append((mapper, backend, *shown, _quality(own, before)))
     searches = len({(row.layer, row.seed) for row in rows})
     return Sheet(
         f"{rows[0].samples:,} samples: CPU seconds, means of {searches} searches",
         ("mapper", "backend"),
-        (*_PARTS, "whole", "times\nfaster", "end / torch"),
+        (*_PARTS, "whole", "faster", "end / torch"),
         cells,
-        "end / torch: geometric mean of the least value found, and its 95 % interval",
+        "end / torch: geometric mean of the ends' ratios [95 % interval over searches]",
     )
+
+
+def _search(row: Parts) -> tuple[str, str, int]:
+    return row.mapper, row.layer, row.seed
+
+
+def _quality(own: Sequence[Parts], before: Sequence[Parts]) -> str:
+    """Say how much higher searches end than the others, of those where both found a mapping."""
+    ratios = np.array([row.best / other.best for row, other in zip(own, before, strict=True)])
+    ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
+    if len(ratios) < 2:
+        return "-"
+    low, high = bootstrap_interval(ratios, figure=log_mean)
+    return f"{log_mean(ratios):.2f} [{low:.2f}, {high:.2f}]"
