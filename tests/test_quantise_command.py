@@ -13,8 +13,9 @@ from commands import quantise as main
 pytest.importorskip("stable_baselines3", reason="needs the extra rl")
 
 from experiments.commands.quantise import tasks
-from experiments.commands.quantise.losses import judged, losses
+from experiments.commands.quantise.losses import judged, losses, print_losses
 from experiments.commands.quantise.tasks import TASKS, Task, calibrate, evaluate
+from experiments.commands.quantise.training import Trained
 from maestro_env import MaestroEnvError, known_optimum
 from maestro_env.environments.improving import MaestroImproveEnv
 
@@ -33,7 +34,8 @@ def test_a_sweep_keeps_returns_by_bits(tmp_path: Path, capsys: pytest.CaptureFix
     assert plain["states"] >= 10_000
     assert plain["random"] == aware["random"]
     means = [f"{each:.2f}" for each in (plain["random"], *plain["returns"].values())]
-    after, learnt = (line.split() for line in shown.splitlines() if line.startswith("cartpole"))
+    lines = [line.split() for line in shown.splitlines() if line.startswith("cartpole")]
+    after, learnt = lines[0], lines[-1]
     assert after[:6] == ["cartpole", "a2c", "1", *means]
     assert learnt[:8] == ["cartpole", "a2c", "8", "1", *means, f"{aware['returns']['8']:.2f}"]
     assert "quantisation-aware training" in shown
@@ -107,6 +109,23 @@ def test_losses_against_closed_forms() -> None:
 def test_tasks_that_show_nothing_are_named(returns: list[list[float]], why: str) -> None:
     assert judged("cartpole", np.array(returns, dtype=float)) == why
     assert judged("acrobot", np.array([[-500.0, -80, -80], [-500, -80, -80]])) == ""
+
+
+def test_a_saturated_task_counts_in_no_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    def of(full: float, many: float, few: float) -> dict[int, Trained]:
+        return {0: Trained({32: full, 8: many, 2: few}, 0.0, 10_000, 1.0)}
+
+    found = {("cartpole", "a2c", 0): of(500, 500, 9), ("cartpole", "dqn", 0): of(100, 98, 10)}
+    print_losses(found, (2, 8))
+    first, second, lost, *means = capsys.readouterr().out.split("cartpole")[1:]
+    assert first.split()[-2:] == ["500.00", "saturated"]
+    assert "saturated" not in second.splitlines()[0]
+    assert lost.splitlines()[0].split() == ["dqn", "90.0", "2.0"]
+    # What stands before the name of the worst task.
+    assert [mean.splitlines()[-1].split() for mean in (lost, means[0])] == [
+        ["2", "90.0", "90.0"],
+        ["8", "2.0", "2.0"],
+    ]
 
 
 def test_a_task_without_its_optimum_is_an_error() -> None:

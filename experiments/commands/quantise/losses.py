@@ -19,14 +19,20 @@ from experiments.shown.tables import Sheet
 Found = dict[tuple[str, str, int], dict[int, Trained]]
 """Trainings by task, learner and bits of the training or 0; by seed."""
 
+MANY = 8
+"""Bits with which policies are expected to lose little."""
+
 CERTAIN = 2.0
 """Standard errors over seeds above random, from which on a task was learnt."""
 
 _NOTE = (
     f"mean returns of {RESETS} episodes and over seeds, by bits\n"
-    "loss: |return with few bits - with 32|, in % of what 32 bits return above random; with the\n"
-    "95 % interval over seeds. saturated: all returns are the largest one, which shows nothing;\n"
-    f"not learnt: 32 bits are less than {CERTAIN:g} standard errors above random"
+    f"saturated: all returns with {MANY} bits or more are the largest one; not learnt: 32 bits\n"
+    f"are less than {CERTAIN:g} standard errors over seeds above random. Neither counts below"
+)
+_OF_LOSSES = (
+    "|return with few bits - with 32|, in % of what 32 bits return above random, with the 95 %\n"
+    "interval over seeds"
 )
 
 
@@ -44,7 +50,12 @@ def losses(returns: Floats) -> Floats:
 
 
 def judged(task: str, returns: Floats) -> str:
-    """Return why a task shows nothing; empty if it shows something. Returns are as above."""
+    """Return why a task shows nothing; empty if it shows something.
+
+    Args:
+        task: one of ``TASKS``.
+        returns: as above, of those numbers of bits that are ``MANY`` or more.
+    """
     most = TASKS[task].most
     if most is not None and np.allclose(returns[:, 1:], most):
         return "saturated"
@@ -64,10 +75,14 @@ def print_losses(found: Found, bits: Sequence[int]) -> None:
     }
     if not tasks:
         return
-    shown = {key: judged(key[0], returns) for key, returns in tasks.items()}
+    many = [0, 1, *(at for at, n in enumerate(bits, 2) if n >= MANY)]
+    shown = {key: judged(key[0], returns[:, many]) for key, returns in tasks.items()}
     _of_tasks(tasks, shown, bits).print()
     counted = {key: tasks[key] for key, why in shown.items() if not why}
     if counted:
+        rows = [(*key, *_with_intervals([returns])) for key, returns in counted.items()]
+        names = [f"{n} bits" for n in bits]
+        Sheet("losses, %", ("task", "learner"), names, rows, _OF_LOSSES).print()
         _of_all(counted, bits).print()
     if any(key[2] for key in found):
         _of_aware(found).print()
@@ -78,13 +93,11 @@ def _of_tasks(
     shown: Mapping[tuple[str, str], str],
     bits: Sequence[int],
 ) -> Sheet:
-    rows = []
-    for key, returns in tasks.items():
-        lost = [shown[key]] * len(bits) if shown[key] else _with_intervals([returns])
-        means = [f"{mean:.2f}" for mean in returns.mean(axis=0)]
-        rows.append((*key, len(returns), *means, *lost))
-    names = [str(n) for n in (FLOAT, *bits)]
-    headers = ("seeds", "random", *names, *(f"loss {n}, %" for n in bits))
+    rows = [
+        (*key, len(returns), *(f"{mean:.2f}" for mean in returns.mean(axis=0)), shown[key])
+        for key, returns in tasks.items()
+    ]
+    headers = ("seeds", "random", *(str(n) for n in (FLOAT, *bits)), "shows\nnothing")
     return Sheet("returns by bits", ("task", "learner"), headers, rows, _NOTE)
 
 
