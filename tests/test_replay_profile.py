@@ -18,7 +18,8 @@ from commands import replay as main  # noqa: E402
 
 from experiments.commands.replay import profile  # noqa: E402
 from experiments.commands.replay.one_by_one import OneByOne  # noqa: E402
-from experiments.commands.replay.phases import PHASES, Clock  # noqa: E402
+from experiments.commands.replay.phases import PHASES  # noqa: E402
+from experiments.store.timing import Clock  # noqa: E402
 from mappers.learners.off_policy import networks  # noqa: E402
 from mappers.learners.off_policy.learner import OffPolicyLearner  # noqa: E402
 from mappers.learners.off_policy.maddpg import Maddpg  # noqa: E402
@@ -108,7 +109,7 @@ def test_weights_that_depend_on_the_layout_are_an_error(
 
 def test_work_within_work_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([(0, 0), (1, 1), (3, 2), (10, 4), (11, 5), (12, 7)])
-    monkeypatch.setattr("experiments.commands.replay.phases.now", lambda: next(times))
+    monkeypatch.setattr("experiments.store.timing.now", lambda: next(times))
     clock = Clock()
     inner = clock.timed("inner", lambda: "done")
     outer = clock.timed("outer", lambda: (inner(), inner()))

@@ -36,21 +36,21 @@ inline float exp_of(float power) {
 // e to the power of a number from -80 to 0, within 2e-7 of its value. Unlike exp_of it has no
 // branch and no division, so that loops over it are vectorised.
 inline float fast_exp(float power) {
-  const int whole = static_cast<int>(power * 1.44269504F) - 1;
-  // 2^f = e^x with 0 < x <= 2 ln 2.
-  const float x = (power * 1.44269504F - static_cast<float>(whole)) * 0.69314718F;
+  // Adding and taking away 1.5 * 2^23 rounds to an integer: e^power = 2^octaves e^x, |x| <= ln 2
+  // / 2.
+  constexpr float kBig = 0x1.8p23F;
+  const float octaves = (power * 1.44269504F + kBig) - kBig;
+  const float x = power - octaves * 0.69314718F;
   // Written out, as loops of it are vectorised only then.
-  float series = x * (1.0F / 3628800) + 1.0F / 362880;
-  series = series * x + 1.0F / 40320;
-  series = series * x + 1.0F / 5040;
-  series = series * x + 1.0F / 720;
+  float series = x * (1.0F / 5040) + 1.0F / 720;
   series = series * x + 1.0F / 120;
   series = series * x + 1.0F / 24;
   series = series * x + 1.0F / 6;
   series = series * x + 0.5F;
   series = series * x + 1.0F;
   series = series * x + 1.0F;
-  return series * std::bit_cast<float>(static_cast<std::uint32_t>(whole + 127) << 23);
+  const int exponent = static_cast<int>(octaves) + 127;
+  return series * std::bit_cast<float>(static_cast<std::uint32_t>(exponent) << 23);
 }
 
 // The hyperbolic tangent, within 2e-7.

@@ -17,6 +17,14 @@ struct Shape {
   Activation activation;
 
   std::size_t layers() const { return widths.size() - 1; }
+  // The widest layer, in whole registers.
+  std::size_t widest() const;
+  // How many of some rows go through all layers together, so that what lies between layers stays in
+  // the cache.
+  std::size_t chunk(std::size_t rows) const;
+  // Writes what was found for `count` rows of each network, the first of them `first` of `rows`.
+  void write(const float* found, std::size_t first, std::size_t count, std::size_t rows,
+             float* outputs) const;
 };
 
 // Applies the activation to numbers.

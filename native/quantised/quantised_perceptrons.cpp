@@ -13,7 +13,6 @@ namespace {
 
 // Weights are shifted by this much, so that their codes have a sign as the kernels want it.
 constexpr std::int32_t kShift = 128;
-constexpr std::size_t kChunk = 64;
 
 constexpr std::size_t groups_of(std::size_t ins) { return (ins + kGroup - 1) / kGroup; }
 
@@ -109,47 +108,49 @@ QuantisedPerceptrons::Packed QuantisedPerceptrons::pack(const Layer& layer, std:
 void QuantisedPerceptrons::run(const float* inputs, bool shared, std::size_t rows,
                                float* outputs) const {
   const std::vector<std::size_t>& widths = shape_.widths;
-  const std::size_t widest = padded(*std::max_element(widths.begin(), widths.end()));
-  const std::size_t most_rows = std::min(rows, kChunk);
+  const std::size_t chunk = shape_.chunk(rows);
+  const std::size_t widest = shape_.widest();
   thread_local std::vector<float> numbers;
   thread_local std::vector<std::uint8_t> codes;
   thread_local std::vector<std::int32_t> sums;
   thread_local std::vector<std::int32_t> of_inputs;
-  numbers.resize(most_rows * widest);
-  codes.assign(most_rows * widest, 0);
-  sums.resize(most_rows * widest);
-  of_inputs.resize(most_rows);
-  for (std::size_t network = 0; network < shape_.networks; ++network) {
-    const float* from = inputs + (shared ? 0 : network * rows * widths[0]);
-    for (std::size_t first = 0; first < rows; first += kChunk) {
-      const std::size_t count = std::min(kChunk, rows - first);
-      const float* in = from + first * widths[0];
-      std::size_t stride = widths[0];
-      for (std::size_t layer = 0; layer < shape_.layers(); ++layer) {
-        const Packed& packed = layers_[layer];
-        const std::size_t groups = groups_of(widths[layer]);
-        const std::size_t outs = padded(widths[layer + 1]);
-        const std::size_t at = network * outs;
+  numbers.resize(shape_.networks * chunk * widest);
+  codes.assign(chunk * widest, 0);
+  sums.resize(chunk * widest);
+  of_inputs.resize(chunk);
+  for (std::size_t first = 0; first < rows; first += chunk) {
+    const std::size_t count = std::min(chunk, rows - first);
+    for (std::size_t layer = 0; layer < shape_.layers(); ++layer) {
+      const Packed& packed = layers_[layer];
+      const std::size_t ins = widths[layer];
+      const std::size_t stride = layer == 0 ? ins : padded(ins);
+      const std::size_t groups = groups_of(ins);
+      const std::size_t outs = padded(widths[layer + 1]);
+      // Networks are taken from the last on where a layer is wider than the one before it, so that
+      // none is written over what another one still reads.
+      for (std::size_t n = 0; n < shape_.networks; ++n) {
+        const std::size_t network = outs > stride ? shape_.networks - 1 - n : n;
+        const float* in = layer == 0 ? inputs + ((shared ? 0 : network * rows) + first) * ins
+                                     : &numbers[network * count * stride];
         for (std::size_t row = 0; row < count; ++row) {
           // Inputs that fill up a group meet weights of 0.
-          of_inputs[row] = encode(in + row * stride, widths[layer], packed.inputs[network], most_,
+          of_inputs[row] = encode(in + row * stride, ins, packed.inputs[network], most_,
                                   &codes[row * groups * kGroup]);
         }
         sums_(codes.data(), count, groups, &packed.matrix[network * groups * outs * kGroup], outs,
               sums.data());
+        const std::size_t at = network * outs;
         for (std::size_t row = 0; row < count; ++row) {
           decode(&sums[row * outs], of_inputs[row], packed.inputs[network].scale,
                  &packed.scales[at], &packed.zeros[at], &packed.constants[at], &packed.biases[at],
-                 outs, &numbers[row * outs]);
+                 outs, &numbers[(network * count + row) * outs]);
         }
-        if (layer + 1 < shape_.layers()) activate(shape_.activation, numbers.data(), count * outs);
-        in = numbers.data();
-        stride = outs;
       }
-      for (std::size_t row = 0; row < count; ++row) {
-        outputs = std::copy_n(in + row * stride, widths.back(), outputs);
+      if (layer + 1 < shape_.layers()) {
+        activate(shape_.activation, numbers.data(), shape_.networks * count * outs);
       }
     }
+    shape_.write(numbers.data(), first, count, rows, outputs);
   }
 }
 

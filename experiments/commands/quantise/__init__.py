@@ -1,4 +1,4 @@
-"""``maestro-env quantise``: measure what policies with few bits lose and gain.
+"""``maestro-env quantise``: measure what policies with few bits, and fused ones, lose and gain.
 
 An action is a module of this folder and a line in ``ACTIONS``.
 """
@@ -11,7 +11,7 @@ from dataclasses import MISSING, dataclass
 from experiments.commands.quantise.learners import LEARNERS
 from experiments.commands.quantise.sweep import Sweep, conduct
 from experiments.commands.quantise.tasks import TASKS
-from experiments.search.goals import unique
+from experiments.search.goals import split_layers, unique
 from experiments.shell import cli
 from experiments.shell.flags import (
     UsageError,
@@ -30,9 +30,13 @@ from mappers.learners.quantised.quantiser import LEAST_BITS, MOST_BITS
 
 @dataclass(frozen=True)
 class Config:
-    """Measure what policies lose whose weights and activations have few bits (QuaRL)."""
+    """Measure what policies with few bits (QuaRL), and fused ones, lose and gain."""
 
-    action: str = option(MISSING, "sweep: train policies, and evaluate them with few bits")
+    action: str = option(
+        MISSING,
+        "sweep: train policies, and evaluate them with few bits; speed: time a step of several "
+        "agents; parts: time the parts of searches by marl_mlp and marl_paper",
+    )
     tasks: str = option(",".join(TASKS), "tasks, separated by commas", value="names")
     learners: str = option(
         ",".join(LEARNERS),
@@ -45,11 +49,29 @@ class Config:
     )
     delay: float = option(0.5, "share of a training before --qat-bits count", most=1)
     clipped: bool = option(True, "the paper's formula, without clipping")
-    seeds: int = option(5, "trainings of each kind", least=1, most=10**4)
+    seeds: int = option(5, "sweep, parts: trainings or searches of each kind", least=1, most=10**4)
     steps: int = option(10**9, "most steps of a training; a recipe may have less", least=1)
     out: str | None = out_option()
     resume: bool = resume_option(extended=True)
     jobs: int = jobs_option("trainings")
+    networks: str = option(
+        "2x64,3x256,3x2048", "speed: hidden layers, separated by commas", value="names"
+    )
+    agents: int = option(13, "speed: agents that take a step together", least=1, most=1000)
+    copies: str = option(
+        "1,4096", "speed: rows of each agent, separated by commas", value="numbers"
+    )
+    repeats: int = option(7, "speed: timings; their median is shown", least=1, most=10**6)
+    compiled: bool = option(False, "speed: with torch.compile as well, which takes minutes")
+    layers: str = option(
+        "resnet18_l2,resnet18_l16,alexnet_l2,gpt2_l4", "parts: layers, separated by commas"
+    )
+    hardware: str = option("edge", "parts: accelerator, as run takes it")
+    objective: str = option("edp", "parts: what to minimise")
+    samples: int = option(20_000, "parts: samples of a search", least=1, most=10**9)
+    csv: str | None = option(
+        None, "speed, parts: also write the figures to this file", value="file"
+    )
 
 
 @dataclass(frozen=True)
@@ -88,19 +110,43 @@ def _sweep(config: Config) -> int:
     return status
 
 
+def _speed(config: Config) -> int:
+    from experiments.commands.quantise.speed import WIDTHS, speed  # It needs torch.
+
+    networks = unique(config.networks.split(","))
+    for name in networks:
+        look_up("network", name, WIDTHS)
+    copies = _numbers("--copies", config.copies, 1, 10**6)
+    return speed(networks, config.agents, copies, config.repeats, config.compiled, config.csv)
+
+
+def _parts(config: Config) -> int:
+    from experiments.commands.quantise.parts import Searches, parts  # It needs torch.
+
+    layers = split_layers(config.layers)
+    searches = Searches(layers, config.hardware, config.objective, config.samples, config.seeds)
+    return parts(searches, config.csv)
+
+
 _OF_SWEEP = ("tasks", "learners", "bits", "qat-bits", "delay", "clipped", "seeds", "steps")
 ACTIONS: Mapping[str, Action] = {
     "sweep": Action(_sweep, (*_OF_SWEEP, "out", "resume", "jobs")),
+    "speed": Action(_speed, ("networks", "agents", "copies", "repeats", "compiled", "csv")),
+    "parts": Action(_parts, ("layers", "hardware", "objective", "samples", "seeds", "csv")),
 }
 
 
 def _bits(flag: str, text: str) -> tuple[int, ...]:
+    return _numbers(flag, text, LEAST_BITS, MOST_BITS)
+
+
+def _numbers(flag: str, text: str, least: int, most: int) -> tuple[int, ...]:
     numbers = []
     for each in unique(text.split(",")):
         number = plain_integer(each)
-        if number is None or not LEAST_BITS <= number <= MOST_BITS:
+        if number is None or not least <= number <= most:
             raise UsageError(
-                f"{flag}: {quoted(each)}; allowed: integers from {LEAST_BITS} to {MOST_BITS}, "
+                f"{flag}: {quoted(each)}; allowed: integers from {least} to {most}, "
                 "separated by commas"
             )
         numbers.append(number)

@@ -1,33 +1,18 @@
-"""What the actions share: full replays, how they are read, where it is measured, and its file."""
+"""What the actions share: full replays, and how they are read."""
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from experiments.shell import cli
-from experiments.shell.files import ensure_directory, write_csv
 from experiments.shell.flags import UsageError
-from experiments.shown.progress import Bar
-from experiments.store.versions import processor, versions
-from maestro_env.base.threads import processors
+from experiments.store.timing import tell_circumstances
 from mappers.learners.replay.layouts import Batch, Fields, Floats, Replay, make_replay
 from mappers.learners.replay.samplers import SAMPLERS as OF_REPLAY
 from mappers.learners.replay.samplers import Sampler, make_sampler
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Row = TypeVar("Row", bound="DataclassInstance")
 
 SHARED = "shared"
 SAMPLERS: Mapping[str, object] = {**OF_REPLAY, SHARED: None}
@@ -102,43 +87,5 @@ def readers(name: str, agents: int) -> int:
 
 def begin(full: Full, memory_gib: float, csv: str | None) -> None:
     """Refuse what cannot be measured or written, then print when and where it is measured."""
-    if csv is not None:
-        ensure_directory(Path(csv).parent)
     full.require_memory(memory_gib)
-    installed = versions()
-    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {installed['commit'] or '-'}")
-    print(f"{processor()}, numpy {installed['numpy']}")
-    print(f"{processors()} processors, load {os.getloadavg()[0]:.1f}; 1 thread\n", flush=True)
-
-
-def measured(
-    cases: Mapping[str, Callable[[], Iterable[Row]]], csv: str | None
-) -> tuple[list[Row], int]:
-    """Return the rows of all cases, or at Ctrl-C of those finished, and the exit status.
-
-    Args:
-        cases: what is measured, by names for the bar.
-        csv: the file that is written after every case; None for none.
-    """
-    rows: list[Row] = []
-    try:
-        with Bar("replay", len(cases)) as bar:
-            for done, (name, case) in enumerate(cases.items()):
-                bar.show(done, name)
-                rows += case()
-                if csv is not None and rows:
-                    _write(Path(csv), rows)
-    except KeyboardInterrupt:
-        print(f"interrupted: {len(rows)} rows were measured", file=sys.stderr)
-        return rows, cli.INTERRUPTED
-    return rows, 0
-
-
-def now() -> tuple[float, float]:
-    """Return the wall time and this process's CPU time, in seconds."""
-    return time.perf_counter(), time.process_time()
-
-
-def _write(path: Path, rows: Sequence[DataclassInstance]) -> None:
-    names = [field.name for field in fields(rows[0])]
-    write_csv(path, names, (asdict(row).values() for row in rows))
+    tell_circumstances(csv)

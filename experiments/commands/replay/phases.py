@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from experiments.commands.replay.measuring import now
 from experiments.shown.tables import Sheet
-
-Result = TypeVar("Result")
 
 SAMPLING, REST, WHOLE = "sampling", "rest", "whole"
 
@@ -46,30 +41,6 @@ class Phase:
     phase: str
     wall_ms: float
     cpu_ms: float
-
-
-class Clock:
-    """Sums the wall and CPU seconds of phases; work within other work counts as its own phase."""
-
-    def __init__(self) -> None:
-        self.wall: dict[str, float] = defaultdict(float)
-        self.cpu: dict[str, float] = defaultdict(float)
-        self._within = 0.0, 0.0
-
-    def timed(self, phase: str, work: Callable[..., Result]) -> Callable[..., Result]:
-        """Return work that is timed whenever it is done."""
-
-        def worked(*arguments: object) -> Result:
-            outer, self._within = self._within, (0.0, 0.0)
-            before = now()
-            result = work(*arguments)
-            wall, cpu = (after - start for after, start in zip(now(), before, strict=True))
-            self.wall[phase] += wall - self._within[0]
-            self.cpu[phase] += cpu - self._within[1]
-            self._within = outer[0] + wall, outer[1] + cpu
-            return result
-
-        return worked
 
 
 _Training = dict[str, Phase]

@@ -20,8 +20,6 @@ from experiments.commands.replay.measuring import (
     SHARED,
     Full,
     begin,
-    measured,
-    now,
     readers,
     sampler_of,
 )
@@ -30,13 +28,13 @@ from experiments.commands.replay.phases import (
     REST,
     SAMPLING,
     WHOLE,
-    Clock,
     Phase,
     print_phases,
 )
 from experiments.commands.replay.training import LEARNERS
 from experiments.shell import cli
 from experiments.shell.flags import UsageError
+from experiments.store.timing import Clock, measured, now
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
 from mappers.learners.replay.layouts import Batch

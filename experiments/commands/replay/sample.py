@@ -18,12 +18,11 @@ from experiments.commands.replay.measuring import (
     GIB,
     Full,
     begin,
-    measured,
-    now,
     readers,
     sampler_of,
 )
 from experiments.shown.tables import Sheet, significant
+from experiments.store.timing import measured, now
 from mappers.learners.replay.layouts import Replay
 from mappers.learners.replay.samplers import Prioritised
 

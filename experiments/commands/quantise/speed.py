@@ -1,0 +1,201 @@
+"""How long a step of several agents takes: one layer after another, or all in one call.
+
+Weights are random, as no time depends on them. Agents have 16 inputs and 10 outputs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from statistics import median
+
+import numpy as np
+
+from experiments.shown.tables import Sheet, significant
+from experiments.store.timing import measured, tell_circumstances
+from maestro_env.base.errors import MissingExtraError
+from mappers.learners.quantised.quantiser import Layers
+from mappers.learners.tasks.physics import Floats32
+
+try:
+    import torch
+
+    from mappers.learners.threads import one_thread
+except ModuleNotFoundError as error:
+    raise MissingExtraError("maestro-env quantise speed", str(error.name), "rl") from error
+
+WIDTHS: Mapping[str, tuple[int, ...]] = {
+    "2x64": (64, 64),
+    "3x256": (256, 256, 256),
+    "3x2048": (2048, 2048, 2048),
+}
+"""Hidden layers by name."""
+
+STACKED = "torch, stacked"
+
+_INPUTS, _OUTPUTS = 16, 10
+# Seconds of a timing, and the most calls of it.
+_LEAST_SECONDS, _MOST_CALLS = 0.05, 1000
+
+Step = Callable[[Floats32], object]
+"""What gives all agents' outputs of float32[N, B, 16]."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The median time of a step, in microseconds."""
+
+    network: str
+    agents: int
+    copies: int
+    method: str
+    repeats: int
+    us: float
+
+
+def speed(
+    networks: Sequence[str],
+    agents: int,
+    copies: Sequence[int],
+    repeats: int,
+    compiled: bool,
+    csv: str | None,
+) -> int:
+    """Measure, print, write after every network if asked to, and return the exit status."""
+    tell_circumstances(csv)
+    cases = {
+        f"{network}, {number} copies": partial(_times, network, agents, number, repeats, compiled)
+        for network in networks
+        for number in copies
+    }
+    rows, status = measured(cases, csv)
+    if rows:
+        _sheet(rows).print()
+    return status
+
+
+def _times(network: str, agents: int, copies: int, repeats: int, compiled: bool) -> Iterator[Timed]:
+    """Yield the medians of all methods, which take turns."""
+    rng = np.random.default_rng(0)
+    widths = (_INPUTS, *WIDTHS[network], _OUTPUTS)
+    layers = Layers(
+        [
+            rng.normal(0, 1 / np.sqrt(before), (agents, before, after)).astype(np.float32)
+            for before, after in pairwise(widths)
+        ],
+        [rng.normal(0, 0.1, (agents, width)).astype(np.float32) for width in widths[1:]],
+        "tanh",
+    )
+    inputs = rng.standard_normal((agents, copies, _INPUTS), np.float32)
+    steps = _steps(layers, compiled)
+    with one_thread():
+        for step in steps.values():
+            step(inputs)
+        taken = [[_microseconds(step, inputs) for step in steps.values()] for _ in range(repeats)]
+    for method, times in zip(steps, zip(*taken, strict=True), strict=True):
+        yield Timed(network, agents, copies, method, repeats, median(times))
+
+
+def _microseconds(step: Step, inputs: Floats32) -> float:
+    """Return the mean time of a call, of enough of them to be told from the clock's own."""
+    calls, began = 0, time.perf_counter()
+    while calls < _MOST_CALLS and time.perf_counter() - began < _LEAST_SECONDS:
+        step(inputs)
+        calls += 1
+    return 1e6 * (time.perf_counter() - began) / calls
+
+
+def _steps(layers: Layers, compiled: bool) -> dict[str, Step]:
+    """Return what computes a step, by method."""
+    stacked = _Stacked(layers)
+    ranges = [
+        (np.full(len(each), -4, np.float32), np.full(len(each), 4, np.float32))
+        for each in layers.weights
+    ]
+    steps: dict[str, Step] = {
+        "torch, each": _Each(layers),
+        STACKED: stacked,
+        "numpy": partial(_in_numpy, layers),
+        "fused": layers.fused().run,
+        "fused int8": layers.quantised(8, ranges).run,
+    }
+    if compiled:
+        steps["torch, compiled"] = partial(_outputs, torch.compile(stacked.layers))
+    return steps
+
+
+class _Stacked:
+    """All agents' layers as one batched product after another."""
+
+    def __init__(self, layers: Layers) -> None:
+        self._weights = [torch.from_numpy(each) for each in layers.weights]
+        self._biases = [torch.from_numpy(each[:, np.newaxis]) for each in layers.biases]
+
+    def layers(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return the outputs [N, B, 10] of inputs [N, B, 16]."""
+        last = len(self._weights) - 1
+        for layer, (weights, biases) in enumerate(zip(self._weights, self._biases, strict=True)):
+            hidden = torch.baddbmm(biases, hidden, weights)
+            if layer < last:
+                hidden = hidden.tanh()
+        return hidden
+
+    def __call__(self, inputs: Floats32) -> object:
+        return _outputs(self.layers, inputs)
+
+
+class _Each:
+    """One agent after another, as modules of PyTorch are called."""
+
+    def __init__(self, layers: Layers) -> None:
+        self._agents = [
+            _Stacked(
+                Layers(
+                    [each[agent : agent + 1] for each in layers.weights],
+                    [each[agent : agent + 1] for each in layers.biases],
+                    layers.activation,
+                )
+            )
+            for agent in range(len(layers.weights[0]))
+        ]
+
+    def __call__(self, inputs: Floats32) -> object:
+        return [agent(inputs[at : at + 1]) for at, agent in enumerate(self._agents)]
+
+
+def _outputs(layers: Callable[[torch.Tensor], torch.Tensor], inputs: Floats32) -> object:
+    with torch.inference_mode():
+        return layers(torch.from_numpy(inputs)).numpy()
+
+
+def _in_numpy(layers: Layers, inputs: Floats32) -> object:
+    hidden = inputs
+    last = len(layers.weights) - 1
+    for layer, (weights, biases) in enumerate(zip(layers.weights, layers.biases, strict=True)):
+        hidden = hidden @ weights + biases[:, np.newaxis]
+        if layer < last:
+            hidden = np.tanh(hidden)
+    return hidden
+
+
+def _sheet(rows: Sequence[Timed]) -> Sheet:
+    stacked = {(row.network, row.copies): row.us for row in rows if row.method == STACKED}
+    return Sheet(
+        f"{rows[0].agents} agents, a step of all: median microseconds of {rows[0].repeats}",
+        ("network", "copies", "method"),
+        ("us a step", "times\nfaster"),
+        [
+            (
+                row.network,
+                row.copies,
+                row.method,
+                significant(row.us),
+                f"{stacked[row.network, row.copies] / row.us:.2f}",
+            )
+            for row in rows
+        ],
+        f"times faster: than {STACKED}",
+    )

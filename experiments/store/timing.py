@@ -1,0 +1,93 @@
+"""Measurements: times of the parts of a work, where they were taken, and their file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from experiments.shell import cli
+from experiments.shell.files import ensure_directory, write_csv
+from experiments.shown.progress import Bar
+from experiments.store.versions import processor, versions
+from maestro_env.base.threads import processors
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Row = TypeVar("Row", bound="DataclassInstance")
+Result = TypeVar("Result")
+Given = ParamSpec("Given")
+
+
+def tell_circumstances(csv: str | None) -> None:
+    """Refuse a file that cannot be written, then print when and where it is measured."""
+    if csv is not None:
+        ensure_directory(Path(csv).parent)
+    installed = versions()
+    print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {installed['commit'] or '-'}")
+    print(f"{processor()}, numpy {installed['numpy']}")
+    print(f"{processors()} processors, load {os.getloadavg()[0]:.1f}; 1 thread\n", flush=True)
+
+
+def measured(
+    cases: Mapping[str, Callable[[], Iterable[Row]]], csv: str | None
+) -> tuple[list[Row], int]:
+    """Return the rows of all cases, or at Ctrl-C of those finished, and the exit status.
+
+    Args:
+        cases: what is measured, by names for the bar.
+        csv: the file that is written after every case; None for none.
+    """
+    rows: list[Row] = []
+    try:
+        with Bar("measured", len(cases)) as bar:
+            for done, (name, case) in enumerate(cases.items()):
+                bar.show(done, name)
+                rows += case()
+                if csv is not None and rows:
+                    _write(Path(csv), rows)
+    except KeyboardInterrupt:
+        print(f"interrupted: {len(rows)} rows were measured", file=sys.stderr)
+        return rows, cli.INTERRUPTED
+    return rows, 0
+
+
+def now() -> tuple[float, float]:
+    """Return the wall time and this process's CPU time, in seconds."""
+    return time.perf_counter(), time.process_time()
+
+
+class Clock:
+    """Sums the wall and CPU seconds of phases; work within other work counts as its own phase."""
+
+    def __init__(self) -> None:
+        self.wall: dict[str, float] = defaultdict(float)
+        self.cpu: dict[str, float] = defaultdict(float)
+        self._within = 0.0, 0.0
+
+    def timed(self, phase: str, work: Callable[Given, Result]) -> Callable[Given, Result]:
+        """Return work that is timed whenever it is done."""
+
+        def worked(*arguments: Given.args, **named: Given.kwargs) -> Result:
+            outer, self._within = self._within, (0.0, 0.0)
+            before = now()
+            result = work(*arguments, **named)
+            wall, cpu = (after - start for after, start in zip(now(), before, strict=True))
+            self.wall[phase] += wall - self._within[0]
+            self.cpu[phase] += cpu - self._within[1]
+            self._within = outer[0] + wall, outer[1] + cpu
+            return result
+
+        return worked
+
+
+def _write(path: Path, rows: Sequence[DataclassInstance]) -> None:
+    names = [field.name for field in fields(rows[0])]
+    write_csv(path, names, (asdict(row).values() for row in rows))
