@@ -45,7 +45,9 @@ class Config:
         None, "numbers of agents, separated by commas (default: 3,6,12; train: 3)", value="numbers"
     )
     capacity: int = option(
-        1_000_000, "joint steps that replay holds; but for train it is full", least=2
+        1_000_000,
+        "joint steps of replay; sample and profile begin with a full one",
+        least=2,
     )
     batch: int = option(1024, "rows of a joint sample", least=1, most=MOST_ROWS)
     samplers: str | None = option(
@@ -58,11 +60,11 @@ class Config:
     learner: str = option("maddpg", f"profile, train: who learns: {' or '.join(LEARNERS)}")
     layouts: str | None = option(
         None,
-        f"sample, profile: how replay lies in memory: some of {', '.join(LAYOUTS)} (default: all; "
+        f"sample, profile: how replay lies in memory: some of {', '.join(LAYOUTS)} (default: each; "
         "profile: list,joint)",
         value="names",
     )
-    memory_gib: float = option(12.0, "sample, profile: most memory of one replay", most=10**6)
+    memory_gib: float = option(12.0, "most memory of one replay, and of networks", most=10**6)
     csv: str | None = option(
         None, "sample, profile: also write the figures to this file", value="file"
     )
@@ -144,15 +146,17 @@ def _train(config: Config) -> int:
         config.capacity,
         config.dtype,
     )
-    status, directory = conduct(trainings, config.out, config.resume, config.jobs)
+    status, directory = conduct(
+        trainings, config.out, config.resume, config.jobs, config.memory_gib
+    )
     if status == cli.INTERRUPTED:
         with cli.undisturbed():
             tell_interrupted("finished", config, "replay", directory)
     return status
 
 
-_OF_ALL = ("agents", "capacity", "batch", "samplers", "dtype")
-_OF_MEASURED = ("layouts", "memory-gib", "csv")
+_OF_ALL = ("agents", "capacity", "batch", "samplers", "dtype", "memory-gib")
+_OF_MEASURED = ("layouts", "csv")
 _OF_TRAIN = ("learner", "task", "episodes", "seeds", "out", "resume", "jobs")
 ACTIONS: Mapping[str, Action] = {
     "sample": Action(_sample, (*_OF_MEASURED, "repeats")),
