@@ -5,7 +5,7 @@ An action is a module of this folder and a line in ``ACTIONS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 
 from experiments.commands.replay.measuring import SAMPLERS
@@ -15,13 +15,14 @@ from experiments.commands.replay.training import LEARNERS, TASKS
 from experiments.search.goals import unique
 from experiments.shell import cli
 from experiments.shell.flags import (
+    Action,
     UsageError,
+    act,
     jobs_option,
     option,
     out_option,
     resume_option,
     tell_interrupted,
-    to_flags,
 )
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
@@ -87,22 +88,9 @@ class Config:
     jobs: int = jobs_option("trainings")
 
 
-@dataclass(frozen=True)
-class Action:
-    """What an action does, and the flags that it takes."""
-
-    run: Callable[[Config], int]
-    takes: tuple[str, ...]
-
-
 def execute(config: Config) -> int:
     """Do what the action says, and return the exit status."""
-    action = look_up("action", config.action, ACTIONS)
-    taken = [f"--{name}" for name in (*_OF_ALL, *action.takes)]
-    for given in to_flags(config)[1:]:
-        if (flag := given.partition("=")[0]) not in taken:
-            raise UsageError(f"{flag}: {config.action} takes only {', '.join(taken)}")
-    return action.run(config)
+    return act(config, ACTIONS)
 
 
 def _sample(config: Config) -> int:
@@ -156,8 +144,8 @@ def _train(config: Config) -> int:
 
 
 _OF_ALL = ("agents", "capacity", "batch", "samplers", "dtype", "memory-gib")
-_OF_MEASURED = ("layouts", "csv")
-_OF_TRAIN = ("learner", "task", "episodes", "seeds", "out", "resume", "jobs")
+_OF_MEASURED = (*_OF_ALL, "layouts", "csv")
+_OF_TRAIN = (*_OF_ALL, "learner", "task", "episodes", "seeds", "out", "resume", "jobs")
 ACTIONS: Mapping[str, Action] = {
     "sample": Action(_sample, (*_OF_MEASURED, "repeats")),
     "profile": Action(_profile, ("learner", *_OF_MEASURED, "rounds", "variants")),
