@@ -126,3 +126,10 @@ def test_bad_flags_are_refused(
     told = capsys.readouterr()
     assert (told.out, told.err.count("\n")) == ("", 1)
     assert message in told.err
+
+
+def test_a_directory_is_no_file_of_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sample", "--agents=2", f"--csv={tmp_path}"]) == 2
+    assert "it is a directory; give the name of a file" in capsys.readouterr().err

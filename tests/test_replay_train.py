@@ -13,7 +13,7 @@ from scipy import stats
 
 pytest.importorskip("torch", reason="needs the extra rl")
 
-from experiments.commands.replay.returns import difference, sheet, standard_errors
+from experiments.commands.replay.returns import difference, sheets, standard_errors
 from experiments.commands.replay.training import Setup, Trained, Training
 from experiments.commands.replay.worth import Worth, worth
 from mappers.learners.off_policy.learner import OffPolicyLearner
@@ -45,7 +45,7 @@ def test_a_table_of_records_that_seeds_decide(
     names = [f"{sampler}/{seed}.json" for sampler in ("shared-4", "uniform-8") for seed in (0, 1)]
     assert list(found) == [f"trainings/predator-prey-2-maddpg/{name}" for name in names]
     assert len({each["weights"] for each in found.values()}) == 4
-    rows = [line.split() for line in shown.splitlines() if line.startswith("2  ")]
+    rows = [line.split() for line in shown.splitlines() if line.startswith("2  ")][:2]
     assert [row[:3] for row in rows] == [["2", "uniform:8", "2"], ["2", "shared:4", "2"]]
     of_uniform = [found[name] for name in found if "uniform" in name]
     means = [np.mean([each[what] for each in of_uniform]) for what in ("random", "half", "last")]
@@ -137,10 +137,31 @@ def test_a_wide_interval_and_a_small_return_are_named() -> None:
         (3, "neighbour_exact", 1024): of(1, 2),
         (3, "uniform", 192): of(9, 12),
     }
-    first, near, far = (row[1:] for row in sheet("", found).rows)
-    assert first == ("uniform:1024", 2, "1.00", "11.00", "11.00", "10.0", "-", "192", "536", "1.00")
-    assert near[5:7] == ("no, 1.0", "-95.0 (-100 to -89)")
-    assert far[6] == "not decided (-27 to 22)"
+    returns, differences = (table.rows for table in sheets("", found))
+    assert returns[0][1:] == ("uniform:1024", 2, "1.00", "11.00", "11.00", "10.0")
+    assert returns[1][-1] == "no, 1.0"
+    assert differences[0][2:] == ("-", "192", "536", "1.00")
+    assert [row[2] for row in differences[1:]] == ["-95.0 (-100 to -89)", "not decided (-27 to 22)"]
+
+
+def test_nothing_is_decided_by_a_first_sampler_that_has_not_learnt() -> None:
+    def of(*lasts: float) -> list[Trained]:
+        return [Trained(last, last, 1.0, Worth(192, 536), [], "", 60.0) for last in lasts]
+
+    found = {(3, "uniform", 32): of(1.9, 3.1), (3, "uniform", 8): of(1, 1)}
+    returns, differences = (table.rows for table in sheets("", found))
+    assert returns[0][-1] == "no, 2.5"
+    assert differences[1][2].startswith("not decided")
+
+
+def test_networks_that_do_not_fit_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["train", "--agents=1000", "--capacity=100", f"--out={tmp_path / 'out'}"]
+    assert main(asked) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: --agents 1000: networks take ")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

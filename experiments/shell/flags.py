@@ -6,13 +6,14 @@ import argparse
 import dataclasses
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from maestro_env.base.checks import plain_integer, plain_number
 from maestro_env.base.errors import MaestroEnvError, printable
+from maestro_env.base.registry import look_up
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -113,6 +114,25 @@ def to_flags(config: DataclassInstance) -> list[str]:
         elif value != field.default:
             flags.append(_flag(field) if isinstance(value, bool) else f"{_flag(field)}={value}")
     return flags
+
+
+@dataclasses.dataclass(frozen=True)
+class Action:
+    """What an action of a command does, and the names of the flags that it takes."""
+
+    run: Callable[[Any], int]
+    takes: tuple[str, ...]
+
+
+def act(config: Any, actions: Mapping[str, Action]) -> int:
+    """Do what a config's action says, and return the exit status; refuse flags of other actions."""
+    action = look_up("action", config.action, actions)
+    for given in to_flags(config)[1:]:
+        flag = given.partition("=")[0].removeprefix("--no-").removeprefix("--")
+        if flag not in action.takes:
+            taken = ", ".join(f"--{name}" for name in action.takes)
+            raise UsageError(f"--{flag}: {config.action} takes only {taken}")
+    return action.run(config)
 
 
 def tell_interrupted(what: str, config: DataclassInstance, name: str, directory: Path) -> None:

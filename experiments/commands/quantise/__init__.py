@@ -5,7 +5,7 @@ An action is a module of this folder and a line in ``ACTIONS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 
 from experiments.commands.quantise.learners import LEARNERS
@@ -14,13 +14,14 @@ from experiments.commands.quantise.tasks import TASKS
 from experiments.search.goals import split_layers, unique
 from experiments.shell import cli
 from experiments.shell.flags import (
+    Action,
     UsageError,
+    act,
     jobs_option,
     option,
     out_option,
     resume_option,
     tell_interrupted,
-    to_flags,
 )
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
@@ -74,23 +75,9 @@ class Config:
     )
 
 
-@dataclass(frozen=True)
-class Action:
-    """What an action does, and the flags that it takes."""
-
-    run: Callable[[Config], int]
-    takes: tuple[str, ...]
-
-
 def execute(config: Config) -> int:
     """Do what the action says, and return the exit status."""
-    action = look_up("action", config.action, ACTIONS)
-    for given in to_flags(config)[1:]:
-        flag = given.partition("=")[0].removeprefix("--no-").removeprefix("--")
-        if flag not in action.takes:
-            taken = ", ".join(f"--{name}" for name in action.takes)
-            raise UsageError(f"--{flag}: {config.action} takes only {taken}")
-    return action.run(config)
+    return act(config, ACTIONS)
 
 
 def _sweep(config: Config) -> int:

@@ -5,7 +5,7 @@ An action is a module of this folder and a line in ``ACTIONS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 
 from experiments.commands.replay.measuring import SAMPLERS
@@ -15,13 +15,14 @@ from experiments.commands.replay.training import LEARNERS, TASKS
 from experiments.search.goals import unique
 from experiments.shell import cli
 from experiments.shell.flags import (
+    Action,
     UsageError,
+    act,
     jobs_option,
     option,
     out_option,
     resume_option,
     tell_interrupted,
-    to_flags,
 )
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
@@ -45,7 +46,9 @@ class Config:
         None, "numbers of agents, separated by commas (default: 3,6,12; train: 3)", value="numbers"
     )
     capacity: int = option(
-        1_000_000, "joint steps that replay holds; but for train it is full", least=2
+        1_000_000,
+        "joint steps of replay; sample and profile begin with a full one",
+        least=2,
     )
     batch: int = option(1024, "rows of a joint sample", least=1, most=MOST_ROWS)
     samplers: str | None = option(
@@ -58,11 +61,11 @@ class Config:
     learner: str = option("maddpg", f"profile, train: who learns: {' or '.join(LEARNERS)}")
     layouts: str | None = option(
         None,
-        f"sample, profile: how replay lies in memory: some of {', '.join(LAYOUTS)} (default: all; "
+        f"sample, profile: how replay lies in memory: some of {', '.join(LAYOUTS)} (default: each; "
         "profile: list,joint)",
         value="names",
     )
-    memory_gib: float = option(12.0, "sample, profile: most memory of one replay", most=10**6)
+    memory_gib: float = option(12.0, "most memory of one replay, and of networks", most=10**6)
     csv: str | None = option(
         None, "sample, profile: also write the figures to this file", value="file"
     )
@@ -85,22 +88,9 @@ class Config:
     jobs: int = jobs_option("trainings")
 
 
-@dataclass(frozen=True)
-class Action:
-    """What an action does, and the flags that it takes."""
-
-    run: Callable[[Config], int]
-    takes: tuple[str, ...]
-
-
 def execute(config: Config) -> int:
     """Do what the action says, and return the exit status."""
-    action = look_up("action", config.action, ACTIONS)
-    taken = [f"--{name}" for name in (*_OF_ALL, *action.takes)]
-    for given in to_flags(config)[1:]:
-        if (flag := given.partition("=")[0]) not in taken:
-            raise UsageError(f"{flag}: {config.action} takes only {', '.join(taken)}")
-    return action.run(config)
+    return act(config, ACTIONS)
 
 
 def _sample(config: Config) -> int:
@@ -144,16 +134,18 @@ def _train(config: Config) -> int:
         config.capacity,
         config.dtype,
     )
-    status, directory = conduct(trainings, config.out, config.resume, config.jobs)
+    status, directory = conduct(
+        trainings, config.out, config.resume, config.jobs, config.memory_gib
+    )
     if status == cli.INTERRUPTED:
         with cli.undisturbed():
             tell_interrupted("finished", config, "replay", directory)
     return status
 
 
-_OF_ALL = ("agents", "capacity", "batch", "samplers", "dtype")
-_OF_MEASURED = ("layouts", "memory-gib", "csv")
-_OF_TRAIN = ("learner", "task", "episodes", "seeds", "out", "resume", "jobs")
+_OF_ALL = ("agents", "capacity", "batch", "samplers", "dtype", "memory-gib")
+_OF_MEASURED = (*_OF_ALL, "layouts", "csv")
+_OF_TRAIN = (*_OF_ALL, "learner", "task", "episodes", "seeds", "out", "resume", "jobs")
 ACTIONS: Mapping[str, Action] = {
     "sample": Action(_sample, (*_OF_MEASURED, "repeats")),
     "profile": Action(_profile, ("learner", *_OF_MEASURED, "rounds", "variants")),

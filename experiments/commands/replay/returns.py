@@ -22,16 +22,17 @@ Key = tuple[int, str, int]
 
 
 _KINDS = ("observations", "rewards")
-_HEADERS = (
-    *("seeds", "random", "half", "last", "SE above\nrandom", "to the first, %"),
-    *("rows by\nobservation", "rows by\nreward", "CPU\nmin"),
-)
+_RETURNS = ("seeds", "random", "half", "last", "SE above\nrandom")
 _NOTE = (
-    f"random, half, last: mean return of {LAST:,} episodes: to half of the training, to its end\n"
-    f"SE above random: standard errors over seeds; from {CERTAIN:g} on they have learnt\n"
-    "to the first: in % of what it returned above random, with the 95 % interval over seeds;\n"
-    f"one wider than {WIDEST:g} decides nothing\n"
-    "rows: independent ones whose means vary as those of a batch, in replay of random agents"
+    f"mean returns of {LAST:,} episodes: of random agents, to half of the training, to its "
+    f"end; SE: standard errors over seeds; from {CERTAIN:g} on they have learnt"
+)
+_DIFFERENCES = ("to the first, %", "rows\nseen", "rows\npaid", "CPU\nmin")
+_NOTE_OF_DIFFERENCES = (
+    "to the first: in % of what it returned above random, with the 95 % interval over "
+    f"seeds; one wider than {WIDEST:g} does not decide the size, nor does a first that has "
+    "not learnt; rows: independent ones whose mean observation or reward varies as that "
+    "of a batch, in replay of random agents"
 )
 
 
@@ -78,27 +79,30 @@ def difference(first: Floats, other: Floats, random: Floats) -> tuple[float, flo
     return float(figure(strata)), float(low), float(high)
 
 
-def sheet(title: str, found: Mapping[Key, Sequence[Trained]]) -> Sheet:
-    """Return the table; differences are to the first sampler of as many agents."""
+def sheets(title: str, found: Mapping[Key, Sequence[Trained]]) -> tuple[Sheet, Sheet]:
+    """Return the tables; differences are to the first sampler of as many agents."""
     firsts: dict[int, Sequence[Trained]] = {}
-    rows = []
+    returns, differences = [], []
     for (agents, sampler, batch), trained in found.items():
         first = firsts.setdefault(agents, trained)
         last, half, random = (_each(trained, name) for name in ("last", "half", "random"))
         worth = [each.worth for each in trained]
-        rows.append(
+        who = agents, f"{sampler}:{batch}"
+        means = (f"{each.mean():.2f}" for each in (random, half, last))
+        returns.append((*who, len(trained), *means, _above(standard_errors(last, random))))
+        differences.append(
             (
-                agents,
-                f"{sampler}:{batch}",
-                len(trained),
-                *(f"{each.mean():.2f}" for each in (random, half, last)),
-                _above(standard_errors(last, random)),
+                *who,
                 "-" if trained is first else _compared(first, last, random),
                 *(f"{np.mean([getattr(w, of) for w in worth]):,.0f}" for of in _KINDS),
                 significant(_each(trained, "cpu_seconds").mean() / 60, 3),
             )
         )
-    return Sheet(title, ("agents", "sampler"), _HEADERS, rows, _NOTE)
+    keys = "agents", "sampler"
+    return (
+        Sheet(title, keys, _RETURNS, returns, _NOTE),
+        Sheet("", keys, _DIFFERENCES, differences, _NOTE_OF_DIFFERENCES),
+    )
 
 
 def _each(trained: Sequence[Trained], name: str) -> Floats:
@@ -112,10 +116,13 @@ def _above(errors: float | None) -> str:
 
 
 def _compared(first: Sequence[Trained], last: Floats, random: Floats) -> str:
-    compared = difference(_each(first, "last"), last, random)
+    base = _each(first, "last")
+    compared = difference(base, last, random)
     if compared is None:
         return "-"
     value, low, high = compared
     ends = f"({low:.0f} to {high:.0f})"
+    learnt = standard_errors(base, _each(first, "random"))
     # An end that is no number decides nothing either.
-    return f"{value:.1f} {ends}" if high - low <= WIDEST else f"not decided {ends}"
+    decided = learnt is not None and learnt >= CERTAIN and high - low <= WIDEST
+    return f"{value:.1f} {ends}" if decided else f"not decided {ends}"

@@ -12,8 +12,9 @@ from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
+from experiments.commands.replay.measuring import GIB, Full
 from experiments.commands.replay.measuring import SAMPLERS as OF_SAMPLE
-from experiments.commands.replay.returns import Key, sheet
+from experiments.commands.replay.returns import Key, sheets
 from experiments.commands.replay.training import (
     COPIES,
     LEARNERS,
@@ -34,10 +35,14 @@ from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import printable, quoted
 from maestro_env.base.registry import look_up
 from mappers.learners.replay.layouts import DTYPES
+from mappers.learners.tasks.physics import DIRECTIONS
 from mappers.learners.tasks.task import EPISODE
 
 # Learners give no errors that rows could be ranked by.
 SAMPLERS = {name: None for name in OF_SAMPLE if name != "prioritised"}
+
+# Of a weight: itself, its gradient, two of Adam and its target. First layers have the most.
+_NUMBERS_A_WEIGHT, _HIDDEN = 5, 64
 
 MOST_ROWS = 10**6
 """The largest batch."""
@@ -109,6 +114,20 @@ class Trainings:
             )
         return name, batch
 
+    def require_memory(self, memory_gib: float) -> None:
+        """Refuse replay that takes more, or networks: weights, gradients, Adam and targets."""
+        Full(self.agents, ("joint",), self.capacity, self.batch, self.dtype).require_memory(
+            memory_gib
+        )
+        agents = max(self.agents)
+        (seen, *_), acted = TASKS[self.task](1, agents).widths, len(DIRECTIONS)
+        needed = _NUMBERS_A_WEIGHT * 4 * agents**2 * (seen + acted) * _HIDDEN / GIB
+        if needed > memory_gib:
+            raise UsageError(
+                f"--agents {agents}: networks take {needed:.1f} GiB, --memory-gib allows "
+                f"{memory_gib:g}; give fewer agents"
+            )
+
     def _require_enough(self) -> None:
         """Refuse what cannot be played, or ends before anything is learnt."""
         if self.episodes % COPIES:
@@ -128,9 +147,12 @@ class Trainings:
             )
 
 
-def conduct(trainings: Trainings, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
-    """Train what is not there yet, print a table, and return the exit status and the directory."""
+def conduct(
+    trainings: Trainings, out: str | None, resume: bool, jobs: int, memory_gib: float
+) -> tuple[int, Path]:
+    """Train what is not there yet, print tables, and return the exit status and the directory."""
     setups = trainings.setups()
+    trainings.require_memory(memory_gib)
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here = {**versions(), "torch": version("torch"), "processor": processor()}
     directory = run_directory(out, "train", resume)
@@ -152,4 +174,5 @@ def _report(title: str, works: Sequence[Training]) -> None:
         if (trained := work.read()) is not None:
             found.setdefault(work.setup.key, []).append(trained)
     if found:
-        sheet(title, found).print()
+        for sheet in sheets(title, found):
+            sheet.print()
