@@ -38,20 +38,22 @@ class Config:
         "sweep: train policies, and evaluate them with few bits; speed: time a step of several "
         "agents; parts: time the parts of searches by marl_mlp and marl_paper",
     )
-    tasks: str = option(",".join(TASKS), "tasks, separated by commas", value="names")
+    tasks: str = option(",".join(TASKS), "sweep: tasks, separated by commas", value="names")
     learners: str = option(
         ",".join(LEARNERS),
-        "learners; a task is learnt by those that it has a recipe for",
+        "sweep: learners; a task is learnt by those that it has a recipe for",
         value="names",
     )
-    bits: str = option("16,8,6,5,4,3,2", "bits of policies after the training", value="numbers")
-    qat_bits: str | None = option(
-        None, "also train with so many bits; some of --bits", value="numbers"
+    bits: str = option(
+        "16,8,6,5,4,3,2", "sweep: bits of policies after the training", value="numbers"
     )
-    delay: float = option(0.5, "share of a training before --qat-bits count", most=1)
-    clipped: bool = option(True, "the paper's formula, without clipping")
+    qat_bits: str | None = option(
+        None, "sweep: also train with so many bits; some of --bits", value="numbers"
+    )
+    delay: float = option(0.5, "sweep: share of a training before --qat-bits count", most=1)
+    clipped: bool = option(True, "sweep: the paper's formula, without clipping")
     seeds: int = option(5, "sweep, parts: trainings or searches of each kind", least=1, most=10**4)
-    steps: int = option(10**9, "most steps of a training; a recipe may have less", least=1)
+    steps: int = option(10**9, "sweep: most steps of a training; a recipe may have less", least=1)
     out: str | None = out_option()
     resume: bool = resume_option(extended=True)
     jobs: int = jobs_option("trainings")

@@ -132,7 +132,8 @@ def _sheet(rows: Sequence[Parts]) -> Sheet:
         ("mapper", "backend"),
         ("draw", "learn", "model", "rest", "whole", "faster", "end / torch"),
         cells,
-        "model: the cost model; end / torch: geometric mean of the ends' ratios [95 % interval over searches]",
+        "model: the cost model; end / torch: geometric mean of the ends' ratios [95 % interval "
+        "over searches]",
     )
 
 
