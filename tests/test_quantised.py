@@ -162,7 +162,7 @@ def simulated(layers: Layers, inputs: Floats32, bits: int, inner: list[Codes]) -
 
 @settings(max_examples=30)
 @given(WIDTHS, st.integers(1, 3), st.integers(1, 70), ACTIVATIONS, st.integers(2, 8))
-def test_integers_are_within_a_code_of_what_is_simulated(
+def test_integers_give_what_is_simulated_but_for_ties(
     widths: list[int], agents: int, rows: int, activation: str, bits: int
 ) -> None:
     rng = np.random.default_rng(1)
