@@ -54,11 +54,13 @@ def test_the_parts_of_a_search_sum_to_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file, evaluate = tmp_path / "parts.csv", Evaluator.evaluate
-    asked = ["parts", "--layers=gemm:M=8,N=8,K=8", "--samples=100", "--seeds=1"]
+    ppo = "ppo:n_steps=8"
+    mappers = f"--mappers=marl_mlp,{ppo},masac,prior_adapted"
+    asked = ["parts", mappers, "--layers=gemm:M=8,N=8,K=8", "--samples=100", "--seeds=1"]
     assert main([*asked, f"--csv={file}"]) == 0
     rows = read(file)
     kinds = [("marl_mlp", "torch"), ("marl_mlp", "fused")]
-    kinds += [("marl_paper", "torch"), ("marl_paper", "fused")]
+    kinds += [(ppo, "-"), ("masac", "-"), ("prior_adapted", "-")]
     assert [(row["mapper"], row["backend"]) for row in rows] == kinds
     for row in rows:
         parts = [float(row[part]) for part in ("draw", "learn", "evaluate", "rest")]
@@ -75,7 +77,8 @@ def test_the_parts_of_a_search_sum_to_it(
         (["speed", "--copies=0"], "--copies: '0'; allowed: integers from 1 to 1000000"),
         (["speed", "--networks=9x9"], "unknown network '9x9'"),
         (["speed", "--samples=3"], "--samples: speed takes only --networks"),
-        (["parts", "--networks=2x64"], "--networks: parts takes only --layers"),
+        (["parts", "--networks=2x64"], "--networks: parts takes only --mappers"),
+        (["parts", "--mappers=ga"], "unknown mapper 'ga'"),
         (["parts", "--layers=nothing"], "unknown layer 'nothing'"),
         (["parts", "--hardware=nothing"], "unknown hardware 'nothing'"),
     ],

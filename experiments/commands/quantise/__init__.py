@@ -36,7 +36,7 @@ class Config:
     action: str = option(
         MISSING,
         "sweep: train policies, and evaluate them with few bits; speed: time a step of several "
-        "agents; parts: time the parts of searches by marl_mlp and marl_paper",
+        "agents; parts: time the parts of searches by mappers with networks",
     )
     tasks: str = option(",".join(TASKS), "sweep: tasks, separated by commas", value="names")
     learners: str = option(
@@ -66,6 +66,11 @@ class Config:
     )
     repeats: int = option(7, "speed: timings; their median is shown", least=1, most=10**6)
     compiled: bool = option(False, "speed: with torch.compile as well, which takes minutes")
+    mappers: str = option(
+        "marl_mlp,marl_paper,ppo,maddpg,prior_adapted",
+        "parts: mappers with networks, separated by commas",
+        value="names",
+    )
     layers: str = option(
         "resnet18_l2,resnet18_l16,alexnet_l2,gpt2_l4", "parts: layers, separated by commas"
     )
@@ -112,16 +117,19 @@ def _speed(config: Config) -> int:
 def _parts(config: Config) -> int:
     from experiments.commands.quantise.parts import Searches, parts  # It needs torch.
 
-    layers = split_layers(config.layers)
-    searches = Searches(layers, config.hardware, config.objective, config.samples, config.seeds)
-    return parts(searches, config.csv)
+    mappers, layers = unique(config.mappers.split(",")), split_layers(config.layers)
+    problems = layers, config.hardware, config.objective
+    return parts(Searches(mappers, *problems, config.samples, config.seeds), config.csv)
 
 
 _OF_SWEEP = ("tasks", "learners", "bits", "qat-bits", "delay", "clipped", "seeds", "steps")
+_OF_PARTS = ("mappers", "layers", "hardware", "objective", "samples", "seeds")
 ACTIONS: Mapping[str, Action] = {
     "sweep": Action(_sweep, (*_OF_SWEEP, "out", "resume", "jobs")),
     "speed": Action(_speed, ("networks", "agents", "copies", "repeats", "compiled", "csv")),
-    "parts": Action(_parts, ("layers", "hardware", "objective", "samples", "seeds", "csv")),
+    "parts": Action(
+        _parts, ("mappers", "layers", "hardware", "objective", "samples", "seeds", "csv")
+    ),
 }
 
 

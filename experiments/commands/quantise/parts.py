@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import product
 from statistics import mean
@@ -19,20 +19,48 @@ from experiments.shown.tables import Sheet
 from experiments.store.timing import Clock, measured, tell_circumstances
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import MissingExtraError
+from maestro_env.base.registry import look_up
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.workloads.finding import find_layer
+from mappers import make_mapper
 from mappers.agents.fused import FusedAgents
+from mappers.learners.prior.proposals import Proposals
 
 try:
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.policies import ActorCriticPolicy
+
     from mappers.agents.networks import NetworkAgents
+    from mappers.learners.off_policy.learner import OffPolicyLearner
+    from mappers.prior_adapted import AdaptedPriorMapper
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env quantise parts", str(error.name), "rl") from error
 
-BACKENDS = {"torch": NetworkAgents, "fused": FusedAgents}
-MAPPERS = ("marl_mlp", "marl_paper")
+MAPPERS = ("marl_mlp", "marl_paper", "ppo", "maddpg", "masac", "prior_adapted")
+"""Mappers with networks."""
 
+# The backend of mappers that have no choice of one.
+_ONLY = "-"
 _FIRST = 200
 _PARTS = ("draw", "learn", "evaluate", "rest")
+# Where networks draw and learn, and the cost model evaluates. Critics that choose among drawn
+# actions count as drawing.
+_WATCHED: Sequence[tuple[str, type, str]] = (
+    ("draw", NetworkAgents, "draw"),
+    ("learn", NetworkAgents, "learn"),
+    ("draw", FusedAgents, "draw"),
+    ("learn", FusedAgents, "learn"),
+    ("draw", ActorCriticPolicy, "forward"),
+    ("learn", PPO, "train"),
+    ("draw", OffPolicyLearner, "act"),
+    ("draw", OffPolicyLearner, "values"),
+    ("learn", OffPolicyLearner, "update"),
+    ("draw", Proposals, "draw"),
+    ("learn", AdaptedPriorMapper, "tell"),
+    ("evaluate", Evaluator, "evaluate"),
+    ("evaluate", Evaluator, "observe"),
+    ("evaluate", Evaluator, "evaluate_in_full"),
+)
 
 
 @dataclass(frozen=True)
@@ -55,8 +83,9 @@ class Parts:
 
 @dataclass(frozen=True)
 class Searches:
-    """What is searched: each layer by each mapper and backend, from each seed."""
+    """What is searched: each layer by each mapper and all its backends, from each seed."""
 
+    mappers: Sequence[str]
     layers: Sequence[str]
     hardware: str
     objective: str
@@ -65,22 +94,33 @@ class Searches:
 
 
 def parts(searches: Searches, csv: str | None) -> int:
-    """Measure, print, write after every search if asked to, and return the exit status."""
+    """Measure, print, write after every search if asked to, and return the exit status.
+
+    Raises:
+        UnknownNameError: a mapper that has no networks.
+    """
+    kinds = [(mapper, each) for mapper in searches.mappers for each in _backends(mapper)]
     tell_circumstances(csv)
-    for mapper, backend in product(MAPPERS, BACKENDS):
+    for mapper, backend in kinds:
         # What is imported or made at the first use is no part of a search.
         next(_timed(replace(searches, samples=_FIRST), searches.layers[0], mapper, backend, 0))
-    kinds = product(range(searches.seeds), searches.layers, MAPPERS, BACKENDS)
     cases = {
         f"{mapper}, {backend}, {layer}, seed {seed}": partial(
             _timed, searches, layer, mapper, backend, seed
         )
-        for seed, layer, mapper, backend in kinds
+        for seed, layer, (mapper, backend) in product(range(searches.seeds), searches.layers, kinds)
     }
     rows, status = measured(cases, csv)
     if rows:
-        _sheet(rows).print()
+        _sheet(rows, kinds).print()
     return status
+
+
+def _backends(mapper: str) -> Sequence[str]:
+    """Return what can compute a mapper's networks; a dash where there is no choice."""
+    look_up("mapper", mapper.split(":")[0], dict.fromkeys(MAPPERS))
+    settings = {each.name: each.metadata for each in fields(make_mapper(mapper).config)}
+    return settings["backend"]["allowed"] if "backend" in settings else (_ONLY,)
 
 
 def _timed(searches: Searches, layer: str, mapper: str, backend: str, seed: int) -> Iterator[Parts]:
@@ -90,9 +130,10 @@ def _timed(searches: Searches, layer: str, mapper: str, backend: str, seed: int)
     goal = make_goal(config, find_layer(layer), hardware, searches.objective)
     evaluator = Evaluator(goal.problem, goal.objective, searches.samples)
     clock = Clock()
-    with _watched(clock, backend):
+    made = mapper if backend == _ONLY else f"{mapper}:backend={backend}"
+    with _watched(clock):
         # The mapper's name decides the seeds, not what computes it.
-        clock.timed("rest", run_search)(evaluator, mapper, seed, f"{mapper}:backend={backend}")
+        clock.timed("rest", run_search)(evaluator, mapper, seed, made)
     best = evaluator.best.value if evaluator.best else np.inf
     what = layer, searches.objective, mapper, backend, searches.samples, seed
     draw, learn, evaluate, rest = (clock.cpu[part] for part in _PARTS)
@@ -101,39 +142,36 @@ def _timed(searches: Searches, layer: str, mapper: str, backend: str, seed: int)
 
 
 @contextmanager
-def _watched(clock: Clock, backend: str) -> Iterator[None]:
-    """Time the calls of agents and of the cost model while the block runs."""
-    agents = BACKENDS[backend]
-    watched = (
-        *((agents, "draw", "draw"), (agents, "learn", "learn")),
-        *((Evaluator, "evaluate", "evaluate"), (Evaluator, "observe", "evaluate")),
-    )
+def _watched(clock: Clock) -> Iterator[None]:
+    """Time the calls of networks and of the cost model while the block runs."""
     with ExitStack() as stack:
-        for owner, name, part in watched:
+        for part, owner, name in _WATCHED:
             timed = clock.timed(part, getattr(owner, name))
             stack.enter_context(patch.object(owner, name, timed))
         yield
 
 
-def _sheet(rows: Sequence[Parts]) -> Sheet:
-    torch = {_search(row): row for row in rows if row.backend == "torch"}
+def _sheet(rows: Sequence[Parts], kinds: Sequence[tuple[str, str]]) -> Sheet:
+    first = {_search(row): row for row in reversed(rows)}
     cells = []
-    for mapper, backend in product(MAPPERS, BACKENDS):
-        own = [row for row in rows if (row.mapper, row.backend) == (mapper, backend)]
+    for kind in kinds:
+        own = [row for row in rows if (row.mapper, row.backend) == kind]
         if own:
-            before = [torch[_search(row)] for row in own]
+            before = [first[_search(row)] for row in own]
             faster = sum(row.whole for row in before) / sum(row.whole for row in own)
-            times = [mean(getattr(row, part) for row in own) for part in (*_PARTS, "whole")]
-            shown = (f"{each:.2f}" for each in (*times, faster))
-            cells.append((mapper, backend, *shown, _quality(own, before)))
+            times = {part: mean(getattr(row, part) for row in own) for part in (*_PARTS, "whole")}
+            free = times["whole"] / (times["whole"] - times["draw"])
+            shown = (f"{each:.2f}" for each in (*times.values(), free, faster))
+            cells.append((*kind, *shown, _quality(own, before)))
     searches = len({(row.layer, row.seed) for row in rows})
     return Sheet(
         f"{rows[0].samples:,} samples: CPU seconds, means of {searches} searches",
-        ("mapper", "backend"),
-        ("draw", "learn", "model", "rest", "whole", "faster", "end / torch"),
+        ("mapper", "by"),
+        ("draw", "learn", "model", "rest", "whole", "free", "faster", "end / first"),
         cells,
-        "model: the cost model; end / torch: geometric mean of the ends' ratios [95 % interval "
-        "over searches]",
+        "model: the cost model; free: how much faster it would be if drawing took no time; "
+        "faster, end / first: than the mapper's first backend, end as geometric mean of the "
+        "ratios [95 % interval over searches]",
     )
 
 
