@@ -21,6 +21,7 @@ try:
     from stable_baselines3 import PPO
 
     from maestro_env.environments.sb3 import SB3VecEnv
+    from mappers.learners.choices import ChoicesPolicy
     from mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.ppo", str(error.name), "rl") from error
@@ -66,13 +67,14 @@ class PpoMapper(Mapper[PpoConfig]):
         seed = int(rng.integers(2**31))
         with one_thread(), _global_streams_kept():
             agent = PPO(
-                "MlpPolicy",
+                ChoicesPolicy,
                 SB3VecEnv(env, continuous=config.actions == "box"),
                 n_steps=config.n_steps,
                 batch_size=config.batch_size,
                 n_epochs=config.n_epochs,
                 learning_rate=config.learning_rate,
                 ent_coef=config.entropy,
+                policy_kwargs={"entropy": config.entropy > 0},
                 seed=seed,
                 device="cpu",
             )

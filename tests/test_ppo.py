@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
+from mappers.learners.choices import ChoicesPolicy
 from mappers.ppo import PpoConfig
 
 PROBLEM = Problem(MapSpace(find_layer("resnet18_l2"), PRESETS["unlimited"]))
@@ -41,6 +43,22 @@ def values(text: str, budget: int, seed: int = 0) -> np.ndarray:
 def test_it_learns(text: str, budget: int) -> None:
     found = values(text, budget)
     assert np.median(found[-200:]) < 0.7 * np.median(found[:200])
+
+
+@pytest.mark.parametrize("entropy", [0, 0.01])
+def test_samples_are_those_of_stable_baselines(
+    entropy: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"ppo:n_steps=8:n_epochs=3:learning_rate=0.01:entropy={entropy}"
+    found = values(text, 300)
+    made = PPO.__init__
+
+    def with_its_own_policy(agent: PPO, policy: object, *rest: Any, **named: Any) -> None:
+        assert policy is ChoicesPolicy
+        made(agent, "MlpPolicy", *rest, **{**named, "policy_kwargs": None})
+
+    monkeypatch.setattr(PPO, "__init__", with_its_own_policy)
+    assert np.array_equal(found, values(text, 300))
 
 
 def test_by_default_stable_baselines_defaults_are_in_force() -> None:

@@ -21,10 +21,10 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
 from maestro_env.evaluation.evaluator import Evaluator
+from maestro_env.evaluation.proposer import Proposer
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
 from mappers.agents.fused import FusedAgents
-from mappers.learners.prior.proposals import Proposals
 
 try:
     from stable_baselines3 import PPO
@@ -55,7 +55,8 @@ _WATCHED: Sequence[tuple[str, type, str]] = (
     ("draw", OffPolicyLearner, "act"),
     ("draw", OffPolicyLearner, "values"),
     ("learn", OffPolicyLearner, "update"),
-    ("draw", Proposals, "draw"),
+    ("draw", Proposer, "greedy"),
+    ("draw", Proposer, "draw"),
     ("learn", AdaptedPriorMapper, "tell"),
     ("evaluate", Evaluator, "evaluate"),
     ("evaluate", Evaluator, "observe"),
