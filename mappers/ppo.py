@@ -14,14 +14,14 @@ from maestro_env.environments.vector import MaestroVectorEnv
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.rewards import REWARDS
 from mappers.base import Mapper
-from mappers.settings import setting
+from mappers.settings import SettingError, setting
 
 try:
     import torch
     from stable_baselines3 import PPO
 
     from maestro_env.environments.sb3 import SB3VecEnv
-    from mappers.learners.choices import ChoicesPolicy
+    from mappers.learners.choices import ChoicesPolicy, FusedPolicy
     from mappers.learners.threads import one_thread
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.ppo", str(error.name), "rl") from error
@@ -32,6 +32,7 @@ class PpoConfig:
     """Parameters of PPO: the defaults of stable-baselines3, with 2,048 samples per rollout."""
 
     actions: str = setting("discrete", "MultiDiscrete or Box actions", allowed=("discrete", "box"))
+    backend: str = setting("torch", "what draws (discrete)", allowed=("torch", "fused"))
     environments: int = setting(8, "copies of the environment", least=1, most=4096)
     n_steps: int = setting(256, "steps of every copy per rollout", least=2, most=10_000)
     batch_size: int = setting(64, "samples of a gradient step", least=2, most=10**6)
@@ -52,6 +53,11 @@ class PpoMapper(Mapper[PpoConfig]):
 
     DEFAULT = PpoConfig()
 
+    def __init__(self, config: PpoConfig | None = None) -> None:
+        super().__init__(config)
+        if (self.config.backend, self.config.actions) == ("fused", "box"):
+            raise SettingError("backend is 'fused' for actions=box; allowed: actions=discrete")
+
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         config = self.config
         budget -= len(self.begin(evaluator, budget)[0])
@@ -67,7 +73,7 @@ class PpoMapper(Mapper[PpoConfig]):
         seed = int(rng.integers(2**31))
         with one_thread(), _global_streams_kept():
             agent = PPO(
-                ChoicesPolicy,
+                FusedPolicy if config.backend == "fused" else ChoicesPolicy,
                 SB3VecEnv(env, continuous=config.actions == "box"),
                 n_steps=config.n_steps,
                 batch_size=config.batch_size,

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("stable_baselines3", reason="needs the extra rl")
 
 import torch
+from gymnasium.spaces import Box, MultiDiscrete
 from stable_baselines3 import PPO
 
 from maestro_env.accelerators.hardware import PRESETS
@@ -21,8 +22,9 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.finding import find_layer
 from mappers import make_mapper
-from mappers.learners.choices import ChoicesPolicy
+from mappers.learners.choices import ChoicesPolicy, FusedPolicy
 from mappers.ppo import PpoConfig
+from mappers.settings import SettingError
 
 PROBLEM = Problem(MapSpace(find_layer("resnet18_l2"), PRESETS["unlimited"]))
 
@@ -59,6 +61,36 @@ def test_samples_are_those_of_stable_baselines(
 
     monkeypatch.setattr(PPO, "__init__", with_its_own_policy)
     assert np.array_equal(found, values(text, 300))
+
+
+def test_fused_choices_are_those_of_torch_until_rounding_tells() -> None:
+    text = "ppo:n_steps=32:n_epochs=2"
+    found, fused = values(text, 1000), values(f"{text}:backend=fused", 1000)
+    same = (found == fused) | np.isnan(found)
+    assert same[:512].all()
+
+
+def test_fused_policies_have_the_values_of_torch() -> None:
+    spaces_of = Box(-1, 1, (4,)), MultiDiscrete([5, 1, 300])
+    policy = FusedPolicy(*spaces_of, lambda _: 1e-3, entropy=False)
+    for each in policy.parameters():
+        torch.nn.init.normal_(each, std=0.3)
+    policy.set_training_mode(False)
+    seen = torch.randn(40, 4)
+    with torch.no_grad():
+        torch.manual_seed(1)
+        fused = policy(seen)
+        torch.manual_seed(1)
+        slow = ChoicesPolicy.forward(policy, seen)
+    assert torch.equal(fused[0], slow[0])
+    for found, expected in zip(fused[1:], slow[1:], strict=True):
+        assert found.dtype == expected.dtype
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_box_actions_have_no_fused_backend() -> None:
+    with pytest.raises(SettingError, match="allowed: actions=discrete"):
+        make_mapper("ppo_box:backend=fused")
 
 
 def test_by_default_stable_baselines_defaults_are_in_force() -> None:

@@ -60,7 +60,7 @@ def test_the_parts_of_a_search_sum_to_it(
     assert main([*asked, f"--csv={file}"]) == 0
     rows = read(file)
     kinds = [("marl_mlp", "torch"), ("marl_mlp", "fused")]
-    kinds += [(ppo, "-"), ("masac", "-"), ("prior_adapted", "-")]
+    kinds += [(ppo, "torch"), (ppo, "fused"), ("masac", "-"), ("prior_adapted", "-")]
     assert [(row["mapper"], row["backend"]) for row in rows] == kinds
     for row in rows:
         parts = [float(row[part]) for part in ("draw", "learn", "evaluate", "rest")]

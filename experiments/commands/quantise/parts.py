@@ -31,6 +31,7 @@ try:
     from stable_baselines3.common.policies import ActorCriticPolicy
 
     from mappers.agents.networks import NetworkAgents
+    from mappers.learners.choices import FusedPolicy
     from mappers.learners.off_policy.learner import OffPolicyLearner
     from mappers.prior_adapted import AdaptedPriorMapper
 except ModuleNotFoundError as error:
@@ -51,6 +52,7 @@ _WATCHED: Sequence[tuple[str, type, str]] = (
     ("draw", FusedAgents, "draw"),
     ("learn", FusedAgents, "learn"),
     ("draw", ActorCriticPolicy, "forward"),
+    ("draw", FusedPolicy, "forward"),
     ("learn", PPO, "train"),
     ("draw", OffPolicyLearner, "act"),
     ("draw", OffPolicyLearner, "values"),
