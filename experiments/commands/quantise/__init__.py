@@ -65,7 +65,9 @@ class Config:
         "1,4096", "speed: rows of each agent, separated by commas", value="numbers"
     )
     repeats: int = option(7, "speed: timings; their median is shown", least=1, most=10**6)
-    compiled: bool = option(False, "speed: with torch.compile as well, which takes minutes")
+    others: bool = option(
+        False, "speed: with torch.compile and ONNX Runtime as well, which takes minutes"
+    )
     layers: str = option(
         "resnet18_l2,resnet18_l16,alexnet_l2,gpt2_l4", "parts: layers, separated by commas"
     )
@@ -106,7 +108,7 @@ def _speed(config: Config) -> int:
     for name in networks:
         look_up("network", name, WIDTHS)
     copies = _numbers("--copies", config.copies, 1, 10**6)
-    return speed(networks, config.agents, copies, config.repeats, config.compiled, config.csv)
+    return speed(networks, config.agents, copies, config.repeats, config.others, config.csv)
 
 
 def _parts(config: Config) -> int:
@@ -120,7 +122,7 @@ def _parts(config: Config) -> int:
 _OF_SWEEP = ("tasks", "learners", "bits", "qat-bits", "delay", "clipped", "seeds", "steps")
 ACTIONS: Mapping[str, Action] = {
     "sweep": Action(_sweep, (*_OF_SWEEP, "out", "resume", "jobs")),
-    "speed": Action(_speed, ("networks", "agents", "copies", "repeats", "compiled", "csv")),
+    "speed": Action(_speed, ("networks", "agents", "copies", "repeats", "others", "csv")),
     "parts": Action(_parts, ("layers", "hardware", "objective", "samples", "seeds", "csv")),
 }
 
