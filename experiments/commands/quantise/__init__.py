@@ -26,7 +26,9 @@ from experiments.shell.flags import (
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.base.registry import look_up
-from mappers.learners.quantised.quantiser import LEAST_BITS, MOST_BITS
+from mappers.learners.quantised.quantiser import FORMS, LEAST_BITS, MOST_BITS
+
+_FORMS = "; ".join(f"{name}, {how}" for name, how in FORMS.items())
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Config:
         None, "sweep: also train with so many bits; some of --bits", value="numbers"
     )
     delay: float = option(0.5, "sweep: share of a training before --qat-bits count", most=1)
-    clipped: bool = option(True, "sweep: the paper's formula, without clipping")
+    form: str = option("clipped", f"sweep: how numbers are rounded: {_FORMS}")
     seeds: int = option(5, "sweep, parts: trainings or searches of each kind", least=1, most=10**4)
     steps: int = option(10**9, "sweep: most steps of a training; a recipe may have less", least=1)
     out: str | None = out_option()
@@ -89,9 +91,10 @@ def _sweep(config: Config) -> int:
     aware = () if config.qat_bits is None else _bits("--qat-bits", config.qat_bits)
     if missing := set(aware) - set(bits):
         raise UsageError(f"--qat-bits: {min(missing)} is not among --bits {config.bits}; add it")
+    look_up("form", config.form, FORMS)
     tasks, learners = unique(config.tasks.split(",")), unique(config.learners.split(","))
     sweep = Sweep(
-        *(tasks, learners, bits, aware, config.delay, config.clipped),
+        *(tasks, learners, bits, aware, config.delay, config.form),
         *(config.seeds, config.steps),
     )
     status, directory = conduct(sweep, config.out, config.resume, config.jobs)
@@ -119,7 +122,7 @@ def _parts(config: Config) -> int:
     return parts(searches, config.csv)
 
 
-_OF_SWEEP = ("tasks", "learners", "bits", "qat-bits", "delay", "clipped", "seeds", "steps")
+_OF_SWEEP = ("tasks", "learners", "bits", "qat-bits", "delay", "form", "seeds", "steps")
 ACTIONS: Mapping[str, Action] = {
     "sweep": Action(_sweep, (*_OF_SWEEP, "out", "resume", "jobs")),
     "speed": Action(_speed, ("networks", "agents", "copies", "repeats", "others", "csv")),
