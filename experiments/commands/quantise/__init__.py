@@ -26,7 +26,9 @@ from experiments.shell.flags import (
 from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.base.registry import look_up
-from mappers.learners.quantised.quantiser import LEAST_BITS, MOST_BITS
+from mappers.learners.quantised.quantiser import FORMS, LEAST_BITS, MOST_BITS
+
+_FORMS = "; ".join(f"{name}, {how}" for name, how in FORMS.items())
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Config:
         None, "sweep: also train with so many bits; some of --bits", value="numbers"
     )
     delay: float = option(0.5, "sweep: share of a training before --qat-bits count", most=1)
-    clipped: bool = option(True, "sweep: the paper's formula, without clipping")
+    form: str = option("clipped", f"sweep: how numbers are rounded: {_FORMS}")
     seeds: int = option(5, "sweep, parts: trainings or searches of each kind", least=1, most=10**4)
     steps: int = option(10**9, "sweep: most steps of a training; a recipe may have less", least=1)
     out: str | None = out_option()
@@ -65,7 +67,9 @@ class Config:
         "1,4096", "speed: rows of each agent, separated by commas", value="numbers"
     )
     repeats: int = option(7, "speed: timings; their median is shown", least=1, most=10**6)
-    compiled: bool = option(False, "speed: with torch.compile as well, which takes minutes")
+    others: bool = option(
+        False, "speed: with torch.compile and ONNX Runtime as well, which takes minutes"
+    )
     mappers: str = option(
         "marl_mlp,marl_paper,ppo,maddpg,prior_adapted",
         "parts: mappers with networks, separated by commas",
@@ -92,9 +96,10 @@ def _sweep(config: Config) -> int:
     aware = () if config.qat_bits is None else _bits("--qat-bits", config.qat_bits)
     if missing := set(aware) - set(bits):
         raise UsageError(f"--qat-bits: {min(missing)} is not among --bits {config.bits}; add it")
+    look_up("form", config.form, FORMS)
     tasks, learners = unique(config.tasks.split(",")), unique(config.learners.split(","))
     sweep = Sweep(
-        *(tasks, learners, bits, aware, config.delay, config.clipped),
+        *(tasks, learners, bits, aware, config.delay, config.form),
         *(config.seeds, config.steps),
     )
     status, directory = conduct(sweep, config.out, config.resume, config.jobs)
@@ -111,7 +116,7 @@ def _speed(config: Config) -> int:
     for name in networks:
         look_up("network", name, WIDTHS)
     copies = _numbers("--copies", config.copies, 1, 10**6)
-    return speed(networks, config.agents, copies, config.repeats, config.compiled, config.csv)
+    return speed(networks, config.agents, copies, config.repeats, config.others, config.csv)
 
 
 def _parts(config: Config) -> int:
@@ -122,14 +127,12 @@ def _parts(config: Config) -> int:
     return parts(Searches(mappers, *problems, config.samples, config.seeds), config.csv)
 
 
-_OF_SWEEP = ("tasks", "learners", "bits", "qat-bits", "delay", "clipped", "seeds", "steps")
-_OF_PARTS = ("mappers", "layers", "hardware", "objective", "samples", "seeds")
+_OF_SWEEP = ("tasks", "learners", "bits", "qat-bits", "delay", "form", "seeds", "steps")
+_OF_PARTS = ("mappers", "layers", "hardware", "objective", "samples", "seeds", "csv")
 ACTIONS: Mapping[str, Action] = {
     "sweep": Action(_sweep, (*_OF_SWEEP, "out", "resume", "jobs")),
-    "speed": Action(_speed, ("networks", "agents", "copies", "repeats", "compiled", "csv")),
-    "parts": Action(
-        _parts, ("mappers", "layers", "hardware", "objective", "samples", "seeds", "csv")
-    ),
+    "speed": Action(_speed, ("networks", "agents", "copies", "repeats", "others", "csv")),
+    "parts": Action(_parts, _OF_PARTS),
 }
 
 

@@ -43,7 +43,7 @@ class Sweep:
     bits: Sequence[int]
     aware: Sequence[int]
     delay: float
-    clipped: bool
+    form: str
     seeds: int
     steps: int
 
@@ -71,7 +71,7 @@ class Sweep:
                 tuple(self.bits),
                 aware,
                 self.delay,
-                self.clipped,
+                self.form,
             )
             for aware, seed, (task, learner) in product((0, *self.aware), range(self.seeds), pairs)
         ]
@@ -84,7 +84,7 @@ def conduct(sweep: Sweep, out: str | None, resume: bool, jobs: int) -> tuple[int
     here = {**versions(), "processor": processor()}
     here |= {name: version(name) for name in ("torch", "stable-baselines3")}
     directory = run_directory(out, "quantise", resume)
-    decided = {name: getattr(sweep, name) for name in ("bits", "delay", "clipped", "steps")}
+    decided = {name: getattr(sweep, name) for name in ("bits", "delay", "form", "steps")}
     Directory(directory, "quantise sweep").open({"config": decided})
     works = [Training(setup, directory=directory, versions=here) for setup in setups]
     refuse_damaged(works)
