@@ -52,7 +52,7 @@ def test_samples_are_those_of_stable_baselines(
     entropy: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = f"ppo:n_steps=8:n_epochs=3:learning_rate=0.01:entropy={entropy}"
-    found = values(text, 300)
+    found = values(text, 150)
     made = PPO.__init__
 
     def with_its_own_policy(agent: PPO, policy: object, *rest: Any, **named: Any) -> None:
@@ -60,14 +60,13 @@ def test_samples_are_those_of_stable_baselines(
         made(agent, "MlpPolicy", *rest, **{**named, "policy_kwargs": None})
 
     monkeypatch.setattr(PPO, "__init__", with_its_own_policy)
-    assert np.array_equal(found, values(text, 300))
+    assert np.array_equal(found, values(text, 150))
 
 
 def test_fused_choices_are_those_of_torch_until_rounding_tells() -> None:
     text = "ppo:n_steps=32:n_epochs=2"
-    found, fused = values(text, 1000), values(f"{text}:backend=fused", 1000)
-    same = (found == fused) | np.isnan(found)
-    assert same[:512].all()
+    found, fused = values(text, 512), values(f"{text}:backend=fused", 512)
+    assert np.array_equal(found, fused)
 
 
 def test_fused_policies_have_the_values_of_torch() -> None:
