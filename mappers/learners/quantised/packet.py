@@ -71,7 +71,9 @@ class Packet:
         if self._bits != _CODES:
             return [place["weights"].astype(np.float32) for place in self._layers]
         return [
-            Codes(_CODES, scales[:, np.newaxis], zeros[:, np.newaxis]).decoded(codes)
+            Codes(_CODES, scales[:, np.newaxis], zeros[:, np.newaxis].astype(np.int64)).decoded(
+                codes
+            )
             for codes, scales, zeros in self._codes()
         ]
 
