@@ -70,12 +70,12 @@ class Packet:
     def _weights(self) -> list[Floats32]:
         if self._bits != _CODES:
             return [place["weights"].astype(np.float32) for place in self._layers]
-        return [
-            Codes(_CODES, scales[:, np.newaxis], zeros[:, np.newaxis].astype(np.int64)).decoded(
-                codes
-            )
-            for codes, scales, zeros in self._codes()
-        ]
+        return [_decoded(*codes) for codes in self._codes()]
+
+
+def _decoded(codes: NDArray[np.uint8], scales: Floats32, zeros: NDArray[np.int32]) -> Floats32:
+    of_weights = Codes(_CODES, scales[:, np.newaxis], zeros[:, np.newaxis].astype(np.int64))
+    return of_weights.decoded(codes)
 
 
 def _layer(before: int, after: int, bits: int) -> np.dtype[np.void]:
