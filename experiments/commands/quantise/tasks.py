@@ -45,6 +45,10 @@ class Task:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     layer: str | None = None
 
+    def make(self) -> gymnasium.Env[Any, Any]:
+        """Make one copy, without checks of what it is given and gives."""
+        return gymnasium.make(self.name, disable_env_checker=True, **self.arguments)
+
     def copies(self, count: int) -> SyncVectorEnv:
         """Make copies that step together."""
         return SyncVectorEnv([lambda: gymnasium.make(self.name, **self.arguments)] * count)
@@ -77,10 +81,13 @@ TASKS: Mapping[str, Task] = {
     "mapping-gemm": _mapping("bert_base_l4"),
 }
 
+ACTED: Mapping[str, Task] = {"cartpole": TASKS["cartpole"]}
+"""Those that actors of few bits play."""
 
-def evaluate(task: Task, act: Act) -> float:
-    """Return the mean return of ``RESETS`` episodes."""
-    return float(_play(task, act, RESETS, EVALUATION, 0)[0].mean())
+
+def evaluate(task: Task, act: Act, episodes: int | None = None) -> float:
+    """Return the mean return of some episodes; of ``RESETS`` by default."""
+    return float(_play(task, act, episodes or RESETS, EVALUATION, 0)[0].mean())
 
 
 def calibrate(task: Task, act: Act) -> int:
