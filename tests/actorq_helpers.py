@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mappers.learners.quantised.actorq import ActorQ, Plan, Spaces
 from mappers.learners.quantised.quantiser import Layers
 
-SLEPT = 0.004
+SLEPT = 0.01
 """Seconds of a step."""
 
 
