@@ -81,7 +81,18 @@ TASKS: Mapping[str, Task] = {
     "mapping-gemm": _mapping("bert_base_l4"),
 }
 
-ACTED: Mapping[str, Task] = {"cartpole": TASKS["cartpole"]}
+
+def _control(domain: str, task: str) -> Task:
+    # Gymnasium imports the module first, and so does every process that makes the task.
+    name = "experiments.commands.quantise.control:ControlSuite-v0"
+    return Task(name, 1000.0, {"domain": domain, "task": task})
+
+
+ACTED: Mapping[str, Task] = {
+    "cartpole": TASKS["cartpole"],
+    "cartpole-balance": _control("cartpole", "balance"),
+    "cheetah-run": _control("cheetah", "run"),
+}
 """Those that actors of few bits play."""
 
 
