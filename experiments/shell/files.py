@@ -55,8 +55,8 @@ def replacing(path: Path) -> Iterator[Path]:
     Should the power fail, ``path`` is what it was before or what the block wrote.
     """
     refuse_irregular(path)
-    # What a link points to is replaced, not the link.
-    path = path.resolve()
+    if path.is_symlink():
+        path = path.resolve()
     # Another process may be writing the same file, on another machine too.
     temporary = path.parent / f".{path.name}.{os.getpid()}@{_host()}.tmp"
     try:
