@@ -6,16 +6,11 @@ Jobs are processes that share the directory as any others would: claims say who 
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from multiprocessing import resource_tracker
+from collections.abc import Sequence
 from multiprocessing.connection import wait
-from threading import Thread
 from typing import Any
 
 from experiments.shell import cli
@@ -23,6 +18,7 @@ from experiments.shown.progress import Bar
 from experiments.store.claims import Claim, remove_abandoned
 from experiments.store.records import Pending, Record, Show
 from maestro_env.base.errors import MaestroEnvError
+from maestro_env.base.processes import ctrl_c_held_back, end_with_parent
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 # Works that have not ended, which the bar looks at beside those that run: there may be 100,000.
@@ -99,7 +95,7 @@ def _run_in_processes(tasks: Sequence[Pending], finished: int, jobs: int, show: 
     spawn = multiprocessing.get_context("spawn")
     processes = [spawn.Process(target=_work, args=(tasks,)) for _ in range(jobs)]
     try:
-        with _ctrl_c_held_back():
+        with ctrl_c_held_back():
             for each in processes:
                 each.start()
         left = deque(tasks)
@@ -139,29 +135,10 @@ def _first_left(left: deque[Pending], most: int) -> list[Record[Any]]:
 
 def _work(tasks: Sequence[Pending]) -> None:
     """Be one of several processes that run cells; none outlives the one that started it."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def follow() -> None:
-        parent.join()
-        os._exit(cli.FAILED)
-
-    Thread(target=follow, daemon=True).start()
+    end_with_parent(cli.FAILED)
     try:
         status = _run_here(tasks, 0, lambda *_: None)
     except MaestroEnvError as error:
         print(f"error: {error}", file=sys.stderr)
         status = cli.FAILED
     sys.exit(status)
-
-
-@contextmanager
-def _ctrl_c_held_back() -> Iterator[None]:
-    """Let Ctrl-C wait for a moment; processes started in it never see one, the parent does."""
-    # Started by the first process, it would let Ctrl-C through again.
-    resource_tracker.ensure_running()
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from experiments.shell.files import (
+    BRIEF,
     DamagedError,
     check_same,
     ensure_directory,
@@ -21,6 +22,9 @@ from experiments.shell.files import (
 from experiments.store.claims import Claim
 from experiments.store.versions import Versions
 from maestro_env.base.errors import printable
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Show = Callable[[float, str], None]
 """Shows how much is done, and a note."""
@@ -120,6 +124,17 @@ class Record(ABC, Generic[Result]):
         reason = " ".join(f"{type(error).__name__}: {error} {notes}".split())
         told = printable(f"failed: {self}: {reason}; traceback in {self.error_path}")
         return f"{told}; {self.again} runs it again"
+
+
+def known_fields(kind: type[DataclassInstance], told: Any) -> dict[str, Any]:
+    """Return an object of JSON that has the fields of a dataclass.
+
+    Raises:
+        ValueError: it has others.
+    """
+    if set(told) != {each.name for each in fields(kind)}:
+        raise ValueError(f"it is {BRIEF.repr(told)}")
+    return dict(told)
 
 
 def refuse_damaged(records: Iterable[Record[Any]]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
+from pathlib import Path
 
 from experiments.commands.quantise.learners import LEARNERS
 from experiments.commands.quantise.sweep import Sweep, conduct
@@ -23,12 +24,17 @@ from experiments.shell.flags import (
     resume_option,
     tell_interrupted,
 )
-from maestro_env.base.checks import plain_integer
+from maestro_env.base.checks import plain_integer, plain_number
 from maestro_env.base.errors import quoted
 from maestro_env.base.registry import look_up
+from mappers.learners.quantised.packet import COMPUTED, SENT
 from mappers.learners.quantised.quantiser import FORMS, LEAST_BITS, MOST_BITS
 
 _FORMS = "; ".join(f"{name}, {how}" for name, how in FORMS.items())
+
+_BITS, _ACTED_BITS = "16,8,6,5,4,3,2", "32,8"
+_NETWORKS, _ACTED_NETWORKS = "2x64,3x256,3x2048", "3x256,3x512,3x2048"
+_MOST_SPI = 1000
 
 
 @dataclass(frozen=True)
@@ -37,30 +43,57 @@ class Config:
 
     action: str = option(
         MISSING,
-        "sweep: train policies, and evaluate them with few bits; speed: time a step of several "
-        "agents; parts: time the parts of searches by mappers with networks",
+        "sweep: train policies, and evaluate them with few bits; actors: let actors of few bits "
+        "play for a learner; speed: time a step of several agents; parts: time the parts of "
+        "searches by mappers with networks",
     )
-    tasks: str = option(",".join(TASKS), "sweep: tasks, separated by commas", value="names")
+    tasks: str | None = option(
+        None,
+        "sweep, actors: tasks, separated by commas (default: each; actors: cartpole)",
+        value="names",
+    )
     learners: str = option(
         ",".join(LEARNERS),
         "sweep: learners; a task is learnt by those that it has a recipe for",
         value="names",
     )
-    bits: str = option(
-        "16,8,6,5,4,3,2", "sweep: bits of policies after the training", value="numbers"
+    bits: str | None = option(
+        None,
+        f"sweep: bits of policies after the training (default: {_BITS}); actors: bits that they "
+        f"compute with, perhaps after those of weights that are sent, as in 8:32 (default: "
+        f"{_ACTED_BITS})",
+        value="numbers",
     )
     qat_bits: str | None = option(
         None, "sweep: also train with so many bits; some of --bits", value="numbers"
     )
     delay: float = option(0.5, "sweep: share of a training before --qat-bits count", most=1)
     form: str = option("clipped", f"sweep: how numbers are rounded: {_FORMS}")
-    seeds: int = option(5, "sweep, parts: trainings or searches of each kind", least=1, most=10**4)
+    seeds: int = option(
+        5, "sweep, actors, parts: trainings, runs or searches of each kind", least=1, most=10**4
+    )
     steps: int = option(10**9, "sweep: most steps of a training; a recipe may have less", least=1)
     out: str | None = out_option()
     resume: bool = resume_option(extended=True)
     jobs: int = jobs_option("trainings")
-    networks: str = option(
-        "2x64,3x256,3x2048", "speed: hidden layers, separated by commas", value="names"
+    networks: str | None = option(
+        None,
+        f"speed, actors: hidden layers, separated by commas (default: {_NETWORKS}; actors: "
+        f"{_ACTED_NETWORKS})",
+        value="names",
+    )
+    actors: int = option(1, "actors: processes that act", least=1, most=64)
+    spi: str = option(
+        "0.25,1,4,16",
+        "actors: rows sampled for each that is inserted, separated by commas",
+        value="numbers",
+    )
+    pull: int = option(
+        1000, "actors: steps between two looks for a newer policy", least=1, most=10**6
+    )
+    seconds: float = option(60.0, "actors: of a run", least=0.1, most=10**6)
+    evaluations: int = option(
+        0, "actors: evaluations of a run; without any, only times are measured", most=10**4
     )
     agents: int = option(13, "speed: agents that take a step together", least=1, most=1000)
     copies: str = option(
@@ -92,17 +125,35 @@ def execute(config: Config) -> int:
 
 
 def _sweep(config: Config) -> int:
-    bits = _bits("--bits", config.bits)
+    text = config.bits or _BITS
+    bits = _bits("--bits", text)
     aware = () if config.qat_bits is None else _bits("--qat-bits", config.qat_bits)
     if missing := set(aware) - set(bits):
-        raise UsageError(f"--qat-bits: {min(missing)} is not among --bits {config.bits}; add it")
+        raise UsageError(f"--qat-bits: {min(missing)} is not among --bits {text}; add it")
     look_up("form", config.form, FORMS)
-    tasks, learners = unique(config.tasks.split(",")), unique(config.learners.split(","))
+    tasks = _names(config.tasks or ",".join(TASKS))
     sweep = Sweep(
-        *(tasks, learners, bits, aware, config.delay, config.form),
+        *(tasks, _names(config.learners), bits, aware, config.delay, config.form),
         *(config.seeds, config.steps),
     )
-    status, directory = conduct(sweep, config.out, config.resume, config.jobs)
+    return _ended(config, *conduct(sweep, config.out, config.resume, config.jobs))
+
+
+def _actors(config: Config) -> int:
+    from experiments.commands.quantise import actors  # It needs torch.
+
+    runs = actors.Runs(
+        _names(config.tasks or "cartpole"),
+        _names(config.networks or _ACTED_NETWORKS),
+        [_sent_and_computed(each) for each in _names(config.bits or _ACTED_BITS)],
+        [_spi(each) for each in _names(config.spi)],
+        *(config.actors, config.pull, config.seconds, config.evaluations, config.seeds),
+    )
+    return _ended(config, *actors.conduct(runs, config.out, config.resume))
+
+
+def _ended(config: Config, status: int, directory: Path) -> int:
+    """Say how to go on after an interrupt, and return the exit status."""
     if status == cli.INTERRUPTED:
         with cli.undisturbed():
             tell_interrupted("finished", config, "quantise", directory)
@@ -112,7 +163,7 @@ def _sweep(config: Config) -> int:
 def _speed(config: Config) -> int:
     from experiments.commands.quantise.speed import WIDTHS, speed  # It needs torch.
 
-    networks = unique(config.networks.split(","))
+    networks = _names(config.networks or _NETWORKS)
     for name in networks:
         look_up("network", name, WIDTHS)
     copies = _numbers("--copies", config.copies, 1, 10**6)
@@ -127,13 +178,40 @@ def _parts(config: Config) -> int:
     return parts(Searches(mappers, *problems, config.samples, config.seeds), config.csv)
 
 
+_OF_ACTORS = ("tasks", "networks", "bits", "actors", "spi", "pull", "seconds", "evaluations")
 _OF_SWEEP = ("tasks", "learners", "bits", "qat-bits", "delay", "form", "seeds", "steps")
 _OF_PARTS = ("mappers", "layers", "hardware", "objective", "samples", "seeds", "csv")
 ACTIONS: Mapping[str, Action] = {
     "sweep": Action(_sweep, (*_OF_SWEEP, "out", "resume", "jobs")),
+    "actors": Action(_actors, (*_OF_ACTORS, "seeds", "out", "resume")),
     "speed": Action(_speed, ("networks", "agents", "copies", "repeats", "others", "csv")),
     "parts": Action(_parts, _OF_PARTS),
 }
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return unique(text.split(","))
+
+
+def _sent_and_computed(text: str) -> tuple[int, int]:
+    """Return the bits of weights that are sent, and those that actors compute with."""
+    first, _, last = text.rpartition(":")
+    sent, computed = plain_integer(first or last), plain_integer(last)
+    if sent not in SENT or computed not in COMPUTED:
+        raise UsageError(
+            f"--bits: {quoted(text)}; allowed for actors: 32 or 8, or 32, 16 or 8, a colon, and "
+            "32 or 8"
+        )
+    return sent, computed
+
+
+def _spi(text: str) -> float:
+    number = plain_number(text)
+    if number is None or not 0 < number <= _MOST_SPI:
+        raise UsageError(
+            f"--spi: {quoted(text)}; allowed: numbers above 0 to {_MOST_SPI}, separated by commas"
+        )
+    return number
 
 
 def _bits(flag: str, text: str) -> tuple[int, ...]:
@@ -142,7 +220,7 @@ def _bits(flag: str, text: str) -> tuple[int, ...]:
 
 def _numbers(flag: str, text: str, least: int, most: int) -> tuple[int, ...]:
     numbers = []
-    for each in unique(text.split(",")):
+    for each in _names(text):
         number = plain_integer(each)
         if number is None or not least <= number <= most:
             raise UsageError(

@@ -31,6 +31,7 @@ except ModuleNotFoundError as error:
 WIDTHS: Mapping[str, tuple[int, ...]] = {
     "2x64": (64, 64),
     "3x256": (256, 256, 256),
+    "3x512": (512, 512, 512),
     "3x2048": (2048, 2048, 2048),
 }
 """Hidden layers by name."""
@@ -109,19 +110,20 @@ def _times(network: str, agents: int, copies: int, repeats: int, others: bool) -
     with one_thread():
         for step in steps.values():
             step(inputs)
-        taken = [[_microseconds(step, inputs) for step in steps.values()] for _ in range(repeats)]
-    for method, times in zip(steps, zip(*taken, strict=True), strict=True):
-        yield Timed(network, agents, copies, method, repeats, median(times))
+        calls = [partial(step, inputs) for step in steps.values()]
+        taken = [[microseconds(call) for call in calls] for _ in range(repeats)]
+    for (method, step), times in zip(steps.items(), zip(*taken, strict=True), strict=True):
+        us = median(times) / (_KERNEL_CALLS if isinstance(step, _Kernel) else 1)
+        yield Timed(network, agents, copies, method, repeats, us)
 
 
-def _microseconds(step: Step, inputs: Floats32) -> float:
-    """Return the mean time of a step, of enough of them to be told from the clock's own."""
+def microseconds(work: Callable[[], object]) -> float:
+    """Return the mean time of a call, of enough of them to be told from the clock's own."""
     calls, began = 0, time.perf_counter()
     while calls < _MOST_CALLS and time.perf_counter() - began < _LEAST_SECONDS:
-        step(inputs)
+        work()
         calls += 1
-    steps = calls * (_KERNEL_CALLS if isinstance(step, _Kernel) else 1)
-    return 1e6 * (time.perf_counter() - began) / steps
+    return 1e6 * (time.perf_counter() - began) / calls
 
 
 def _steps(layers: Layers, others: bool, kernels: bool) -> dict[str, Step]:

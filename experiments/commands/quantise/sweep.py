@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
@@ -16,14 +15,8 @@ from experiments.commands.quantise.learners import LEARNERS, RECIPES, require_le
 from experiments.commands.quantise.losses import Found, print_losses
 from experiments.commands.quantise.tasks import TASKS
 from experiments.commands.quantise.training import Setup, Training
-from experiments.shell import cli
-from experiments.shell.files import run_directory
 from experiments.shell.flags import UsageError
-from experiments.store.directory import Directory
-from experiments.store.pool import run_cells
-from experiments.store.records import refuse_damaged
-from experiments.store.versions import processor, versions
-from maestro_env.base.errors import printable
+from experiments.store.campaign import carry_out
 from maestro_env.base.registry import look_up
 
 
@@ -80,22 +73,23 @@ class Sweep:
 def conduct(sweep: Sweep, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
     """Train what is not there yet, print tables, and return the exit status and the directory."""
     setups = sweep.setups()
-    # Asking git takes a moment, in which an interrupt should leave nothing behind.
-    here = {**versions(), "processor": processor()}
-    here |= {name: version(name) for name in ("torch", "stable-baselines3")}
-    directory = run_directory(out, "quantise", resume)
-    decided = {name: getattr(sweep, name) for name in ("bits", "delay", "form", "steps")}
-    Directory(directory, "quantise sweep").open({"config": decided})
-    works = [Training(setup, directory=directory, versions=here) for setup in setups]
-    refuse_damaged(works)
-    left = [work for work in works if not work.ended]
-    status = run_cells(left, len(works) - len(left), jobs)
-    with cli.undisturbed():
-        found: Found = {}
-        for work in works:
-            if (trained := work.read()) is not None:
-                key = work.setup.task, work.setup.learner, work.setup.aware
-                found.setdefault(key, {})[work.setup.seed] = trained
-        print_losses(found, sweep.bits)
-        print(printable(f"trainings: {directory}"))
-    return status, directory
+    return carry_out(
+        "quantise sweep",
+        (out, resume),
+        {name: getattr(sweep, name) for name in ("bits", "delay", "form", "steps")},
+        ("torch", "stable-baselines3"),
+        lambda directory, here: [
+            Training(setup, directory=directory, versions=here) for setup in setups
+        ],
+        lambda works: _report(sweep, works),
+        jobs,
+    )
+
+
+def _report(sweep: Sweep, works: Sequence[Training]) -> None:
+    found: Found = {}
+    for work in works:
+        if (trained := work.read()) is not None:
+            key = work.setup.task, work.setup.learner, work.setup.aware
+            found.setdefault(key, {})[work.setup.seed] = trained
+    print_losses(found, sweep.bits)

@@ -45,6 +45,10 @@ class Task:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     layer: str | None = None
 
+    def make(self) -> gymnasium.Env[Any, Any]:
+        """Make one copy, without checks of what it is given and gives."""
+        return gymnasium.make(self.name, disable_env_checker=True, **self.arguments)
+
     def copies(self, count: int) -> SyncVectorEnv:
         """Make copies that step together."""
         return SyncVectorEnv([lambda: gymnasium.make(self.name, **self.arguments)] * count)
@@ -78,9 +82,23 @@ TASKS: Mapping[str, Task] = {
 }
 
 
-def evaluate(task: Task, act: Act) -> float:
-    """Return the mean return of ``RESETS`` episodes."""
-    return float(_play(task, act, RESETS, EVALUATION, 0)[0].mean())
+def _control(domain: str, task: str) -> Task:
+    # Gymnasium imports the module first, and so does every process that makes the task.
+    name = "experiments.commands.quantise.control:ControlSuite-v0"
+    return Task(name, 1000.0, {"domain": domain, "task": task})
+
+
+ACTED: Mapping[str, Task] = {
+    "cartpole": TASKS["cartpole"],
+    "cartpole-balance": _control("cartpole", "balance"),
+    "cheetah-run": _control("cheetah", "run"),
+}
+"""Those that actors of few bits play."""
+
+
+def evaluate(task: Task, act: Act, episodes: int | None = None) -> float:
+    """Return the mean return of some episodes; of ``RESETS`` by default."""
+    return float(_play(task, act, episodes or RESETS, EVALUATION, 0)[0].mean())
 
 
 def calibrate(task: Task, act: Act) -> int:

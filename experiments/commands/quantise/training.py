@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from experiments.commands.quantise.learners import learn
 from experiments.commands.quantise.tasks import TASKS, calibrate, evaluate, random_return
-from experiments.shell.files import BRIEF
-from experiments.store.records import Record, Show
+from experiments.store.records import Record, Show, known_fields
 
 FLOAT = 32
 """Bits of a policy that is not quantised."""
@@ -107,8 +106,6 @@ class Training(Record[Trained]):
         return {"trained": trained | {"returns": {str(n): mean for n, mean in returns.items()}}}
 
     def parse(self, entry: dict[str, Any]) -> Trained:
-        told = entry["trained"]
-        if set(told) != {field.name for field in fields(Trained)}:
-            raise ValueError(f"trained is {BRIEF.repr(told)}")
+        told = known_fields(Trained, entry["trained"])
         returns = {int(bits): float(mean) for bits, mean in told["returns"].items()}
         return Trained(**{**told, "returns": returns})

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 
@@ -24,15 +23,10 @@ from experiments.commands.replay.training import (
     Training,
     require_learner,
 )
-from experiments.shell import cli
-from experiments.shell.files import run_directory
 from experiments.shell.flags import UsageError
-from experiments.store.directory import Directory
-from experiments.store.pool import run_cells
-from experiments.store.records import refuse_damaged
-from experiments.store.versions import processor, versions
+from experiments.store.campaign import carry_out
 from maestro_env.base.checks import plain_integer
-from maestro_env.base.errors import printable, quoted
+from maestro_env.base.errors import quoted
 from maestro_env.base.registry import look_up
 from mappers.learners.replay.layouts import DTYPES
 from mappers.learners.tasks.physics import DIRECTIONS
@@ -153,19 +147,17 @@ def conduct(
     """Train what is not there yet, print tables, and return the exit status and the directory."""
     setups = trainings.setups()
     trainings.require_memory(memory_gib)
-    # Asking git takes a moment, in which an interrupt should leave nothing behind.
-    here = {**versions(), "torch": version("torch"), "processor": processor()}
-    directory = run_directory(out, "train", resume)
-    config = {name: getattr(trainings, name) for name in ("episodes", "batch", "capacity", "dtype")}
-    Directory(directory, "replay train").open({"config": config})
-    works = [Training(setup, directory=directory, versions=here) for setup in setups]
-    refuse_damaged(works)
-    left = [work for work in works if not work.ended]
-    status = run_cells(left, len(works) - len(left), jobs)
-    with cli.undisturbed():
-        _report(trainings.title, works)
-        print(printable(f"trainings: {directory}"))
-    return status, directory
+    return carry_out(
+        "replay train",
+        (out, resume),
+        {name: getattr(trainings, name) for name in ("episodes", "batch", "capacity", "dtype")},
+        ("torch",),
+        lambda directory, here: [
+            Training(setup, directory=directory, versions=here) for setup in setups
+        ],
+        lambda works: _report(trainings.title, works),
+        jobs,
+    )
 
 
 def _report(title: str, works: Sequence[Training]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,8 @@ import numpy as np
 
 from experiments.commands.replay.measuring import readers, sampler_of
 from experiments.commands.replay.worth import Worth, worth
-from experiments.shell.files import BRIEF
 from experiments.shown.statistics import Floats
-from experiments.store.records import Record, Show
+from experiments.store.records import Record, Show, known_fields
 from maestro_env.base.errors import MissingExtraError
 from mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
 from mappers.learners.replay.samplers import Sampler
@@ -163,9 +162,7 @@ class Training(Record[Trained]):
         return {"trained": asdict(trained)}
 
     def parse(self, entry: dict[str, Any]) -> Trained:
-        told = entry["trained"]
-        if set(told) != {field.name for field in fields(Trained)}:
-            raise ValueError(f"trained is {BRIEF.repr(told)}")
+        told = known_fields(Trained, entry["trained"])
         return Trained(**{**told, "worth": Worth(**told["worth"])})
 
 

@@ -26,6 +26,12 @@ FORMS = {
 }
 """How the layers of a network are rounded."""
 
+Ranges = Sequence[tuple[Floats32, Floats32]]
+"""Of what each layer takes, float32[N] twice: the least and the greatest number."""
+
+Coded = tuple[NDArray[np.uint8], Floats32, NDArray[np.int32]]
+"""Codes [N, inputs, outputs] of a layer's weights, scales and zeros [N, outputs]."""
+
 
 class QuantisationError(MaestroEnvError, ValueError):
     """Bits that no code has, or numbers that none stands for."""
@@ -53,7 +59,7 @@ class Codes:
         steps: Integers = np.rint(numbers / self.scale).astype(np.int64) + self.zero
         return steps.clip(0, 2**self.bits - 1) if self.clipped else steps
 
-    def decoded(self, codes: Integers) -> Floats32:
+    def decoded(self, codes: NDArray[np.integer]) -> Floats32:
         """Return the numbers of codes, float32 of the same shape."""
         numbers: Floats32 = self.scale * (codes - self.zero).astype(np.float32)
         return numbers
@@ -124,14 +130,12 @@ class Layers:
         """Return what computes all agents' layers in one call, in floating point."""
         return perceptrons(self.weights, self.biases, self.activation)
 
-    def quantised(
-        self, bits: int, ranges: Sequence[tuple[Floats32, Floats32]], kernel: str = ""
-    ) -> Perceptrons:
+    def quantised(self, bits: int, ranges: Ranges, kernel: str = "") -> Perceptrons:
         """Return the same in integers: weights have a range for each output.
 
         Args:
             bits: of weights and activations, at most 8.
-            ranges: of what each layer takes, float32[N] twice: the least and the greatest number.
+            ranges: of what each layer takes.
             kernel: as of ``integer_perceptrons``.
 
         Raises:
@@ -141,20 +145,40 @@ class Layers:
             raise QuantisationError(
                 f"{bits} bits; allowed for integer arithmetic: {LEAST_BITS} to {_MOST_INTEGER_BITS}"
             )
-        codes = [codes_of(each, bits, axes=1) for each in self.weights]
-        inputs = [codes_between(low, high, bits) for low, high in ranges]
-        return integer_perceptrons(
-            [
-                (
-                    each.encoded(weights).astype(np.uint8),
-                    each.scale[:, 0],
-                    each.zero[:, 0].astype(np.int32),
-                )
-                for each, weights in zip(codes, self.weights, strict=True)
-            ],
-            self.biases,
-            [(each.scale, each.zero.astype(np.int32)) for each in inputs],
-            self.activation,
-            2**bits - 1,
-            kernel,
-        )
+        codes = [coded(each, bits) for each in self.weights]
+        return in_integers(codes, self.biases, ranges, self.activation, bits, kernel)
+
+
+def coded(weights: Floats32, bits: int) -> Coded:
+    """Return the codes of weights [N, inputs, outputs] of 8 bits or fewer, a range an output.
+
+    Raises:
+        QuantisationError: as of ``codes_of``.
+    """
+    codes = codes_of(weights, bits, axes=1)
+    # What ``Codes.encoded`` does, in float32: all of it is exact, and there are many weights.
+    steps = weights / codes.scale
+    np.rint(steps, out=steps)
+    steps += codes.zero.astype(np.float32)
+    np.clip(steps, 0, 2**bits - 1, out=steps)
+    return steps.astype(np.uint8), codes.scale[:, 0], codes.zero[:, 0].astype(np.int32)
+
+
+def in_integers(
+    weights: Sequence[Coded],
+    biases: Sequence[Floats32],
+    ranges: Ranges,
+    activation: str,
+    bits: int,
+    kernel: str = "",
+) -> Perceptrons:
+    """Return networks of coded layers whose inputs have ranges, as of ``Layers.quantised``."""
+    inputs = [codes_between(low, high, bits) for low, high in ranges]
+    return integer_perceptrons(
+        weights,
+        biases,
+        [(each.scale, each.zero.astype(np.int32)) for each in inputs],
+        activation,
+        2**bits - 1,
+        kernel,
+    )
