@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 from multiprocessing import get_context
@@ -13,9 +14,9 @@ from hypothesis import strategies as st
 
 from mappers.learners.quantised.packet import COMPUTED, SENT, Packet
 from mappers.learners.quantised.quantiser import Layers, coded, codes_of
-from mappers.learners.quantised.shared import RateLimiter, SharedRows, SharedWeights
+from mappers.learners.quantised.shared import RateLimiter, SharedArray, SharedRows, SharedWeights
 
-WIDTHS = (3, 8, 5, 2)
+WIDTHS, SIZE = (3, 8, 5, 2), 50_000
 RANGES = [(np.array([-2], np.float32), np.array([3], np.float32))] * 3
 
 
@@ -29,23 +30,28 @@ def drawn(seed: int) -> Layers:
     )
 
 
-def _publish(weights: SharedWeights, times: int) -> None:
-    for version in range(times):
-        weights.publish(np.full(100_000, version % 256, np.uint8))
+def _publish(weights: SharedWeights, pulled: SharedArray) -> None:
+    """Publish 200 versions or more, until some were pulled meanwhile."""
+    while weights.version < 200 or pulled.array[0] < 5:
+        version = weights.version + 1
+        weights.publish(np.full(SIZE, version % 256, np.uint8))
+        time.sleep(1e-4 * (version % 4 == 0))
 
 
 def test_no_weights_are_pulled_that_are_written_meanwhile() -> None:
-    weights, into = SharedWeights(100_000), np.zeros(100_000, np.uint8)
-    writer = get_context("spawn").Process(target=_publish, args=(weights, 3000))
+    weights, into = SharedWeights(SIZE), np.zeros(SIZE, np.uint8)
+    pulled, seen = SharedArray((1,), np.int64), list[int]()
+    writer = get_context("spawn").Process(target=_publish, args=(weights, pulled))
     writer.start()
-    seen = []
-    while (version := weights.version) < 3000:
-        if version:
+    while writer.is_alive():
+        if weights.version > max(seen, default=0):
             seen.append(weights.pull(into))
-            assert (into == (seen[-1] - 1) % 256).all()
+            assert (into == seen[-1] % 256).all()
+            pulled.array[0] += 1
     writer.join()
+    assert writer.exitcode == 0
     assert seen == sorted(seen)
-    assert len(set(seen)) > 1
+    assert len(seen) >= 5
 
 
 @given(st.integers(0, 99), st.sampled_from(list(SENT)), st.sampled_from(COMPUTED))
