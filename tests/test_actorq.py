@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from itertools import pairwise
 from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from actorq_helpers import SIZE, publish
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +16,7 @@ from mappers.learners.quantised.packet import COMPUTED, SENT, Packet
 from mappers.learners.quantised.quantiser import Layers, coded, codes_of
 from mappers.learners.quantised.shared import RateLimiter, SharedArray, SharedRows, SharedWeights
 
-WIDTHS, SIZE = (3, 8, 5, 2), 50_000
+WIDTHS = (3, 8, 5, 2)
 RANGES = [(np.array([-2], np.float32), np.array([3], np.float32))] * 3
 
 
@@ -30,18 +30,10 @@ def drawn(seed: int) -> Layers:
     )
 
 
-def _publish(weights: SharedWeights, pulled: SharedArray) -> None:
-    """Publish 200 versions or more, until some were pulled meanwhile."""
-    while weights.version < 200 or pulled.array[0] < 5:
-        version = weights.version + 1
-        weights.publish(np.full(SIZE, version % 256, np.uint8))
-        time.sleep(1e-4 * (version % 4 == 0))
-
-
 def test_no_weights_are_pulled_that_are_written_meanwhile() -> None:
     weights, into = SharedWeights(SIZE), np.zeros(SIZE, np.uint8)
     pulled, seen = SharedArray((1,), np.int64), list[int]()
-    writer = get_context("spawn").Process(target=_publish, args=(weights, pulled))
+    writer = get_context("spawn").Process(target=publish, args=(weights, pulled))
     writer.start()
     while writer.is_alive():
         if weights.version > max(seen, default=0):
