@@ -94,7 +94,7 @@ def test_policies_are_evaluated_while_actors_wait(
         assert 0.1 <= early < late < 2
         assert fewer < more
         assert 1 <= mean <= 500
-    assert "when 95 % of the greatest return of 32 bits is reached" in capsys.readouterr().out
+    assert "time to 95 % of the greatest return of 32 bits" in capsys.readouterr().out
 
 
 def test_measured_rates_stand_next_to_those_of_the_model() -> None:

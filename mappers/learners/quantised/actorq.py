@@ -6,8 +6,8 @@ steps, acts by it with the bits of the computation, and adds its steps to rows t
 takes. How many rows are sampled for each that is inserted is held, so that the slower side decides
 the rate.
 
-A row has the discounted rewards of some steps, and what is seen after them; the share that it lacks
-of the value there stands for whether the episode was done: 1 - ``DISCOUNT`` ** steps, or 1.
+A row has the discounted rewards of some steps, and what is seen after them. Its ``dones`` is what
+the value of that loses: 1 where the episode has ended, otherwise 1 - ``DISCOUNT`` ** steps.
 """
 
 from __future__ import annotations
@@ -237,9 +237,8 @@ class Actor:
             noise = self._noise * self._rng.standard_normal(len(action), np.float32)
             noisy: Floats32 = np.clip(action + noise, -1, 1)
             return noisy
-        if self._rng.random() < self._noise:
-            return np.asarray(self._env.action_space.sample())
-        return action
+        random = self._rng.random() < self._noise
+        return np.asarray(self._rng.integers(self._memory.spaces.outputs)) if random else action
 
     def step(self, action: NDArray[Any]) -> list[Floats32]:
         """Step the task, begin again where an episode ends, and return the rows it completes."""
@@ -263,12 +262,13 @@ class Actor:
             self._memory.rows.add(self._number, row)
 
     def _wait_for_room(self) -> None:
-        while not self._memory.going.array[0]:
+        going = self._memory.going.array
+        while not (going[0] and self._has_room()):
             time.sleep(NAP)
-            self._laps.skip()
-        while not self._has_room():
-            time.sleep(NAP)
-            self._laps.end("wait")
+            if going[0]:
+                self._laps.end("wait")
+            else:
+                self._laps.skip()
 
     def _has_room(self) -> bool:
         memory = self._memory
@@ -281,6 +281,7 @@ class ActorQ:
 
     Args:
         plan: of all processes.
+        spaces: of its task.
         learner: which learns here, with one thread.
 
     Attributes:
