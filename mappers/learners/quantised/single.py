@@ -71,7 +71,7 @@ class SingleLearner(ABC):
                     slow.lerp_(fast, FOLLOW)
 
     def wanted(self, rewards: Floats32, following: Tensor, dones: Floats32) -> Tensor:
-        """Return what the values of a batch should be, [B, 1]; ``dones`` are those of ``actorq``."""
+        """Return what the values of a batch should be, [B, 1]; ``dones`` as of ``actorq``."""
         with torch.no_grad():
             discounts = torch.from_numpy(1 - dones)
             return torch.from_numpy(rewards) + discounts * self._next_values(following)
