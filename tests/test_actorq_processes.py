@@ -145,24 +145,20 @@ def test_rows_have_the_rewards_of_several_steps_or_of_those_that_are_left() -> N
         assert rows.rewards[at, 0] == pytest.approx(gained, abs=1e-5)
 
 
-def test_policies_are_pulled_and_the_rate_is_held() -> None:
-    plan = Plan(Sleeping, (4, 4), 2, 0.5, 10, 8, 8, batch=4, least=8)
+def test_policies_are_pulled_until_an_actor_is_killed_which_ends_all() -> None:
+    plan, before = Plan(Sleeping, (4, 4), 2, 0.5, 10, 8, 8, batch=4, least=8), files()
     with idle(plan) as system:
         elapsed = system.run(0.6)
-    inserted, versions = system.replay.added, system.memory.weights.version
-    assert 8 < inserted <= 2 * elapsed / SLEPT
-    assert abs(0.5 * (inserted - 8) - system.sampled) <= plan.limiter.tolerance
-    # A policy is due every 10 rows; each actor looks for one every 10 steps.
-    assert 2 <= versions <= inserted / 10 + 1
-    assert (system.memory.pulls.array >= 2).all()
-    assert (system.memory.pulls.array <= versions).all()
-    whole = system.memory.seconds.array
-    assert (whole[:, ACTING.index("step")] >= SLEPT * inserted / 2 * 0.8).all()
+        inserted, versions = system.replay.added, system.memory.weights.version
+        assert 8 < inserted <= 2 * elapsed / SLEPT
+        assert abs(0.5 * (inserted - 8) - system.sampled) <= plan.limiter.tolerance
+        # A policy is due every 10 rows; each actor looks for one every 10 steps.
+        assert 2 <= versions <= inserted / 10 + 1
+        assert (system.memory.pulls.array >= 2).all()
+        assert (system.memory.pulls.array <= versions).all()
+        whole = system.memory.seconds.array
+        assert (whole[:, ACTING.index("step")] >= SLEPT * inserted / 2 * 0.8).all()
 
-
-def test_a_killed_actor_ends_the_others() -> None:
-    before = files()
-    with idle(Plan(Sleeping, (4, 4), actors=2)) as system:
         pids = [each.pid for each in system.processes if each.pid is not None]
         killing = Timer(0.1, os.kill, (pids[1], signal.SIGKILL))
         killing.start()

@@ -44,7 +44,9 @@ def test_the_model_has_its_closed_form() -> None:
     assert row_times(plan, ALONE, transfers=True) == (5 / 2, 32 * 4 / 16 + 3)
 
 
-@pytest.mark.parametrize(("spi", "slower"), [(0.5, 0), (4.0, 1)])
+@pytest.mark.parametrize(
+    ("spi", "slower"), [pytest.param(0.5, 0, marks=pytest.mark.slow), (4.0, 1)]
+)
 def test_the_slower_side_decides_the_rate(spi: float, slower: int) -> None:
     plan = Plan(Sleeping, (4,), spi=spi, batch=4, least=4)
     learns = 4 * SLEPT
