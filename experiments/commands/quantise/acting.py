@@ -195,7 +195,7 @@ def _alone(plan: Plan) -> Seconds:
     system.publish()
     actor.pull()
     actions = cycle([actor.choose() for _ in range(plan.least)])
-    row, batch = actor.step(next(actions)), system.sample()
+    batch, row = system.sample(), np.zeros(system.memory.rows.width, np.float32)
     # The actor never has to wait.
     system.memory.sampled.array[0] = 2**62
 
@@ -206,7 +206,7 @@ def _alone(plan: Plan) -> Seconds:
     phases: dict[str, Callable[[], object]] = {
         "infer": actor.choose,
         "step": lambda: actor.step(next(actions)),
-        "push": lambda: actor.push(row),
+        "push": lambda: actor.push([row]),
         "pull": lambda: actor.pull(again=True),
         "sample": sample,
         "learn": lambda: learner.update(batch),
