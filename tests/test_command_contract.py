@@ -80,7 +80,7 @@ EXAMPLES = {
         "sweep --tasks=cartpole --learners=a2c --steps=9 --seeds=2 --bits=8",
         change=("--bits=8", "--bits=7"),
         values=("8", "7"),
-        settings=("--steps=10", "--delay=0.1", "--no-clipped"),
+        settings=("--steps=10", "--delay=0.1", "--form=paper"),
         needs="stable_baselines3",
     ),
     "replay": Example(

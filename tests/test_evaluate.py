@@ -106,7 +106,8 @@ def test_an_invalid_mapping_is_explained(
 BAD = {
     "other suffix": ("m.txt", "", "allowed: a file whose name ends in .json, .m, .yaml or .yml"),
     "no file": ("m.json", None, "cannot read m.json: No such file"),
-    "no JSON": ("m.json", "{", "m.json: not a mapping"),
+    "no JSON": ("m.json", "{", "m.json: not a mapping: no JSON: "),
+    "another form": ("m.json", "[]", "not a mapping: its form is not that of a run's best_mapping"),
     "no mapping": ("m.m", "Network n {}", "m.m: "),
     "no text": ("m.m", b"\xff\xfe", "cannot read m.m: "),
     "no key": ("m.yaml", "num_pes: 4", "key architecture: (timeloop) or arch: (accelforge)"),

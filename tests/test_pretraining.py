@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from experiments.commands.pretrain.training.making import make_label
 from experiments.commands.pretrain.training.problems import distinct_layers, shapes_of
 from experiments.commands.pretrain.training.trainer import Settings, Training
 from experiments.shell.files import RecordError
+from experiments.store.directory import Directory
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.environments.task import Task
@@ -151,10 +153,24 @@ def test_the_command_writes_a_prior_that_tells_what_it_is_of(tmp_path: Path) -> 
         np.testing.assert_array_equal(prior.arrays[name], array)
 
 
+def test_the_directory_of_another_command_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Directory(tmp_path, "run").open({})
+    assert main(["--steps=0", f"--out={tmp_path}"]) == 2
+    assert "not of pretrain" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["config.json"]
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--hold=gpt2", "--evaluate=prior"], "allowed: one of them"),
+        (
+            ["--hold=gpt2", "--evaluate=prior"],
+            "--hold: --evaluate takes only --evaluate, --networks",
+        ),
+        (["--evaluate=prior", "--fresh=0", "--networks=vgg16"], "allowed: one of them"),
+        (["--samples=5"], "--samples: a training takes only --hold"),
         (["--hold=gpt3"], "unknown network 'gpt3'"),
         (["--imitation=3"], "--imitation is 3; allowed: numbers from 0 on, and 0 without --labels"),
         (["--make-labels=1"], "--make-labels needs --labels DIRECTORY"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from actorq_helpers import SLEPT, Sleeping, idle
 from commands import quantise as main
@@ -15,7 +16,7 @@ from commands import quantise as main
 pytest.importorskip("torch", reason="needs the extra rl")
 
 from experiments.commands.quantise import acting, speed
-from experiments.commands.quantise.acting import Acted, Setup, row_times
+from experiments.commands.quantise.acting import Acted, Setup, _counts, row_times
 from experiments.commands.quantise.actors import goals, rates
 from experiments.shell.cli import FAILED, INTERRUPTED
 from mappers.learners.quantised.actorq import ACTING, LEARNING, ActorError, ActorQ, Plan
@@ -54,10 +55,15 @@ def test_the_slower_side_decides_the_rate(spi: float, slower: int) -> None:
     assert pair.index(max(pair)) == slower
     with idle(plan, learns) as system:
         system.run(0.3)
-        before = system.memory.rows.added
+        before = _counts(system)
         elapsed = system.run(0.8)
-        rate = (system.memory.rows.added - before) / elapsed
-    assert 0.8 < rate * max(pair) < 1.1
+        counts = _counts(system) - before
+    assert counts[0] / elapsed * max(pair) < 1.1
+    # A busy machine slows both, but only the faster side waits for the other.
+    acting, learning = np.split(counts[4:], [len(ACTING)])
+    waited = acting[ACTING.index("wait")], learning[LEARNING.index("wait")]
+    assert waited[slower] < 0.3 * elapsed
+    assert waited[slower] < waited[1 - slower]
 
 
 def test_runs_are_kept_resumed_and_shown(

@@ -143,6 +143,7 @@ def test_a_task_without_its_optimum_is_an_error() -> None:
         (["--bits=8,32"], "--bits: '32'; allowed: integers from 2 to 16"),
         (["--qat-bits=one"], "--qat-bits: 'one'; allowed: integers"),
         (["--qat-bits=4"], "--qat-bits: 4 is not among --bits 8; add it"),
+        (["--form=int"], "unknown form 'int'"),
         (["--delay=1.5"], "'1.5'; allowed: numbers from 0 to 1"),
         (["--resume"], "--resume needs --out"),
     ],

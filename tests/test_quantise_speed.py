@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +31,25 @@ def test_all_methods_compute_the_same_step() -> None:
         "tanh",
     )
     inputs = rng.standard_normal((3, 5, 16), np.float32)
-    found = {name: np.array(step(inputs)) for name, step in _steps(layers, False).items()}
+    found = {name: np.array(step(inputs)) for name, step in _steps(layers, False, True).items()}
     for name, outputs in found.items():
-        off = 0.1 if name == "fused int8" else 1e-5
+        off = 0.1 if "int8" in name else 1e-5
         np.testing.assert_allclose(outputs.reshape(3, 5, 10), found["numpy"], atol=off)
+
+
+def test_onnx_runtime_computes_the_same_step() -> None:
+    pytest.importorskip("onnxruntime", reason="needs the extra runtimes")
+    from experiments.commands.quantise.speed import _in_numpy, _in_onnx_runtime
+
+    rng = np.random.default_rng(0)
+    layers = Layers(
+        [rng.normal(0, 0.1, (3, *shape)).astype(np.float32) for shape in [(16, 8), (8, 10)]],
+        [rng.normal(0, 0.1, (3, after)).astype(np.float32) for after in (8, 10)],
+        "tanh",
+    )
+    inputs = rng.standard_normal((3, 5, 16), np.float32)
+    found = np.array(_in_onnx_runtime(layers)(inputs))
+    np.testing.assert_allclose(found, np.array(_in_numpy(layers, inputs)), atol=1e-6)
 
 
 def test_a_step_is_timed_by_method(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,7 +60,10 @@ def test_a_step_is_timed_by_method(tmp_path: Path, capsys: pytest.CaptureFixture
     assert [(row["copies"], row["method"]) for row in rows] == [
         (copies, method)
         for copies in "13"
-        for method in ("torch, each", "torch, stacked", "numpy", "fused", "fused int8")
+        for method in (
+            *("torch, each", "torch, stacked", "numpy", "fused", "fused int8"),
+            *(("fused, kernel", "fused int8, kernel") if copies == "1" else ()),
+        )
     ]
     assert all(float(row["us"]) > 0 for row in rows)
     assert all(len(line) <= 80 for line in capsys.readouterr().out.splitlines())
@@ -74,6 +93,13 @@ def test_the_parts_of_a_search_sum_to_it(
     [
         (["speed", "--copies=0"], "--copies: '0'; allowed: integers from 1 to 1000000"),
         (["speed", "--networks=9x9"], "unknown network '9x9'"),
+        pytest.param(
+            ["speed", "--others"],
+            "pip install -e '.[runtimes]'",
+            marks=pytest.mark.skipif(
+                importlib.util.find_spec("onnxruntime") is not None, reason="it is installed"
+            ),
+        ),
         (["speed", "--samples=3"], "--samples: speed takes only --networks"),
         (["parts", "--networks=2x64"], "--networks: parts takes only --layers"),
         (["parts", "--layers=nothing"], "unknown layer 'nothing'"),

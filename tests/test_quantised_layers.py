@@ -15,7 +15,7 @@ pytest.importorskip("torch", reason="needs the extra rl")
 import torch
 
 from mappers.learners.quantised.layers import Precision, Quantised, quantise, rounded
-from mappers.learners.quantised.quantiser import QuantisationError, codes_between, codes_of
+from mappers.learners.quantised.quantiser import FORMS, QuantisationError, codes_between, codes_of
 from mappers.learners.threads import one_thread
 
 
@@ -46,11 +46,11 @@ def error(bits: int, inputs: Any, **options: bool) -> float:
 
 
 @settings(max_examples=30)
-@given(st.integers(2, 16), st.booleans(), st.booleans(), st.integers(0, 99))
+@given(st.integers(2, 16), st.booleans(), st.sampled_from(list(FORMS)), st.integers(0, 99))
 def test_layers_compute_what_codes_of_numpy_do(
-    bits: int, per_channel: bool, clipped: bool, seed: int
+    bits: int, per_channel: bool, form: str, seed: int
 ) -> None:
-    precision = Precision(per_channel=per_channel, clipped=clipped)
+    precision, clipped = Precision(per_channel=per_channel, form=form), form != "paper"
     plain, rng = network(seed), np.random.default_rng(seed)
     seen = rng.normal(size=(40, 5)).astype(np.float32)
     made = calibrated(plain, precision, torch.from_numpy(seen))
@@ -59,7 +59,9 @@ def test_layers_compute_what_codes_of_numpy_do(
     codes = codes_of(weight, bits, 1 if per_channel else None, clipped)
     # Some of these are out of the range that was recorded.
     numbers = (2 * rng.normal(size=(40, 5))).astype(np.float32)
-    inputs = codes_between(seen.min(), seen.max(), bits, clipped).simulated(numbers)
+    inputs = numbers
+    if form != "weights":
+        inputs = codes_between(seen.min(), seen.max(), bits, clipped).simulated(numbers)
     weights = codes.simulated(weight)
     assert (rounded(plain[0].weight, codes).detach().numpy() == weights).all()
     found = made[0](torch.from_numpy(numbers)).detach().numpy()

@@ -17,7 +17,7 @@ from commands import audit
 from compare_helpers import LAYER, cell, compare, tables
 from run_helpers import contents, edit, load, run, trace_rows
 
-from experiments.shell.files import replacing
+from experiments.shell.files import replacing, write_text
 
 pytestmark = pytest.mark.usefixtures("_undrawn")
 FLAGS = (f"--layer={LAYER}", "--objective=latency", "--mapper=random", "--seeds=2")
@@ -258,3 +258,12 @@ def load_parameters() -> list[str]:
 
     (goal,) = resolve(CompareConfig(layers=LAYER, objectives="latency")).goals.values()
     return [parameter.name for parameter in goal.problem.space.parameters]
+
+
+def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
+    link, target = tmp_path / "link", tmp_path / "target"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -128,8 +129,12 @@ def test_bad_flags_are_refused(
     assert message in told.err
 
 
-def test_a_directory_is_no_file_of_figures(
+def test_directories_and_pipes_are_no_file_of_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["sample", "--agents=2", f"--csv={tmp_path}"]) == 2
-    assert "it is a directory; give the name of a file" in capsys.readouterr().err
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (tmp_path, pipe):
+        assert main(["sample", "--agents=2", f"--csv={path}"]) == 2
+        assert "it is no regular file; give another name" in capsys.readouterr().err
+    assert pipe.is_fifo()

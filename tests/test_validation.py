@@ -31,3 +31,8 @@ def test_the_command_sets_all_layers_beside_the_model(capsys: pytest.CaptureFixt
         peak, model, measured = (float(row[column]) for column in (2, 3, 5))
         assert peak <= model
         assert measured == each.processing_ms
+
+
+def test_too_few_boxes_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert validation(["--nodes", "0"]) == 2
+    assert capsys.readouterr().err == "error: --nodes 0: too few to find a mapping; give more\n"

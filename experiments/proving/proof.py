@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import math
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +17,7 @@ from experiments.proving.records import CurvePoint, ProofRecord, ProofState
 from experiments.search.goals import Goal
 from experiments.shell import cli
 from experiments.shell.files import RecordError
+from maestro_env.base.reading import open_regular
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import MOST_NODES, OptimumSearch
@@ -121,12 +125,12 @@ def prove(
 
 
 def write_certificate(goal: Goal, record: ProofRecord, path: Path, threads: int = 1) -> None:
-    """Write the proof that a search has ended with to a file, unless it is there.
+    """Write the proof that a search has ended with to a file, unless it is there undamaged.
 
     It takes about as long as the search, whose seconds do not count it.
     """
     found = record.found
-    if record.left is None or not found.proven or (found.certificate and path.exists()):
+    if record.left is None or not found.proven or _holds(path, found.certificate):
         return
     point = None if found.best_point is None else np.array(found.best_point, dtype=np.int32)
     bound = math.inf if found.bound is None else found.bound
@@ -135,6 +139,15 @@ def write_certificate(goal: Goal, record: ProofRecord, path: Path, threads: int 
     except OSError as error:
         raise RecordError(f"cannot write {path}: {error.strerror}") from None
     record.write(replace(found, certificate=made.digest), record.left)
+
+
+def _holds(path: Path, digest: str) -> bool:
+    """Say whether a compressed file has a content of this digest."""
+    try:
+        with open_regular(path) as file, gzip.GzipFile(fileobj=file) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest() == digest
+    except (OSError, EOFError, zlib.error):
+        return False
 
 
 def _differs(last: CurvePoint, best: float | None, bound: float | None) -> bool:

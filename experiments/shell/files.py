@@ -54,6 +54,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
     Should the power fail, ``path`` is what it was before or what the block wrote.
     """
+    refuse_irregular(path)
+    if path.is_symlink():
+        path = path.resolve()
     # Another process may be writing the same file, on another machine too.
     temporary = path.parent / f".{path.name}.{os.getpid()}@{_host()}.tmp"
     try:
@@ -66,6 +69,16 @@ def replacing(path: Path) -> Iterator[Path]:
         raise RecordError(f"cannot write {path}: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def refuse_irregular(path: Path) -> None:
+    """Refuse to replace what is no file: a directory, a device, a pipe.
+
+    Raises:
+        RecordError: it is one.
+    """
+    if path.exists() and not path.is_file():
+        raise RecordError(f"cannot write {path}: it is no regular file; give another name")
 
 
 def remove_temporary(directory: Path) -> None:

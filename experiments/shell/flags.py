@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -127,12 +127,17 @@ class Action:
 def act(config: Any, actions: Mapping[str, Action]) -> int:
     """Do what a config's action says, and return the exit status; refuse flags of other actions."""
     action = look_up("action", config.action, actions)
-    for given in to_flags(config)[1:]:
-        flag = given.partition("=")[0].removeprefix("--no-").removeprefix("--")
-        if flag not in action.takes:
-            taken = ", ".join(f"--{name}" for name in action.takes)
-            raise UsageError(f"--{flag}: {config.action} takes only {taken}")
+    refuse_others(config.action, to_flags(config)[1:], action.takes)
     return action.run(config)
+
+
+def refuse_others(what: str, given: Sequence[str], takes: Sequence[str]) -> None:
+    """Refuse flags, as ``to_flags`` returns them, that something does not take."""
+    for each in given:
+        flag = each.partition("=")[0].removeprefix("--no-").removeprefix("--")
+        if flag not in takes:
+            taken = ", ".join(f"--{name}" for name in takes)
+            raise UsageError(f"--{flag}: {what} takes only {taken}")
 
 
 def tell_interrupted(what: str, config: DataclassInstance, name: str, directory: Path) -> None:

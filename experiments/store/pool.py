@@ -47,7 +47,8 @@ def run_cells(
     tasks = [Pending(work) for work in works]
     jobs = min(jobs, len(tasks))
     try:
-        with Bar("searches", total or finished + len(works), finished) as bar:
+        noun = next((work.NOUN for work in works), Record.NOUN)
+        with Bar(noun, total or finished + len(works), finished) as bar:
             if ray is not None:
                 from experiments.store.ray_pool import run_on_ray
 
@@ -79,7 +80,7 @@ def _run_here(tasks: Sequence[Pending], done: int, show: Show) -> int:
             if not each.work.ended:
                 status = cli.FAILED
         if len(busy) == len(waiting):
-            show(done, f"waiting for {len(busy)} searches of other processes")
+            show(done, f"waiting for {len(busy)} {busy[0].work.NOUN} of other processes")
             time.sleep(_SECONDS_BETWEEN_LOOKS)
         waiting = busy
     return status

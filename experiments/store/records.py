@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from experiments.shell.files import (
     BRIEF,
@@ -42,6 +42,9 @@ class Record(ABC, Generic[Result]):
         versions: of what computes it.
         again: what computes it again once the file is gone, for messages.
     """
+
+    NOUN: ClassVar[str] = "searches"
+    """What several are called."""
 
     directory: Path
     versions: Versions = field(default_factory=dict)

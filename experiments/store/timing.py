@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from experiments.shell import cli
-from experiments.shell.files import RecordError, ensure_directory, write_csv
+from experiments.shell.files import ensure_directory, refuse_irregular, write_csv
 from experiments.shown.progress import Bar
 from experiments.store.versions import processor, versions
 from maestro_env.base.threads import processors
@@ -29,8 +29,7 @@ Given = ParamSpec("Given")
 def tell_circumstances(csv: str | None) -> None:
     """Refuse a file that cannot be written, then print when and where it is measured."""
     if csv is not None:
-        if Path(csv).is_dir():
-            raise RecordError(f"--csv {csv}: it is a directory; give the name of a file")
+        refuse_irregular(Path(csv))
         ensure_directory(Path(csv).parent)
     installed = versions()
     print(f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {installed['commit'] or '-'}")

@@ -19,11 +19,15 @@ _Floats = NDArray[np.float32]
 class Perceptrons(Protocol):
     """N agents' networks of one shape."""
 
-    def run(self, inputs: _Floats) -> _Floats:
+    def run(self, inputs: _Floats, calls: int = 1) -> _Floats:
         """Return the outputs float32[N, B, outputs] of inputs float32[N, B, inputs].
 
         Inputs float32[B, inputs] are those of every agent. The bits are the same on every
         processor, but equal those of other libraries only nearly: sums have another order.
+
+        Args:
+            inputs: as above.
+            calls: how often the core computes them, 1 or more, to be timed without Python.
 
         Raises:
             ValueError: inputs of another shape.

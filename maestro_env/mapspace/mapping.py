@@ -187,7 +187,14 @@ class Mapping:
                 )
             )
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            problem = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
+            problem = str(error)
+            if isinstance(error, KeyError):
+                problem = f"key {error} is missing"
+            elif isinstance(error, json.JSONDecodeError):
+                problem = f"no JSON: {error}"
+            elif isinstance(error, TypeError | RecursionError):
+                # Python's own words would say nothing of the file.
+                problem = "its form is not that of a run's best_mapping.json"
             raise MappingError(f"{source}: not a mapping: {problem}") from None
 
 

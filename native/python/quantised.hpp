@@ -83,8 +83,9 @@ std::vector<const T*> data_of(const std::vector<Array<T>>& arrays) {
 }
 
 // Inputs are [B, in], the same for all networks, or [N, B, in]; outputs are [N, B, out].
+// `calls` repeats the work, so that it can be timed without Python.
 template <typename Networks>
-Array<float> run(const Networks& networks, const Array<float>& inputs) {
+Array<float> run(const Networks& networks, const Array<float>& inputs, std::size_t calls) {
   const quantised::Shape& shape = networks.shape();
   const auto count = static_cast<py::ssize_t>(shape.networks);
   const auto ins = static_cast<py::ssize_t>(shape.widths.front());
@@ -98,7 +99,9 @@ Array<float> run(const Networks& networks, const Array<float>& inputs) {
   const py::ssize_t rows = inputs.shape(inputs.ndim() - 2);
   Array<float> outputs =
       new_array<float>(Shape<3>{count, rows, static_cast<py::ssize_t>(shape.widths.back())});
-  networks.run(inputs.data(), shared, static_cast<std::size_t>(rows), outputs.mutable_data());
+  for (std::size_t call = 0; call < calls; ++call) {
+    networks.run(inputs.data(), shared, static_cast<std::size_t>(rows), outputs.mutable_data());
+  }
   return outputs;
 }
 
@@ -217,12 +220,12 @@ inline void bind_quantised(py::module_& module) {
   py::class_<Perceptrons>(module, "Perceptrons")
       .def(py::init(&make_perceptrons), py::arg("weights"), py::arg("biases"),
            py::arg("activation"))
-      .def("run", &run<Perceptrons>, py::arg("inputs"));
+      .def("run", &run<Perceptrons>, py::arg("inputs"), py::arg("calls") = 1);
   py::class_<QuantisedPerceptrons>(module, "QuantisedPerceptrons")
       .def(py::init(&make_quantised), py::arg("codes"), py::arg("scales"), py::arg("zeros"),
            py::arg("biases"), py::arg("input_scales"), py::arg("input_zeros"),
            py::arg("activation"), py::arg("most"), py::arg("kernel") = "")
-      .def("run", &run<QuantisedPerceptrons>, py::arg("inputs"));
+      .def("run", &run<QuantisedPerceptrons>, py::arg("inputs"), py::arg("calls") = 1);
   py::class_<Team>(module, "Team")
       .def(py::init(&make_team), py::arg("choices"), py::arg("owners"), py::arg("logits"),
            py::arg("policy"), py::arg("critic"), py::arg("outputs"), py::arg("values"),

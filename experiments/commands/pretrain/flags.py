@@ -31,7 +31,7 @@ class Config:
     steps: int = option(9000, "steps of policy gradient", least=0, most=10**7)
     seed: int = option(0, "seed of the training or of the labels")
     make_labels: int | None = option(
-        None, "number of files of labels to make in --labels, 32 problems each", kind=int
+        None, "number of files of labels to make in --labels, 32 problems each", least=1, kind=int
     )
     evaluate: str | None = option(
         None,

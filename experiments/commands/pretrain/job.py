@@ -18,27 +18,32 @@ from experiments.commands.pretrain.training.making import make_labels
 from experiments.commands.pretrain.training.problems import shapes_of
 from experiments.search.goals import unique
 from experiments.shell import cli, files
-from experiments.shell.flags import UsageError
-from experiments.store.claims import remove_abandoned
+from experiments.shell.flags import UsageError, refuse_others, to_flags
+from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
 from experiments.store.versions import versions
 from maestro_env.base.errors import printable
 from maestro_env.workloads.finding import models
 
 _IMITATION = 300
+_OF_TRAINING = ("hold", "imitation", "steps", "seed", "labels", "out")
+_OF_LABELS = ("make-labels", "labels", "seed", "jobs")
+_OF_SCORES = (
+    *("evaluate", "networks", "fresh", "seeds", "first-seed", "samples"),
+    *("labels", "jobs", "out"),
+)
 
 
 def execute(config: Config) -> int:
     """Do what a config asks and return the exit status."""
-    asked = [config.evaluate, config.make_labels, config.hold]
-    if sum(each is not None for each in asked) > 1:
-        raise UsageError(
-            "--evaluate, --make-labels and --hold are given together; allowed: one of them"
-        )
+    given = to_flags(config)
     if config.evaluate is not None:
+        refuse_others("--evaluate", given, _OF_SCORES)
         return _evaluate(config, config.evaluate)
     if config.make_labels is not None:
+        refuse_others("--make-labels", given, _OF_LABELS)
         return _label(config, config.make_labels)
+    refuse_others("a training", given, _OF_TRAINING)
     return _train(config)
 
 
@@ -63,7 +68,7 @@ def _train(config: Config) -> int:
         )
     digest = labels_digest(labels) if labels else ""
     settings = Settings(config.seed, ",".join(networks), imitation, config.steps, digest)
-    return train(settings, held, labels, _directory(config))
+    return train(settings, held, labels, _directory(config, "pretrain"))
 
 
 def _evaluate(config: Config, texts: str) -> int:
@@ -71,8 +76,7 @@ def _evaluate(config: Config, texts: str) -> int:
     problems, nodes = _problems(config)
     for warning in _warnings(methods, problems):
         print(f"warning: {warning}", file=sys.stderr)
-    here, directory = versions(), _directory(config)
-    remove_abandoned(directory)
+    here, directory = versions(), _directory(config, "pretrain --evaluate")
     every = [held for each in problems.values() for held in each]
     optima = protocol.known_optima(every, nodes)
     problems = {
@@ -107,6 +111,8 @@ def _evaluate(config: Config, texts: str) -> int:
 def _problems(config: Config) -> tuple[Problems, int]:
     """Return the problems by network, and the boxes after which their proofs end."""
     if config.fresh is not None:
+        if config.networks != "all":
+            raise UsageError("--networks and --fresh are given together; allowed: one of them")
         fresh = fresh_problems(config.fresh)
         return {fresh[0].network: fresh}, protocol.FRESH_NODES
     names = models() if config.networks == "all" else unique(config.networks.split(","))
@@ -127,8 +133,11 @@ def _warnings(methods: Sequence[Method], problems: Problems) -> list[str]:
     return warnings
 
 
-def _directory(config: Config) -> Path:
+def _directory(config: Config, command: str) -> Path:
     if config.out is None:
-        return files.run_directory(None, "pretrain")
-    files.ensure_directory(Path(config.out))
-    return Path(config.out)
+        directory = files.run_directory(None, "pretrain")
+    else:
+        directory = Path(config.out)
+        files.ensure_directory(directory)
+    Directory(directory, command).open({})
+    return directory

@@ -28,7 +28,9 @@ from maestro_env.base.checks import plain_integer, plain_number
 from maestro_env.base.errors import quoted
 from maestro_env.base.registry import look_up
 from mappers.learners.quantised.packet import COMPUTED, SENT
-from mappers.learners.quantised.quantiser import LEAST_BITS, MOST_BITS
+from mappers.learners.quantised.quantiser import FORMS, LEAST_BITS, MOST_BITS
+
+_FORMS = "; ".join(f"{name}, {how}" for name, how in FORMS.items())
 
 _BITS, _ACTED_BITS = "16,8,6,5,4,3,2", "32,8"
 _NETWORKS, _ACTED_NETWORKS = "2x64,3x256,3x2048", "3x256,3x512,3x2048"
@@ -66,7 +68,7 @@ class Config:
         None, "sweep: also train with so many bits; some of --bits", value="numbers"
     )
     delay: float = option(0.5, "sweep: share of a training before --qat-bits count", most=1)
-    clipped: bool = option(True, "sweep: the paper's formula, without clipping")
+    form: str = option("clipped", f"sweep: how numbers are rounded: {_FORMS}")
     seeds: int = option(
         5, "sweep, actors, parts: trainings, runs or searches of each kind", least=1, most=10**4
     )
@@ -98,7 +100,9 @@ class Config:
         "1,4096", "speed: rows of each agent, separated by commas", value="numbers"
     )
     repeats: int = option(7, "speed: timings; their median is shown", least=1, most=10**6)
-    compiled: bool = option(False, "speed: with torch.compile as well, which takes minutes")
+    others: bool = option(
+        False, "speed: with torch.compile and ONNX Runtime as well, which takes minutes"
+    )
     layers: str = option(
         "resnet18_l2,resnet18_l16,alexnet_l2,gpt2_l4", "parts: layers, separated by commas"
     )
@@ -121,9 +125,10 @@ def _sweep(config: Config) -> int:
     aware = () if config.qat_bits is None else _bits("--qat-bits", config.qat_bits)
     if missing := set(aware) - set(bits):
         raise UsageError(f"--qat-bits: {min(missing)} is not among --bits {text}; add it")
+    look_up("form", config.form, FORMS)
     tasks = _names(config.tasks or ",".join(TASKS))
     sweep = Sweep(
-        *(tasks, _names(config.learners), bits, aware, config.delay, config.clipped),
+        *(tasks, _names(config.learners), bits, aware, config.delay, config.form),
         *(config.seeds, config.steps),
     )
     return _ended(config, *conduct(sweep, config.out, config.resume, config.jobs))
@@ -157,7 +162,7 @@ def _speed(config: Config) -> int:
     for name in networks:
         look_up("network", name, WIDTHS)
     copies = _numbers("--copies", config.copies, 1, 10**6)
-    return speed(networks, config.agents, copies, config.repeats, config.compiled, config.csv)
+    return speed(networks, config.agents, copies, config.repeats, config.others, config.csv)
 
 
 def _parts(config: Config) -> int:
@@ -169,11 +174,11 @@ def _parts(config: Config) -> int:
 
 
 _OF_ACTORS = ("tasks", "networks", "bits", "actors", "spi", "pull", "seconds", "evaluations")
-_OF_SWEEP = ("tasks", "learners", "bits", "qat-bits", "delay", "clipped", "seeds", "steps")
+_OF_SWEEP = ("tasks", "learners", "bits", "qat-bits", "delay", "form", "seeds", "steps")
 ACTIONS: Mapping[str, Action] = {
     "sweep": Action(_sweep, (*_OF_SWEEP, "out", "resume", "jobs")),
     "actors": Action(_actors, (*_OF_ACTORS, "seeds", "out", "resume")),
-    "speed": Action(_speed, ("networks", "agents", "copies", "repeats", "compiled", "csv")),
+    "speed": Action(_speed, ("networks", "agents", "copies", "repeats", "others", "csv")),
     "parts": Action(_parts, ("layers", "hardware", "objective", "samples", "seeds", "csv")),
 }
 

@@ -98,6 +98,8 @@ class Acted:
 class Acting(Record[Acted]):
     """A run as a directory keeps it."""
 
+    NOUN = "runs"
+
     setup: Setup
 
     def __str__(self) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from experiments.shown.tables import Sheet, significant
 from experiments.store.timing import measured, tell_circumstances
 from maestro_env.base.errors import MissingExtraError
+from maestro_env.base.perceptrons import Perceptrons
 from mappers.learners.quantised.quantiser import Layers
 from mappers.learners.tasks.physics import Floats32
 
@@ -41,6 +42,9 @@ _INPUTS, _OUTPUTS = 16, 10
 # Seconds of a timing, and the most calls of it.
 _LEAST_SECONDS, _MOST_CALLS = 0.05, 1000
 
+# Calls within the core in one from Python.
+_KERNEL_CALLS = 20
+
 Step = Callable[[Floats32], object]
 """What gives all agents' outputs of float32[N, B, 16]."""
 
@@ -62,13 +66,15 @@ def speed(
     agents: int,
     copies: Sequence[int],
     repeats: int,
-    compiled: bool,
+    others: bool,
     csv: str | None,
 ) -> int:
     """Measure, print, write after every network if asked to, and return the exit status."""
+    if others:
+        _require_onnx_runtime()
     tell_circumstances(csv)
     cases = {
-        f"{network}, {number} copies": partial(_times, network, agents, number, repeats, compiled)
+        f"{network}, {number} copies": partial(_times, network, agents, number, repeats, others)
         for network in networks
         for number in copies
     }
@@ -78,7 +84,16 @@ def speed(
     return status
 
 
-def _times(network: str, agents: int, copies: int, repeats: int, compiled: bool) -> Iterator[Timed]:
+def _require_onnx_runtime() -> None:
+    """Raise MissingExtraError if it is not installed."""
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("--others", str(error.name), "runtimes") from error
+
+
+def _times(network: str, agents: int, copies: int, repeats: int, others: bool) -> Iterator[Timed]:
     """Yield the medians of all methods, which take turns."""
     rng = np.random.default_rng(0)
     widths = (_INPUTS, *WIDTHS[network], _OUTPUTS)
@@ -91,14 +106,15 @@ def _times(network: str, agents: int, copies: int, repeats: int, compiled: bool)
         "tanh",
     )
     inputs = rng.standard_normal((agents, copies, _INPUTS), np.float32)
-    steps = _steps(layers, compiled)
+    steps = _steps(layers, others, copies == 1)
     with one_thread():
         for step in steps.values():
             step(inputs)
         calls = [partial(step, inputs) for step in steps.values()]
         taken = [[microseconds(call) for call in calls] for _ in range(repeats)]
-    for method, times in zip(steps, zip(*taken, strict=True), strict=True):
-        yield Timed(network, agents, copies, method, repeats, median(times))
+    for (method, step), times in zip(steps.items(), zip(*taken, strict=True), strict=True):
+        us = median(times) / (_KERNEL_CALLS if isinstance(step, _Kernel) else 1)
+        yield Timed(network, agents, copies, method, repeats, us)
 
 
 def microseconds(work: Callable[[], object]) -> float:
@@ -110,23 +126,43 @@ def microseconds(work: Callable[[], object]) -> float:
     return 1e6 * (time.perf_counter() - began) / calls
 
 
-def _steps(layers: Layers, compiled: bool) -> dict[str, Step]:
-    """Return what computes a step, by method."""
+def _steps(layers: Layers, others: bool, kernels: bool) -> dict[str, Step]:
+    """Return what computes a step, by method.
+
+    Args:
+        layers: of all agents.
+        others: also by other programs.
+        kernels: also several steps in one call; with many rows a call from Python is nothing.
+    """
     stacked = _Stacked(layers)
     ranges = [
         (np.full(len(each), -4, np.float32), np.full(len(each), 4, np.float32))
         for each in layers.weights
     ]
+    fused, integers = layers.fused(), layers.quantised(8, ranges)
     steps: dict[str, Step] = {
         "torch, each": _Each(layers),
         STACKED: stacked,
         "numpy": partial(_in_numpy, layers),
-        "fused": layers.fused().run,
-        "fused int8": layers.quantised(8, ranges).run,
+        "fused": fused.run,
+        "fused int8": integers.run,
     }
-    if compiled:
+    if kernels:
+        steps |= {"fused, kernel": _Kernel(fused), "fused int8, kernel": _Kernel(integers)}
+    if others:
         steps["torch, compiled"] = partial(_outputs, torch.compile(stacked.layers))
+        steps["ONNX Runtime"] = _in_onnx_runtime(layers)
     return steps
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """Several steps in one call, so that Python hardly counts."""
+
+    networks: Perceptrons
+
+    def __call__(self, inputs: Floats32) -> object:
+        return self.networks.run(inputs, calls=_KERNEL_CALLS)
 
 
 class _Stacked:
@@ -183,6 +219,36 @@ def _in_numpy(layers: Layers, inputs: Floats32) -> object:
     return hidden
 
 
+def _in_onnx_runtime(layers: Layers) -> Step:
+    """Return the stacked layers as ONNX Runtime runs them, on one thread."""
+    from onnx import TensorProto, checker, helper, numpy_helper
+    from onnxruntime import InferenceSession, SessionOptions
+
+    nodes, constants, hidden, last = [], [], "inputs", len(layers.weights) - 1
+    for layer, (weights, biases) in enumerate(zip(layers.weights, layers.biases, strict=True)):
+        names = f"weights{layer}", f"biases{layer}", f"products{layer}", f"sums{layer}"
+        constants.append(numpy_helper.from_array(weights, names[0]))
+        constants.append(numpy_helper.from_array(biases[:, np.newaxis], names[1]))
+        nodes.append(helper.make_node("MatMul", [hidden, names[0]], [names[2]]))
+        nodes.append(helper.make_node("Add", [names[2], names[1]], [names[3]]))
+        hidden = names[3]
+        if layer < last:
+            nodes.append(helper.make_node("Tanh", [hidden], [f"hidden{layer}"]))
+            hidden = f"hidden{layer}"
+    agents = len(layers.weights[0])
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [agents, "rows", width])
+        for name, width in (("inputs", _INPUTS), (hidden, _OUTPUTS))
+    ]
+    graph = helper.make_graph(nodes, "agents", ends[:1], ends[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    checker.check_model(model)
+    options = SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+    return lambda inputs: session.run(None, {"inputs": inputs})[0]
+
+
 def _sheet(rows: Sequence[Timed]) -> Sheet:
     stacked = {(row.network, row.copies): row.us for row in rows if row.method == STACKED}
     return Sheet(
@@ -199,5 +265,5 @@ def _sheet(rows: Sequence[Timed]) -> Sheet:
             )
             for row in rows
         ],
-        f"times faster: than {STACKED}",
+        f"times faster: than {STACKED}; kernel: without a call from Python",
     )

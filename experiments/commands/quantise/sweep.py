@@ -36,7 +36,7 @@ class Sweep:
     bits: Sequence[int]
     aware: Sequence[int]
     delay: float
-    clipped: bool
+    form: str
     seeds: int
     steps: int
 
@@ -64,7 +64,7 @@ class Sweep:
                 tuple(self.bits),
                 aware,
                 self.delay,
-                self.clipped,
+                self.form,
             )
             for aware, seed, (task, learner) in product((0, *self.aware), range(self.seeds), pairs)
         ]
@@ -76,7 +76,7 @@ def conduct(sweep: Sweep, out: str | None, resume: bool, jobs: int) -> tuple[int
     return carry_out(
         "quantise sweep",
         (out, resume),
-        {name: getattr(sweep, name) for name in ("bits", "delay", "clipped", "steps")},
+        {name: getattr(sweep, name) for name in ("bits", "delay", "form", "steps")},
         ("torch", "stable-baselines3"),
         lambda directory, here: [
             Training(setup, directory=directory, versions=here) for setup in setups

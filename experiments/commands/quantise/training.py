@@ -28,7 +28,7 @@ class Setup:
         bits: with which the policy is evaluated, after it was trained with 32 bits.
         aware: bits of quantisation-aware training, with which alone the policy is evaluated; or 0.
         delay: the part of the training, from 0 to 1, that goes before it has so many bits.
-        clipped: as of ``Codes``.
+        form: as of ``Precision``.
     """
 
     task: str
@@ -38,7 +38,7 @@ class Setup:
     bits: tuple[int, ...]
     aware: int
     delay: float
-    clipped: bool
+    form: str
 
     def __str__(self) -> str:
         how = f", trained with {self.aware} bits" if self.aware else ""
@@ -66,6 +66,8 @@ class Trained:
 class Training(Record[Trained]):
     """A training as a directory keeps it."""
 
+    NOUN = "trainings"
+
     setup: Setup
 
     def __str__(self) -> str:
@@ -86,7 +88,7 @@ class Training(Record[Trained]):
         from mappers.learners.threads import one_thread
 
         setup, task, began = self.setup, TASKS[self.setup.task], time.process_time()
-        precision, states = Precision(clipped=setup.clipped), setup.steps
+        precision, states = Precision(form=setup.form), setup.steps
         delayed = (math.ceil(setup.delay * setup.steps), setup.aware) if setup.aware else None
         act = learn(setup.task, setup.learner, setup.seed, setup.steps, show, precision, delayed)
         returns = {}

@@ -128,6 +128,8 @@ class Trained:
 class Training(Record[Trained]):
     """A training as a directory keeps it."""
 
+    NOUN = "trainings"
+
     setup: Setup
 
     def __str__(self) -> str:

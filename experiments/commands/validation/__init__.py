@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.commands.validation.eyeriss import MEASURED, Measured
-from experiments.shell.flags import option
+from experiments.shell.flags import UsageError, option
 from experiments.shown.tables import Sheet
 from maestro_env.accelerators.chips import CHIPS
 from maestro_env.evaluation.cost import Cost
@@ -65,7 +65,8 @@ def _optimum(problem: Problem, name: str, nodes: int) -> tuple[Cost, float]:
     while not search.finished and search.nodes < nodes:
         points = search.ask()
         search.tell(points, problem.score(points, objective)[0])
-    assert search.best_point is not None
+    if search.best_point is None:
+        raise UsageError(f"--nodes {nodes}: too few to find a mapping; give more")
     cost, _ = problem.evaluate_mapping(problem.space.decode(search.best_point))
     assert cost is not None
     return cost, search.best / search.bound - 1

@@ -30,12 +30,12 @@ def execute(config: Config) -> int:
     """Check, print, and return the exit status."""
     status = 0
     for name in config.certificate:
+        path = Path(name)
+        file = path / "certificate.gz" if path.is_dir() else path
         try:
-            path = Path(name)
-            file = path / "certificate.gz" if path.is_dir() else path
             print(f"verified: {shown(name)}: {_told(verify(file))}")
         except CertificateError as error:
-            print(f"refused: {shown(name)}: {error}", file=sys.stderr)
+            print(f"refused: {shown(str(file))}: {error}", file=sys.stderr)
             status = cli.FAILED
     return status
 

@@ -30,13 +30,18 @@ class Precision:
         bits: of weights and inputs, 2 to 16; None for floating point.
         recording: whether layers widen their range to what they take, float or rounded.
         per_channel: whether each output of a layer has a range of weights of its own.
-        clipped: as of ``Codes``; False for the formula of the paper.
+        form: one of ``quantiser.FORMS``.
     """
 
     bits: int | None = None
     recording: bool = False
     per_channel: bool = True
-    clipped: bool = True
+    form: str = "clipped"
+
+    @property
+    def clipped(self) -> bool:
+        """As of ``Codes``."""
+        return self.form != "paper"
 
 
 class Quantised(nn.Module):  # type: ignore[misc]
@@ -68,7 +73,8 @@ class Quantised(nn.Module):  # type: ignore[misc]
         if precision.bits is None:
             outputs: Tensor = self.layer(inputs)
             return outputs
-        inputs = rounded(inputs, self.codes_of_inputs(precision.bits))
+        if precision.form != "weights":
+            inputs = rounded(inputs, self.codes_of_inputs(precision.bits))
         weight = rounded(self.layer.weight, self.codes_of_weights(precision.bits))
         if isinstance(self.layer, nn.Conv2d):
             return self.layer._conv_forward(inputs, weight, self.layer.bias)

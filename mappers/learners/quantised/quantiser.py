@@ -19,6 +19,12 @@ from mappers.parts.arrays import Integers
 
 LEAST_BITS, MOST_BITS = 2, 16
 _MOST_INTEGER_BITS = 8
+FORMS = {
+    "clipped": "codes of the range, what is outside takes the nearest",
+    "paper": "the paper's formula, which does not clip",
+    "weights": "as clipped, but weights only",
+}
+"""How the layers of a network are rounded."""
 
 Ranges = Sequence[tuple[Floats32, Floats32]]
 """Of what each layer takes, float32[N] twice: the least and the greatest number."""
