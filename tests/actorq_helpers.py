@@ -13,9 +13,13 @@ from numpy.typing import NDArray
 
 from mappers.learners.quantised.actorq import ActorQ, Plan, Spaces
 from mappers.learners.quantised.quantiser import Layers
+from mappers.learners.quantised.shared import SharedArray, SharedWeights
 
 SLEPT = 0.01
 """Seconds of a step."""
+
+SIZE = 50_000
+"""Bytes that are published."""
 
 
 class Sleeping(gymnasium.Env[NDArray[np.float32], Any]):
@@ -68,3 +72,11 @@ def learn_for_ever(plan: Plan, pids: Connection) -> None:
     with idle(plan) as system:
         pids.send([each.pid for each in system.processes])
         system.run(1000)
+
+
+def publish(weights: SharedWeights, pulled: SharedArray) -> None:
+    """Publish 200 versions or more, until some were pulled meanwhile."""
+    while weights.version < 200 or pulled.array[0] < 5:
+        version = weights.version + 1
+        weights.publish(np.full(SIZE, version % 256, np.uint8))
+        time.sleep(1e-4 * (version % 4 == 0))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import cycle
+from math import ceil
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,6 +30,8 @@ EPISODES = 10
 # Share of the time before rows are counted, in which the side that is faster gets ahead.
 _BEFORE = 0.1
 _TIMINGS = 5
+# Samples that are timed, and the most rows that are taken for one.
+_SAMPLES, _MOST_TAKEN = 50, 4096
 
 
 @dataclass(frozen=True)
@@ -195,20 +199,15 @@ def _alone(plan: Plan) -> Seconds:
     system.publish()
     actor.pull()
     actions = cycle([actor.choose() for _ in range(plan.least)])
-    row, batch = actor.step(next(actions)), system.sample()
+    batch, row = system.sample(), np.zeros(system.memory.rows.width, np.float32)
     # The actor never has to wait.
     system.memory.sampled.array[0] = 2**62
-
-    def sample() -> None:
-        system.take()
-        system.sample()
 
     phases: dict[str, Callable[[], object]] = {
         "infer": actor.choose,
         "step": lambda: actor.step(next(actions)),
-        "push": lambda: actor.push(row),
+        "push": lambda: actor.push([row]),
         "pull": lambda: actor.pull(again=True),
-        "sample": sample,
         "learn": lambda: learner.update(batch),
         "publish": system.publish,
     }
@@ -217,4 +216,15 @@ def _alone(plan: Plan) -> Seconds:
         system.take()
         return microseconds(phase) / 1e6
 
-    return {name: median(timed(phase) for _ in range(_TIMINGS)) for name, phase in phases.items()}
+    def sampled() -> float:
+        """Return the seconds in which rows are taken, as many as are due, and a batch is drawn."""
+        for _ in range(min(ceil(plan.batch / plan.spi), _MOST_TAKEN)):
+            actor.push([row])
+        began = time.perf_counter()
+        system.take()
+        system.sample()
+        return time.perf_counter() - began
+
+    seconds = {name: median(timed(each) for _ in range(_TIMINGS)) for name, each in phases.items()}
+    system.take()
+    return {**seconds, "sample": median(sampled() for _ in range(_SAMPLES))}

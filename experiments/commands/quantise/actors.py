@@ -165,11 +165,11 @@ def goals(task: str, found: Found) -> Sheet:
             )
         )
     return Sheet(
-        f"{task}: when {100 * SHARE:.0f} % of the greatest return of 32 bits is reached",
+        f"{task}: time to {100 * SHARE:.0f} % of the greatest return of 32 bits",
         _LEFT,
         ("greatest", "goal", "seconds", "rows", "rows/s", "faster"),
         rows,
-        f"greatest: return of {EPISODES} episodes, mean over runs; seconds: of each run;\n"
+        f"greatest: of {EPISODES} episodes, mean over runs; seconds: of each run;\n"
         "rows: until then; faster: mean seconds of 32:32 / mean seconds",
     )
 

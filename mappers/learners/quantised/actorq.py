@@ -5,11 +5,15 @@ the bits of the communication. Every actor is a process that pulls the newest po
 steps, acts by it with the bits of the computation, and adds its steps to rows that the learner
 takes. How many rows are sampled for each that is inserted is held, so that the slower side decides
 the rate.
+
+A row has the discounted rewards of some steps, and what is seen after them. Its ``dones`` is what
+the value of that loses: 1 where the episode has ended, otherwise 1 - ``DISCOUNT`` ** steps.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -45,6 +49,11 @@ LEARNING = ("sample", "learn", "publish", "wait")
 NOISE = 0.2
 """Of the last actor; those before it have less in equal steps."""
 
+DISCOUNT = 0.99
+STEPS = 5
+"""Steps whose rewards a row has, as in D4PG; at the end of an episode there are fewer."""
+
+_DISCOUNTS = [DISCOUNT**step for step in range(STEPS)]
 _REPLAY_ROWS, _RING_ROWS, _CALIBRATION = 100_000, 8192, 256
 # Of an actor, times its number; below the seeds of evaluations.
 _SEEDS = 10_000
@@ -192,20 +201,22 @@ class Actor:
         self._env = plan.make()
         self._seen, _ = self._env.reset(seed=_SEEDS * (number + 1) + plan.seed)
         self._env.action_space.seed(_SEEDS * (number + 1) + plan.seed)
+        # What was seen, done and paid at the last steps, whose rows are not complete.
+        self._open: deque[tuple[Floats32, NDArray[Any], float]] = deque()
         self._network: Perceptrons | None = None
         self._steps = self._version = 0
         self._laps = Laps(ACTING, memory.seconds.array[number])
 
     def turn(self) -> None:
-        """Take a step, and insert its row once that is allowed."""
+        """Take a step, and insert the rows that it completes once that is allowed."""
         if self._steps % self._plan.pull == 0 or self._version == 0:
             self.pull()
             self._laps.end("pull")
         action = self.choose()
         self._laps.end("infer")
-        row = self.step(action)
+        rows = self.step(action)
         self._laps.end("step")
-        self.push(row)
+        self.push(rows)
         self._laps.end("push")
 
     def pull(self, again: bool = False) -> None:
@@ -226,29 +237,38 @@ class Actor:
             noise = self._noise * self._rng.standard_normal(len(action), np.float32)
             noisy: Floats32 = np.clip(action + noise, -1, 1)
             return noisy
-        if self._rng.random() < self._noise:
-            return np.asarray(self._env.action_space.sample())
-        return action
+        random = self._rng.random() < self._noise
+        return np.asarray(self._rng.integers(self._memory.spaces.outputs)) if random else action
 
-    def step(self, action: NDArray[Any]) -> Floats32:
-        """Step the task, begin again where an episode ends, and return the row."""
+    def step(self, action: NDArray[Any]) -> list[Floats32]:
+        """Step the task, begin again where an episode ends, and return the rows it completes."""
         following, reward, terminated, truncated, _ = self._env.step(action)
-        ends = np.array([reward, terminated], np.float32)
-        row = np.concatenate([self._seen, action.reshape(-1), ends, following], dtype=np.float32)
         self._steps += 1
-        self._seen = self._env.reset()[0] if terminated or truncated else following
-        return row
+        self._open.append((self._seen, action.reshape(-1), float(reward)))
+        ended, rows = terminated or truncated, []
+        while len(self._open) == STEPS or (ended and self._open):
+            gained = sum(each * of[2] for each, of in zip(_DISCOUNTS, self._open, strict=False))
+            going = 0.0 if terminated else DISCOUNT ** len(self._open)
+            seen, acted, _ = self._open.popleft()
+            ends = np.array([gained, 1 - going])
+            rows.append(np.concatenate([seen, acted, ends, following], dtype=np.float32))
+        self._seen = self._env.reset()[0] if ended else following
+        return rows
 
-    def push(self, row: Floats32) -> None:
-        """Insert a row, once the learner does not lag behind."""
-        memory = self._memory
-        while not memory.going.array[0]:
+    def push(self, rows: Sequence[Floats32]) -> None:
+        """Insert rows, each once the learner does not lag behind."""
+        for row in rows:
+            self._wait_for_room()
+            self._memory.rows.add(self._number, row)
+
+    def _wait_for_room(self) -> None:
+        going = self._memory.going.array
+        while not (going[0] and self._has_room()):
             time.sleep(NAP)
-            self._laps.skip()
-        while not self._has_room():
-            time.sleep(NAP)
-            self._laps.end("wait")
-        memory.rows.add(self._number, row)
+            if going[0]:
+                self._laps.end("wait")
+            else:
+                self._laps.skip()
 
     def _has_room(self) -> bool:
         memory = self._memory
@@ -261,6 +281,7 @@ class ActorQ:
 
     Args:
         plan: of all processes.
+        spaces: of its task.
         learner: which learns here, with one thread.
 
     Attributes:

@@ -83,7 +83,7 @@ class SharedRows:
     def __init__(self, actors: int, capacity: int, width: int) -> None:
         self._table = SharedArray((actors, capacity, width), np.float32)
         self._added, self._taken = (SharedArray((actors,), np.int64) for _ in range(2))
-        self._capacity = capacity
+        self._capacity, self.width = capacity, width
 
     @property
     def added(self) -> int:

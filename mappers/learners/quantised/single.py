@@ -19,8 +19,7 @@ from mappers.learners.replay.layouts import Batch
 from mappers.learners.tasks.physics import Floats32
 from mappers.learners.threads import one_thread
 
-DISCOUNT = 0.99
-FOLLOW = 0.005
+FOLLOW = 0.02
 """Share of the way that targets move at an update."""
 
 # Adam's rate for layers of 64; that of wider ones is in inverse proportion (Yang et al., 2021).
@@ -72,10 +71,10 @@ class SingleLearner(ABC):
                     slow.lerp_(fast, FOLLOW)
 
     def wanted(self, rewards: Floats32, following: Tensor, dones: Floats32) -> Tensor:
-        """Return what the values of a batch's actions should be, [B, 1]."""
+        """Return what the values of a batch should be, [B, 1]; ``dones`` as of ``actorq``."""
         with torch.no_grad():
-            going = torch.from_numpy(1 - dones)
-            return torch.from_numpy(rewards) + DISCOUNT * going * self._next_values(following)
+            discounts = torch.from_numpy(1 - dones)
+            return torch.from_numpy(rewards) + discounts * self._next_values(following)
 
     @one_thread()
     def outputs(self, observations: Floats32) -> Floats32:
@@ -139,7 +138,7 @@ class Ddpg(SingleLearner):
     """DDPG (Lillicrap et al., 2016): actions are the tanh of the policy's outputs.
 
     It stands in for D4PG, which the paper of ActorQ has: the same policy, one critic of values
-    instead of one of distributions, and steps one by one instead of five at once.
+    instead of one of distributions.
     """
 
     def _make_critic(self, inputs: int, hidden: Sequence[int]) -> nn.Sequential:
