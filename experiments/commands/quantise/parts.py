@@ -114,8 +114,8 @@ def parts(searches: Searches, csv: str | None) -> int:
         for seed, layer, (mapper, backend) in product(range(searches.seeds), searches.layers, kinds)
     }
     rows, status = measured(cases, csv)
-    if rows:
-        _sheet(rows, kinds).print()
+    for sheet in _sheets(rows, kinds) if rows else ():
+        sheet.print()
     return status
 
 
@@ -154,28 +154,37 @@ def _watched(clock: Clock) -> Iterator[None]:
         yield
 
 
-def _sheet(rows: Sequence[Parts], kinds: Sequence[tuple[str, str]]) -> Sheet:
+def _sheets(rows: Sequence[Parts], kinds: Sequence[tuple[str, str]]) -> Iterator[Sheet]:
+    """Yield the parts of all kinds, and those that there are two of next to each other."""
     first = {_search(row): row for row in reversed(rows)}
-    cells = []
+    parts, pairs = [], []
     for kind in kinds:
         own = [row for row in rows if (row.mapper, row.backend) == kind]
-        if own:
-            before = [first[_search(row)] for row in own]
+        if not own:
+            continue
+        times = {part: mean(getattr(row, part) for row in own) for part in (*_PARTS, "whole")}
+        free = times["whole"] / (times["whole"] - times["draw"])
+        parts.append((*kind, *(f"{each:.2f}" for each in (*times.values(), free))))
+        before = [first[_search(row)] for row in own]
+        if before != own:
             faster = sum(row.whole for row in before) / sum(row.whole for row in own)
-            times = {part: mean(getattr(row, part) for row in own) for part in (*_PARTS, "whole")}
-            free = times["whole"] / (times["whole"] - times["draw"])
-            shown = (f"{each:.2f}" for each in (*times.values(), free, faster))
-            cells.append((*kind, *shown, _quality(own, before)))
+            pairs.append((*kind, f"{faster:.2f}", _quality(own, before)))
     searches = len({(row.layer, row.seed) for row in rows})
-    return Sheet(
+    yield Sheet(
         f"{rows[0].samples:,} samples: CPU seconds, means of {searches} searches",
         ("mapper", "by"),
-        ("draw", "learn", "model", "rest", "whole", "free", "faster", "end / first"),
-        cells,
-        "model: the cost model; free: how much faster it would be if drawing took no time; "
-        "faster, end / first: than the mapper's first backend, end as geometric mean of the "
-        "ratios [95 % interval over searches]",
+        ("draw", "learn", "model", "rest", "whole", "free"),
+        parts,
+        "model: the cost model; free: how much faster it would be if drawing took no time",
     )
+    if pairs:
+        yield Sheet(
+            "compared with the mapper's first kind",
+            ("mapper", "by"),
+            ("times faster", "end / first"),
+            pairs,
+            "end / first: geometric mean of the ratios [95 % interval over searches]",
+        )
 
 
 def _search(row: Parts) -> tuple[str, str, int]:
