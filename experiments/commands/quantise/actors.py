@@ -63,7 +63,7 @@ class Runs:
             UsageError, MissingExtraError, UnknownNameError: some cannot be.
         """
         for task in self.tasks:
-            look_up("task of actors", task, ACTED).make().close()
+            look_up("task of actors", task, ACTED).make()
         for network in self.networks:
             look_up("network", network, WIDTHS)
         if self.evaluations and FULL not in self.bits:

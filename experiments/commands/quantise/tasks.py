@@ -119,7 +119,8 @@ def _play(task: Task, act: Act, copies: int, seed: int, states: int) -> tuple[Fl
     Returns:
         The return of the first episode of each, float64[copies], and the number of states.
     """
-    envs = task.copies(copies)
+    # Versions of Gymnasium differ in the types of these.
+    envs: Any = task.copies(copies)
     observations, told = envs.reset(seed=seed)
     returns = np.zeros(copies) + task.begun(told)
     going, seen = np.ones(copies, dtype=bool), 0
