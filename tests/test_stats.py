@@ -93,7 +93,7 @@ def test_strata_are_resampled_independently() -> None:
 def test_stratified_interval_is_that_of_a_plain_bootstrap() -> None:
     rng = np.random.default_rng(7)
     figures = []
-    for _ in range(1000):
+    for _ in range(300):
         drawn = [task[rng.integers(len(task), size=len(task))] for task in TASKS]
         figures.append(np.exp(np.mean([np.log(iqm(task)) for task in drawn], axis=0)))
     plain = np.quantile(figures, [0.025, 0.975], axis=0)
