@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -30,6 +30,7 @@ Show = Callable[[float, str], None]
 """Shows how much is done, and a note."""
 
 Result = TypeVar("Result")
+Setup = TypeVar("Setup", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +136,19 @@ def known_fields(kind: type[DataclassInstance], told: Any) -> dict[str, Any]:
     if set(told) != {each.name for each in fields(kind)}:
         raise ValueError(f"it is {BRIEF.repr(told)}")
     return dict(told)
+
+
+@dataclass(frozen=True)
+class Case(Record[Result], Generic[Result, Setup]):
+    """A record of which one dataclass decides all."""
+
+    setup: Setup
+
+    def __str__(self) -> str:
+        return str(self.setup)
+
+    def facts(self) -> dict[str, Any]:
+        return {"setup": asdict(self.setup)}
 
 
 def refuse_damaged(records: Iterable[Record[Any]]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from experiments.commands.quantise.speed import WIDTHS, microseconds
 from experiments.commands.quantise.tasks import ACTED, evaluate
 from experiments.shown.statistics import Floats
-from experiments.store.records import Record, Show, known_fields
+from experiments.store.records import Case, Show, known_fields
 from mappers.learners.quantised.actorq import ACTING, LEARNING, Actor, ActorQ, Plan, Spaces
 from mappers.learners.quantised.single import Ddpg, Dqn, SingleLearner
 
@@ -99,15 +99,10 @@ class Acted:
 
 
 @dataclass(frozen=True)
-class Acting(Record[Acted]):
+class Acting(Case[Acted, Setup]):
     """A run as a directory keeps it."""
 
     NOUN = "runs"
-
-    setup: Setup
-
-    def __str__(self) -> str:
-        return str(self.setup)
 
     @property
     def path(self) -> Path:
@@ -115,9 +110,6 @@ class Acting(Record[Acted]):
         what = f"{setup.task}-{setup.network}"
         how = f"{setup.sent}-{setup.computed}-bits-{setup.spi:g}-samples"
         return self.directory / "runs" / what / how / f"{setup.seed}.json"
-
-    def facts(self) -> dict[str, Any]:
-        return {"setup": asdict(self.setup)}
 
     def compute(self, show: Show) -> dict[str, Any]:
         return {"acted": asdict(_run(self.setup, show))}

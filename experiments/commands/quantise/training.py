@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.commands.quantise.learners import learn
 from experiments.commands.quantise.tasks import TASKS, calibrate, evaluate, random_return
-from experiments.store.records import Record, Show, known_fields
+from experiments.store.records import Case, Show, known_fields
 
 FLOAT = 32
 """Bits of a policy that is not quantised."""
@@ -63,15 +63,10 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Training(Record[Trained]):
+class Training(Case[Trained, Setup]):
     """A training as a directory keeps it."""
 
     NOUN = "trainings"
-
-    setup: Setup
-
-    def __str__(self) -> str:
-        return str(self.setup)
 
     @property
     def path(self) -> Path:
@@ -79,9 +74,6 @@ class Training(Record[Trained]):
         how = f"{setup.aware}-bits" if setup.aware else "float"
         what = f"{setup.task}-{setup.learner}"
         return self.directory / "trainings" / what / how / f"{setup.seed}.json"
-
-    def facts(self) -> dict[str, Any]:
-        return {"setup": asdict(self.setup)}
 
     def compute(self, show: Show) -> dict[str, Any]:
         from mappers.learners.quantised.layers import Precision

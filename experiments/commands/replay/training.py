@@ -21,7 +21,7 @@ import numpy as np
 from experiments.commands.replay.measuring import readers, sampler_of
 from experiments.commands.replay.worth import Worth, worth
 from experiments.shown.statistics import Floats
-from experiments.store.records import Record, Show, known_fields
+from experiments.store.records import Case, Show, known_fields
 from maestro_env.base.errors import MissingExtraError
 from mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
 from mappers.learners.replay.samplers import Sampler
@@ -125,15 +125,10 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Training(Record[Trained]):
+class Training(Case[Trained, Setup]):
     """A training as a directory keeps it."""
 
     NOUN = "trainings"
-
-    setup: Setup
-
-    def __str__(self) -> str:
-        return str(self.setup)
 
     @property
     def path(self) -> Path:
@@ -141,9 +136,6 @@ class Training(Record[Trained]):
         what = f"{setup.task}-{setup.agents}-{setup.learner}"
         how = f"{setup.sampler}-{setup.batch}"
         return self.directory / "trainings" / what / how / f"{setup.seed}.json"
-
-    def facts(self) -> dict[str, Any]:
-        return {"setup": asdict(self.setup)}
 
     def compute(self, show: Show) -> dict[str, Any]:
         began = time.process_time()
