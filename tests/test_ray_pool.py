@@ -248,6 +248,8 @@ def test_a_sweep_loses_a_node_and_its_driver_and_has_the_same_bytes(
     assert len(rows(there / "results.csv")) == 200
     assert all(path.read_bytes() == data for path, data in kept.items())
     assert locks(there) == []
+    # Ray may believe in the loss only now; the next test would be told of it.
+    cluster.wait_for_nodes()
 
 
 def test_a_work_that_kills_its_worker_fails_alone(
