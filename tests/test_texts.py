@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from maestro_env import Hardware, Layer, MaestroEnvError, find_hardware, find_layer, find_objective
@@ -40,6 +40,7 @@ def layers(draw: st.DrawFn) -> Layer:
 
 @settings(max_examples=50)
 @given(layers())
+@example(Layer("GEMM", {"M": 2, "N": 3, "K": 4}, name="like a file.CSV"))
 def test_a_layer_is_read_back(layer: Layer) -> None:
     assert find_layer(text_of(layer)) == layer
     assert find_layer(layer) is layer

@@ -24,7 +24,10 @@ from maestro_env.workloads.layer_text import parse_layer as parse_layer
 from maestro_env.workloads.network import Network, gather
 from maestro_env.workloads.zoo import models as models
 
-_CSV_ROW = re.compile(r"(?P<path>.+\.csv)(?::(?P<row>.*))?", re.IGNORECASE | re.DOTALL)
+# The name of a layer that is written out may look like a file's.
+_CSV_ROW = re.compile(
+    r"(?P<path>(?:(?!,\s*name=).)+\.csv)(?::(?P<row>.*))?", re.IGNORECASE | re.DOTALL
+)
 _PICKLES = (".bin", ".ckpt", ".pickle", ".pkl", ".pt", ".pt2", ".pth", ".safetensors", ".zip")
 
 
