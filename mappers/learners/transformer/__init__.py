@@ -1,0 +1,1 @@
+"""A language model of mappings, and its training with mixed sparsity (MST)."""
