@@ -12,12 +12,15 @@ from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
-from maestro_env.workloads.finding import find_layer, parse_layer
+from maestro_env.workloads.finding import find_layer, models, parse_layer
 from maestro_env.workloads.layer import DIMENSIONS, Layer
-from mappers.learners.transformer import tokens
+from mappers.learners.prior.proposals import Prior, load_prior, propose
+from mappers.learners.transformer import corpus, tokens
+from mappers.learners.transformer.corpus import Corpus, CorpusError, Rows, split
 from mappers.learners.transformer.tokens import SentenceError, Step, decode, encode, write
 
 SEEDS = st.integers(0, 2**32)
+HEADER = 6
 
 
 @st.composite
@@ -137,3 +140,84 @@ def test_tokens_that_mean_nothing_are_refused() -> None:
         decode(space, [*sentence, tokens.END])
     with pytest.raises(UnknownNameError, match="objective"):
         tokens.of_machine(PRESETS["edge"], find_objective("power"))
+
+
+@pytest.fixture
+def random_mappings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the prior's place, which is slower."""
+
+    def sampled(problems: list[Problem], objectives: object, prior: Prior) -> list[Points]:
+        return [each.space.sample(2, np.random.default_rng(0)) for each in problems]
+
+    monkeypatch.setattr(corpus, "propose", sampled)
+
+
+def layers_of(rows: Rows) -> list[tuple[int, ...]]:
+    """The tokens of each layer in rows."""
+    found = []
+    for row, chosen in zip(rows.tokens, rows.chosen, strict=True):
+        ends = np.flatnonzero(np.diff(chosen.astype(int))) + 1
+        for first, end in zip([HEADER, *ends[1::2]], ends[::2], strict=False):
+            found.append(tuple(row[first:end].tolist()))
+    return found
+
+
+@pytest.mark.usefixtures("random_mappings")
+def test_no_layer_is_in_training_and_in_validation() -> None:
+    training, validation = split(("bert_base", "resnet18"))
+    prior = load_prior()
+    seen, held = (
+        {layer for number in range(30) for layer in layers_of(each.rows(number, prior))}
+        for each in (training, validation)
+    )
+    whole = {
+        tuple(tokens.of_layer(each)) for name in validation.networks for each in models()[name]
+    }
+    assert held == whole
+    assert not seen & held
+    known = {tuple(tokens.of_layer(each)) for layers in models().values() for each in layers}
+    # BERT and GPT-2 have the same widths: some layers of GPT-2 are left, and many varied ones.
+    assert len(seen & known) > 40
+    assert len(seen - known) > 100
+
+
+@pytest.mark.usefixtures("random_mappings")
+def test_a_document_follows_from_its_seed_and_number() -> None:
+    prior, drawn = load_prior(), Corpus(("gpt2", "alexnet"), seed=5)
+    first = [drawn.rows(number, prior) for number in range(4)]
+    again = [Corpus(("gpt2", "alexnet"), seed=5).rows(number, prior) for number in (3, 2, 1, 0)]
+    for one, other in zip(first, reversed(again), strict=True):
+        np.testing.assert_array_equal(one.tokens, other.tokens)
+        np.testing.assert_array_equal(one.chosen, other.chosen)
+    assert len({each.tokens.tobytes() for each in first}) == 4
+    longer = Corpus(("gpt2", "alexnet"), seed=5, width=513).rows(3, prior)
+    assert longer.tokens.shape == (1, 513)
+    assert layers_of(longer) == layers_of(first[3])
+
+
+def test_a_corpus_holds_the_best_proposals_of_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
+    prior, hardware = load_prior(), PRESETS["edge"]
+    monkeypatch.setattr(corpus, "_machine", lambda rng: hardware)
+    rows = Corpus(("gpt2",), varied=False).rows(0, prior)
+    objective = find_objective(str(tokens._WORDS[rows.tokens[0, 0]]))
+    for row, chosen in zip(rows.tokens, rows.chosen, strict=True):
+        assert row[:HEADER].tolist() == tokens.of_machine(hardware, objective)
+        assert not chosen[row == tokens.END].any()
+    said = rows.tokens[rows.chosen].tolist()
+    for layer in models()["gpt2"]:
+        problem = Problem(MapSpace(layer, hardware))
+        (points,) = propose([problem], [objective], prior=prior)
+        values, _ = problem.score(points, objective)
+        sentence = encode(problem.space, points[values.argmin()])
+        assert said[: len(sentence)] == sentence
+        del said[: len(sentence)]
+        again, _ = problem.score(decode(problem.space, sentence)[None], objective)
+        np.testing.assert_allclose(again, values.min(), rtol=0.01)
+    assert not said
+
+
+def test_an_impossible_corpus_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="resnet"):
+        split(("resnet",))
+    with pytest.raises(CorpusError, match="width is 32; allowed: 64 or more"):
+        Corpus(("gpt2",), width=32)
