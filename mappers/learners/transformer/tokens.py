@@ -148,10 +148,21 @@ def decode(space: MapSpace, tokens: Sequence[int]) -> Points:
 def write(space: MapSpace, choose: Callable[[Step], int]) -> Points:
     """Return the vector, int32[D], of which each step was chosen."""
     walk = writing(space)
+    state = advance(walk)
+    while isinstance(state, Step):
+        state = advance(walk, choose(state))
+    return state
+
+
+def advance(walk: Writing, token: int | None = None) -> Step | Points:
+    """Go on with a mapping: return the next step or, in the end, the vector.
+
+    Args:
+        walk: from ``writing``.
+        token: of the step before; None at first.
+    """
     try:
-        step = next(walk)
-        while True:
-            step = walk.send(choose(step))
+        return next(walk) if token is None else walk.send(token)
     except StopIteration as end:
         point: Points = end.value
         return point

@@ -1,0 +1,100 @@
+"""The file of a trained transformer: weights, masks, and what its training cost."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from mappers.learners.sparse.flops import FlopMeter
+from mappers.learners.transformer.model import Gpt, Shape, TransformerError
+from mappers.learners.transformer.schedule import Arm, Schedule
+from mappers.learners.transformer.training import Training
+from mappers.parts.arrays import Booleans, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A transformer and how it was trained.
+
+    Args:
+        arm: how.
+        weights: by name, float32.
+        masks: which weights of the sparse matrices exist, by name, bool.
+        history: how many of each matrix existed in each interval, int64[intervals, matrices].
+    """
+
+    arm: Arm
+    weights: Mapping[str, NDArray[np.float32]]
+    masks: Mapping[str, Booleans]
+    history: Integers
+
+    @classmethod
+    def of(cls, training: Training) -> Checkpoint:
+        """Return that of a training at its end."""
+        named = list(training.model.named_parameters())
+        masks = {
+            named[matrix.parameter][0]: matrix.of(training.topology.masks).bool().numpy()
+            for matrix in training.model.sparse
+        }
+        weights = {name: weight.detach().numpy() for name, weight in named}
+        return cls(training.arm, weights, masks, np.array(training.history, dtype=np.int64))
+
+    def model(self) -> Gpt:
+        """Return the transformer."""
+        model = Gpt(self.arm.shape)
+        with torch.no_grad():
+            for name, weight in model.named_parameters():
+                weight.copy_(torch.from_numpy(self.weights[name]))
+        return model
+
+    def operations(self) -> int:
+        """Count the operations of the training again, from the history."""
+        meter, interval = FlopMeter(), 0
+        for step in range(self.arm.steps):
+            self.arm.charge(meter, step, int(self.history[interval].sum()))
+            interval += self.arm.evolves(step)
+        return meter.total
+
+    def save(self, path: Path | str) -> None:
+        """Write it to a file, in the format of ``numpy.savez``."""
+        arrays: dict[str, NDArray[np.generic]] = {"history": self.history}
+        arrays |= {f"weight/{name}": array for name, array in self.weights.items()}
+        arrays |= {f"mask/{name}": array for name, array in self.masks.items()}
+        np.savez_compressed(path, arm=json.dumps(asdict(self.arm)), **arrays)
+
+
+def read_checkpoint(path: Path | str) -> Checkpoint:
+    """Read a file that ``Checkpoint.save`` wrote.
+
+    Raises:
+        TransformerError: no such file, or one whose masks do not fit its weights and its history.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            fields = json.loads(str(file["arm"]))
+            nested = {"shape": Shape(**fields["shape"]), "schedule": Schedule(**fields["schedule"])}
+            arrays = {
+                kind: {
+                    name.removeprefix(kind): file[name]
+                    for name in file.files
+                    if name.startswith(kind)
+                }
+                for kind in ("weight/", "mask/")
+            }
+            history = file["history"]
+    except (OSError, LookupError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        raise TransformerError(f"cannot read the checkpoint {path}: {error}") from None
+    weights, masks = arrays["weight/"], arrays["mask/"]
+    for links, (name, mask) in zip(history[-1].tolist(), masks.items(), strict=True):
+        if weights[name][~mask].any() or mask.sum() != links:
+            raise TransformerError(
+                f"the checkpoint {path} is damaged: {name} has weights that its mask does not have"
+            )
+    return Checkpoint(Arm(**fields | nested), weights, masks, history)
