@@ -30,7 +30,6 @@ from mappers.learners.transformer.model import (  # noqa: E402
     TransformerError,
     attention,
     seen_pairs,
-    sees,
 )
 from mappers.learners.transformer.proposing import propose  # noqa: E402
 from mappers.learners.transformer.schedule import DENSE, Arm, Schedule, arms  # noqa: E402
@@ -51,6 +50,14 @@ every_window = pytest.mark.parametrize("window", WINDOWS)
 
 def noise(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def sees(length: int, window: int | None) -> torch.Tensor:
+    """Whether each position sees each other one."""
+    back = torch.arange(length)[:, None] - torch.arange(length)
+    if window is None:
+        return back >= 0
+    return (back >= 0) & ((back < window) | (back % window == 0))
 
 
 @every_window

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -64,10 +65,10 @@ class Checkpoint:
 
     def save(self, path: Path | str) -> None:
         """Write it to a file, in the format of ``numpy.savez``."""
-        arrays: dict[str, NDArray[np.generic]] = {"history": self.history}
-        arrays |= {f"weight/{name}": array for name, array in self.weights.items()}
+        arrays: dict[str, Any] = {f"weight/{name}": array for name, array in self.weights.items()}
         arrays |= {f"mask/{name}": array for name, array in self.masks.items()}
-        np.savez_compressed(path, arm=json.dumps(asdict(self.arm)), **arrays)
+        arrays |= {"history": self.history, "arm": json.dumps(asdict(self.arm))}
+        np.savez_compressed(path, **arrays)
 
 
 def read_checkpoint(path: Path | str) -> Checkpoint:

@@ -33,14 +33,9 @@ WIDTH = 129
 
 _LEAST_WIDTH = 64
 _OBJECTIVES = ("latency", "energy", "edp")
-# Octaves from which the figures of an accelerator are drawn.
-_FIGURES = {
-    "num_pes": (3, 14),
-    "l1_bytes": (6, 14),
-    "l2_bytes": (14, 25),
-    "noc_bw": (3, 10),
-    "offchip_bw": (2, 8),
-}
+# Octaves from which an accelerator is drawn: PEs, bytes of L1 and of L2, words per cycle of the
+# network and off-chip.
+_FIGURES = ((3, 14), (6, 14), (14, 25), (3, 10), (2, 8))
 # Octaves from which widths and resolutions of networks are drawn.
 _WIDTHS, _SIDES = (-2.0, 1.0), (-1.0, 0.5)
 # The colours of an image and the one row of a linear layer stay as they are.
@@ -136,7 +131,8 @@ def _machine(rng: np.random.Generator) -> Hardware:
     """Draw an accelerator, one of the presets or any with equal chance."""
     if rng.random() < 0.5:
         return PRESETS[str(rng.choice(list(PRESETS)))]
-    return Hardware(**{name: round(2 ** rng.uniform(*ends)) for name, ends in _FIGURES.items()})
+    pes, l1, l2, network, offchip = (round(2 ** rng.uniform(*ends)) for ends in _FIGURES)
+    return Hardware(pes, l1, l2, network, offchip)
 
 
 def _scaled(layer: Layer, width: float, side: float) -> Layer:

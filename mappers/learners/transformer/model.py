@@ -204,14 +204,6 @@ def attention(query: Tensor, key: Tensor, value: Tensor, window: int | None) -> 
     return found.flatten(2, 3)
 
 
-def sees(length: int, window: int | None) -> Tensor:
-    """Return whether each position sees each other one, bool[T, T]."""
-    back = torch.arange(length)[:, None] - torch.arange(length)
-    if window is None:
-        return back >= 0
-    return (back >= 0) & ((back < window) | (back % window == 0))
-
-
 def _with_previous(blocks: Tensor) -> Tensor:
     """Put the block before in front of each of [B, H, N, W, Q]: [B, H, N, 2 * W, Q]."""
     previous = torch.cat([torch.zeros_like(blocks[:, :, :1]), blocks[:, :, :-1]], dim=2)

@@ -54,7 +54,7 @@ def propose(
                 for walk, state, token in zip(walks, states, tokens, strict=True)
             ]
             scores = model(torch.from_numpy(tokens)[:, None], cache=cache)[:, -1]
-    points = np.stack(states)
+    points = np.stack([state for state in states if not isinstance(state, Step)])
     _, first = np.unique(space.identities(points), return_index=True)
     points = points[np.sort(first)]
     return points[Masks(problem).allow(points)][:samples]
