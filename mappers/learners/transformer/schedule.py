@@ -188,7 +188,8 @@ def arms(shape: Shape, steps: int, window: int, batch: int = 16) -> Mapping[str,
     static = replace(dense, schedule=Schedule.constant(0.8))
     mst = replace(dense, schedule=Schedule(), changed=0.3, random=0.25, window=window)
     fewer = dense.steps * mst.planned() / dense.planned()
-    early = replace(dense, steps=max(2, round(fewer / dense.interval)) * dense.interval)
+    # Its topology never changes, whatever the interval.
+    early = replace(dense, steps=max(2, round(fewer)), interval=1)
     narrower = (
         replace(shape, width=width) for width in range(shape.heads, shape.width, shape.heads)
     )
