@@ -14,7 +14,7 @@ from torch.nn.functional import pad
 
 from maestro_env.base.errors import MaestroEnvError
 from mappers.learners.off_policy.heads import Heads
-from mappers.learners.off_policy.networks import Networks, Optimiser, tensor
+from mappers.learners.off_policy.networks import Networks, Optimiser, padded, tensor
 from mappers.learners.replay.layouts import Batch
 from mappers.learners.tasks.physics import Floats32
 from mappers.learners.tasks.task import Task
@@ -130,7 +130,7 @@ class OffPolicyLearner(ABC):
             greedy: take the likeliest choices instead of drawing.
         """
         with torch.no_grad():
-            logits = self._logits(self.actors, _padded([observations], self._observations))
+            logits = self._logits(self.actors, padded([observations], self._observations))
             return self._heads.chosen(logits if greedy else self._noisy(logits))
 
     def encoded(self, choices: Integers) -> list[Floats32]:
@@ -171,7 +171,7 @@ class OffPolicyLearner(ABC):
         joint_next = _joined([batch.next_observations for batch in batches])
         return Rows(
             _joined([[*batch.observations, *batch.actions] for batch in batches]),
-            _padded([own], self._observations),
+            padded([own], self._observations),
             tensor(np.stack(rewards))[:, :, None],
             1 - tensor(np.stack(dones))[:, :, None],
             joint_next,
@@ -278,13 +278,3 @@ def _by_agent(joined: Tensor, widths: Sequence[int]) -> Tensor:
         return rows.unflatten(1, (len(widths), -1)).transpose(0, 1)
     parts = rows.split(list(widths), dim=1)
     return torch.stack([pad(part, (0, max(widths) - part.shape[1])) for part in parts])
-
-
-def _padded(batches: Sequence[Sequence[Floats32]], widths: Sequence[int]) -> Tensor:
-    """Return each agent's arrays [B, w_i] of K batches below each other, [N, K * B, W]."""
-    size = len(batches[0][0])
-    padded = np.zeros((len(widths), len(batches) * size, max(widths)), dtype=np.float32)
-    for batch, parts in enumerate(batches):
-        for agent, part in enumerate(parts):
-            padded[agent, batch * size : (batch + 1) * size, : part.shape[1]] = part
-    return tensor(padded)

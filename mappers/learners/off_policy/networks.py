@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from mappers.learners.sparse.topology import adam_moments
 from mappers.learners.tasks.physics import Floats32
 from mappers.parts.arrays import Floats
 
 DTYPE = torch.float32
 """Of all weights and arithmetic."""
 
-_HIDDEN = 64
 # More rows at once leave the caches, and their memory is given back to the system after each use.
 _ROWS = 1024
 # As of torch.nn.utils.clip_grad_norm_.
@@ -23,7 +24,7 @@ _LEAST_NORM = 1e-6
 
 
 class Networks:
-    """N networks with two hidden layers of 64 ReLUs each.
+    """N networks with hidden layers of ReLUs.
 
     Networks with fewer inputs or outputs than the largest are padded by zeros. That changes
     nothing: padded inputs are 0 and no loss depends on padded outputs, so weights there stay 0.
@@ -32,19 +33,27 @@ class Networks:
         inputs: numbers that each network takes; I is the largest.
         outputs: numbers that each gives; O is the largest.
         rng: draws the weights: uniform as those of torch's own linear layers; biases are 0.
+        hidden: ReLUs of each hidden layer.
 
     Attributes:
-        parameters: weights and biases of three layers: float32[N, from, to] and [N, 1, to].
+        parameters: weights and biases of each layer: float32[N, from, to] and [N, 1, to].
+        shapes: inputs and outputs of each network in each layer, without padding.
     """
 
     def __init__(
-        self, inputs: Sequence[int], outputs: Sequence[int], rng: np.random.Generator
+        self,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        rng: np.random.Generator,
+        hidden: Sequence[int] = (64, 64),
     ) -> None:
-        hidden = [_HIDDEN] * len(inputs)
+        widths = [inputs, *([each] * len(inputs) for each in hidden), outputs]
         self.parameters: list[Tensor] = []
-        for froms, tos in ((inputs, hidden), (hidden, hidden), (hidden, outputs)):
+        self.shapes: list[list[tuple[int, int]]] = []
+        for froms, tos in pairwise(widths):
+            self.shapes.append(list(zip(froms, tos, strict=True)))
             weights = np.zeros((len(froms), max(froms), max(tos)))
-            for network, (before, after) in enumerate(zip(froms, tos, strict=True)):
+            for network, (before, after) in enumerate(self.shapes[-1]):
                 bound = 1 / np.sqrt(before)
                 weights[network, :before, :after] = rng.uniform(-bound, bound, (before, after))
             biases = np.zeros((len(froms), 1, max(tos)))
@@ -55,11 +64,11 @@ class Networks:
         return torch.cat([self._outputs(rows) for rows in inputs.split(_ROWS, dim=1)], dim=1)
 
     def _outputs(self, inputs: Tensor) -> Tensor:
-        first, first_bias, second, second_bias, last, last_bias = self.parameters
-        # In place: fresh memory for as many numbers takes longer than the ReLUs themselves.
-        hidden = torch.baddbmm(first_bias, inputs, first).relu_()
-        hidden = torch.baddbmm(second_bias, hidden, second).relu_()
-        return torch.baddbmm(last_bias, hidden, last)
+        *hidden, last, last_bias = self.parameters
+        for weights, biases in zip(hidden[::2], hidden[1::2], strict=True):
+            # In place: fresh memory for as many numbers takes longer than the ReLUs themselves.
+            inputs = torch.baddbmm(biases, inputs, weights).relu_()
+        return torch.baddbmm(last_bias, inputs, last)
 
     def begin_with(self, outputs: Sequence[Floats]) -> None:
         """Let each network first give certain outputs, float64[outputs], whatever its inputs."""
@@ -87,6 +96,16 @@ def tensor(array: Floats | Floats32) -> Tensor:
     return torch.as_tensor(array, dtype=DTYPE)
 
 
+def padded(batches: Sequence[Sequence[Floats32]], widths: Sequence[int]) -> Tensor:
+    """Return each agent's arrays [B, w_i] of K batches below each other, [N, K * B, W]."""
+    size = len(batches[0][0])
+    found = np.zeros((len(widths), len(batches) * size, max(widths)), dtype=np.float32)
+    for batch, parts in enumerate(batches):
+        for agent, part in enumerate(parts):
+            found[agent, batch * size : (batch + 1) * size, : part.shape[1]] = part
+    return tensor(found)
+
+
 class Optimiser:
     """Adam for networks side by side; the gradient of each network has a bounded norm.
 
@@ -94,17 +113,31 @@ class Optimiser:
         networks: what it changes.
         rate: learning rate.
         most: largest norm of a network's gradient; longer ones are scaled down to it.
+        masks: 1 where a weight exists, 0 where it stays 0, one for each parameter; None if all do.
     """
 
-    def __init__(self, networks: Networks, rate: float, most: float) -> None:
-        self._parameters, self._most = networks.parameters, most
+    def __init__(
+        self, networks: Networks, rate: float, most: float, masks: Sequence[Tensor] | None = None
+    ) -> None:
+        self._parameters, self._most, self._masks = networks.parameters, most, masks
         self._adam = torch.optim.Adam(self._parameters, rate, foreach=True)
 
     def descend(self, loss: Tensor) -> None:
         """Take a step down a loss: the sum of a loss of each network."""
-        gradients = torch.autograd.grad(loss, self._parameters)
+        self.step(torch.autograd.grad(loss, self._parameters))
+
+    def step(self, gradients: Sequence[Tensor]) -> None:
+        """Take a step against gradients, one for each parameter."""
+        if self._masks is not None:
+            # Before the norm and Adam, which weights that do not exist must not reach.
+            gradients = [each * mask for each, mask in zip(gradients, self._masks, strict=True)]
         squares = torch.stack([(each * each).sum(dim=(1, 2)) for each in gradients])
         shares = (self._most / (squares.sum(dim=0).sqrt() + _LEAST_NORM)).clamp(max=1)
         for parameter, gradient in zip(self._parameters, gradients, strict=True):
             parameter.grad = gradient * shares[:, None, None]
         self._adam.step()
+
+    @property
+    def moments(self) -> list[list[Tensor]]:
+        """What Adam remembers of each parameter, as ``adam_moments`` has it."""
+        return adam_moments(self._adam, self._parameters)

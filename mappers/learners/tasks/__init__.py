@@ -1,1 +1,1 @@
-"""Tasks that are not mapping: many copies of a small world step together."""
+"""Tasks of which many copies step together: small worlds, and moves of a mapping."""

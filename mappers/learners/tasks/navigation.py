@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mappers.learners.tasks.discs import DiscTask
 from mappers.learners.tasks.physics import Bodies
-from mappers.learners.tasks.task import Task
 from mappers.parts.arrays import Floats
 
 # Weights of what all are paid and of what each is charged for its own collisions.
@@ -13,7 +13,7 @@ _TOGETHER = _OWN = 0.5
 _MESSAGE = 2
 
 
-class Navigation(Task):
+class Navigation(DiscTask):
     """Cooperative navigation of N agents to N landmarks, which nothing collides with.
 
     All agents are charged each landmark's distance to the nearest of them; each is charged 1 for

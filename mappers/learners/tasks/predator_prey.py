@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mappers.learners.tasks.discs import DiscTask
 from mappers.learners.tasks.physics import DIRECTIONS, Bodies
-from mappers.learners.tasks.task import Task
 from mappers.parts.arrays import Floats, Integers
 
 _CATCH = 10.0
@@ -13,7 +13,7 @@ _CATCH = 10.0
 _SIGHT = 0.3
 
 
-class PredatorPrey(Task):
+class PredatorPrey(DiscTask):
     """Predators that are paid together for each contact of a predator with prey.
 
     Discs, speeds, rewards and observations are those of ``simple_tag``; obstacles stand in the way.

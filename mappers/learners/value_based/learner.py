@@ -1,0 +1,252 @@
+"""What IQL, VDN and QMIX share: utilities of agents, targets, sparse updates, and their count."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import chain, islice
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mappers.learners.off_policy.heads import Heads
+from mappers.learners.off_policy.networks import Networks, Optimiser, padded, tensor
+from mappers.learners.replay.layouts import Batch
+from mappers.learners.sparse.flops import FlopMeter
+from mappers.learners.sparse.topology import Matrix, Topology, cosine_share
+from mappers.learners.tasks.physics import Floats32
+from mappers.learners.threads import one_thread
+from mappers.learners.value_based.settings import Settings
+from mappers.learners.value_based.targets import lambda_returns, soft_mellowmax
+from mappers.parts.arrays import Integers
+
+
+class Rows(NamedTuple):
+    """T steps of B episodes as tensors; R = T * B rows, step after step.
+
+    Agents stand side by side and are padded to the longest observation O and most heads H.
+    """
+
+    seen: Tensor
+    """What each agent saw, [N, R, O]."""
+    states: Tensor
+    """What all saw, [R, sum of o_i]."""
+    actions: Tensor
+    """Their choices, int64[N, R, H]; 0 where a head is missing."""
+    rewards: Tensor
+    """What the team was paid, [T, B]."""
+    going: Tensor
+    """0 where the episode ended with this step, 1 elsewhere, [T, B]."""
+    there: Tensor
+    """0 after the end of an episode, 1 elsewhere, [R]."""
+    seen_next: Tensor
+    """What each agent saw next, [N, R, O]."""
+    states_next: Tensor
+    """What all saw next, [R, sum of o_i]."""
+
+
+class ValueLearner(ABC):
+    """N agents with a network each, which gives the values of the choices of its heads.
+
+    An agent's utility is the mean of the values of what its heads chose. A mixer makes values of
+    the utilities of all agents, which learn together from what the team was paid. The networks of
+    all agents, and those of a mixer, have sparse matrices that share a number of links.
+
+    Args:
+        observations: numbers o_i that each agent sees.
+        heads: number of choices of each head of each agent; D is the number of all heads.
+        rng: draws weights and links, and explores.
+        settings: how they learn.
+
+    Attributes:
+        networks: of the agents, then of the mixer.
+        targets: the networks as they were when they were last copied.
+        topology: the links of all networks.
+        target_masks: the masks of the targets.
+        meter: operations so far. Rows after the end of an episode count too.
+    """
+
+    def __init__(
+        self,
+        observations: Sequence[int],
+        heads: Sequence[Sequence[int]],
+        rng: np.random.Generator,
+        settings: Settings,
+    ) -> None:
+        self.settings, self.agents, self.meter = settings, len(heads), FlopMeter()
+        self._observations, self._places = observations, [len(counts) for counts in heads]
+        self._choices, self._rng = np.concatenate(heads), rng
+        self._heads = Heads(heads)
+        have = self._heads.present.any(dim=3)
+        # Weights of the heads of each agent in its utility, [N, 1, H].
+        self._shares = tensor((have / have.sum(dim=2, keepdim=True)).numpy())
+        outputs = [sum(counts) for counts in heads]
+        self.networks = [
+            Networks(observations, outputs, rng, settings.hidden),
+            *self._mixer_networks(sum(observations), rng),
+        ]
+        self._parameters = [each for one in self.networks for each in one.parameters]
+        self._of_agents = sum(map(len, self.networks[0].shapes))
+        self.topology = Topology(self._parameters, _matrices(self.networks), settings.density, rng)
+        masks = iter(self.topology.masks)
+        self._optimisers = [
+            Optimiser(one, settings.rate, settings.clip, list(islice(masks, len(one.parameters))))
+            for one in self.networks
+        ]
+        self.updates = 0
+        self._copy()
+
+    @abstractmethod
+    def mixed(self, utilities: Tensor, states: Tensor, mixer: Sequence[Networks]) -> Tensor:
+        """Return the values that learn from the team's rewards, [K, R]; K is N or 1.
+
+        Args:
+            utilities: of all agents, [N, R].
+            states: what all saw, [R, sum of o_i].
+            mixer: networks as ``_mixer_networks`` makes them.
+        """
+
+    @property
+    def products(self) -> int:
+        """Products that mixing takes for a row, without those of the mixer's networks."""
+        return 0
+
+    def _mixer_networks(self, state: int, rng: np.random.Generator) -> list[Networks]:
+        """Return new networks of the mixer, which see so many numbers."""
+        return []
+
+    def greedy(self, observations: Sequence[Floats32]) -> Integers:
+        """Return the best choices int64[E, D], agent by agent; operations are not counted.
+
+        Args:
+            observations: of every agent, float32[E, o_i].
+        """
+        with one_thread(), torch.no_grad():
+            seen = padded([observations], self._observations)
+            return self._heads.chosen(self._values(self.networks, seen))
+
+    def act(self, observations: Sequence[Floats32], epsilon: float) -> Integers:
+        """Return choices int64[E, D], each with a chance of ``epsilon`` a random one."""
+        best = self.greedy(observations)
+        self.meter.forward("act agents", self._links(self.topology.links)["agents"], len(best))
+        chances = self._rng.random((2, *best.shape))
+        random = (chances[1] * self._choices).astype(np.int64)
+        return np.where(chances[0] < epsilon, random, best)
+
+    @one_thread()
+    def update(self, batch: Batch, length: int) -> None:
+        """Learn from episodes of some length, as ``Episodes.draw`` returns them, or move links."""
+        self.updates += 1
+        rows, settings = self.stack(batch, length), self.settings
+        moving = settings.density < 1 and settings.growth != "none"
+        if moving and not self.updates % settings.interval:
+            self._move_links(rows)
+        else:
+            gradients = iter(self.gradients(rows))
+            for one, optimiser in zip(self.networks, self._optimisers, strict=True):
+                optimiser.step(list(islice(gradients, len(one.parameters))))
+            for network, links in self._links(self.topology.links).items():
+                self.meter.update(f"update {network}", links, len(rows.there))
+        if not self.updates % settings.copy:
+            self._copy()
+
+    def stack(self, batch: Batch, length: int) -> Rows:
+        """Return R = T * B rows of episodes of length T, step after step, as tensors."""
+        going = 1 - tensor(batch.dones[:, 0]).unflatten(0, (length, -1))
+        return Rows(
+            padded([batch.observations], self._observations),
+            tensor(np.concatenate(batch.observations, axis=1)),
+            padded([batch.actions], self._places).long(),
+            tensor(batch.rewards.mean(axis=1)).unflatten(0, (length, -1)),
+            going,
+            # An episode that has ended stays so.
+            torch.cat([torch.ones_like(going[:1]), going[:-1]]).flatten(),
+            padded([batch.next_observations], self._observations),
+            tensor(np.concatenate(batch.next_observations, axis=1)),
+        )
+
+    def gradients(self, rows: Rows) -> tuple[Tensor, ...]:
+        """Return the gradients of all weights, whether they exist or not."""
+        targets = self.target_values(rows)
+        values = self._values(self.networks, rows.seen)
+        chosen = values.gather(3, rows.actions[..., None])[..., 0]
+        mixed = self.mixed(self._utilities(chosen), rows.states, self.networks[1:])
+        squares = ((mixed - targets.flatten(1)) ** 2 * rows.there).sum(dim=1) / rows.there.sum()
+        found: tuple[Tensor, ...] = torch.autograd.grad(squares.sum(), self._parameters)
+        return found
+
+    def target_values(self, rows: Rows) -> Tensor:
+        """Return what values should have been, [K, T, B]."""
+        settings = self.settings
+        for network, links in self._links(self._target_links).items():
+            self.meter.forward(f"target {network}", links, len(rows.there))
+        with torch.no_grad():
+            utilities = self._utilities(self._worth(rows.seen_next))
+            following = self.mixed(utilities, rows.states_next, self.targets[1:])
+            return lambda_returns(
+                rows.rewards,
+                following.unflatten(1, rows.rewards.shape),
+                rows.going,
+                settings.discount,
+                settings.trace if self.updates > settings.one_step * settings.updates else 0,
+            )
+
+    def _worth(self, seen: Tensor) -> Tensor:
+        """Return what each head can gain in states [N, R, O], by the targets, [N, R, H]."""
+        settings, values = self.settings, self._values(self.targets, seen)
+        if settings.worth == "soft_mellowmax":
+            return soft_mellowmax(values, self._heads.present, settings.alpha, settings.omega)
+        if settings.worth == "max":
+            return values.amax(dim=3)
+        links = self._links(self.topology.links)["agents"]
+        self.meter.forward("target agents", links, seen.shape[1])
+        best = self._values(self.networks, seen).argmax(dim=3, keepdim=True)
+        return values.gather(3, best)[..., 0]
+
+    def _values(self, networks: Sequence[Networks], seen: Tensor) -> Tensor:
+        """Return the values of the choices of all heads, [N, R, H, C]."""
+        return self._heads.apart(networks[0](seen))
+
+    def _utilities(self, values: Tensor) -> Tensor:
+        """Return the mean over the heads of each agent, [N, R, H] -> [N, R]."""
+        return (values * self._shares).sum(dim=2)
+
+    def _move_links(self, rows: Rows) -> None:
+        settings, gradients = self.settings, None
+        if settings.growth == "gradient":
+            gradients = self.gradients(rows)
+            weights = self._links(self.topology.sizes)
+            for network, links in self._links(self.topology.links).items():
+                self.meter.dense_gradients(
+                    f"grow {network}", links, weights[network], len(rows.there)
+                )
+        share = cosine_share(settings.share, self.updates / settings.updates)
+        moments = zip(*(optimiser.moments for optimiser in self._optimisers), strict=True)
+        self.topology.evolve(share, gradients, [list(chain(*each)) for each in moments])
+
+    def _copy(self) -> None:
+        """Make the targets, weights and masks, what the networks are."""
+        self.targets = [one.copy() for one in self.networks]
+        self.target_masks = [mask.clone() for mask in self.topology.masks]
+        self._target_links = self.topology.links
+
+    def _links(self, of_matrices: Sequence[int]) -> dict[str, int]:
+        """Return the links of agents and of the mixer, its own products among them."""
+        agents = sum(of_matrices[: self._of_agents])
+        return {"agents": agents, "mixer": sum(of_matrices) - agents + self.products}
+
+
+def _matrices(every: Sequence[Networks]) -> list[Matrix]:
+    """Return the matrices of networks whose parameters stand one after the other."""
+    found, first = [], 0
+    for networks in every:
+        for layer, shapes in enumerate(networks.shapes):
+            # Of each layer the weights, and after them the biases.
+            found += [
+                Matrix(first + 2 * layer, (index, slice(inputs), slice(outputs)))
+                for index, (inputs, outputs) in enumerate(shapes)
+            ]
+        first += len(networks.parameters)
+    return found
