@@ -294,7 +294,7 @@ class MaestroImproveEnv(MaestroEnv):
         def status(points: Points) -> NDArray[np.uint8]:
             return task.problem.score(points, task.objective)[1]
 
-        self._evaluate(_draw_starts(task, [self.np_random], status)[0])
+        self._evaluate(draw_starts(task, [self.np_random], status)[0])
         self._accept()
         return self._observer.see(self._seen, task), self._information()
 
@@ -383,7 +383,7 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
             seeds = [None if seed is None else seed + copy for copy in range(self.num_envs)]
             self._generators = [np_random(each)[0] for each in seeds]
         try:
-            starts = _draw_starts(
+            starts = draw_starts(
                 self._task, self._generators, lambda points: self.evaluator.evaluate(points).status
             )
         except BudgetExceededError:
@@ -415,7 +415,7 @@ class MaestroImproveVectorEnv(MaestroVectorEnv):
         return rewards
 
 
-def _draw_starts(
+def draw_starts(
     task: Task,
     generators: Sequence[np.random.Generator],
     status_of: Callable[[Points], NDArray[np.uint8]],
