@@ -158,6 +158,23 @@ class QuantisedPerceptrons:
     ) -> None: ...
     def run(self, inputs: NDArray[np.float32], calls: int = 1) -> NDArray[np.float32]: ...
 
+class SparseLinks:
+    places: NDArray[np.int64]
+    def __init__(self, mask: NDArray[np.bool_]) -> None: ...
+    def forward(
+        self,
+        weights: NDArray[np.float32],
+        biases: NDArray[np.float32],
+        inputs: NDArray[np.float32],
+    ) -> NDArray[np.float32]: ...
+    def backward(
+        self,
+        weights: NDArray[np.float32],
+        inputs: NDArray[np.float32],
+        of_outputs: NDArray[np.float32],
+        to_inputs: bool,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]: ...
+
 class Team:
     def __init__(
         self,

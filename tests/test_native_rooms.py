@@ -15,7 +15,7 @@ FLOORS = (
     ("wide",),
     ("exact", "maestro"),
     ("evaluate",),
-    ("optimum", "prior", "quantised"),
+    ("optimum", "prior", "quantised", "sparse"),
     ("python",),
 )
 """The lowest first; rooms of one floor know nothing of each other."""

@@ -16,6 +16,7 @@
 #include "quantised.hpp"
 #include "report.hpp"
 #include "space.hpp"
+#include "sparse.hpp"
 
 using namespace gym::python;
 
@@ -39,4 +40,5 @@ PYBIND11_MODULE(_native, m) {
   bind_masks(m);
   bind_prior(m);
   bind_quantised(m);
+  bind_sparse(m);
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 import torch
@@ -37,6 +39,7 @@ class Networks:
 
     Attributes:
         parameters: weights and biases of each layer: float32[N, from, to] and [N, 1, to].
+        trained: what is learnt: the parameters.
         shapes: inputs and outputs of each network in each layer, without padding.
     """
 
@@ -58,6 +61,7 @@ class Networks:
                 weights[network, :before, :after] = rng.uniform(-bound, bound, (before, after))
             biases = np.zeros((len(froms), 1, max(tos)))
             self.parameters += [tensor(each).requires_grad_() for each in (weights, biases)]
+        self.trained = self.parameters
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Return the outputs [N, B, O] for inputs [N, B, I]."""
@@ -78,10 +82,34 @@ class Networks:
             for network, given in enumerate(outputs):
                 biases[network, 0, : len(given)] = tensor(given)
 
-    def copy(self) -> Networks:
+    def keep(
+        self,
+        masks: Sequence[Tensor],
+        moments: Sequence[Sequence[Tensor]] = (),
+        spread: Sequence[Sequence[Tensor]] = (),
+    ) -> None:
+        """Learn the weights where masks are 1 from now on; as many of each matrix as before.
+
+        Args:
+            masks: one for each parameter, of its shape; the others are 0.
+            moments: of ``trained``, which change with it.
+            spread: these moments as ``spread`` returned them, perhaps changed since.
+        """
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Compute with all parameters, those that are 0 too, within the block."""
+        yield
+
+    def spread(self, few: Sequence[Tensor]) -> Sequence[Tensor]:
+        """Return numbers shaped as ``trained`` shaped as the parameters."""
+        return few
+
+    def copy(self) -> Self:
         """Return networks with the same weights, which no gradient reaches."""
         other = copy.copy(self)
         other.parameters = [each.detach().clone() for each in self.parameters]
+        other.trained = other.parameters
         return other
 
     def follow(self, others: Networks, share: float) -> None:
@@ -119,7 +147,7 @@ class Optimiser:
     def __init__(
         self, networks: Networks, rate: float, most: float, masks: Sequence[Tensor] | None = None
     ) -> None:
-        self._parameters, self._most, self._masks = networks.parameters, most, masks
+        self._parameters, self._most, self._masks = networks.trained, most, masks
         self._adam = torch.optim.Adam(self._parameters, rate, foreach=True)
 
     def descend(self, loss: Tensor) -> None:
@@ -139,5 +167,5 @@ class Optimiser:
 
     @property
     def moments(self) -> list[list[Tensor]]:
-        """What Adam remembers of each parameter, as ``adam_moments`` has it."""
+        """What Adam remembers of what is learnt, as ``adam_moments`` has it."""
         return adam_moments(self._adam, self._parameters)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from mappers.learners.sparse.flops import FlopMeter
 from mappers.learners.sparse.topology import Matrix, Topology, cosine_share
 from mappers.learners.tasks.physics import Floats32
 from mappers.learners.threads import one_thread
-from mappers.learners.value_based.settings import Settings
+from mappers.learners.value_based.settings import KERNELS, Settings
 from mappers.learners.value_based.targets import lambda_returns, soft_mellowmax
 from mappers.parts.arrays import Integers
 
@@ -83,18 +84,20 @@ class ValueLearner(ABC):
         # Weights of the heads of each agent in its utility, [N, 1, H].
         self._shares = tensor((have / have.sum(dim=2, keepdim=True)).numpy())
         outputs = [sum(counts) for counts in heads]
+        self._made = KERNELS[settings.kernels]
         self.networks = [
-            Networks(observations, outputs, rng, settings.hidden),
+            self._made(observations, outputs, rng, settings.hidden),
             *self._mixer_networks(sum(observations), rng),
         ]
-        self._parameters = [each for one in self.networks for each in one.parameters]
         self._of_agents = sum(map(len, self.networks[0].shapes))
-        self.topology = Topology(self._parameters, _matrices(self.networks), settings.density, rng)
-        masks = iter(self.topology.masks)
-        self._optimisers = [
-            Optimiser(one, settings.rate, settings.clip, list(islice(masks, len(one.parameters))))
-            for one in self.networks
-        ]
+        parameters = [each for one in self.networks for each in one.parameters]
+        self.topology = Topology(parameters, _matrices(self.networks), settings.density, rng)
+        self._optimisers = []
+        for one, masks in self._with_masks():
+            one.keep(masks)
+            few = one.trained is not one.parameters
+            steps = Optimiser(one, settings.rate, settings.clip, None if few else masks)
+            self._optimisers.append(steps)
         self.updates = 0
         self._copy()
 
@@ -144,9 +147,10 @@ class ValueLearner(ABC):
         if moving and not self.updates % settings.interval:
             self._move_links(rows)
         else:
-            gradients = iter(self.gradients(rows))
+            trained = [each for one in self.networks for each in one.trained]
+            gradients = iter(self.gradients(rows, trained))
             for one, optimiser in zip(self.networks, self._optimisers, strict=True):
-                optimiser.step(list(islice(gradients, len(one.parameters))))
+                optimiser.step(list(islice(gradients, len(one.trained))))
             for network, links in self._links(self.topology.links).items():
                 self.meter.update(f"update {network}", links, len(rows.there))
         if not self.updates % settings.copy:
@@ -167,14 +171,14 @@ class ValueLearner(ABC):
             tensor(np.concatenate(batch.next_observations, axis=1)),
         )
 
-    def gradients(self, rows: Rows) -> tuple[Tensor, ...]:
-        """Return the gradients of all weights, whether they exist or not."""
+    def gradients(self, rows: Rows, weights: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Return the gradients of weights that the values are computed with."""
         targets = self.target_values(rows)
         values = self._values(self.networks, rows.seen)
         chosen = values.gather(3, rows.actions[..., None])[..., 0]
         mixed = self.mixed(self._utilities(chosen), rows.states, self.networks[1:])
         squares = ((mixed - targets.flatten(1)) ** 2 * rows.there).sum(dim=1) / rows.there.sum()
-        found: tuple[Tensor, ...] = torch.autograd.grad(squares.sum(), self._parameters)
+        found: tuple[Tensor, ...] = torch.autograd.grad(squares.sum(), weights)
         return found
 
     def target_values(self, rows: Rows) -> Tensor:
@@ -214,17 +218,38 @@ class ValueLearner(ABC):
         return (values * self._shares).sum(dim=2)
 
     def _move_links(self, rows: Rows) -> None:
-        settings, gradients = self.settings, None
-        if settings.growth == "gradient":
-            gradients = self.gradients(rows)
+        settings = self.settings
+        gradients = self._dense_gradients(rows)
+        share = cosine_share(settings.share, self.updates / settings.updates)
+        moments = [each.moments for each in self._optimisers]
+        spread = [
+            [one.spread(kind) for kind in kinds]
+            for one, kinds in zip(self.networks, moments, strict=True)
+        ]
+        every = [list(chain(*kind)) for kind in zip(*spread, strict=True)]
+        self.topology.evolve(share, gradients, every)
+        for (one, masks), old, new in zip(self._with_masks(), moments, spread, strict=True):
+            one.keep(masks, old, new)
+
+    def _dense_gradients(self, rows: Rows) -> tuple[Tensor, ...] | None:
+        """Return the gradients of all parameters, whether they exist or not, if links need them."""
+        with ExitStack() as stack:
+            for one in self.networks:
+                stack.enter_context(one.whole())
+            if self.settings.growth != "gradient":
+                return None
             weights = self._links(self.topology.sizes)
             for network, links in self._links(self.topology.links).items():
                 self.meter.dense_gradients(
                     f"grow {network}", links, weights[network], len(rows.there)
                 )
-        share = cosine_share(settings.share, self.updates / settings.updates)
-        moments = zip(*(optimiser.moments for optimiser in self._optimisers), strict=True)
-        self.topology.evolve(share, gradients, [list(chain(*each)) for each in moments])
+            return self.gradients(rows, [each for one in self.networks for each in one.parameters])
+
+    def _with_masks(self) -> Iterator[tuple[Networks, list[Tensor]]]:
+        """Yield all networks with the masks of their parameters."""
+        masks = iter(self.topology.masks)
+        for one in self.networks:
+            yield one, list(islice(masks, len(one.parameters)))
 
     def _copy(self) -> None:
         """Make the targets, weights and masks, what the networks are."""

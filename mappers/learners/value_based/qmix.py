@@ -27,7 +27,7 @@ class Qmix(ValueLearner):
     def _mixer_networks(self, state: int, rng: np.random.Generator) -> list[Networks]:
         width = self.settings.embedding
         outputs = [self.agents * width, width, width, 1]
-        return [Networks([state] * len(outputs), outputs, rng, [width])]
+        return [self._made([state] * len(outputs), outputs, rng, [width])]
 
     def mixed(self, utilities: Tensor, states: Tensor, mixer: Sequence[Networks]) -> Tensor:
         width = self.settings.embedding

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from maestro_env.base.errors import UnknownNameError
+from mappers.learners.off_policy.networks import Networks
+from mappers.learners.sparse.networks import SparseNetworks
 
 WORTHS = ("max", "double", "soft_mellowmax")
 """Worth of a next state: the largest value, the value of what the learning networks would choose
@@ -12,6 +14,8 @@ WORTHS = ("max", "double", "soft_mellowmax")
 GROWTHS = ("none", "random", "gradient")
 """Which links grow where others are dropped: none, as masks stay (static sparsity), random ones
 (SET), or those of the steepest gradients (RigL)."""
+KERNELS = {"dense": Networks, "sparse": SparseNetworks}
+"""What computes layers: products of whole matrices, zeros too, or of the weights that exist."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Settings:
         growth: one of ``GROWTHS``.
         interval: updates between two changes of links; a change takes the place of an update.
         share: of the links that change at first; it falls to 0 along a cosine.
+        kernels: one of ``KERNELS``.
 
     Raises:
         UnknownNameError: no such worth or growth.
@@ -58,11 +63,13 @@ class Settings:
     growth: str = "gradient"
     interval: int = 200
     share: float = 0.5
+    kernels: str = "dense"
 
     def __post_init__(self) -> None:
         for what, name, allowed in (
             ("worth of a next state", self.worth, WORTHS),
             ("growth of links", self.growth, GROWTHS),
+            ("kernels", self.kernels, tuple(KERNELS)),
         ):
             if name not in allowed:
                 raise UnknownNameError(what, name, allowed)

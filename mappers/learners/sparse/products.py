@@ -1,0 +1,101 @@
+"""Layers of PyTorch that compute with the weights that exist, and with no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from maestro_env.base.sparse_links import COLUMNS, SparseLinks, sparse_links
+from mappers.learners.sparse.masks import Shape
+
+
+class Layer:
+    """The weights of a layer of N networks that exist: K of the network that has most.
+
+    Args:
+        mask: 1 where a weight exists, [N, I, O].
+        shapes: inputs and outputs of each network; the others of its mask are padding.
+    """
+
+    def __init__(self, mask: Tensor, shapes: Sequence[Shape]) -> None:
+        self._shape = mask.shape
+        every = mask.numpy().astype(np.bool_)
+        cut = [
+            np.ascontiguousarray(each[:inputs, :outputs])
+            for each, (inputs, outputs) in zip(every, shapes, strict=True)
+        ]
+        self._links = [sparse_links(each) for each in cut]
+        self._counts = [len(each.places) for each in self._links]
+        self._outputs = [outputs for _, outputs in shapes]
+        whole = np.arange(mask.numel()).reshape(mask.shape)
+        few = np.arange(len(shapes) * max(self._counts)).reshape(len(shapes), -1)
+        own = zip(whole, few, self._links, shapes, strict=True)
+        places = [
+            (every[:inputs, :outputs].ravel()[links.places], slots[: len(links.places)])
+            for every, slots, links, (inputs, outputs) in own
+        ]
+        self._places, self._slots = (
+            torch.from_numpy(np.concatenate(each)) for each in zip(*places, strict=True)
+        )
+
+    def taken(self, whole: Tensor) -> Tensor:
+        """Return what exists of numbers [N, I, O], [N, 1, K], filled up by zeros."""
+        found = torch.zeros(self._shape[0] * max(self._counts))
+        found[self._slots] = whole.detach().reshape(-1)[self._places]
+        return found.reshape(self._shape[0], 1, -1)
+
+    def spread(self, few: Tensor) -> Tensor:
+        """Return numbers [N, 1, K] where they belong, [N, I, O], and 0 elsewhere."""
+        found = torch.zeros(self._shape)
+        found.view(-1)[self._places] = few.detach().reshape(-1)[self._slots]
+        return found
+
+    def outputs(self, inputs: Sequence[Tensor], few: Tensor, biases: Tensor) -> list[Tensor]:
+        """Return the outputs [o, C] of every network.
+
+        Args:
+            inputs: of every network, [i, C] as ``columns`` makes them.
+            few: weights that exist, [N, 1, K].
+            biases: [N, 1, O].
+        """
+        own = zip(
+            *(inputs, few.unbind(), biases.unbind()),
+            *(self._counts, self._outputs, self._links),
+            strict=True,
+        )
+        return [
+            _Product.apply(each, weights[0, :count], bias[0, :outputs], links)
+            for each, weights, bias, count, outputs, links in own
+        ]
+
+
+def columns(rows: Tensor) -> Tensor:
+    """Return rows [B, I] as columns [I, C], filled up by zeros to as many as the core takes."""
+    return pad(rows.T, (0, -len(rows) % COLUMNS)).contiguous()
+
+
+class _Product(torch.autograd.Function):  # type: ignore[misc]
+    """Outputs [O, C] of inputs [I, C] by weights [n] that exist and biases [O]."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, inputs: Tensor, weights: Tensor, biases: Tensor, links: SparseLinks
+    ) -> Tensor:
+        ctx.save_for_backward(inputs, weights)
+        ctx.links = links
+        return torch.from_numpy(links.forward(weights.numpy(), biases.numpy(), inputs.numpy()))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, weights = ctx.saved_tensors
+        of_outputs = gradients[0].contiguous()
+        of_weights, of_inputs = ctx.links.backward(
+            weights.numpy(), inputs.numpy(), of_outputs.numpy(), ctx.needs_input_grad[0]
+        )
+        found = None if of_inputs is None else torch.from_numpy(of_inputs)
+        return found, torch.from_numpy(of_weights), of_outputs.sum(dim=1), None
