@@ -26,6 +26,7 @@ def carry_out(
     make: Callable[[Path, Versions], Sequence[Work]],
     report: Callable[[Sequence[Work]], None],
     jobs: int = 1,
+    first: Callable[[Path, Versions], Sequence[Record[Any]]] = lambda *_: (),
 ) -> tuple[int, Path]:
     """Run the records that are not there yet, report, and return exit status and directory.
 
@@ -37,6 +38,7 @@ def carry_out(
         make: makes the records of a directory and of versions.
         report: prints what the records say that are there.
         jobs: processes.
+        first: makes the records that must be there before all others, likewise.
 
     Raises:
         RecordError: a file or directory cannot be used.
@@ -47,11 +49,15 @@ def carry_out(
     out, resume = place
     directory = run_directory(out, command, resume)
     Directory(directory, command).open({"config": decided})
-    works = make(directory, here)
-    refuse_damaged(works)
-    left = [work for work in works if not work.ended]
-    status = run_cells(left, len(works) - len(left), jobs)
+    sources, works = first(directory, here), make(directory, here)
+    refuse_damaged([*sources, *works])
+    status = _run(sources, jobs) or _run(works, jobs)
     with cli.undisturbed():
         report(works)
         print(printable(f"records: {directory}"))
     return status, directory
+
+
+def _run(works: Sequence[Record[Any]], jobs: int) -> int:
+    left = [work for work in works if not work.ended]
+    return run_cells(left, len(works) - len(left), jobs)

@@ -1,0 +1,102 @@
+"""All trainings of a comparison: what they are made from, which there are, and their report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+
+from experiments.commands.sparse.transformer.quality import CONTROLS, Control, ControlSetup, Quality
+from experiments.commands.sparse.transformer.shards import Source, shards
+from experiments.store.campaign import carry_out
+from experiments.store.versions import Versions
+from maestro_env.base.errors import MissingExtraError
+from maestro_env.base.registry import look_up
+
+try:
+    from experiments.commands.sparse.transformer.pretraining import (
+        Pretraining,
+        Setup,
+        Size,
+        Trained,
+    )
+except ModuleNotFoundError as error:
+    raise MissingExtraError("maestro-env sparse transformer", str(error.name), "rl") from error
+
+from experiments.commands.sparse.transformer.tables import print_tables
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """What is trained: each arm from each seed.
+
+    Args:
+        others: as in ``Setup``.
+    """
+
+    arms: Sequence[str]
+    seeds: Sequence[int]
+    steps: int
+    rate: float
+    size: Size
+    source: Source
+
+    def setups(self) -> list[Setup]:
+        """Return all trainings, seed by seed, so that a part of them treats all arms alike.
+
+        Raises:
+            SparsityError, TransformerError, UnknownNameError, UsageError: some cannot be.
+        """
+        self.source.require()
+        known = self.size.arms(self.steps)
+        for arm in self.arms:
+            look_up("arm", arm, known)
+        return [
+            Setup(arm, seed, self.steps, self.rate, self.size, self.source)
+            for seed, arm in product(self.seeds, self.arms)
+        ]
+
+    def controls(self, directory: Path, versions: Versions) -> list[Control]:
+        """Return what trainings are compared with."""
+        return [
+            Control(
+                ControlSetup(control, seed, self.source.held),
+                directory=directory,
+                versions=versions,
+            )
+            for seed, control in product(self.seeds, CONTROLS)
+        ]
+
+
+def conduct(trainings: Trainings, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
+    """Train what is not there yet, print tables, and return the exit status and the directory."""
+    setups = trainings.setups()
+    return carry_out(
+        "sparse transformer",
+        (out, resume),
+        asdict(trainings.source) | asdict(trainings.size),
+        ("torch",),
+        lambda directory, here: [
+            Pretraining(setup, directory=directory, versions=here) for setup in setups
+        ],
+        lambda works: _report(trainings, works),
+        jobs,
+        lambda directory, here: [
+            *shards(trainings.source, directory, here),
+            *trainings.controls(directory, here),
+        ],
+    )
+
+
+def _report(trainings: Trainings, works: Sequence[Pretraining]) -> None:
+    found: dict[str, list[Trained]] = {}
+    for work in works:
+        if (trained := work.read()) is not None:
+            found.setdefault(work.setup.arm, []).append(trained)
+    controls: dict[str, list[Quality]] = {}
+    for control in trainings.controls(works[0].directory, works[0].versions):
+        if (measured := control.read()) is not None:
+            controls.setdefault(control.setup.control, []).append(measured)
+    if found:
+        print_tables(trainings.size.arms(trainings.steps), found, controls)
