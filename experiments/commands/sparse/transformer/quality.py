@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ LAYERS = 4
 WORST = 1000.0
 """What counts as that is farther from the optimum, or no valid mapping at all."""
 
-_MACHINES, _OBJECTIVES = ("edge", "cloud"), ("latency", "edp")
+GOALS = tuple(product(("edge", "cloud"), ("latency", "edp")))
+"""Accelerators and objectives."""
 
 Spend = Callable[[Evaluator, np.random.Generator], None]
 """Proposes mappings and evaluates them, at most ``COUNTS[-1]``."""
@@ -58,12 +60,12 @@ def sought(networks: Sequence[str]) -> Iterator[tuple[Problem, Objective, KnownO
         layers = list({tuple(of_layer(layer)): layer for layer in models()[network]}.values())
         places = np.linspace(0, len(layers) - 1, min(LAYERS, len(layers))).round().astype(int)
         for place in places:
-            for machine in _MACHINES:
+            for machine, name in GOALS:
                 problem = Problem(MapSpace(layers[place], PRESETS[machine]))
-                for objective in map(find_objective, _OBJECTIVES):
-                    optimum = known_optimum(problem, objective)
-                    assert optimum is not None
-                    yield problem, objective, optimum
+                objective = find_objective(name)
+                optimum = known_optimum(problem, objective)
+                assert optimum is not None
+                yield problem, objective, optimum
 
 
 def quality(networks: Sequence[str], seed: int, spend: Spend, show: Show) -> Quality:

@@ -85,7 +85,7 @@ class Shard(Case[Rows, Part]):
         written = 0
         for number in count(part.number * _DOCUMENTS):
             documents.append(corpus.rows(number, prior))
-            written += np.count_nonzero(documents[-1].tokens != END)
+            written += int(np.count_nonzero(documents[-1].tokens != END))
             show(min(written / part.tokens, 1), f"{written:,} tokens")
             if written >= part.tokens:
                 break

@@ -8,7 +8,8 @@ from itertools import product
 from pathlib import Path
 
 from experiments.commands.sparse.transformer.quality import CONTROLS, Control, ControlSetup, Quality
-from experiments.commands.sparse.transformer.shards import Source, shards
+from experiments.commands.sparse.transformer.shards import Source as Source
+from experiments.commands.sparse.transformer.shards import shards
 from experiments.store.campaign import carry_out
 from experiments.store.versions import Versions
 from maestro_env.base.errors import MissingExtraError
@@ -18,9 +19,9 @@ try:
     from experiments.commands.sparse.transformer.pretraining import (
         Pretraining,
         Setup,
-        Size,
         Trained,
     )
+    from experiments.commands.sparse.transformer.pretraining import Size as Size
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env sparse transformer", str(error.name), "rl") from error
 
