@@ -55,18 +55,20 @@ def execute(config: Config) -> int:
 
 
 def _transformer(config: Config) -> int:
-    from experiments.commands.sparse.transformer import trainings  # It needs torch.
+    # They need torch.
+    from experiments.commands.sparse.transformer.pretraining import Size
+    from experiments.commands.sparse.transformer.shards import Source
+    from experiments.commands.sparse.transformer.trainings import Trainings, conduct
 
-    size = trainings.Size(config.blocks, config.width, config.batch)
-    planned = trainings.Trainings(
+    trainings = Trainings(
         unique(config.arms.split(",")),
         range(config.first_seed, config.first_seed + config.seeds),
         config.steps,
         config.rate,
-        size,
-        trainings.Source(unique(config.held.split(",")), config.tokens),
+        Size(config.blocks, config.width, config.batch),
+        Source(unique(config.held.split(",")), config.tokens),
     )
-    status, directory = trainings.conduct(planned, config.out, config.resume, config.jobs)
+    status, directory = conduct(trainings, config.out, config.resume, config.jobs)
     if status == cli.INTERRUPTED:
         with cli.undisturbed():
             tell_interrupted("finished", config, "sparse", directory)

@@ -15,16 +15,23 @@ from experiments.commands.sparse.transformer.quality import COUNTS, Quality, qua
 from experiments.commands.sparse.transformer.shards import TRAINING, VALIDATION, Source, read_rows
 from experiments.shell.files import file_digest
 from experiments.store.records import Case, Show, known_fields
+from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
-from mappers.learners.transformer.checkpoint import Checkpoint, read_checkpoint
-from mappers.learners.transformer.model import Shape, TransformerError
-from mappers.learners.transformer.proposing import propose
-from mappers.learners.transformer.schedule import Arm, arms
-from mappers.learners.transformer.training import Training, mean_loss
+
+try:
+    from mappers.learners.transformer.checkpoint import Checkpoint, read_checkpoint
+    from mappers.learners.transformer.model import Shape, TransformerError
+    from mappers.learners.transformer.proposing import propose
+    from mappers.learners.transformer.schedule import Arm, arms
+    from mappers.learners.transformer.training import Training, mean_loss
+except ModuleNotFoundError as error:
+    raise MissingExtraError("maestro-env sparse transformer", str(error.name), "rl") from error
 
 WINDOW = 16
 """Of sparse attention."""
 
+# Mappings asked for, for each that is evaluated: some that are written repeat, some do not fit.
+_ASKED = 2
 # Steps of a point of the curve.
 _POINT = 100
 # The share of a record that is done when the training is.
@@ -132,7 +139,7 @@ class Pretraining(Case[Trained, Setup]):
 
         def spend(evaluator: Evaluator, rng: np.random.Generator) -> None:
             goal = evaluator.problem, evaluator.objective
-            evaluator.evaluate(propose(model, *goal, COUNTS[-1], rng))
+            evaluator.evaluate(propose(model, *goal, _ASKED * COUNTS[-1], rng)[: COUNTS[-1]])
 
         def show_rest(share: float, note: str) -> None:
             show(_TRAINED + (1 - _TRAINED) * share, f"mappings of {note}")

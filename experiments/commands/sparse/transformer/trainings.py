@@ -7,25 +7,13 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 
+from experiments.commands.sparse.transformer.pretraining import Pretraining, Setup, Size, Trained
 from experiments.commands.sparse.transformer.quality import CONTROLS, Control, ControlSetup, Quality
-from experiments.commands.sparse.transformer.shards import Source as Source
-from experiments.commands.sparse.transformer.shards import shards
+from experiments.commands.sparse.transformer.shards import Source, shards
+from experiments.commands.sparse.transformer.tables import print_tables
 from experiments.store.campaign import carry_out
 from experiments.store.versions import Versions
-from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.registry import look_up
-
-try:
-    from experiments.commands.sparse.transformer.pretraining import (
-        Pretraining,
-        Setup,
-        Trained,
-    )
-    from experiments.commands.sparse.transformer.pretraining import Size as Size
-except ModuleNotFoundError as error:
-    raise MissingExtraError("maestro-env sparse transformer", str(error.name), "rl") from error
-
-from experiments.commands.sparse.transformer.tables import print_tables
 
 
 @dataclass(frozen=True)
