@@ -133,18 +133,16 @@ def test_ratios_are_those_of_the_best_so_far(one_problem: None) -> None:
     wanted = [values[0] / optimum.value, values[:10].min() / optimum.value, 1]
     assert found.ratios[0] == pytest.approx(np.minimum(wanted, WORST))
     assert found.samples == 13
-    nothing = quality(
-        ["bert_base"], 0, lambda each, _: void(each.evaluate(points[:0])), lambda *_: None
-    )
+
+    def spend_nothing(evaluator: Evaluator, rng: np.random.Generator) -> None:
+        evaluator.evaluate(points[:0])
+
+    nothing = quality(["bert_base"], 0, spend_nothing, lambda *_: None)
     assert nothing == Quality([[WORST] * 3], 0)
 
 
-def void(_: object) -> None:
-    """Return nothing."""
-
-
 def trained(*figures: tuple[float, float]) -> list[Trained]:
-    """Trainings of a loss and of ratios of two problems, one twice the other."""
+    """Trainings of a loss and of ratios of two problems, one four times the other."""
     return [
         Trained(10, loss, loss, Quality([[r] * 3, [4 * r] * 3], 100), [], 60.0, "")
         for loss, r in figures
