@@ -26,7 +26,7 @@ _NOTE_OF_COSTS = (
     "means and bootstrap intervals over seeds; times are of training on dense kernels"
 )
 _NOTE_OF_GAPS = (
-    "samples: mappings evaluated of 100; gap: how far the best of so many is above the optimum, "
+    "n: mappings evaluated, of 100; gap: how far the best of so many is above the optimum, "
     f"at most {WORST:g} times as much; geometric mean over layers of held-out networks, with 95 % "
     "intervals over seeds. The prior was trained with these layers; random: any valid mappings"
 )
@@ -81,7 +81,7 @@ def print_tables(
     Sheet("", ("arm",), _COSTS, costs, _NOTE_OF_COSTS).print()
     qualities = {name: [each.quality for each in trained] for name, trained in found.items()}
     gaps = [_gaps(name, measured) for name, measured in {**qualities, **controls}.items()]
-    headers = ("samples", *(f"gap after {count}, %" for count in COUNTS))
+    headers = ("n", *(f"gap after {count}, %" for count in COUNTS))
     Sheet("", ("arm",), headers, gaps, _NOTE_OF_GAPS).print()
     if mst := found.get("mst"):
         compared = {
