@@ -39,7 +39,6 @@ class Networks:
 
     Attributes:
         parameters: weights and biases of each layer: float32[N, from, to] and [N, 1, to].
-        trained: what is learnt: the parameters.
         shapes: inputs and outputs of each network in each layer, without padding.
     """
 
@@ -61,7 +60,6 @@ class Networks:
                 weights[network, :before, :after] = rng.uniform(-bound, bound, (before, after))
             biases = np.zeros((len(froms), 1, max(tos)))
             self.parameters += [tensor(each).requires_grad_() for each in (weights, biases)]
-        self.trained = self.parameters
 
     def __call__(self, inputs: Tensor) -> Tensor:
         """Return the outputs [N, B, O] for inputs [N, B, I]."""
@@ -81,6 +79,11 @@ class Networks:
             last.zero_()
             for network, given in enumerate(outputs):
                 biases[network, 0, : len(given)] = tensor(given)
+
+    @property
+    def trained(self) -> list[Tensor]:
+        """What is learnt: the parameters."""
+        return self.parameters
 
     def keep(
         self,
@@ -109,7 +112,6 @@ class Networks:
         """Return networks with the same weights, which no gradient reaches."""
         other = copy.copy(self)
         other.parameters = [each.detach().clone() for each in self.parameters]
-        other.trained = other.parameters
         return other
 
     def follow(self, others: Networks, share: float) -> None:

@@ -22,6 +22,10 @@ class SparseNetworks(Networks):
     _layers: Sequence[Layer] = ()
     _all = False
 
+    @property
+    def trained(self) -> list[Tensor]:
+        return self._trained
+
     @contextmanager
     def whole(self) -> Iterator[None]:
         for layer, few, weights in zip(
@@ -50,8 +54,8 @@ class SparseNetworks(Networks):
             Layer(mask, shapes) for mask, shapes in zip(masks[::2], self.shapes, strict=True)
         ]
         if first:
-            self.trained = list(self.parameters)
-            self.trained[::2] = [
+            self._trained = list(self.parameters)
+            self._trained[::2] = [
                 layer.taken(weights).requires_grad_()
                 for layer, weights in zip(self._layers, self.parameters[::2], strict=True)
             ]
@@ -61,7 +65,7 @@ class SparseNetworks(Networks):
 
     def copy(self) -> SparseNetworks:
         other = super().copy()
-        other.trained = [each.detach().clone() for each in self.trained]
+        other._trained = [each.detach().clone() for each in self.trained]
         return other
 
     def __call__(self, inputs: Tensor) -> Tensor:
