@@ -15,10 +15,11 @@ from commands import quantise as main
 
 pytest.importorskip("torch", reason="needs the extra rl")
 
-from experiments.commands.quantise import acting, speed
+from experiments.commands.quantise import acting
 from experiments.commands.quantise.acting import Acted, Setup, _counts, row_times
 from experiments.commands.quantise.actors import goals, rates
 from experiments.shell.cli import FAILED, INTERRUPTED
+from experiments.store import timing
 from mappers.learners.quantised.actorq import ACTING, LEARNING, ActorError, ActorQ, Plan
 
 SMALL = ("actors", "--networks=2x64", "--spi=1", "--seconds=0.2", "--seeds=1")
@@ -36,7 +37,7 @@ def acted(**given: Any) -> Acted:
 def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(acting, "_TIMINGS", 1)
     monkeypatch.setattr(acting, "EPISODES", 2)
-    monkeypatch.setattr(speed, "_LEAST_SECONDS", 0.001)
+    monkeypatch.setattr(timing, "_LEAST_SECONDS", 0.001)
 
 
 def test_the_model_has_its_closed_form() -> None:

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.commands.quantise.speed import WIDTHS, microseconds
+from experiments.commands.quantise.speed import WIDTHS
 from experiments.commands.quantise.tasks import ACTED, evaluate
 from experiments.shown.statistics import Floats
 from experiments.store.records import Case, Show, known_fields
+from experiments.store.timing import microseconds
 from mappers.learners.quantised.actorq import ACTING, LEARNING, Actor, ActorQ, Plan, Spaces
 from mappers.learners.quantised.single import Ddpg, Dqn, SingleLearner
 

@@ -5,7 +5,6 @@ Weights are random, as no time depends on them. Agents have 16 inputs and 10 out
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,7 @@ from statistics import median
 import numpy as np
 
 from experiments.shown.tables import Sheet, significant
-from experiments.store.timing import measured, tell_circumstances
+from experiments.store.timing import measured, microseconds, tell_circumstances
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.perceptrons import Perceptrons
 from mappers.learners.quantised.quantiser import Layers
@@ -39,8 +38,6 @@ WIDTHS: Mapping[str, tuple[int, ...]] = {
 STACKED = "torch, stacked"
 
 _INPUTS, _OUTPUTS = 16, 10
-# Seconds of a timing, and the most calls of it.
-_LEAST_SECONDS, _MOST_CALLS = 0.05, 1000
 
 # Calls within the core in one from Python.
 _KERNEL_CALLS = 20
@@ -115,15 +112,6 @@ def _times(network: str, agents: int, copies: int, repeats: int, others: bool) -
     for (method, step), times in zip(steps.items(), zip(*taken, strict=True), strict=True):
         us = median(times) / (_KERNEL_CALLS if isinstance(step, _Kernel) else 1)
         yield Timed(network, agents, copies, method, repeats, us)
-
-
-def microseconds(work: Callable[[], object]) -> float:
-    """Return the mean time of a call, of enough of them to be told from the clock's own."""
-    calls, began = 0, time.perf_counter()
-    while calls < _MOST_CALLS and time.perf_counter() - began < _LEAST_SECONDS:
-        work()
-        calls += 1
-    return 1e6 * (time.perf_counter() - began) / calls
 
 
 def _steps(layers: Layers, others: bool, kernels: bool) -> dict[str, Step]:
