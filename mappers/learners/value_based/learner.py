@@ -133,7 +133,7 @@ class ValueLearner(ABC):
     def act(self, observations: Sequence[Floats32], epsilon: float) -> Integers:
         """Return choices int64[E, D], each with a chance of ``epsilon`` a random one."""
         best = self.greedy(observations)
-        self.meter.forward("act agents", self._links(self.topology.links)["agents"], len(best))
+        self.meter.forward("act agents", self.by_network(self.topology.links)["agents"], len(best))
         chances = self._rng.random((2, *best.shape))
         random = (chances[1] * self._choices).astype(np.int64)
         return np.where(chances[0] < epsilon, random, best)
@@ -143,15 +143,14 @@ class ValueLearner(ABC):
         """Learn from episodes of some length, as ``Episodes.draw`` returns them, or move links."""
         self.updates += 1
         rows, settings = self.stack(batch, length), self.settings
-        moving = settings.density < 1 and settings.growth != "none"
-        if moving and not self.updates % settings.interval:
+        if settings.moving and not self.updates % settings.interval:
             self._move_links(rows)
         else:
             trained = [each for one in self.networks for each in one.trained]
             gradients = iter(self.gradients(rows, trained))
             for one, optimiser in zip(self.networks, self._optimisers, strict=True):
                 optimiser.step(list(islice(gradients, len(one.trained))))
-            for network, links in self._links(self.topology.links).items():
+            for network, links in self.by_network(self.topology.links).items():
                 self.meter.update(f"update {network}", links, len(rows.there))
         if not self.updates % settings.copy:
             self._copy()
@@ -184,7 +183,7 @@ class ValueLearner(ABC):
     def target_values(self, rows: Rows) -> Tensor:
         """Return what values should have been, [K, T, B]."""
         settings = self.settings
-        for network, links in self._links(self._target_links).items():
+        for network, links in self.by_network(self._target_links).items():
             self.meter.forward(f"target {network}", links, len(rows.there))
         with torch.no_grad():
             utilities = self._utilities(self._worth(rows.seen_next))
@@ -204,7 +203,7 @@ class ValueLearner(ABC):
             return soft_mellowmax(values, self._heads.present, settings.alpha, settings.omega)
         if settings.worth == "max":
             return values.amax(dim=3)
-        links = self._links(self.topology.links)["agents"]
+        links = self.by_network(self.topology.links)["agents"]
         self.meter.forward("target agents", links, seen.shape[1])
         best = self._values(self.networks, seen).argmax(dim=3, keepdim=True)
         return values.gather(3, best)[..., 0]
@@ -238,8 +237,8 @@ class ValueLearner(ABC):
                 stack.enter_context(one.whole())
             if self.settings.growth != "gradient":
                 return None
-            weights = self._links(self.topology.sizes)
-            for network, links in self._links(self.topology.links).items():
+            weights = self.by_network(self.topology.sizes)
+            for network, links in self.by_network(self.topology.links).items():
                 self.meter.dense_gradients(
                     f"grow {network}", links, weights[network], len(rows.there)
                 )
@@ -257,8 +256,11 @@ class ValueLearner(ABC):
         self.target_masks = [mask.clone() for mask in self.topology.masks]
         self._target_links = self.topology.links
 
-    def _links(self, of_matrices: Sequence[int]) -> dict[str, int]:
-        """Return the links of agents and of the mixer, its own products among them."""
+    def by_network(self, of_matrices: Sequence[int]) -> dict[str, int]:
+        """Return the sums of numbers of all matrices, links or weights, of agents and of the mixer.
+
+        The products of mixing count as the mixer's.
+        """
         agents = sum(of_matrices[: self._of_agents])
         return {"agents": agents, "mixer": sum(of_matrices) - agents + self.products}
 

@@ -73,3 +73,8 @@ class Settings:
         ):
             if name not in allowed:
                 raise UnknownNameError(what, name, allowed)
+
+    @property
+    def moving(self) -> bool:
+        """Whether links move."""
+        return self.density < 1 and self.growth != "none"
