@@ -1,0 +1,1 @@
+"""``maestro-env sparse agents``: arms, trainings of each kind, tables."""

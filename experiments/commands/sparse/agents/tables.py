@@ -1,0 +1,129 @@
+"""What arms cost and return, as tables, and whether the paper's claim was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.commands.sparse.agents.arms import DENSE
+from experiments.commands.sparse.agents.training import RESETS, Trained
+from experiments.shown.statistics import Floats, has_interval, iqm, stratified_interval
+from experiments.shown.tables import Sheet, significant
+
+Found = dict[str, list[Trained]]
+"""Trainings by arm."""
+
+TIMES, LEAST = 20.0, 97.0
+"""The paper's claim: so many times fewer operations, at least so many per cent of dense."""
+
+# The rest is for acting.
+_PURPOSES = ("target", "update", "grow")
+_COSTS = (
+    *("seeds", "TFLOPs", "times\nfewer", *(f"{purpose}\n%" for purpose in _PURPOSES)),
+    *("mixer\n%", "choice\nkFLOPs", "CPU\nmin"),
+)
+_NOTE_OF_COSTS = (
+    "FLOPs of a training, counted from masks; times fewer: than dense; target, update: of targets "
+    "and of updates; grow: of the dense gradients by which links grow; the rest: of choices while "
+    "training; mixer: its part of all; choice: one of all agents after the training; CPU: without "
+    "evaluations"
+)
+_NOTE_OF_RETURNS = (
+    f"mean return of {RESETS:,} greedy episodes after the training; %: of what dense returns "
+    f"above random choices; 95 % bootstrap intervals over seeds. Reached: {TIMES:g} times fewer "
+    f"FLOPs, and an interval above {LEAST:g} %; not reached: fewer times, or one below it"
+)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What an arm keeps of what dense agents return above random ones, in per cent.
+
+    Args:
+        times: dense operations / its own.
+        share: of the mean returns.
+        interval: its 95 % interval over seeds; None for a single seed.
+    """
+
+    times: float
+    share: float
+    interval: tuple[float, float] | None
+
+    @property
+    def verdict(self) -> str:
+        """Whether the paper's claim was reached."""
+        low, high = self.interval or (-np.inf, np.inf)
+        if round(self.times, 1) < TIMES or high < LEAST:
+            return "not reached"
+        return "reached" if low >= LEAST else "not decided"
+
+
+def kept(dense: Sequence[Trained], arm: Sequence[Trained]) -> Kept:
+    """Compare an arm with dense agents."""
+    strata = [np.array([each.last for each in trained]) for trained in (dense, arm)]
+    random = dense[0].random
+
+    def figure(drawn: Sequence[Floats]) -> Floats:
+        base, other = map(iqm, drawn)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share: Floats = 100 * (other - random) / (base - random)
+        return share
+
+    ends = stratified_interval(strata, figure) if has_interval(strata) else None
+    return Kept(
+        _flops(dense) / _flops(arm),
+        float(figure(strata)),
+        None if ends is None else (float(ends[0]), float(ends[1])),
+    )
+
+
+def print_tables(title: str, found: Mapping[str, Sequence[Trained]]) -> None:
+    """Print what the arms cost and what they return."""
+    dense = found.get(DENSE)
+    compared = {} if dense is None else {name: kept(dense, arm) for name, arm in found.items()}
+    costs = [(name, *_costs(arm, compared.get(name))) for name, arm in found.items()]
+    Sheet(title, ("arm",), _COSTS, costs, _NOTE_OF_COSTS).print()
+    returns = [(name, *_returns(name, arm, compared.get(name))) for name, arm in found.items()]
+    random = next(iter(found.values()))[0].random
+    returns.append(("random", f"{random:.3f}", "0.0" if compared else "-", "-"))
+    headers = ("return", "% of dense", f"{TIMES:g} times\nwithin {100 - LEAST:g} %")
+    Sheet("", ("arm",), headers, returns, _NOTE_OF_RETURNS).print()
+
+
+def _costs(arm: Sequence[Trained], compared: Kept | None) -> tuple[object, ...]:
+    spent = arm[0].flops
+    parts = [(purpose.split(), flops / sum(spent.values())) for purpose, flops in spent.items()]
+    of_purposes = [sum(part for (of, _), part in parts if of == name) for name in _PURPOSES]
+    mixer = sum(part for (_, network), part in parts if network == "mixer")
+    return (
+        *(len(arm), significant(_flops(arm) / 1e12, 3)),
+        "-" if compared is None else f"{compared.times:.1f}",
+        *(f"{100 * part:.1f}" for part in (*of_purposes, mixer)),
+        f"{arm[0].choosing / 1e3:.1f}",
+        significant(float(np.mean([each.cpu_seconds for each in arm])) / 60, 3),
+    )
+
+
+def _returns(name: str, arm: Sequence[Trained], compared: Kept | None) -> tuple[str, ...]:
+    last = np.array([each.last for each in arm])
+    ends = stratified_interval([last], lambda strata: iqm(strata[0])) if len(last) > 1 else None
+    mean = f"{iqm(last):.3f} {_ends(ends, 3)}"
+    if compared is None:
+        return mean, "-", "-"
+    if name == DENSE:
+        return mean, "100.0", "-"
+    return mean, f"{compared.share:.1f} {_ends(compared.interval, 1)}", compared.verdict
+
+
+def _ends(interval: tuple[Floats, Floats] | tuple[float, float] | None, decimals: int) -> str:
+    if interval is None:
+        return "-"
+    low, high = (f"{end:.{decimals}f}" for end in interval)
+    return f"({low} to {high})"
+
+
+def _flops(arm: Sequence[Trained]) -> float:
+    """Return the operations of a training, the mean over seeds."""
+    return float(np.mean([sum(each.flops.values()) for each in arm]))

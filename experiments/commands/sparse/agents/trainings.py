@@ -1,0 +1,89 @@
+"""All trainings of a comparison: which there are, and their report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+
+from experiments.commands.sparse.agents.arms import ARMS, COPIES, Size
+from experiments.commands.sparse.agents.tables import Found, print_tables
+from experiments.commands.sparse.agents.tasks import TASKS
+from experiments.commands.sparse.agents.training import Setup, Training
+from experiments.shell.flags import UsageError
+from experiments.store.campaign import carry_out
+from maestro_env.base.registry import look_up
+from mappers.learners.value_based.course import LEARNERS
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """What is trained: each task by each learner in each arm from each seed.
+
+    Args:
+        others: as in ``Setup``.
+    """
+
+    tasks: Sequence[str]
+    learners: Sequence[str]
+    arms: Sequence[str]
+    seeds: Sequence[int]
+    episodes: int
+    rate: float
+    size: Size
+
+    def setups(self) -> list[Setup]:
+        """Return all trainings, seed by seed, so that a part of them treats all arms alike.
+
+        Raises:
+            MissingExtraError, UnknownNameError, UsageError: some cannot be.
+        """
+        for what, names, known in (
+            ("task", self.tasks, TASKS),
+            ("learner", self.learners, LEARNERS),
+            ("arm", self.arms, ARMS),
+        ):
+            for name in names:
+                look_up(what, name, known)
+        if self.episodes % COPIES:
+            raise UsageError(
+                f"--episodes {self.episodes}; allowed: multiples of {COPIES}, which are played at "
+                "once"
+            )
+        for task in self.tasks:
+            # A package may be missing.
+            TASKS[task](1)
+        return [
+            Setup(task, learner, arm, seed, self.episodes, self.rate, self.size)
+            for seed, task, learner, arm in product(
+                self.seeds, self.tasks, self.learners, self.arms
+            )
+        ]
+
+
+def conduct(trainings: Trainings, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
+    """Train what is not there yet, print tables, and return the exit status and the directory."""
+    setups = trainings.setups()
+    return carry_out(
+        "sparse agents",
+        (out, resume),
+        asdict(trainings.size),
+        ("torch",),
+        lambda directory, here: [
+            Training(setup, directory=directory, versions=here) for setup in setups
+        ],
+        _report,
+        jobs,
+    )
+
+
+def _report(works: Sequence[Training]) -> None:
+    found: dict[str, Found] = {}
+    for work in works:
+        if (trained := work.read()) is not None:
+            setup = work.setup
+            title = f"{setup.learner} on {setup.task}, {setup.episodes:,} episodes"
+            found.setdefault(title, {}).setdefault(setup.arm, []).append(trained)
+    for title, of_arms in found.items():
+        print_tables(title, of_arms)
