@@ -16,6 +16,7 @@ from commands import sparse as main
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
+from experiments.commands.sparse import _ARMS  # noqa: E402
 from experiments.commands.sparse.agents import training  # noqa: E402
 from experiments.commands.sparse.agents.arms import ARMS, Size, course_of  # noqa: E402
 from experiments.commands.sparse.agents.tables import kept  # noqa: E402
@@ -118,7 +119,21 @@ def test_from_nothing_to_tables(
     assert f"{file} is another file; delete it" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_can_be_learnt(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if task.startswith("foraging"):
+        pytest.importorskip("lbforaging", reason="needs the extra foraging")
+    monkeypatch.setattr(training, "RESETS", 2)
+    monkeypatch.setattr(training, "_RESETS_OF_POINT", 2)
+    flags = ("--arms=mast-lambda", "--learners=vdn", "--seeds=1", "--width=8", "--episodes=8")
+    assert main(["agents", f"--tasks={task}", *flags, f"--out={tmp_path / 'out'}"]) == 0
+    assert f"vdn on {task}, 8 episodes" in capsys.readouterr().out
+
+
 def test_arms_differ_by_what_their_names_say() -> None:
+    assert list(ARMS) == _ARMS.split(",")
     task, size = Meeting(1), Size(16, 0.3)
     found = {arm: course_of(arm, "qmix", task, size, 408, 0.01) for arm in ARMS}
     assert len({(each.acted, each.rows, each.settings.updates) for each in found.values()}) == 1
@@ -241,7 +256,7 @@ def test_an_update_is_timed_in_each_way(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--tasks=smac"], "unknown task 'smac': allowed: foraging, mapping"),
+        (["--tasks=smac"], "unknown task 'smac': allowed: foraging, foraging-5x5, mapping"),
         (["--tasks=foraging"], "needs lbforaging: pip install -e '.[foraging]'"),
         (["--learners=coma"], "unknown learner 'coma': allowed: iql, qmix, vdn"),
         (["--arms=mst"], "unknown arm 'mst': did you mean "),

@@ -55,7 +55,7 @@ class Config:
     learners: str = option(
         "qmix", "agents: some of qmix, vdn, iql, separated by commas", value="names"
     )
-    episodes: int = option(20_000, "agents: of a training", least=1)
+    episodes: int = option(30_000, "agents: of a training", least=1)
     density: float = option(
         0.05, "agents: share of the weights that sparse arms have", least=0.001, most=1
     )

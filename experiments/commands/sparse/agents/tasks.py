@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -29,7 +30,11 @@ def _mapping(copies: int) -> Task:
     return Improvement(problem, find_objective(_OBJECTIVE), copies, owners)
 
 
-TASKS: Mapping[str, Callable[[int], Task]] = {"foraging": Foraging, "mapping": _mapping}
+TASKS: Mapping[str, Callable[[int], Task]] = {
+    "foraging": Foraging,
+    "foraging-5x5": partial(Foraging, name="Foraging-5x5-2p-2f-coop-v3"),
+    "mapping": _mapping,
+}
 """What makes so many copies."""
 
 

@@ -28,7 +28,7 @@ from mappers.learners.value_based.course import Course
 from mappers.learners.value_based.episodes import Episodes, play
 from mappers.learners.value_based.learner import ValueLearner
 
-RESETS = 1000
+RESETS = 500
 """Episodes that agents are evaluated with after the training; the same ones of all."""
 
 _POINTS, _RESETS_OF_POINT = 20, 100
