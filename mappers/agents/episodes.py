@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.environments.improving import Moves
 from maestro_env.mapspace.space import MapSpace, Points
 from mappers.agents.heads import Heads
 from mappers.agents.paid import Paid
 from mappers.parts.arrays import Floats, Integers
+from mappers.parts.joint_moves import JointMoves
 
 Seen = NDArray[np.float32]
 
@@ -107,18 +107,8 @@ class Improving(Episodes):
     ) -> None:
         self._space, self._length, self._worst, self._first = space, length, worst, first
         episodes, self._each = shape
-        self._moves = moves = Moves([space], (math.prod(shape),))
-        names = [name for name, _ in moves.names]
-        counts = [names.count(parameter.name) for parameter in space.parameters]
-        self._firsts = np.cumsum([0, *counts[:-1]])
-        self.logits = [np.log([_STAY * count, *[1] * count]) for count in counts]
-        # What agents see of the mapping, and after that the objective.
-        owners = agents[moves.shown]
-        objective = len(owners)
-        self._columns = [
-            np.append(np.flatnonzero(owners == agent), objective)
-            for agent in range(agents.max() + 1)
-        ]
+        self._moves = JointMoves(space, math.prod(shape), agents)
+        self.logits = [np.log([_STAY * count, *[1] * count]) for count in self._moves.counts]
         self._left = np.zeros(episodes, dtype=np.int64)
         self._logs = np.zeros(episodes)
         self._reference: float | None = None
@@ -141,11 +131,10 @@ class Improving(Episodes):
 
     def seen(self) -> list[Seen]:
         logs = np.repeat(self._logs - (self._reference or 0.0), self._each)
-        every = np.column_stack([*self._moves.seen(), logs]).astype(np.float32)
-        return [every[:, columns] for columns in self._columns]
+        return self._moves.seen_by_agents(logs)
 
     def points(self, actions: Integers) -> Points:
-        return self._moves.after(self._firsts + np.maximum(actions - 1, 0), actions > 0)
+        return self._moves.together(actions)
 
     def pay(self, points: Points, values: Floats) -> Floats:
         valid = np.isfinite(values)

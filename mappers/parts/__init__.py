@@ -1,1 +1,1 @@
-"""What black-box mappers share."""
+"""What mappers and learners share."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maestro_env.environments.improving import Moves, draw_starts
+from maestro_env.environments.improving import draw_starts
 from maestro_env.environments.task import Task as MappingTask
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
@@ -12,6 +12,7 @@ from maestro_env.mapspace.space import Points
 from mappers.learners.tasks.physics import Floats32
 from mappers.learners.tasks.task import EPISODE, Task, require_counts
 from mappers.parts.arrays import Floats, Integers
+from mappers.parts.joint_moves import JointMoves
 
 _TYPICAL = 100
 
@@ -50,23 +51,16 @@ class Improvement(Task):
         length: int = EPISODE,
     ) -> None:
         require_counts(copies=copies)
-        self._task, self._moves = MappingTask(problem, objective), Moves([problem.space], (copies,))
-        parameters, named = problem.space.parameters, [name for name, _ in self._moves.names]
-        counts = [named.count(parameter.name) for parameter in parameters]
-        self._firsts = np.cumsum([0, *counts[:-1]])
-        owners = np.arange(len(counts)) if agents is None else agents
+        self._task = MappingTask(problem, objective)
+        owners = np.arange(len(problem.space.columns)) if agents is None else agents
+        self._moves = JointMoves(problem.space, copies, owners)
         # The head of each parameter: heads stand agent by agent.
         self._places = np.argsort(np.argsort(owners, kind="stable"))
         own = [np.flatnonzero(owners == agent).tolist() for agent in range(owners.max() + 1)]
+        counts = self._moves.counts
         heads = tuple(tuple(1 + counts[parameter] for parameter in each) for each in own)
         super().__init__(copies, heads, length)
-        shown = owners[self._moves.shown]
-        objective_column = len(shown)
-        self._columns = [
-            np.append(np.flatnonzero(shown == agent), objective_column) for agent in range(len(own))
-        ]
-        self.widths = tuple(map(len, self._columns))
-        self.values = np.ones(copies)
+        self.widths, self.values = self._moves.widths, np.ones(copies)
         typical = np.log(self._score(self._starts(_TYPICAL, np.random.default_rng(0))))
         self._centre, self._spread = typical.mean(), typical.std() or 1.0
 
@@ -76,8 +70,7 @@ class Improvement(Task):
         self.values = self._score(starts)
 
     def _act(self, actions: Integers) -> Floats:
-        chosen = actions[:, self._places]
-        points = self._moves.after(self._firsts + np.maximum(chosen - 1, 0), chosen > 0)
+        points = self._moves.together(actions[:, self._places])
         values = self._score(points)
         valid = np.isfinite(values)
         after = np.where(valid, values, self.values)
@@ -88,8 +81,7 @@ class Improvement(Task):
 
     def _observe(self) -> list[Floats32]:
         relative = (np.log(self.values) - self._centre) / self._spread
-        every = np.column_stack([*self._moves.seen(), relative]).astype(np.float32)
-        return [every[:, columns] for columns in self._columns]
+        return self._moves.seen_by_agents(relative)
 
     def _starts(self, n: int, rng: np.random.Generator) -> Points:
         """Draw valid vectors, int32[n, D]."""
