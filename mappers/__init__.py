@@ -44,6 +44,7 @@ MAPPERS: Mapping[str, str] = {
     "marl_paper": "mappers.marl:PaperMarlMapper",
     "maddpg": "mappers.maddpg:MaddpgMapper",
     "masac": "mappers.masac:MasacMapper",
+    "qmix": "mappers.qmix:QmixMapper",
     "optimum": "mappers.optimum:OptimumMapper",
     "optuna": "mappers.optuna:OptunaMapper",
     "prior": "mappers.prior:PriorMapper",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
-from mappers.agents.replaying import ReplayConfig, ReplayMapper
+from mappers.agents.replaying import Learner, ReplayConfig, ReplayMapper
+from mappers.learners.off_policy.learner import Settings
 from mappers.learners.off_policy.maddpg import Maddpg
 
 
@@ -12,4 +15,7 @@ class MaddpgMapper(ReplayMapper[ReplayConfig]):
     """Every agent follows the gradient of its critic (Lowe et al., 2017)."""
 
     DEFAULT: ClassVar[ReplayConfig] = ReplayConfig(exploration=0.5)
-    LEARNER = Maddpg
+
+    def learner(self) -> Callable[..., Learner]:
+        config = self.config
+        return partial(Maddpg, settings=Settings(rate=config.rate, discount=config.discount))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from mappers.agents.replaying import ReplayConfig, ReplayMapper
+from mappers.agents.replaying import Learner, ReplayConfig, ReplayMapper
 from mappers.learners.off_policy.learner import Settings
 from mappers.learners.off_policy.masac import Masac
 from mappers.settings import setting
@@ -22,7 +24,8 @@ class MasacMapper(ReplayMapper[MasacConfig]):
     """Every agent maximises its critics' lesser value plus entropy (Haarnoja et al., 2018)."""
 
     DEFAULT: ClassVar[MasacConfig] = MasacConfig()
-    LEARNER = Masac
 
-    def settings(self) -> Settings:
-        return replace(super().settings(), entropy=self.config.entropy)
+    def learner(self) -> Callable[..., Learner]:
+        config = self.config
+        settings = Settings(rate=config.rate, discount=config.discount, entropy=config.entropy)
+        return partial(Masac, settings=settings)

@@ -30,12 +30,14 @@ _QUICK = {
     "marl_paper": "batch=16:epochs=2",
     "masac": "rows=8:samples=75:updates=0.01",
     "optuna": "memory=50",
+    "qmix": "rows=8:samples=75:updates=0.01",
     "ppo": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
     "ppo_box": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
     "ppo_tuned": "n_steps=8:n_epochs=2:environments=4:batch_size=32",
 }
 LEARNERS = {
-    **dict.fromkeys(("maddpg", "marl_mlp", "marl_paper", "masac", "prior_adapted"), "torch"),
+    **dict.fromkeys(("maddpg", "marl_mlp", "marl_paper", "masac", "qmix"), "torch"),
+    "prior_adapted": "torch",
     **dict.fromkeys(("ppo", "ppo_box", "ppo_tuned"), "stable_baselines3"),
     "optuna": "optuna",
 }

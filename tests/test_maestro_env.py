@@ -204,10 +204,11 @@ def test_unknown_shells_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 LEFT_OUT = [
-    *("marl_mlp", "marl_paper", "maddpg", "masac", "optuna", "prior_adapted", "ppo", "ppo_box"),
-    "ppo_tuned",
+    *("marl_mlp", "marl_paper", "maddpg", "masac", "qmix", "optuna", "prior_adapted", "ppo"),
+    *("ppo_box", "ppo_tuned"),
 ]
 NEEDING_TORCH = ["ppo", "prior_adapted", "marl_mlp", "marl:policy=mlp", "maddpg", "masac"]
+NEEDING_TORCH += ["qmix"]
 LINES = {
     "all": ["run", "--mapper=all", "--samples=30", "--layer=gemm:M=8,N=8,K=8"],
     "resume": ["run", "--resume"],

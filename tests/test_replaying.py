@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,8 @@ def paid_of(budget: int, made: Problem = EDGE) -> Paid:
 
 def team(episodes: Episodes, **settings: Any) -> _Team:
     config = ReplayConfig(**settings)
-    learnt = Settings(rate=0.01, discount=0.0)
-    return _Team(config, Maddpg, learnt, episodes, AGENTS, np.random.default_rng(0), 5000)
+    maddpg = partial(Maddpg, settings=Settings(rate=0.01, discount=0.0))
+    return _Team(config, maddpg, episodes, AGENTS, np.random.default_rng(0), 5000)
 
 
 @pytest.mark.parametrize("exploration", [0.0, 1.0])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -15,13 +16,13 @@ from mappers.agents.config import GroupConfig
 from mappers.agents.episodes import Choosing, Episodes, Improving, Seen
 from mappers.agents.grouped import GroupedMapper
 from mappers.agents.paid import Paid
-from mappers.learners.replay.layouts import Fields, SoaReplay
+from mappers.learners.replay.layouts import Batch, Fields, SoaReplay
 from mappers.parts.arrays import Floats, Integers
 from mappers.parts.draws import DRAWS
 from mappers.settings import setting
 
 try:
-    from mappers.learners.off_policy.learner import OffPolicyLearner, Settings
+    import torch  # noqa: F401 (the learners need it)
 except ModuleNotFoundError as error:
     raise MissingExtraError("mappers.agents.replaying", str(error.name), "rl") from error
 
@@ -55,25 +56,43 @@ class ReplayConfig(GroupConfig):
 Replayed = TypeVar("Replayed", bound=ReplayConfig)
 
 
-class ReplayMapper(GroupedMapper[Replayed]):
-    """Agents with actors and central critics, which learn from a replay of all paid samples.
+class Learner(Protocol):
+    """Agents that learn from replay; observations and choices have the order of agents."""
 
-    All agents are paid the same reward. In each episode the actors draw some actions, and the one
-    that the critics value most is paid for, of those that are new and that masks allow.
+    def act(self, observations: Sequence[Seen], /) -> Integers:
+        """Return the choices int64[E, D] of agents that see float32[E, o_i] each."""
+
+    def encoded(self, choices: Integers, /) -> list[Seen]:
+        """Return choices int64[E, D] as replay has them, float32[E, w_i] of each agent."""
+
+    def values(self, observations: Sequence[Seen], choices: Integers, /) -> Seen:
+        """Return what is expected of choices int64[E, D], float32[E]."""
+
+    def update(self, batches: Sequence[Batch], /) -> None:
+        """Learn from one batch."""
+
+
+class ReplayMapper(GroupedMapper[Replayed]):
+    """Agents which learn from a replay of all paid samples what actions are worth.
+
+    All agents are paid the same reward. In each episode the agents draw some actions, and the one
+    that they value most is paid for, of those that are new and that masks allow.
     """
 
-    LEARNER: ClassVar[type[OffPolicyLearner]]
+    @abstractmethod
+    def learner(self) -> Callable[..., Learner]:
+        """Return what makes the agents.
 
-    def settings(self) -> Settings:
-        """Return how the agents learn."""
-        return Settings(rate=self.config.rate, discount=self.config.discount)
+        It takes the first arguments of ``OffPolicyLearner`` by their names: ``observations``,
+        ``heads``, ``rng``, ``logits`` and ``features``.
+        """
 
     def search(self, evaluator: Evaluator, budget: int, rng: np.random.Generator) -> None:
         config, agents = self.config, self.agents(evaluator, rng)
         paid = Paid(evaluator, config.best, rng)
         paid.keep(*self.begin(evaluator, budget))
         episodes = _episodes(config, evaluator.space, agents)
-        team = _Team(config, type(self).LEARNER, self.settings(), episodes, agents, rng, budget)
+        team = _Team(config, self.learner(), episodes, agents, rng, budget)
         due = 0.0
         while left := budget - paid.count:
             n = min(left, config.samples)
@@ -110,8 +129,7 @@ class _Team:
     def __init__(
         self,
         config: ReplayConfig,
-        learner: type[OffPolicyLearner],
-        settings: Settings,
+        learner: Callable[..., Learner],
         episodes: Episodes,
         agents: Integers,
         rng: np.random.Generator,
@@ -123,12 +141,11 @@ class _Team:
         own = [np.flatnonzero(agents == agent).tolist() for agent in range(agents.max() + 1)]
         widths, features = [each.shape[1] for each in episodes.seen()], episodes.features
         self._learner = learner(
-            widths,
-            [[len(episodes.logits[head]) for head in each] for each in own],
-            rng,
-            settings,
-            [np.concatenate([episodes.logits[head] for head in each]) for each in own],
-            features and [features[head] for head in self._order.tolist()],
+            observations=widths,
+            heads=[[len(episodes.logits[head]) for head in each] for each in own],
+            rng=rng,
+            logits=[np.concatenate([episodes.logits[head] for head in each]) for each in own],
+            features=features and [features[head] for head in self._order.tolist()],
         )
         acted = self._encoded(np.zeros((1, len(agents)), dtype=np.int64))
         fields = Fields(tuple(widths), tuple(each.shape[1] for each in acted))

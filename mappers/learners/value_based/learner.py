@@ -139,6 +139,25 @@ class ValueLearner(ABC):
         return np.where(chances[0] < epsilon, random, best)
 
     @one_thread()
+    def team_values(
+        self, observations: Sequence[Floats32], actions: Sequence[Floats32]
+    ) -> Floats32:
+        """Return the team's values of what agents do, float32[E]; of IQL the mean over agents.
+
+        Args:
+            observations: of every agent, float32[E, o_i].
+            actions: the choices of its heads, float32[E, heads].
+        """
+        with torch.no_grad():
+            values = self._taken(
+                padded([observations], self._observations),
+                tensor(np.concatenate(observations, axis=1)),
+                padded([actions], self._places).long(),
+            )
+            found: Floats32 = values.mean(dim=0).numpy()
+            return found
+
+    @one_thread()
     def update(self, batch: Batch, length: int) -> None:
         """Learn from episodes of some length, as ``Episodes.draw`` returns them, or move links."""
         self.updates += 1
@@ -173,9 +192,7 @@ class ValueLearner(ABC):
     def gradients(self, rows: Rows, weights: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Return the gradients of weights that the values are computed with."""
         targets = self.target_values(rows)
-        values = self._values(self.networks, rows.seen)
-        chosen = values.gather(3, rows.actions[..., None])[..., 0]
-        mixed = self.mixed(self._utilities(chosen), rows.states, self.networks[1:])
+        mixed = self._taken(rows.seen, rows.states, rows.actions)
         squares = ((mixed - targets.flatten(1)) ** 2 * rows.there).sum(dim=1) / rows.there.sum()
         found: tuple[Tensor, ...] = torch.autograd.grad(squares.sum(), weights)
         return found
@@ -211,6 +228,11 @@ class ValueLearner(ABC):
     def _values(self, networks: Sequence[Networks], seen: Tensor) -> Tensor:
         """Return the values of the choices of all heads, [N, R, H, C]."""
         return self._heads.apart(networks[0](seen))
+
+    def _taken(self, seen: Tensor, states: Tensor, actions: Tensor) -> Tensor:
+        """Return the values of what agents do, [K, R]; arguments are fields of ``Rows``."""
+        chosen = self._values(self.networks, seen).gather(3, actions[..., None])[..., 0]
+        return self.mixed(self._utilities(chosen), states, self.networks[1:])
 
     def _utilities(self, values: Tensor) -> Tensor:
         """Return the mean over the heads of each agent, [N, R, H] -> [N, R]."""
