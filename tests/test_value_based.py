@@ -98,6 +98,16 @@ def test_stacked_sparse_networks_learn_what_plain_ones_learn(kind: str) -> None:
             torch.testing.assert_close(weight, truth, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.usefixtures("doubles")
+@every_learner
+def test_values_of_the_team_are_those_of_plain_networks(kind: str) -> None:
+    learner, batch = made(kind), drawn(np.random.default_rng(1))
+    plain = Plain(learner, OBSERVATIONS, HEADS, kind)
+    truth = [plain.value(batch, row).mean().item() for row in range(LENGTH * SIZE)]
+    found = learner.team_values(batch.observations, batch.actions)
+    np.testing.assert_allclose(found, truth, rtol=1e-9, atol=1e-9)
+
+
 def of(values: list[float]) -> tuple[torch.Tensor, torch.Tensor]:
     found = torch.tensor(values, dtype=torch.float64)
     return found, torch.ones_like(found, dtype=torch.bool)
