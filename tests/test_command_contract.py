@@ -92,11 +92,10 @@ EXAMPLES = {
     ),
     "run": Example(f"--layer={GEMM} --objective=latency --mapper=random {SIZE}"),
     "sparse": Example(
-        "transformer --arms=early --held=bert_base --tokens=100 --steps=200 --seeds=2 --blocks=1 "
-        "--width=8 --batch=1",
-        change=("--tokens=100", "--tokens=101"),
-        values=("100", "101"),
-        settings=("--held=gpt2", "--blocks=2", "--width=12", "--batch=2"),
+        "agents --tasks=mapping --arms=dense --learners=vdn --episodes=8 --width=8 --seeds=2",
+        change=("--width=8", "--width=16"),
+        values=("8", "16"),
+        settings=("--density=0.1",),
         needs="torch",
     ),
     "sweep": Example("sweep.yaml", change=("sweep", "other"), settings=()),
@@ -119,9 +118,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patches.setattr(savefig, lambda _, file, **__: Path(file).touch())
         for name in ("RESETS", "STATES"):
             patches.setattr(f"experiments.commands.quantise.tasks.{name}", 2)
-        quality = "experiments.commands.sparse.transformer.quality"
-        patches.setattr(f"{quality}.LAYERS", 1)
-        patches.setattr(f"{quality}.GOALS", (("edge", "edp"),))
+        for name in ("RESETS", "_RESETS_OF_POINT"):
+            patches.setattr(f"experiments.commands.sparse.agents.training.{name}", 8)
         yield path
 
 

@@ -55,7 +55,9 @@ def search(settings: str, budget: int = BUDGET, seed: int = 0) -> Recorder:
     return recorder
 
 
-@every_mixer
+@pytest.mark.parametrize(
+    "mixer", ["qmix", *(pytest.param(each, marks=pytest.mark.slow) for each in ("vdn", "iql"))]
+)
 def test_agents_that_learn_find_the_optimum_and_others_do_not(mixer: str) -> None:
     learnt, drawn = (search(f"mixer={mixer}:updates={each}") for each in (0.25, 0))
     assert learnt.best.value == 1 < drawn.best.value

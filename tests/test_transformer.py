@@ -248,7 +248,7 @@ def test_the_loss_is_that_of_the_tokens_of_mappings(window: int | None) -> None:
     assert mean_loss(model, TINY_ROWS, window) == pytest.approx(np.mean(losses), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["dense", "mst"])
+@pytest.mark.parametrize("name", [pytest.param("dense", marks=pytest.mark.slow), "mst"])
 def test_a_tiny_corpus_is_learnt_by_heart(name: str) -> None:
     arm = replace(WAYS[name], steps=200, batch=6, interval=20)
     training, again = (Training(arm, TINY_ROWS, seed=0, rate=0.02) for _ in range(2))

@@ -41,7 +41,7 @@ class ReplayConfig(GroupConfig):
     length: int = setting(4, "steps of an episode that improves a mapping", least=1)
     discount: float = setting(0.0, "weight of the next step's value", most=1)
     samples: int = setting(16, "episodes at a time, each a sample", least=1, most=10_000)
-    candidates: int = setting(8, "drawn actions, of which one is paid for", least=1, most=1000)
+    candidates: int = setting(8, "drawn actions; the best by value is paid", least=1, most=1000)
     exploration: float = setting(0.0, "chance per parameter of a draw off the policy", most=1)
     updates: float = setting(0.25, "updates for each sample", most=100)
     rows: int = setting(64, "samples of an update", least=1, most=100_000)

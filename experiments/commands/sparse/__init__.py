@@ -36,7 +36,7 @@ _WIDEST = 8192
 
 @dataclass(frozen=True)
 class Config:
-    """Measure what learners lose and save whose networks are sparse (MAST, MST)."""
+    """Train agents and transformers with sparse networks, and compare them with dense ones."""
 
     action: str = option(
         MISSING,
@@ -55,9 +55,9 @@ class Config:
     learners: str = option(
         "qmix", "agents: some of qmix, vdn, iql, separated by commas", value="names"
     )
-    episodes: int = option(30_000, "agents: of a training", least=1)
+    episodes: int = option(30_000, "agents: episodes of a training", least=1)
     density: float = option(
-        0.05, "agents: share of the weights that sparse arms have", least=0.001, most=1
+        0.046, "agents: share of the weights that sparse arms have", least=0.001, most=1
     )
     seeds: int = option(3, "agents, transformer: trainings of each kind", least=1, most=10**4)
     first_seed: int = option(0, "agents, transformer: seed of the first training of each kind")

@@ -33,8 +33,10 @@ class SparseNetworks(Networks):
         ):
             weights.data = layer.spread(few)
         self._all = True
-        yield
-        self._all = False
+        try:
+            yield
+        finally:
+            self._all = False
 
     def spread(self, few: Sequence[Tensor]) -> list[Tensor]:
         found = list(few)

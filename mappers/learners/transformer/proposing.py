@@ -18,7 +18,7 @@ from mappers.learners.transformer.tokens import END, Step, advance, of_layer, of
 from mappers.parts.arrays import Integers
 
 # So many are written for each that is asked for: some are equal, some do not fit.
-_SPARE = 2
+_SPARE = 4
 
 
 @one_thread()

@@ -56,10 +56,11 @@ class Course:
         grown = moves if settings.growth == "gradient" else 0
         steps = settings.updates - moves
         meter.forward("act agents", links["agents"], self.acted)
+        valued = (steps + grown) * self.rows if settings.discount > 0 else 0
         for network, there in links.items():
-            meter.forward(f"target {network}", there, (steps + grown) * self.rows)
+            meter.forward(f"target {network}", there, valued)
             meter.update(f"update {network}", there, steps * self.rows)
             meter.dense_gradients(f"grow {network}", there, weights[network], grown * self.rows)
         if settings.worth == "double":
-            meter.forward("target agents", links["agents"], (steps + grown) * self.rows)
+            meter.forward("target agents", links["agents"], valued)
         return meter.spent

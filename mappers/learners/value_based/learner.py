@@ -198,8 +198,10 @@ class ValueLearner(ABC):
         return found
 
     def target_values(self, rows: Rows) -> Tensor:
-        """Return what values should have been, [K, T, B]."""
+        """Return what values should have been, [K, T, B]; K is 1 if nothing follows."""
         settings = self.settings
+        if settings.discount == 0:
+            return rows.rewards[None]
         for network, links in self.by_network(self._target_links).items():
             self.meter.forward(f"target {network}", links, len(rows.there))
         with torch.no_grad():

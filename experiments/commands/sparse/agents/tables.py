@@ -31,9 +31,10 @@ _NOTE_OF_COSTS = (
     "evaluations"
 )
 _NOTE_OF_RETURNS = (
-    f"mean return of {RESETS:,} greedy episodes after the training; %: of what dense returns "
-    f"above random choices; 95 % bootstrap intervals over seeds. Reached: {TIMES:g} times fewer "
-    f"FLOPs, and an interval above {LEAST:g} %; not reached: fewer times, or one below it"
+    f"return of {RESETS:,} greedy episodes after the training, interquartile mean over seeds; %: "
+    "of what dense returns above random choices; 95 % bootstrap intervals over seeds. Reached: "
+    f"{TIMES:g} times fewer FLOPs, and an interval above {LEAST:g} %; not reached: fewer times, "
+    "or one below it"
 )
 
 
@@ -43,7 +44,7 @@ class Kept:
 
     Args:
         times: dense operations / its own.
-        share: of the mean returns.
+        share: of the interquartile means of their returns.
         interval: its 95 % interval over seeds; None for a single seed.
     """
 

@@ -30,8 +30,6 @@ except ModuleNotFoundError as error:
 WINDOW = 16
 """Of sparse attention."""
 
-# Mappings asked for, for each that is evaluated: some that are written repeat, some do not fit.
-_ASKED = 2
 # Steps of a point of the curve.
 _POINT = 100
 # The share of a record that is done when the training is.
@@ -139,7 +137,7 @@ class Pretraining(Case[Trained, Setup]):
 
         def spend(evaluator: Evaluator, rng: np.random.Generator) -> None:
             goal = evaluator.problem, evaluator.objective
-            evaluator.evaluate(propose(model, *goal, _ASKED * COUNTS[-1], rng)[: COUNTS[-1]])
+            evaluator.evaluate(propose(model, *goal, COUNTS[-1], rng))
 
         def show_rest(share: float, note: str) -> None:
             show(_TRAINED + (1 - _TRAINED) * share, f"mappings of {note}")

@@ -23,7 +23,7 @@ _COSTS = ("seeds", "tokens\nM", "FLOPs\n%", "loss (95 % interval)", "loss as\ntr
 _NOTE_OF_COSTS = (
     "tokens: places of all batches; FLOPs: counted from masks, % of dense; loss: nats for a token "
     "of a held-out mapping, with full attention, and with the attention of most of the training; "
-    "means and bootstrap intervals over seeds; times are of training on dense kernels"
+    "interquartile means and bootstrap intervals over seeds; times are of training on dense kernels"
 )
 _NOTE_OF_GAPS = (
     "n: mappings evaluated, of 100; gap: how far the best of so many is above the optimum, "
