@@ -12,6 +12,7 @@ import pytest
 from commands import replay as main
 
 from experiments.commands.replay import measuring, sample
+from experiments.shell.files import RecordError, write_text
 from mappers.learners.replay.layouts import LAYOUTS, Replay
 
 SMALL = ("sample", "--agents=2,3", "--capacity=300", "--batch=16", "--repeats=2")
@@ -138,3 +139,13 @@ def test_directories_and_pipes_are_no_file_of_figures(
         assert main(["sample", "--agents=2", f"--csv={path}"]) == 2
         assert "it is no regular file; give another name" in capsys.readouterr().err
     assert pipe.is_fifo()
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    assert main(["sample", "--agents=2", f"--csv={circle}"]) == 2
+    assert "its links lead in a circle" in capsys.readouterr().err
+
+
+def test_a_file_below_a_file_is_not_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordError, match=r"cannot write .*: Not a directory"):
+        write_text(tmp_path / "file" / "below", "text")

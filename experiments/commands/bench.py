@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium.vector import SyncVectorEnv
 
 from experiments.search.searches import Recorder
-from experiments.shell.files import ensure_directory, write_json
+from experiments.shell.files import ensure_directory, refuse_irregular, write_json
 from experiments.shell.flags import option
 from experiments.shown.tables import Sheet
 from experiments.store.versions import processor, versions
@@ -90,6 +90,7 @@ def execute(config: Config) -> int:
     """Measure, print, and return the exit status."""
     if config.json is not None:
         ensure_directory(Path(config.json).parent)
+        refuse_irregular(Path(config.json))
     report: dict[str, object] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "processor": processor(),

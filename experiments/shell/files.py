@@ -68,15 +68,20 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise RecordError(f"cannot write {path}: {error.strerror}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # Where a folder of the path is a file, there is none.
+            temporary.unlink()
 
 
 def refuse_irregular(path: Path) -> None:
-    """Refuse to replace what is no file: a directory, a device, a pipe.
+    """Refuse to replace what is no file: a directory, a device, a pipe, links in a circle.
 
     Raises:
         RecordError: it is one.
     """
+    try:
+        path.resolve()
+    except RuntimeError:
+        raise RecordError(f"cannot write {path}: its links lead in a circle") from None
     if path.exists() and not path.is_file():
         raise RecordError(f"cannot write {path}: it is no regular file; give another name")
 
