@@ -157,10 +157,10 @@ def test_nothing_is_decided_by_a_first_sampler_that_has_not_learnt() -> None:
 def test_networks_that_do_not_fit_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["train", "--agents=1000", "--capacity=100", f"--out={tmp_path / 'out'}"]
+    asked = ["train", "--agents=300", "--capacity=100", f"--out={tmp_path / 'out'}"]
     assert main(asked) == 2
     shown = capsys.readouterr().err
-    assert shown.startswith("error: --agents 1000: networks take ")
+    assert shown.startswith("error: --agents 300: networks take ")
     assert not (tmp_path / "out").exists()
 
 

@@ -22,7 +22,7 @@ GIB = 2**30
 
 _ACTION = 5
 _EPISODE, _COPIES = 25, 32
-# Entries from which the memory of more is extrapolated.
+# Entries times agents from which the memory of more is extrapolated; but an episode at least.
 _PROBE = 1000
 
 
@@ -45,7 +45,7 @@ class Full:
 
         of_agents = Fields((10 + 2 * agents,) * agents, (_ACTION,) * agents)
         replay = make_replay(layout, of_agents, capacity or self.capacity, self.dtype)
-        copies = min(_COPIES, replay.capacity)
+        copies = min(_COPIES, max(replay.capacity // _EPISODE, 1))
         seen = [[draw(width) for width in of_agents.observations] for _ in range(_EPISODE + 1)]
         actions = [draw(width) for width in of_agents.actions]
         rewards, dones = draw(agents), np.zeros((copies, agents), np.float32)
@@ -56,10 +56,10 @@ class Full:
 
     def require_memory(self, memory_gib: float) -> None:
         """Refuse a replay that takes more, and say how many entries all of them may have."""
-        probe = min(self.capacity, _PROBE)
+        probes = {each: max(_PROBE // each, _EPISODE) for each in self.agents}
         entry, agents, layout = max(
             (self.filled(layout, agents, probe).nbytes / probe, agents, layout)
-            for agents, layout in product(self.agents, self.layouts)
+            for (agents, probe), layout in product(probes.items(), self.layouts)
         )
         needed = entry * self.capacity / GIB
         if needed > memory_gib:
