@@ -130,13 +130,27 @@ def test_commands_take_nothing_from_each_other() -> None:
     } == set()
 
 
+def in_circles(left: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Leave out what uses nothing that is left, again and again."""
+    while free := {user for user, used in left.items() if not used & left.keys()}:
+        left = {user: used for user, used in left.items() if user not in free}
+    return left
+
+
 def test_no_imports_run_in_a_circle() -> None:
-    left = {module: links(module) for module in MODULES}
     # The names of the package are imported on first use.
-    left["maestro_env"] = set()
-    while free := {module for module, used in left.items() if not used & left.keys()}:
-        left = {module: used for module, used in left.items() if module not in free}
-    assert left == {}
+    assert in_circles({each: links(each) for each in MODULES} | {"maestro_env": set()}) == {}
+
+
+def test_no_rooms_of_learners_use_each_other() -> None:
+    inside = "mappers.learners."
+    rooms: dict[str, set[str]] = {}
+    for module in MODULES:
+        if module.startswith(inside):
+            room = rooms.setdefault(module.split(".")[2], set())
+            room |= {used.split(".")[2] for used in links(module) if used.startswith(inside)}
+    assert "sparse" in rooms["value_based"]
+    assert in_circles({room: used - {room} for room, used in rooms.items()}) == {}
 
 
 def test_no_folder_is_crowded() -> None:

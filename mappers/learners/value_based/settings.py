@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from maestro_env.base.errors import UnknownNameError
 from mappers.learners.off_policy.networks import Networks
-from mappers.learners.sparse.networks import SparseNetworks
+from mappers.learners.value_based.sparse_networks import SparseNetworks
 
 WORTHS = ("max", "double", "soft_mellowmax")
 """Worth of a next state: the largest value, the value of what the learning networks would choose
