@@ -23,7 +23,7 @@ from mappers.learners.quantised.actorq import ACTING, DISCOUNT, STEPS, ActorErro
 from mappers.learners.quantised.quantiser import Layers
 from mappers.learners.quantised.single import FOLLOW, Ddpg, Dqn, SingleLearner
 from mappers.learners.replay.layouts import Batch
-from mappers.learners.tasks.physics import Floats32
+from mappers.parts.arrays import Floats32
 
 
 def files() -> set[Path]:

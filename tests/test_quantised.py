@@ -19,7 +19,7 @@ from mappers.learners.quantised.quantiser import (
     codes_between,
     codes_of,
 )
-from mappers.learners.tasks.physics import Floats32
+from mappers.parts.arrays import Floats32
 
 BITS = st.integers(2, 16)
 NUMBERS = arrays(

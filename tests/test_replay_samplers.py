@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from maestro_env.base.errors import UnknownNameError
 from mappers.learners.replay.layouts import Fields, Replay, ReplayError, make_replay
 from mappers.learners.replay.samplers import SAMPLERS, Prioritised, make_sampler
+from mappers.parts.arrays import Floats, Integers
 
 every_sampler = pytest.mark.parametrize("name", SAMPLERS)
-Rows = NDArray[np.int64]
 
 
 class Fixed:
@@ -24,10 +23,10 @@ class Fixed:
     def __init__(self, *anchors: int) -> None:
         self._anchors = anchors
 
-    def integers(self, _: int, size: int) -> Rows:
+    def integers(self, _: int, size: int) -> Integers:
         return np.array([*self._anchors, *[self._anchors[-1]] * size][:size])
 
-    def random(self, size: int) -> NDArray[np.float64]:
+    def random(self, size: int) -> Floats:
         return np.ones(size)
 
 

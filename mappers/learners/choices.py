@@ -19,8 +19,7 @@ from torch import Tensor, nn
 
 from maestro_env.base.perceptrons import Perceptrons
 from mappers.learners.quantised.quantiser import Layers
-from mappers.learners.tasks.physics import Floats32
-from mappers.parts.arrays import Integers
+from mappers.parts.arrays import Floats32, Integers
 
 
 class ChoicesPolicy(ActorCriticPolicy):  # type: ignore[misc]

@@ -5,4 +5,5 @@ from numpy.typing import NDArray
 
 Booleans = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Floats32 = NDArray[np.float32]
 Integers = NDArray[np.int64]

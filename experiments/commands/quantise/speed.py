@@ -18,7 +18,7 @@ from experiments.store.timing import measured, microseconds, tell_circumstances
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.base.perceptrons import Perceptrons
 from mappers.learners.quantised.quantiser import Layers
-from mappers.learners.tasks.physics import Floats32
+from mappers.parts.arrays import Floats32
 
 try:
     import torch

@@ -10,9 +10,10 @@ import numpy as np
 
 from experiments.shell.flags import UsageError
 from experiments.store.timing import tell_circumstances
-from mappers.learners.replay.layouts import Batch, Fields, Floats, Replay, make_replay
+from mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
 from mappers.learners.replay.samplers import SAMPLERS as OF_REPLAY
 from mappers.learners.replay.samplers import Sampler, make_sampler
+from mappers.parts.arrays import Floats32
 
 SHARED = "shared"
 SAMPLERS: Mapping[str, object] = {**OF_REPLAY, SHARED: None}
@@ -40,7 +41,7 @@ class Full:
         """Return a replay full of noise: steps of many copies, episodes are cut after 25 steps."""
         rng = np.random.default_rng(agents)
 
-        def draw(width: int) -> Floats:
+        def draw(width: int) -> Floats32:
             return rng.standard_normal((copies, width), np.float32)
 
         of_agents = Fields((10 + 2 * agents,) * agents, (_ACTION,) * agents)

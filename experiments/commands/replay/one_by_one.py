@@ -15,9 +15,8 @@ from torch import Tensor
 from mappers.learners.off_policy.learner import Rows
 from mappers.learners.off_policy.maddpg import Maddpg
 from mappers.learners.off_policy.networks import Networks, Optimiser, tensor
-from mappers.learners.tasks.physics import Floats32
 from mappers.learners.threads import one_thread
-from mappers.parts.arrays import Integers
+from mappers.parts.arrays import Floats32, Integers
 
 
 class OneByOne(Maddpg):

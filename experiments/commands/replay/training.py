@@ -26,9 +26,10 @@ from maestro_env.base.errors import MissingExtraError
 from mappers.learners.replay.layouts import Batch, Fields, Replay, make_replay
 from mappers.learners.replay.samplers import Sampler
 from mappers.learners.tasks.navigation import Navigation
-from mappers.learners.tasks.physics import DIRECTIONS, Floats32
+from mappers.learners.tasks.physics import DIRECTIONS
 from mappers.learners.tasks.predator_prey import PredatorPrey
 from mappers.learners.tasks.task import EPISODE, Task
+from mappers.parts.arrays import Floats32
 
 if TYPE_CHECKING:
     from mappers.learners.off_policy.learner import OffPolicyLearner

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from mappers.learners.off_policy.networks import tensor
-from mappers.learners.tasks.physics import Floats32
-from mappers.parts.arrays import Booleans, Floats, Integers
+from mappers.parts.arrays import Booleans, Floats, Floats32, Integers
 
 # Logit of a choice that a head does not have: its chance is exactly 0.
 _NEVER = -1e9

@@ -16,10 +16,9 @@ from maestro_env.base.errors import MaestroEnvError
 from mappers.learners.off_policy.heads import Heads
 from mappers.learners.off_policy.networks import Networks, Optimiser, padded, tensor
 from mappers.learners.replay.layouts import Batch
-from mappers.learners.tasks.physics import Floats32
 from mappers.learners.tasks.task import Task
 from mappers.learners.threads import one_thread
-from mappers.parts.arrays import Floats, Integers
+from mappers.parts.arrays import Floats, Floats32, Integers
 
 
 class LearnerError(MaestroEnvError, ValueError):

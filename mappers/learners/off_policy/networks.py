@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from mappers.learners.sparse.topology import adam_moments
-from mappers.learners.tasks.physics import Floats32
-from mappers.parts.arrays import Floats
+from mappers.parts.arrays import Floats, Floats32
 
 DTYPE = torch.float32
 """Of all weights and arithmetic."""

@@ -36,8 +36,7 @@ from mappers.learners.quantised.shared import (
 )
 from mappers.learners.replay.layouts import Batch, Fields, make_replay
 from mappers.learners.replay.samplers import Uniform
-from mappers.learners.tasks.physics import Floats32
-from mappers.parts.arrays import Floats
+from mappers.parts.arrays import Floats, Floats32
 
 if TYPE_CHECKING:
     from mappers.learners.quantised.single import SingleLearner

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from maestro_env.base.perceptrons import Perceptrons
 from mappers.learners.quantised.quantiser import Coded, Codes, Layers, Ranges, coded, in_integers
-from mappers.learners.tasks.physics import Floats32
+from mappers.parts.arrays import Floats32
 
 SENT = {32: np.float32, 16: np.float16, 8: np.uint8}
 """Types of weights that are sent, by their bits."""

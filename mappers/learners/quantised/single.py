@@ -16,8 +16,8 @@ from torch.nn.functional import smooth_l1_loss
 
 from mappers.learners.quantised.quantiser import Layers, Ranges
 from mappers.learners.replay.layouts import Batch
-from mappers.learners.tasks.physics import Floats32
 from mappers.learners.threads import one_thread
+from mappers.parts.arrays import Floats32
 
 FOLLOW = 0.02
 """Share of the way that targets move at an update."""

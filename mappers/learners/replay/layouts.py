@@ -19,9 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.registry import look_up
-
-Floats = NDArray[np.float32]
-Rows = NDArray[np.int64]
+from mappers.parts.arrays import Floats32, Integers
 
 DTYPES = {"float32": np.float32, "float16": np.float16}
 """What numbers are stored as; what is gathered is float32."""
@@ -58,11 +56,11 @@ class Fields:
 class Batch(NamedTuple):
     """B rows of N agents: per agent float32[B, o_i] or float32[B, a_i], and float32[B, N]."""
 
-    observations: Sequence[Floats]
-    actions: Sequence[Floats]
-    rewards: Floats
-    next_observations: Sequence[Floats]
-    dones: Floats
+    observations: Sequence[Floats32]
+    actions: Sequence[Floats32]
+    rewards: Floats32
+    next_observations: Sequence[Floats32]
+    dones: Floats32
 
 
 class Replay(ABC):
@@ -119,7 +117,7 @@ class Replay(ABC):
         )
         self.added += copies
 
-    def gather(self, rows: Rows) -> Batch:
+    def gather(self, rows: Integers) -> Batch:
         """Return copies of B rows, in their order; a row may be there more than once.
 
         Raises:
@@ -139,11 +137,11 @@ class Replay(ABC):
         """Bytes of memory, once the ring is full."""
 
     @abstractmethod
-    def _write(self, rows: Rows, seen: Floats, rest: Floats, following: Floats) -> None:
+    def _write(self, rows: Integers, seen: Floats32, rest: Floats32, following: Floats32) -> None:
         """Write rows: their blocks as they are stored."""
 
     @abstractmethod
-    def _read(self, rows: Rows) -> Batch: ...
+    def _read(self, rows: Integers) -> Batch: ...
 
     def _copies(self, arrays: Sequence[NDArray[np.generic]], rewards: NDArray[np.generic]) -> int:
         """Return the number of copies of a step whose arrays fit."""
@@ -160,7 +158,7 @@ class Replay(ABC):
             raise ReplayError(f"a step of {copies} copies: allowed are 1 to {self.capacity}")
         return copies
 
-    def _stored(self, parts: Sequence[NDArray[np.generic]]) -> Floats:
+    def _stored(self, parts: Sequence[NDArray[np.generic]]) -> Floats32:
         """Return arrays [E, ...] as one block of the storage's type."""
         with np.errstate(over="ignore"):
             block = np.concatenate(parts, axis=1, dtype=self._dtype, casting="same_kind")
@@ -171,7 +169,7 @@ class Replay(ABC):
             )
         return block
 
-    def _batch(self, seen: Floats, rest: Floats, following: Floats) -> Batch:
+    def _batch(self, seen: Floats32, rest: Floats32, following: Floats32) -> Batch:
         """Return a batch of views of its blocks."""
         agents = self.fields.agents
         return Batch(
@@ -192,7 +190,7 @@ class ListReplay(Replay):
 
     def __init__(self, fields: Fields, capacity: int, dtype: str = "float32") -> None:
         super().__init__(fields, capacity, dtype)
-        self._memories: list[list[tuple[Floats | float, ...]]] = [[] for _ in range(fields.agents)]
+        self._memories: list[list[tuple[Floats32 | float, ...]]] = [[] for _ in fields.actions]
 
     @property
     def nbytes(self) -> int:
@@ -202,7 +200,7 @@ class ListReplay(Replay):
         pointers = 8 * len(self._memories)
         return self.capacity * (pointers + blocks + sum(map(sys.getsizeof, parts)))
 
-    def _write(self, rows: Rows, seen: Floats, rest: Floats, following: Floats) -> None:
+    def _write(self, rows: Integers, seen: Floats32, rest: Floats32, following: Floats32) -> None:
         step = self._batch(seen, rest, following)
         # A step's arrays are made together, as an environment makes them.
         for copy, row in enumerate(rows.tolist()):
@@ -217,16 +215,16 @@ class ListReplay(Replay):
                     )
                 ]
 
-    def _read(self, rows: Rows) -> Batch:
+    def _read(self, rows: Integers) -> Batch:
         agents = [self._read_agent(memory, rows.tolist()) for memory in self._memories]
         seen, actions, rewards, following, dones = zip(*agents, strict=True)
         return Batch(seen, actions, np.stack(rewards, axis=1), following, np.stack(dones, axis=1))
 
     @staticmethod
     def _read_agent(
-        memory: list[tuple[Floats | float, ...]], rows: Iterable[int]
-    ) -> tuple[Floats, ...]:
-        columns: tuple[list[Floats | float], ...] = ([], [], [], [], [])
+        memory: list[tuple[Floats32 | float, ...]], rows: Iterable[int]
+    ) -> tuple[Floats32, ...]:
+        columns: tuple[list[Floats32 | float], ...] = ([], [], [], [], [])
         seen, actions, rewards, following, dones = columns
         for row in rows:
             one = memory[row]
@@ -251,14 +249,14 @@ class SoaReplay(Replay):
     def nbytes(self) -> int:
         return sum(column.nbytes for column in self._columns)
 
-    def _write(self, rows: Rows, seen: Floats, rest: Floats, following: Floats) -> None:
+    def _write(self, rows: Integers, seen: Floats32, rest: Floats32, following: Floats32) -> None:
         step = self._batch(seen, rest, following)
         rewards, dones = (each.T[..., np.newaxis] for each in (step.rewards, step.dones))
         parts = (*step.observations, *step.actions, *rewards, *step.next_observations, *dones)
         for column, part in zip(self._columns, parts, strict=True):
             column[rows] = part
 
-    def _read(self, rows: Rows) -> Batch:
+    def _read(self, rows: Integers) -> Batch:
         taken = [_taken(column, rows) for column in self._columns]
         agents = self.fields.agents
         seen, acted, rewards, following, dones = (
@@ -278,10 +276,10 @@ class JointReplay(Replay):
     def nbytes(self) -> int:
         return self._table.nbytes
 
-    def _write(self, rows: Rows, seen: Floats, rest: Floats, following: Floats) -> None:
+    def _write(self, rows: Integers, seen: Floats32, rest: Floats32, following: Floats32) -> None:
         self._table[rows] = np.concatenate([seen, rest, following], axis=1)
 
-    def _read(self, rows: Rows) -> Batch:
+    def _read(self, rows: Integers) -> Batch:
         taken = _taken(self._table, rows)
         return self._batch(
             taken[:, : self._wide], taken[:, self._wide : -self._wide], taken[:, -self._wide :]
@@ -305,13 +303,13 @@ class Joint2Replay(Replay):
         self._next = np.zeros(capacity, np.int64)
         self._kept = np.zeros((0, self._wide), self._dtype)
         self._free: list[int] = []
-        self._last: Rows = np.zeros(0, np.int64)
+        self._last: Integers = np.zeros(0, np.int64)
 
     @property
     def nbytes(self) -> int:
         return sum(each.nbytes for each in (self._table, self._others, self._next, self._kept))
 
-    def _write(self, rows: Rows, seen: Floats, rest: Floats, following: Floats) -> None:
+    def _write(self, rows: Integers, seen: Floats32, rest: Floats32, following: Floats32) -> None:
         self._link(rows, seen)
         self._release(rows[self.capacity - len(self) :])  # The first ones fill what was empty.
         self._table[rows], self._others[rows] = seen, rest
@@ -319,7 +317,7 @@ class Joint2Replay(Replay):
         self._kept[places], self._next[rows] = following, -1 - places
         self._last = rows
 
-    def _link(self, rows: Rows, seen: Floats) -> None:
+    def _link(self, rows: Integers, seen: Floats32) -> None:
         """Let the rows of the last step refer to these where their next observation is there."""
         if len(rows) != len(self._last):
             return
@@ -327,12 +325,12 @@ class Joint2Replay(Replay):
         self._release(self._last[same])
         self._next[self._last[same]] = rows[same]
 
-    def _release(self, rows: Rows) -> None:
+    def _release(self, rows: Integers) -> None:
         """Free the places of rows that are overwritten, or whose next observation is a row's."""
         places = -1 - self._next[rows]
         self._free.extend(places[places >= 0].tolist())
 
-    def _places(self, count: int) -> Rows:
+    def _places(self, count: int) -> Integers:
         """Return free places for kept observations; double the places when they run out."""
         size = len(self._kept)
         if (short := count - len(self._free)) > 0:
@@ -344,7 +342,7 @@ class Joint2Replay(Replay):
         del self._free[-count:]
         return np.array(taken, np.int64)
 
-    def _read(self, rows: Rows) -> Batch:
+    def _read(self, rows: Integers) -> Batch:
         where = self._next[rows]
         ended = np.flatnonzero(where < 0)
         following = _taken(self._table, np.maximum(where, 0))
@@ -370,12 +368,12 @@ def _cuts(widths: Iterable[int]) -> list[slice]:
     return [slice(*ends) for ends in pairwise(accumulate(widths, initial=0))]
 
 
-def _taken(table: NDArray[np.floating], rows: Rows) -> Floats:
+def _taken(table: NDArray[np.floating], rows: Integers) -> Floats32:
     taken = np.take(table, rows, axis=0)
     return taken if taken.dtype == np.float32 else _widened(taken)
 
 
-def _widened(halves: NDArray[np.float16]) -> Floats:
+def _widened(halves: NDArray[np.float16]) -> Floats32:
     """Return finite float16 as float32, in a seventh of the time of ``astype``."""
     # To the fields of a float32: the sign stays in front, exponent and fraction move below.
     bits = halves.view(np.int16).astype(np.int32)
@@ -387,6 +385,6 @@ def _widened(halves: NDArray[np.float16]) -> Floats:
     return numbers
 
 
-def _bits(block: Floats) -> NDArray[np.unsignedinteger]:
+def _bits(block: Floats32) -> NDArray[np.unsignedinteger]:
     """Return numbers as bits: equal ones may differ in sign, and NaN is unlike itself."""
     return block.view(f"u{block.itemsize}")

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from maestro_env.base.registry import look_up
-from mappers.learners.replay.layouts import Floats, Replay, ReplayError, Rows
+from mappers.learners.replay.layouts import Replay, ReplayError
+from mappers.parts.arrays import Floats, Floats32, Integers
 
 _SMALLEST_ERROR = 1e-6
 
@@ -31,7 +32,7 @@ class Sampler(ABC):
     def __init__(self, replay: Replay, rng: np.random.Generator) -> None:
         self._replay, self._rng = replay, rng
 
-    def rows(self, batch: int) -> Rows:
+    def rows(self, batch: int) -> Integers:
         """Return int64[batch]: rows of a joint sample; one may be there more than once.
 
         Raises:
@@ -49,13 +50,13 @@ class Sampler(ABC):
     _fewest = 1
 
     @abstractmethod
-    def _rows(self, batch: int) -> Rows: ...
+    def _rows(self, batch: int) -> Integers: ...
 
 
 class Uniform(Sampler):
     """Every row is as likely as any other."""
 
-    def _rows(self, batch: int) -> Rows:
+    def _rows(self, batch: int) -> Integers:
         return self._rng.integers(len(self._replay), size=batch)
 
 
@@ -89,7 +90,7 @@ class Neighbour(Sampler):
         self._offsets = offsets if exact else offsets[offsets != 0]
         self._neighbours, self._exact = neighbours, exact
 
-    def _rows(self, batch: int) -> Rows:
+    def _rows(self, batch: int) -> Integers:
         filled = len(self._replay)
         # At the ends of the ring a neighbourhood has this many rows, elsewhere more.
         fewest = min(self._neighbours, filled - 1) + self._exact
@@ -128,13 +129,13 @@ class Prioritised(Sampler):
         self._sums = np.zeros(2 << self._depth)
         self._greatest, self._known = 1.0, 0
 
-    def weights(self, rows: Rows) -> Floats:
+    def weights(self, rows: Integers) -> Floats32:
         """Return float32[B]: the importance of rows drawn, divided by the greatest of them."""
         priorities = self._sums[rows + (1 << self._depth)]
-        weights: Floats = ((priorities / priorities.min()) ** -self._beta).astype(np.float32)
+        weights: Floats32 = ((priorities / priorities.min()) ** -self._beta).astype(np.float32)
         return weights
 
-    def update(self, rows: Rows, errors: ArrayLike) -> None:
+    def update(self, rows: Integers, errors: ArrayLike) -> None:
         """Set priorities from the TD errors [B] of rows, of either sign.
 
         Raises:
@@ -148,7 +149,7 @@ class Prioritised(Sampler):
         self._greatest = max(self._greatest, float(priorities.max(initial=0)))
         self._set(rows, priorities)
 
-    def _rows(self, batch: int) -> Rows:
+    def _rows(self, batch: int) -> Integers:
         self._see_new()
         left = self._rng.random(batch) * self._sums[1]
         nodes = np.ones(batch, np.int64)
@@ -168,7 +169,7 @@ class Prioritised(Sampler):
         rows = (self._known - new + np.arange(new)) % self._replay.capacity
         self._set(rows, np.full(new, self._greatest))
 
-    def _set(self, rows: Rows, priorities: NDArray[np.float64]) -> None:
+    def _set(self, rows: Integers, priorities: Floats) -> None:
         nodes = rows + (1 << self._depth)
         self._sums[nodes] = priorities
         for _ in range(self._depth):

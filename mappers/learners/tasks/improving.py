@@ -9,9 +9,8 @@ from maestro_env.environments.task import Task as MappingTask
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
-from mappers.learners.tasks.physics import Floats32
 from mappers.learners.tasks.task import EPISODE, Task, require_counts
-from mappers.parts.arrays import Floats, Integers
+from mappers.parts.arrays import Floats, Floats32, Integers
 from mappers.parts.joint_moves import JointMoves
 
 _TYPICAL = 100

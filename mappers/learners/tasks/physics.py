@@ -10,11 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mappers.parts.arrays import Booleans, Floats, Integers
-
-Floats32 = NDArray[np.float32]
 
 DIRECTIONS: Floats = np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]], dtype=np.float64)
 """What an action does: nothing, or push left, right, down or up."""

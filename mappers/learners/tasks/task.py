@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from maestro_env.base.errors import MaestroEnvError
-from mappers.learners.tasks.physics import Floats32
-from mappers.parts.arrays import Floats, Integers
+from mappers.parts.arrays import Floats, Floats32, Integers
 
 EPISODE = 25
 """Steps of an episode, where a task has no length of its own."""

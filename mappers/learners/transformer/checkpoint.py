@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from mappers.learners.sparse.flops import FlopMeter
 from mappers.learners.transformer.model import Gpt, Shape, TransformerError
 from mappers.learners.transformer.schedule import Arm, Schedule
 from mappers.learners.transformer.training import Training
-from mappers.parts.arrays import Booleans, Integers
+from mappers.parts.arrays import Booleans, Floats32, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +31,7 @@ class Checkpoint:
     """
 
     arm: Arm
-    weights: Mapping[str, NDArray[np.float32]]
+    weights: Mapping[str, Floats32]
     masks: Mapping[str, Booleans]
     history: Integers
 

@@ -11,11 +11,10 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
-from mappers.learners.tasks.physics import Floats32
 from mappers.learners.threads import one_thread
 from mappers.learners.transformer.model import Cache, Gpt
 from mappers.learners.transformer.tokens import END, Step, advance, of_layer, of_machine, writing
-from mappers.parts.arrays import Integers
+from mappers.parts.arrays import Floats32, Integers
 
 # So many are written for each that is asked for: some are equal, some do not fit.
 _SPARE = 4

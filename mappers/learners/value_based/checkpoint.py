@@ -17,11 +17,10 @@ from torch import Tensor
 from maestro_env.base.errors import MaestroEnvError
 from mappers.learners.off_policy.networks import Networks
 from mappers.learners.sparse.masks import Shape
-from mappers.learners.tasks.physics import Floats32
 from mappers.learners.value_based.course import Course
 from mappers.learners.value_based.learner import ValueLearner
 from mappers.learners.value_based.settings import Settings
-from mappers.parts.arrays import Booleans
+from mappers.parts.arrays import Booleans, Floats32
 
 
 class AgentsError(MaestroEnvError, ValueError):

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mappers.learners.replay.layouts import Batch, Fields, JointReplay, Replay, ReplayError, Rows
-from mappers.learners.tasks.physics import Floats32
+from mappers.learners.replay.layouts import Batch, Fields, JointReplay, Replay, ReplayError
 from mappers.learners.tasks.task import Task
-from mappers.parts.arrays import Floats, Integers
+from mappers.parts.arrays import Floats, Floats32, Integers
 
 Acting = Callable[[Sequence[Floats32]], Integers]
 """From what each agent sees, float32[E, o_i], to the choices of all heads, int64[E, D]."""
@@ -42,7 +41,7 @@ class Episodes:
         oldest = max(0, blocks + (begun > 0) - self._blocks)
         return range(oldest * self._copies, blocks * self._copies)
 
-    def rows(self, numbers: Integers) -> Rows:
+    def rows(self, numbers: Integers) -> Integers:
         """Return the rows of episodes, int64[T, B]: step after step."""
         blocks, copies = np.divmod(numbers, self._copies)
         steps = blocks * self.length + np.arange(self.length)[:, np.newaxis]

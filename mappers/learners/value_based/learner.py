@@ -17,11 +17,10 @@ from mappers.learners.off_policy.networks import Networks, Optimiser, padded, te
 from mappers.learners.replay.layouts import Batch
 from mappers.learners.sparse.flops import FlopMeter
 from mappers.learners.sparse.topology import Matrix, Topology, cosine_share
-from mappers.learners.tasks.physics import Floats32
 from mappers.learners.threads import one_thread
 from mappers.learners.value_based.settings import KERNELS, Settings
 from mappers.learners.value_based.targets import lambda_returns, soft_mellowmax
-from mappers.parts.arrays import Integers
+from mappers.parts.arrays import Floats32, Integers
 
 
 class Rows(NamedTuple):
