@@ -16,7 +16,7 @@ from maestro_env.workloads.finding import find_layer, models, parse_layer
 from maestro_env.workloads.layer import DIMENSIONS, Layer
 from mappers.learners.prior.proposals import Prior, load_prior, propose
 from mappers.learners.transformer import corpus, tokens
-from mappers.learners.transformer.corpus import Corpus, CorpusError, Rows, split
+from mappers.learners.transformer.corpus import Corpus, CorpusError, TokenRows, split
 from mappers.learners.transformer.tokens import SentenceError, Step, decode, encode, write
 
 SEEDS = st.integers(0, 2**32)
@@ -152,7 +152,7 @@ def random_mappings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus, "propose", sampled)
 
 
-def layers_of(rows: Rows) -> list[tuple[int, ...]]:
+def layers_of(rows: TokenRows) -> list[tuple[int, ...]]:
     """The tokens of each layer in rows."""
     found = []
     for row, chosen in zip(rows.tokens, rows.chosen, strict=True):

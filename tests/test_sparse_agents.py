@@ -25,9 +25,9 @@ from experiments.commands.sparse.agents.training import Trained, Training  # noq
 from experiments.store import timing  # noqa: E402
 from mappers.learners.tasks.task import Task  # noqa: E402
 from mappers.learners.value_based.checkpoint import (  # noqa: E402
+    AgentsCheckpoint,
     AgentsError,
-    Checkpoint,
-    read_checkpoint,
+    read_agents,
 )
 from mappers.learners.value_based.course import Course  # noqa: E402
 from mappers.learners.value_based.episodes import Episodes, play  # noqa: E402
@@ -94,7 +94,7 @@ def test_from_nothing_to_tables(
         assert found[arm]["choosing"] == 2 * agents
         play_again = partial(evaluate, "mapping", resets=50)
         assert (
-            play_again(read_checkpoint(path.with_suffix(".npz")).learner().greedy)
+            play_again(read_agents(path.with_suffix(".npz")).learner().greedy)
             == (found[arm]["last"])
         )
     assert found["dense"]["last"] == 2
@@ -183,8 +183,8 @@ def test_files_hold_agents_and_what_they_took(
         learner.update(episodes.draw(4), task.length)
     assert course.operations() == learner.meter.spent
     path = tmp_path / "agents.npz"
-    Checkpoint.of(course, learner).save(path)
-    kept = read_checkpoint(path)
+    AgentsCheckpoint.of(course, learner).save(path)
+    kept = read_agents(path)
     assert kept.operations() == learner.meter.spent
     assert sum(int(mask.sum()) for mask in kept.masks) == sum(learner.topology.links)
     seen = [rng.normal(size=(40, width)).astype("f") for width in task.widths]
@@ -194,10 +194,10 @@ def test_files_hold_agents_and_what_they_took(
     kept.parameters[0][row] = 1
     kept.save(path)
     with pytest.raises(AgentsError, match="is damaged: it has weights that its masks do not have"):
-        read_checkpoint(path)
+        read_agents(path)
     path.write_bytes(b"PK")
     with pytest.raises(AgentsError, match="cannot read the checkpoint"):
-        read_checkpoint(path)
+        read_agents(path)
 
 
 def test_episodes_of_evaluations_begin_alike() -> None:

@@ -22,8 +22,8 @@ from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.workloads.finding import models
 from mappers.learners.prior.proposals import load_prior
-from mappers.learners.transformer.checkpoint import read_checkpoint
-from mappers.learners.transformer.corpus import Rows, split
+from mappers.learners.transformer.checkpoint import read_gpt
+from mappers.learners.transformer.corpus import TokenRows, split
 from mappers.learners.transformer.model import TransformerError
 from mappers.learners.transformer.schedule import Arm
 from mappers.learners.transformer.tokens import END
@@ -49,7 +49,7 @@ def test_from_nothing_to_tables(tmp_path: Path, capsys: pytest.CaptureFixture[st
     for name, density in (("static", 0.2), ("mst", 1.0)):
         path = out / "trainings" / name / "200-0.001" / "0.json"
         trained = json.loads(path.read_text())["trained"]
-        kept = read_checkpoint(path.with_suffix(".npz"))
+        kept = read_gpt(path.with_suffix(".npz"))
         assert kept.operations() == trained["flops"] == trained["curve"][-1][1]
         assert trained["flops"] == pytest.approx(ways[name].planned(), rel=0.05)
         for matrix, mask in kept.masks.items():
@@ -169,7 +169,7 @@ def test_differences_against_closed_forms(capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_training_that_diverges_ends() -> None:
     shape = Size(1, 8, 1).arms(200)["dense"].shape
-    rows = Rows(np.ones((1, 129), dtype=np.int16), np.ones((1, 129), dtype=bool))
+    rows = TokenRows(np.ones((1, 129), dtype=np.int16), np.ones((1, 129), dtype=bool))
     training = Training(Arm(shape, 200, 1), rows, seed=0)
     training.model.gain.data.fill_(np.nan)
     with pytest.raises(TransformerError, match="the loss is nan in step 1; lower the rate"):

@@ -22,11 +22,11 @@ from maestro_env.workloads.finding import find_layer  # noqa: E402
 from mappers.learners.sparse.flops import FlopMeter  # noqa: E402
 from mappers.learners.sparse.masks import SparsityError  # noqa: E402
 from mappers.learners.sparse.topology import adam_moments  # noqa: E402
-from mappers.learners.transformer.checkpoint import Checkpoint, read_checkpoint  # noqa: E402
-from mappers.learners.transformer.corpus import Rows  # noqa: E402
+from mappers.learners.transformer.checkpoint import GptCheckpoint, read_gpt  # noqa: E402
+from mappers.learners.transformer.corpus import TokenRows  # noqa: E402
 from mappers.learners.transformer.model import (  # noqa: E402
     Gpt,
-    Shape,
+    GptShape,
     TransformerError,
     attention,
     seen_pairs,
@@ -43,7 +43,7 @@ from mappers.learners.transformer.training import Training, mean_loss  # noqa: E
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
-TINY = Shape(blocks=2, width=16, heads=2, length=24, vocabulary=11)
+TINY = GptShape(blocks=2, width=16, heads=2, length=24, vocabulary=11)
 WINDOWS = [None, 4, 8]
 every_window = pytest.mark.parametrize("window", WINDOWS)
 
@@ -101,7 +101,7 @@ def test_a_cache_changes_nothing() -> None:
 
 
 def test_the_default_has_as_many_weights_as_is_said() -> None:
-    shape = Shape()
+    shape = GptShape()
     model = Gpt(shape)
     parameters = list(model.parameters())
     assert sum(each.of(parameters).numel() for each in model.sparse) == shape.matrices
@@ -110,7 +110,7 @@ def test_the_default_has_as_many_weights_as_is_said() -> None:
 
 def test_impossible_transformers_are_refused() -> None:
     with pytest.raises(TransformerError, match="width is 10; allowed: a multiple of the 4 heads"):
-        Shape(width=10)
+        GptShape(width=10)
     model = Gpt(TINY)
     with pytest.raises(TransformerError, match="25 tokens; allowed: at most 24"):
         model(torch.zeros(1, 25, dtype=torch.int64))
@@ -160,7 +160,7 @@ def counted(arm: Arm) -> int:
 
 
 def test_operations_are_those_of_the_closed_form() -> None:
-    ways = arms(Shape(), 4000, window=16)
+    ways = arms(GptShape(), 4000, window=16)
     found = {name: counted(arm) for name, arm in ways.items()}
     for name, arm in ways.items():
         assert found[name] == pytest.approx(arm.planned(), rel=0.01)
@@ -169,12 +169,12 @@ def test_operations_are_those_of_the_closed_form() -> None:
     assert found["small"] == pytest.approx(found["mst"], rel=0.05)
     # By hand, for each token of 128: three products of 12 d^2 links in each of 4 blocks and of the
     # head, and of two numbers of d for each of the 129 / 2 positions that it sees.
-    of_token = 3 * (4 * (12 * 128**2 + 2 * 128 * 129 / 2) + 128 * Shape().vocabulary)
+    of_token = 3 * (4 * (12 * 128**2 + 2 * 128 * 129 / 2) + 128 * GptShape().vocabulary)
     assert found["dense"] == 2 * of_token * 4000 * 16 * 128
 
 
 RANDOM = np.random.default_rng(0)
-TINY_ROWS = Rows(
+TINY_ROWS = TokenRows(
     RANDOM.integers(TINY.vocabulary, size=(6, 25)).astype(np.int16), RANDOM.random((6, 25)) < 0.7
 )
 MST = Arm(TINY, 60, 4, Schedule(), changed=0.3, random=0.25, window=4, interval=5)
@@ -213,8 +213,8 @@ def test_weights_that_do_not_exist_are_zero(arm: Arm) -> None:
 def test_the_file_of_a_transformer_tells_what_it_cost(arm: Arm, tmp_path: Path) -> None:
     training = Training(arm, TINY_ROWS, seed=0)
     *_, last = training.steps()
-    Checkpoint.of(training).save(tmp_path / "it.npz")
-    found = read_checkpoint(tmp_path / "it.npz")
+    GptCheckpoint.of(training).save(tmp_path / "it.npz")
+    found = read_gpt(tmp_path / "it.npz")
     assert found.arm == arm
     assert found.operations() == last.flops == training.meter.total
     tokens = torch.arange(10)[None]
@@ -224,16 +224,16 @@ def test_the_file_of_a_transformer_tells_what_it_cost(arm: Arm, tmp_path: Path) 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "it.npz"
     with pytest.raises(TransformerError, match="cannot read the checkpoint"):
-        read_checkpoint(path)
+        read_gpt(path)
     path.write_bytes(b"nothing")
     with pytest.raises(TransformerError, match="cannot read the checkpoint"):
-        read_checkpoint(path)
-    checkpoint = Checkpoint.of(Training(WAYS["rigl"], TINY_ROWS, seed=0))
+        read_gpt(path)
+    checkpoint = GptCheckpoint.of(Training(WAYS["rigl"], TINY_ROWS, seed=0))
     for weight in checkpoint.weights.values():
         weight += 1
     checkpoint.save(path)
     with pytest.raises(TransformerError, match=r"damaged: blocks\.0\.down has weights"):
-        read_checkpoint(path)
+        read_gpt(path)
 
 
 @pytest.mark.parametrize("window", [None, 4])
@@ -258,7 +258,7 @@ def test_a_tiny_corpus_is_learnt_by_heart(name: str) -> None:
 
 
 def test_proposals_are_what_was_learnt_and_different_ones() -> None:
-    edge, objective, shape = PRESETS["edge"], find_objective("edp"), Shape(1, 32, 2, 64)
+    edge, objective, shape = PRESETS["edge"], find_objective("edp"), GptShape(1, 32, 2, 64)
     names = ("mobilenetv2_l2", "bert_base_l1", "resnet18_l3", "vgg16_l14")
     problems = [Problem(MapSpace(find_layer(name), edge)) for name in names]
     points = [Masks(each).sample(1, np.random.default_rng(0))[0] for each in problems]
@@ -269,7 +269,9 @@ def test_proposals_are_what_was_learnt_and_different_ones() -> None:
         points[row] = decode(problem.space, sentence)
         tokens[row, : len(asked) + len(sentence)] = [*asked, *sentence]
         chosen[row, len(asked) : len(asked) + len(sentence)] = True
-    training = Training(Arm(shape, 120, 4, interval=60), Rows(tokens, chosen), seed=0, rate=0.02)
+    training = Training(
+        Arm(shape, 120, 4, interval=60), TokenRows(tokens, chosen), seed=0, rate=0.02
+    )
     assert list(training.steps())[-1].loss < 0.2
     for problem, point in zip(problems, points, strict=True):
         found = propose(training.model, problem, objective, 10, np.random.default_rng(0))

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mappers.learners.off_policy.learner import Rows
+from mappers.learners.off_policy.learner import JointRows
 from mappers.learners.off_policy.maddpg import Maddpg
 from mappers.learners.off_policy.networks import Networks, Optimiser, tensor
 from mappers.learners.threads import one_thread
@@ -55,7 +55,7 @@ class OneByOne(Maddpg):
                 chosen.append(drawn[0].argmax(dim=1).numpy())
         return np.stack(chosen, axis=1)
 
-    def target_values(self, rows: Rows) -> Tensor:
+    def target_values(self, rows: JointRows) -> Tensor:
         values, size = [], rows.joint.shape[1]
         with torch.no_grad():
             for agent, critic in enumerate(self._slow_critics):
@@ -69,12 +69,12 @@ class OneByOne(Maddpg):
                 values.append(rows.rewards[agent] + later)
         return torch.stack(values)
 
-    def fit_critics(self, rows: Rows, values: Tensor) -> None:
+    def fit_critics(self, rows: JointRows, values: Tensor) -> None:
         for agent, critic in enumerate(self._own_critics):
             errors = critic(rows.joint[agent][None])[0] - values[agent]
             self._of_critics[agent].descend((errors**2).mean())
 
-    def improve_actors(self, rows: Rows) -> None:
+    def improve_actors(self, rows: JointRows) -> None:
         for agent, actor in enumerate(self._own_actors):
             logits = actor(rows.own[agent][None])
             noisy = self._noisy(logits)
@@ -92,7 +92,7 @@ class OneByOne(Maddpg):
         for target, network in zip(slow, fast, strict=True):
             target.follow(network, self.settings.follow)
 
-    def _cuts(self, rows: Rows, action: Tensor) -> list[int]:
+    def _cuts(self, rows: JointRows, action: Tensor) -> list[int]:
         """Return the widths of what all saw and of the action of each."""
         return [rows.joint_next.shape[2], *([action.shape[2]] * self.agents)]
 

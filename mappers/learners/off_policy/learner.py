@@ -46,7 +46,7 @@ class Settings:
     penalty: float = 1e-3
 
 
-class Rows(NamedTuple):
+class JointRows(NamedTuple):
     """K batches of B rows as tensors; K is N, or 1 if all agents share a batch.
 
     Agents stand side by side and are padded to the longest observation O.
@@ -159,7 +159,7 @@ class OffPolicyLearner(ABC):
         self.improve_actors(rows)
         self.follow()
 
-    def stack(self, batches: Sequence[Batch]) -> Rows:
+    def stack(self, batches: Sequence[Batch]) -> JointRows:
         """Return batches as tensors."""
         if len(batches) not in (1, self.agents):
             raise LearnerError(f"{len(batches)} batches; allowed: 1 or one for each agent")
@@ -168,7 +168,7 @@ class OffPolicyLearner(ABC):
         rewards = [batch.rewards[:, agent] for agent, batch in enumerate(of)]
         dones = [batch.dones[:, agent] for agent, batch in enumerate(of)]
         joint_next = _joined([batch.next_observations for batch in batches])
-        return Rows(
+        return JointRows(
             _joined([[*batch.observations, *batch.actions] for batch in batches]),
             padded([own], self._observations),
             tensor(np.stack(rewards))[:, :, None],
@@ -177,7 +177,7 @@ class OffPolicyLearner(ABC):
             _by_agent(joint_next, self._observations),
         )
 
-    def target_values(self, rows: Rows) -> Tensor:
+    def target_values(self, rows: JointRows) -> Tensor:
         """Return what the critics should have said, [N, B, 1]."""
         batches, size = rows.joint.shape[:2]
         with torch.no_grad():
@@ -189,13 +189,13 @@ class OffPolicyLearner(ABC):
             )
             return rows.rewards + self.settings.discount * rows.going * values
 
-    def fit_critics(self, rows: Rows, values: Tensor) -> None:
+    def fit_critics(self, rows: JointRows, values: Tensor) -> None:
         """Move each critic's values of what agents did towards given ones, [N, B, 1]."""
         joint = rows.joint.expand(self.agents, -1, -1)
         for critic, steps in zip(self.critics, self._critic_steps, strict=True):
             steps.descend(((critic(joint) - values) ** 2).mean(dim=1).sum())
 
-    def improve_actors(self, rows: Rows) -> None:
+    def improve_actors(self, rows: JointRows) -> None:
         """Move each actor towards actions that its critics value more."""
         logits = self._logits(self.actors, rows.own)
         self._actor_steps.descend(self._policy_loss(logits, rows).mean(dim=1).sum())
@@ -214,7 +214,7 @@ class OffPolicyLearner(ABC):
         """
 
     @abstractmethod
-    def _policy_loss(self, logits: Tensor, rows: Rows) -> Tensor:
+    def _policy_loss(self, logits: Tensor, rows: JointRows) -> Tensor:
         """Return the loss of policies with logits [N, B, H, C] in each row, [N, B]."""
 
     def _logits(self, actors: Networks, observations: Tensor) -> Tensor:
@@ -231,7 +231,7 @@ class OffPolicyLearner(ABC):
         soft = torch.softmax(noisy, dim=3)
         return self._heads.one_hots(noisy) + soft - soft.detach()
 
-    def _values_with(self, actions: Tensor, rows: Rows) -> Tensor:
+    def _values_with(self, actions: Tensor, rows: JointRows) -> Tensor:
         """Return each agent's value of rows in which it acts otherwise, [N, B, H, C] -> [N, B]."""
         return self._least(self.critics, self._heads.replaced(rows.joint, actions))[:, :, 0]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from mappers.learners.off_policy.learner import OffPolicyLearner, Rows
+from mappers.learners.off_policy.learner import JointRows, OffPolicyLearner
 
 
 class Maddpg(OffPolicyLearner):
@@ -29,7 +29,7 @@ class Maddpg(OffPolicyLearner):
         actions = self._heads.one_hots(self._logits(self.target_actors, observations))
         return actions, actions.new_zeros(*actions.shape[:2], 1)
 
-    def _policy_loss(self, logits: Tensor, rows: Rows) -> Tensor:
+    def _policy_loss(self, logits: Tensor, rows: JointRows) -> Tensor:
         present = self._heads.present
         squares = (logits**2).masked_fill(~present, 0).sum(dim=(2, 3))
         penalties = self.settings.penalty * squares / present.sum(dim=(2, 3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from mappers.learners.off_policy.learner import OffPolicyLearner, Rows
+from mappers.learners.off_policy.learner import JointRows, OffPolicyLearner
 
 
 class Masac(OffPolicyLearner):
@@ -24,7 +24,7 @@ class Masac(OffPolicyLearner):
         chosen = (actions * torch.log_softmax(logits, dim=3)).sum(dim=(2, 3))
         return actions, -self.settings.entropy * chosen[:, :, None]
 
-    def _policy_loss(self, logits: Tensor, rows: Rows) -> Tensor:
+    def _policy_loss(self, logits: Tensor, rows: JointRows) -> Tensor:
         policies = torch.log_softmax(logits, dim=3)
         # Heads that are missing have the entropy of equal chances.
         terms = (policies.exp() * policies).masked_fill(~self._heads.present, 0)

@@ -9,15 +9,12 @@ import numpy as np
 from maestro_env.base.errors import MaestroEnvError
 from mappers.parts.arrays import Booleans, Floats, Integers
 
-Shape = tuple[int, int]
-"""Inputs and outputs of a matrix, in any order."""
-
 
 class SparsityError(MaestroEnvError, ValueError):
     """A density or a share of weights that is not allowed."""
 
 
-def link_counts(shapes: Sequence[Shape], density: float) -> list[int]:
+def link_counts(shapes: Sequence[tuple[int, int]], density: float) -> list[int]:
     """Return how many weights of each matrix exist; together round(density * all weights).
 
     They are in proportion to inputs + outputs, but at most all of a matrix: wide matrices are the
@@ -39,7 +36,7 @@ def link_counts(shapes: Sequence[Shape], density: float) -> list[int]:
     return found
 
 
-def random_mask(shape: Shape, count: int, rng: np.random.Generator) -> Booleans:
+def random_mask(shape: tuple[int, int], count: int, rng: np.random.Generator) -> Booleans:
     """Return where so many weights exist, bool of a shape; all are equally likely."""
     mask = np.zeros(shape[0] * shape[1], dtype=bool)
     mask[rng.choice(len(mask), count, replace=False)] = True

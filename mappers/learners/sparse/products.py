@@ -11,10 +11,9 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from maestro_env.base.sparse_links import COLUMNS, SparseLinks, sparse_links
-from mappers.learners.sparse.masks import Shape
 
 
-class Layer:
+class SparseLayer:
     """The weights of a layer of N networks that exist: K of the network that has most.
 
     Args:
@@ -22,7 +21,7 @@ class Layer:
         shapes: inputs and outputs of each network; the others of its mask are padding.
     """
 
-    def __init__(self, mask: Tensor, shapes: Sequence[Shape]) -> None:
+    def __init__(self, mask: Tensor, shapes: Sequence[tuple[int, int]]) -> None:
         self._shape = mask.shape
         every = mask.numpy().astype(np.bool_)
         cut = [

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mappers.learners.sparse.masks import Shape, SparsityError, link_counts, random_mask
+from mappers.learners.sparse.masks import SparsityError, link_counts, random_mask
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Topology:
     ) -> None:
         self._parameters, self._matrices, self._rng = parameters, matrices, rng
         self.masks = [torch.ones_like(each, requires_grad=False) for each in parameters]
-        self._shapes: list[Shape] = [tuple(each.of(parameters).shape) for each in matrices]
+        self._shapes = [tuple(each.of(parameters).shape) for each in matrices]
         self.sizes = [inputs * outputs for inputs, outputs in self._shapes]
         counts = link_counts(self._shapes, density)
         for matrix, shape, count in zip(matrices, self._shapes, counts, strict=True):

@@ -13,14 +13,14 @@ import numpy as np
 import torch
 
 from mappers.learners.sparse.flops import FlopMeter
-from mappers.learners.transformer.model import Gpt, Shape, TransformerError
+from mappers.learners.transformer.model import Gpt, GptShape, TransformerError
 from mappers.learners.transformer.schedule import Arm, Schedule
 from mappers.learners.transformer.training import Training
 from mappers.parts.arrays import Booleans, Floats32, Integers
 
 
 @dataclass(frozen=True, eq=False)
-class Checkpoint:
+class GptCheckpoint:
     """A transformer and how it was trained.
 
     Args:
@@ -36,7 +36,7 @@ class Checkpoint:
     history: Integers
 
     @classmethod
-    def of(cls, training: Training) -> Checkpoint:
+    def of(cls, training: Training) -> GptCheckpoint:
         """Return that of a training at its end."""
         named = list(training.model.named_parameters())
         masks = {
@@ -70,8 +70,8 @@ class Checkpoint:
         np.savez_compressed(path, **arrays)
 
 
-def read_checkpoint(path: Path | str) -> Checkpoint:
-    """Read a file that ``Checkpoint.save`` wrote.
+def read_gpt(path: Path | str) -> GptCheckpoint:
+    """Read a file that ``GptCheckpoint.save`` wrote.
 
     Raises:
         TransformerError: no such file, or one whose masks do not fit its weights and its history.
@@ -79,7 +79,7 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
     try:
         with np.load(path, allow_pickle=False) as file:
             fields = json.loads(str(file["arm"]))
-            nested = {"shape": Shape(**fields["shape"]), "schedule": Schedule(**fields["schedule"])}
+            shape, schedule = GptShape(**fields.pop("shape")), Schedule(**fields.pop("schedule"))
             arrays = {
                 kind: {
                     name.removeprefix(kind): file[name]
@@ -97,4 +97,4 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
             raise TransformerError(
                 f"the checkpoint {path} is damaged: {name} has weights that its mask does not have"
             )
-    return Checkpoint(Arm(**fields | nested), weights, masks, history)
+    return GptCheckpoint(Arm(**fields, shape=shape, schedule=schedule), weights, masks, history)

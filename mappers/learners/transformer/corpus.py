@@ -47,7 +47,7 @@ class CorpusError(MaestroEnvError, ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class TokenRows:
     """Rows of a corpus.
 
     Args:
@@ -87,7 +87,7 @@ class Corpus:
         if self.width < _LEAST_WIDTH:
             raise CorpusError(f"width is {self.width}; allowed: {_LEAST_WIDTH} or more")
 
-    def rows(self, number: int, prior: Prior) -> Rows:
+    def rows(self, number: int, prior: Prior) -> TokenRows:
         """Return the rows of a document: as many as its network needs, none if no layer fits.
 
         Args:
@@ -165,7 +165,7 @@ def _sentence(
     return of_layer(layer), encode(problem.space, points[values.argmin()])
 
 
-def _packed(header: list[int], sentences: Iterable[Sentence], width: int) -> Rows:
+def _packed(header: list[int], sentences: Iterable[Sentence], width: int) -> TokenRows:
     """Write sentences into rows, none across two."""
     rows: list[tuple[list[int], list[bool]]] = []
     for asked, chosen in sentences:
@@ -178,4 +178,4 @@ def _packed(header: list[int], sentences: Iterable[Sentence], width: int) -> Row
     for row, (written, chosen_there) in enumerate(rows):
         tokens[row, : len(written)] = written
         mapped[row, : len(written)] = chosen_there
-    return Rows(tokens, mapped)
+    return TokenRows(tokens, mapped)

@@ -31,7 +31,7 @@ class TransformerError(MaestroEnvError, ValueError):
 
 
 @dataclass(frozen=True)
-class Shape:
+class GptShape:
     """How large a transformer is.
 
     Args:
@@ -96,7 +96,7 @@ class Gpt(nn.Module):  # type: ignore[misc]
         seed: of the first weights.
     """
 
-    def __init__(self, shape: Shape, seed: int = 0) -> None:
+    def __init__(self, shape: GptShape, seed: int = 0) -> None:
         super().__init__()
         self.shape, width = shape, shape.width
         noise = torch.Generator().manual_seed(seed)

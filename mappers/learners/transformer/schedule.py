@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from mappers.learners.sparse.flops import PER_LINK, FlopMeter
 from mappers.learners.sparse.masks import SparsityError
-from mappers.learners.transformer.model import Shape
+from mappers.learners.transformer.model import GptShape
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Arm:
         SparsityError: a number of steps that is not allowed.
     """
 
-    shape: Shape
+    shape: GptShape
     steps: int
     batch: int = 16
     schedule: Schedule = DENSE
@@ -171,7 +171,7 @@ class Arm:
         return PER_LINK * self.batch * (shape.length * links + 3 * pairs)
 
 
-def arms(shape: Shape, steps: int, window: int, batch: int = 16) -> Mapping[str, Arm]:
+def arms(shape: GptShape, steps: int, window: int, batch: int = 16) -> Mapping[str, Arm]:
     """Return the ways to train that are compared, by name.
 
     ``dense``, ``static``, ``rigl`` and ``mst`` see equally many tokens, the last three with few

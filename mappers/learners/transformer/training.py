@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from mappers.learners.sparse.flops import FlopMeter
 from mappers.learners.sparse.topology import Topology, adam_moments, cosine_share
 from mappers.learners.threads import one_thread
-from mappers.learners.transformer.corpus import Rows
+from mappers.learners.transformer.corpus import TokenRows
 from mappers.learners.transformer.model import Gpt
 from mappers.learners.transformer.schedule import Arm
 
@@ -58,7 +58,7 @@ class Training:
         history: weights of each sparse matrix that existed in each interval so far.
     """
 
-    def __init__(self, arm: Arm, rows: Rows, seed: int, rate: float = 1e-3) -> None:
+    def __init__(self, arm: Arm, rows: TokenRows, seed: int, rate: float = 1e-3) -> None:
         self.arm, self._rate = arm, rate
         self._rng = np.random.default_rng(seed)
         self._tokens, self._targets = tensors(rows)
@@ -115,7 +115,7 @@ class Training:
 
 
 @one_thread()
-def mean_loss(model: Gpt, rows: Rows, window: int | None = None) -> float:
+def mean_loss(model: Gpt, rows: TokenRows, window: int | None = None) -> float:
     """Return the mean loss of the tokens of mappings, in nats.
 
     Args:
@@ -131,7 +131,7 @@ def mean_loss(model: Gpt, rows: Rows, window: int | None = None) -> float:
     return total / int(rows.chosen[:, 1:].sum())
 
 
-def tensors(rows: Rows) -> tuple[Tensor, Tensor]:
+def tensors(rows: TokenRows) -> tuple[Tensor, Tensor]:
     """Return what a model reads and what follows, int64[N, W - 1]; only mappings are learnt."""
     tokens = torch.from_numpy(rows.tokens.astype(np.int64))
     targets = torch.where(torch.from_numpy(rows.chosen), tokens, _IGNORED)

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from maestro_env.base.errors import MaestroEnvError
 from mappers.learners.off_policy.networks import Networks
-from mappers.learners.sparse.masks import Shape
 from mappers.learners.value_based.course import Course
 from mappers.learners.value_based.learner import ValueLearner
 from mappers.learners.value_based.settings import Settings
@@ -28,7 +27,7 @@ class AgentsError(MaestroEnvError, ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Checkpoint:
+class AgentsCheckpoint:
     """Agents, their mixer, and how they were trained.
 
     Args:
@@ -42,9 +41,9 @@ class Checkpoint:
     masks: Sequence[Booleans]
 
     @classmethod
-    def of(cls, course: Course, learner: ValueLearner) -> Checkpoint:
+    def of(cls, course: Course, learner: ValueLearner) -> AgentsCheckpoint:
         """Return that of a learner after its training."""
-        parameters, shapes = list[Floats32](), list[Sequence[Shape]]()
+        parameters, shapes = list[Floats32](), list[Sequence[tuple[int, int]]]()
         for one in learner.networks:
             with one.whole():
                 parameters += [each.detach().numpy().copy() for each in one.parameters]
@@ -72,8 +71,8 @@ class Checkpoint:
         np.savez_compressed(path, course=json.dumps(asdict(self.course)), **arrays)
 
 
-def read_checkpoint(path: Path | str) -> Checkpoint:
-    """Read a file that ``Checkpoint.save`` wrote.
+def read_agents(path: Path | str) -> AgentsCheckpoint:
+    """Read a file that ``AgentsCheckpoint.save`` wrote.
 
     Raises:
         AgentsError: no such file, or one with weights that its masks do not have.
@@ -94,7 +93,7 @@ def read_checkpoint(path: Path | str) -> Checkpoint:
             raise AgentsError(
                 f"the checkpoint {path} is damaged: it has weights that its masks do not have"
             )
-    return Checkpoint(course, parameters, masks)
+    return AgentsCheckpoint(course, parameters, masks)
 
 
 def _parameters(every: Sequence[Networks]) -> Iterator[Tensor]:
@@ -102,7 +101,7 @@ def _parameters(every: Sequence[Networks]) -> Iterator[Tensor]:
         yield from one.parameters
 
 
-def _without_padding(mask: Tensor, shapes: Sequence[Shape]) -> Booleans:
+def _without_padding(mask: Tensor, shapes: Sequence[tuple[int, int]]) -> Booleans:
     """Return the mask of a layer, in which networks smaller than the largest have no padding."""
     found = np.zeros(mask.shape, dtype=bool)
     for own, all_of_it, (inputs, outputs) in zip(found, mask.numpy(), shapes, strict=True):

@@ -23,7 +23,7 @@ from mappers.learners.value_based.targets import lambda_returns, soft_mellowmax
 from mappers.parts.arrays import Floats32, Integers
 
 
-class Rows(NamedTuple):
+class EpisodeRows(NamedTuple):
     """T steps of B episodes as tensors; R = T * B rows, step after step.
 
     Agents stand side by side and are padded to the longest observation O and most heads H.
@@ -173,10 +173,10 @@ class ValueLearner(ABC):
         if not self.updates % settings.copy:
             self._copy()
 
-    def stack(self, batch: Batch, length: int) -> Rows:
+    def stack(self, batch: Batch, length: int) -> EpisodeRows:
         """Return R = T * B rows of episodes of length T, step after step, as tensors."""
         going = 1 - tensor(batch.dones[:, 0]).unflatten(0, (length, -1))
-        return Rows(
+        return EpisodeRows(
             padded([batch.observations], self._observations),
             tensor(np.concatenate(batch.observations, axis=1)),
             padded([batch.actions], self._places).long(),
@@ -188,7 +188,7 @@ class ValueLearner(ABC):
             tensor(np.concatenate(batch.next_observations, axis=1)),
         )
 
-    def gradients(self, rows: Rows, weights: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    def gradients(self, rows: EpisodeRows, weights: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Return the gradients of weights that the values are computed with."""
         targets = self.target_values(rows)
         mixed = self._taken(rows.seen, rows.states, rows.actions)
@@ -196,7 +196,7 @@ class ValueLearner(ABC):
         found: tuple[Tensor, ...] = torch.autograd.grad(squares.sum(), weights)
         return found
 
-    def target_values(self, rows: Rows) -> Tensor:
+    def target_values(self, rows: EpisodeRows) -> Tensor:
         """Return what values should have been, [K, T, B]; K is 1 if nothing follows."""
         settings = self.settings
         if settings.discount == 0:
@@ -231,7 +231,7 @@ class ValueLearner(ABC):
         return self._heads.apart(networks[0](seen))
 
     def _taken(self, seen: Tensor, states: Tensor, actions: Tensor) -> Tensor:
-        """Return the values of what agents do, [K, R]; arguments are fields of ``Rows``."""
+        """Return the values of what agents do, [K, R]; arguments are fields of ``EpisodeRows``."""
         chosen = self._values(self.networks, seen).gather(3, actions[..., None])[..., 0]
         return self.mixed(self._utilities(chosen), states, self.networks[1:])
 
@@ -239,7 +239,7 @@ class ValueLearner(ABC):
         """Return the mean over the heads of each agent, [N, R, H] -> [N, R]."""
         return (values * self._shares).sum(dim=2)
 
-    def _move_links(self, rows: Rows) -> None:
+    def _move_links(self, rows: EpisodeRows) -> None:
         settings = self.settings
         gradients = self._dense_gradients(rows)
         share = cosine_share(settings.share, self.updates / settings.updates)
@@ -253,7 +253,7 @@ class ValueLearner(ABC):
         for (one, masks), old, new in zip(self._with_masks(), moments, spread, strict=True):
             one.keep(masks, old, new)
 
-    def _dense_gradients(self, rows: Rows) -> tuple[Tensor, ...] | None:
+    def _dense_gradients(self, rows: EpisodeRows) -> tuple[Tensor, ...] | None:
         """Return the gradients of all parameters, whether they exist or not, if links need them."""
         with ExitStack() as stack:
             for one in self.networks:

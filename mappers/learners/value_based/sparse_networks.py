@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from mappers.learners.off_policy.networks import Networks
-from mappers.learners.sparse.products import Layer, columns
+from mappers.learners.sparse.products import SparseLayer, columns
 
 
 class SparseNetworks(Networks):
@@ -19,7 +19,7 @@ class SparseNetworks(Networks):
     ``parameters``, with zeros where no weight exists, follow what is learnt only in ``whole``.
     """
 
-    _layers: Sequence[Layer] = ()
+    _layers: Sequence[SparseLayer] = ()
     _all = False
 
     @property
@@ -53,7 +53,7 @@ class SparseNetworks(Networks):
     ) -> None:
         first = not self._layers
         self._layers = [
-            Layer(mask, shapes) for mask, shapes in zip(masks[::2], self.shapes, strict=True)
+            SparseLayer(mask, shapes) for mask, shapes in zip(masks[::2], self.shapes, strict=True)
         ]
         if first:
             self._trained = list(self.parameters)

@@ -23,7 +23,7 @@ from experiments.commands.sparse.agents.arms import (
 from experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return
 from experiments.shell.files import file_digest
 from experiments.store.records import Case, Show, known_fields
-from mappers.learners.value_based.checkpoint import AgentsError, Checkpoint, read_checkpoint
+from mappers.learners.value_based.checkpoint import AgentsCheckpoint, AgentsError, read_agents
 from mappers.learners.value_based.course import Course
 from mappers.learners.value_based.episodes import Episodes, play
 from mappers.learners.value_based.learner import ValueLearner
@@ -117,10 +117,10 @@ class Training(Case[Trained, Setup]):
     def compute(self, show: Show) -> dict[str, Any]:
         setup, course = self.setup, self.setup.course()
         learner, curve, seconds = _train(setup, course, show)
-        Checkpoint.of(course, learner).save(self.checkpoint)
+        AgentsCheckpoint.of(course, learner).save(self.checkpoint)
         show(_TRAINED, "evaluation")
         # What is evaluated is what the file holds.
-        last = evaluate(setup.task, read_checkpoint(self.checkpoint).learner().greedy, RESETS)
+        last = evaluate(setup.task, read_agents(self.checkpoint).learner().greedy, RESETS)
         flops = dict(learner.meter.spent)
         trained = Trained(
             *(last, random_return(setup.task, RESETS), curve, flops),
@@ -134,7 +134,7 @@ class Training(Case[Trained, Setup]):
         trained = Trained(**known_fields(Trained, entry["trained"]))
         if file_digest(self.checkpoint) != trained.checkpoint:
             raise AgentsError(f"{self.checkpoint} is another file")
-        if read_checkpoint(self.checkpoint).operations() != Counter(trained.flops):
+        if read_agents(self.checkpoint).operations() != Counter(trained.flops):
             raise AgentsError(f"{self.checkpoint} took other operations")
         return trained
 

@@ -19,8 +19,8 @@ from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
 
 try:
-    from mappers.learners.transformer.checkpoint import Checkpoint, read_checkpoint
-    from mappers.learners.transformer.model import Shape, TransformerError
+    from mappers.learners.transformer.checkpoint import GptCheckpoint, read_gpt
+    from mappers.learners.transformer.model import GptShape, TransformerError
     from mappers.learners.transformer.proposing import propose
     from mappers.learners.transformer.schedule import Arm, arms
     from mappers.learners.transformer.training import Training, mean_loss
@@ -50,7 +50,7 @@ class Size:
         Raises:
             SparsityError, TransformerError: a number that is not allowed.
         """
-        return arms(Shape(self.blocks, self.width), steps, WINDOW, self.batch)
+        return arms(GptShape(self.blocks, self.width), steps, WINDOW, self.batch)
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ class Pretraining(Case[Trained, Setup]):
         training, began = Training(way, rows, setup.seed, setup.rate), time.process_time()
         curve = _learn(training, show)
         seconds = time.process_time() - began
-        Checkpoint.of(training).save(self.checkpoint)
+        GptCheckpoint.of(training).save(self.checkpoint)
         # What is measured is what the file holds.
-        kept = read_checkpoint(self.checkpoint)
+        kept = read_gpt(self.checkpoint)
         model, held = kept.model(), read_rows(setup.source, self.directory, VALIDATION)
         loss = mean_loss(model, held)
         sparse = loss if way.window is None else mean_loss(model, held, way.window)
@@ -152,7 +152,7 @@ class Pretraining(Case[Trained, Setup]):
         trained = Trained(**{**told, "quality": Quality(**told["quality"])})
         if file_digest(self.checkpoint) != trained.checkpoint:
             raise TransformerError(f"{self.checkpoint} is another file")
-        if read_checkpoint(self.checkpoint).operations() != trained.flops:
+        if read_gpt(self.checkpoint).operations() != trained.flops:
             raise TransformerError(f"{self.checkpoint} took other operations")
         return trained
 

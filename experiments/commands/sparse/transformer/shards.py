@@ -20,7 +20,7 @@ from experiments.store.versions import Versions
 from maestro_env.base.registry import look_up
 from maestro_env.workloads.finding import models
 from mappers.learners.prior.proposals import load_prior
-from mappers.learners.transformer.corpus import Rows, split
+from mappers.learners.transformer.corpus import TokenRows, split
 from mappers.learners.transformer.tokens import END
 
 TRAINING, VALIDATION = "training", "validation"
@@ -69,7 +69,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Shard(Case[Rows, Part]):
+class Shard(Case[TokenRows, Part]):
     """A shard as a directory keeps it."""
 
     NOUN = "parts of the corpus"
@@ -81,7 +81,7 @@ class Shard(Case[Rows, Part]):
     def compute(self, show: Show) -> dict[str, Any]:
         part, prior = self.setup, load_prior()
         corpus = split(part.held)[part.purpose == VALIDATION]
-        documents: list[Rows] = []
+        documents: list[TokenRows] = []
         written = 0
         for number in count(part.number * _DOCUMENTS):
             documents.append(corpus.rows(number, prior))
@@ -91,9 +91,9 @@ class Shard(Case[Rows, Part]):
                 break
         return {"rows": _text(_joined(documents))}
 
-    def parse(self, entry: dict[str, Any]) -> Rows:
+    def parse(self, entry: dict[str, Any]) -> TokenRows:
         with np.load(io.BytesIO(base64.b64decode(entry["rows"]))) as arrays:
-            return Rows(arrays["tokens"], arrays["chosen"])
+            return TokenRows(arrays["tokens"], arrays["chosen"])
 
 
 def shards(source: Source, directory: Path, versions: Versions) -> list[Shard]:
@@ -109,7 +109,7 @@ def shards(source: Source, directory: Path, versions: Versions) -> list[Shard]:
     return found
 
 
-def read_rows(source: Source, directory: Path, purpose: str) -> Rows:
+def read_rows(source: Source, directory: Path, purpose: str) -> TokenRows:
     """Return the rows of a corpus.
 
     Raises:
@@ -125,12 +125,12 @@ def read_rows(source: Source, directory: Path, purpose: str) -> Rows:
     return _joined(found)
 
 
-def _joined(parts: Sequence[Rows]) -> Rows:
+def _joined(parts: Sequence[TokenRows]) -> TokenRows:
     tokens = np.concatenate([each.tokens for each in parts])
-    return Rows(tokens, np.concatenate([each.chosen for each in parts]))
+    return TokenRows(tokens, np.concatenate([each.chosen for each in parts]))
 
 
-def _text(rows: Rows) -> str:
+def _text(rows: TokenRows) -> str:
     """Return rows as text, so that a record holds them and its digest is theirs."""
     buffer = io.BytesIO()
     np.savez_compressed(buffer, tokens=rows.tokens, chosen=rows.chosen)
