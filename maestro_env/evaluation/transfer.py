@@ -20,7 +20,7 @@ from maestro_env.base.registry import look_up
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace import mapping as nouns
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
+from maestro_env.mapspace.space import LEVELS, MapSpace, Points, lehmer_rank, tile_name
 from maestro_env.mapspace.unit_cube import count_up_to
 from maestro_env.workloads.layer import Layer, loop_of, nest
 
@@ -154,7 +154,7 @@ def transfer(
     # What a level cuts: the extents, then the tiles of the level around it.
     whole = {loop_of(source.layer, dim): size for dim, size in source.space.extents.items()}
     parts = {loop_of(space.layer, dim): size for dim, size in space.extents.items()}
-    for name, level in zip(("l2", "l1"), levels, strict=True):
+    for name, level in zip(LEVELS, levels, strict=True):
         loops = {loop_of(source.layer, loop.dim): loop for loop in level.loops}
         tiles = {role: loop.size for role, loop in loops.items()}
         parts = {
@@ -172,11 +172,9 @@ def transfer(
     return np.array([_choice(each, values[each.name]) for each in space.parameters], dtype=np.int32)
 
 
-def _tile_values(name: str, space: MapSpace, parts: Mapping[str, int]) -> dict[str, int | str]:
-    return {
-        f"{name}_tile_{dim.rstrip(chr(39))}": size
-        for dim, size in zip(space.extents, parts.values(), strict=True)
-    }
+def _tile_values(level: str, space: MapSpace, parts: Mapping[str, int]) -> dict[str, int | str]:
+    sizes = zip(space.extents, parts.values(), strict=True)
+    return {tile_name(level, dim): size for dim, size in sizes}
 
 
 def _order(loops: Iterable[str], roles: Sequence[str]) -> int:

@@ -29,7 +29,9 @@ Points = NDArray[np.int32]
 TILES = ("integers", "divisors")
 """Choices of a tile size: every integer up to the extent, or the divisors of the extent."""
 
-_LEVELS = ("l2", "l1")
+LEVELS = ("l2", "l1")
+"""Levels of a mapping, the outer one first."""
+
 _WINDOWS = ("R", "S")
 # Dimensions a level may be parallel over, in the paper's order (Fig. 2): never a window.
 _PARALLEL_FIRST = ("C", "K", "X'", "Y'")
@@ -133,7 +135,7 @@ class MapSpace(Recomputed):
     def parallel_dims_of(self, level: str) -> tuple[str, ...]:
         """Return the dimensions that ``l2`` or ``l1`` may compute in parallel."""
         kept = self._kept
-        return (kept[_LEVELS.index(level)],) if kept else self.parallel_dims
+        return (kept[LEVELS.index(level)],) if kept else self.parallel_dims
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -188,10 +190,10 @@ class MapSpace(Recomputed):
     def encode(self, mapping: nouns.Mapping) -> Points:
         """Return the vector of a mapping: ``decode(encode(m)) == m``."""
         require_type("mapping", mapping, nouns.Mapping, "such as decode returns")
-        if len(mapping.levels) != len(_LEVELS):
+        if len(mapping.levels) != len(LEVELS):
             raise MapSpaceError(f"this space has 2 levels, the mapping {len(mapping.levels)}")
         values: dict[str, int | str] = {"cluster_size": mapping.levels[1].cluster_size or 0}
-        for name, level in zip(_LEVELS, mapping.levels, strict=True):
+        for name, level in zip(LEVELS, mapping.levels, strict=True):
             values |= self._level_values(name, level)
         point = self.from_values({name: values[name] for name in self.columns})
         if self.decode(point) != mapping:
@@ -223,7 +225,7 @@ class MapSpace(Recomputed):
 
         An inner tile is clipped to the outer one: a larger choice means the outer one's.
         """
-        pairs = ((_tile_name("l1", dim), _tile_name("l2", dim)) for dim in self.extents)
+        pairs = ((tile_name("l1", dim), tile_name("l2", dim)) for dim in self.extents)
         return [
             (self.columns[inner], self.columns[outer])
             for inner, outer in pairs
@@ -233,7 +235,7 @@ class MapSpace(Recomputed):
     def tile(self, level: str, dim: str) -> Parameter | int:
         """Return the parameter of a tile of ``l2`` or ``l1``, or its size if that is fixed."""
         fixed = self._schema.tile(level, dim, self.extents[dim])
-        return self.parameter(_tile_name(level, dim)) if fixed is None else fixed
+        return self.parameter(tile_name(level, dim)) if fixed is None else fixed
 
     @property
     def cluster(self) -> Parameter | int:
@@ -249,7 +251,7 @@ class MapSpace(Recomputed):
     def cuts_windows(self) -> bool:
         """Whether the schema tiles R or S of a convolution, which MAESTRO refuses."""
         return self.layer.is_convolution and any(
-            self._schema.tile(level, window, 2) != 2 for level in _LEVELS for window in _WINDOWS
+            self._schema.tile(level, window, 2) != 2 for level in LEVELS for window in _WINDOWS
         )
 
     @cached_property
@@ -273,7 +275,7 @@ class MapSpace(Recomputed):
                 (self.columns[f"{level}_parallel"], parallel(level)),
                 [choice(self.tile(level, dim)) for dim in names],
             )
-            for level in _LEVELS
+            for level in LEVELS
         ]
         parameters = [(parameter.name, parameter.choices) for parameter in self.parameters]
         return _native.MapSpace(self.layer.native, parameters, names, levels, choice(self.cluster))
@@ -310,12 +312,12 @@ class MapSpace(Recomputed):
 
     def _make_parameters(self) -> Iterator[Parameter]:
         orders = range(math.factorial(len(self.extents)))
-        for level in _LEVELS:
+        for level in LEVELS:
             yield Parameter(f"{level}_order", "order", orders)
             yield Parameter(f"{level}_parallel", "parallel", self.parallel_dims_of(level))
             for dim, extent in self.extents.items():
                 if self._schema.tile(level, dim, extent) is None:
-                    yield Parameter(_tile_name(level, dim), "tile", self._sizes_up_to(extent))
+                    yield Parameter(tile_name(level, dim), "tile", self._sizes_up_to(extent))
         if self._schema.cluster(self.hardware.num_pes) is None:
             yield Parameter("cluster_size", "cluster", self._sizes_up_to(self.hardware.num_pes))
 
@@ -337,11 +339,12 @@ class MapSpace(Recomputed):
         return {
             f"{name}_order": lehmer_rank([names.index(dim) for dim in dims]),
             f"{name}_parallel": parallel[0],
-            **{_tile_name(name, loop.dim): loop.size for loop in level.loops},
+            **{tile_name(name, loop.dim): loop.size for loop in level.loops},
         }
 
 
-def _tile_name(level: str, dim: str) -> str:
+def tile_name(level: str, dim: str) -> str:
+    """Return the name of the tile of a dimension in ``l2`` or ``l1``."""
     return f"{level}_tile_{dim.rstrip(chr(39))}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import LEVELS, MapSpace, Points
 from mappers.parts.arrays import Integers
 from mappers.parts.choices import sizes_at
 
@@ -27,7 +27,7 @@ class Genes:
         self.space = space
 
         def pair(name: str) -> list[int]:
-            return [space.columns.get(f"{level}_{name}", FIXED) for level in ("l2", "l1")]
+            return [space.columns.get(f"{level}_{name}", FIXED) for level in LEVELS]
 
         self.orders, self.parallels = pair("order"), pair("parallel")
         # Y' and X' lose their mark in the name of a parameter.

@@ -28,7 +28,7 @@ from maestro_env.base.errors import MaestroEnvError, quoted
 from maestro_env.base.registry import look_up
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
+from maestro_env.mapspace.space import LEVELS, MapSpace, Points, lehmer_rank, tile_name
 from maestro_env.workloads.layer import DIMENSIONS, LOOPS, Layer, loop_of
 
 _EXACT, _PARTS, _OCTAVES = 64, 8, 31
@@ -57,8 +57,6 @@ END = _TOKENS["end"]
 
 VOCABULARY = len(_WORDS)
 """How many tokens there are."""
-
-LEVELS = ("l2", "l1")
 
 
 class SentenceError(MaestroEnvError, ValueError):
@@ -112,7 +110,7 @@ def encode(space: MapSpace, point: Points) -> list[int]:
         loops = sorted(level.loops, key=lambda loop: loop.spatial)
         wanted[f"{name}_parallel"] = [names.index(loop.dim) for loop in loops]
         wanted[f"{name}_order"] = [names.index(loop.dim) for loop in level.loops]
-        wanted |= {_tile_name(name, loop.dim): loop.size for loop in level.loops}
+        wanted |= {tile_name(name, loop.dim): loop.size for loop in level.loops}
 
     def choose(step: Step) -> int:
         tokens.append(_nearest(step, wanted[step.parameter]))
@@ -184,7 +182,7 @@ def writing(space: MapSpace) -> Writing:
     for level, units in zip(LEVELS, (pes // cluster, cluster), strict=True):
         left = {}
         for dim, extent in enumerate(around):
-            name = _tile_name(level, names[dim])
+            name = tile_name(level, names[dim])
             size = yield from _size(space.tile(level, names[dim]), _tile_sizes(extent))
             values[name] = around[dim] = min(size, extent)
             alone = units if values[f"{level}_parallel"] == names[dim] else 1
@@ -249,7 +247,3 @@ def _nearest(step: Step, wanted: int | list[int]) -> int:
 
 def _number(number: int) -> int:
     return _TOKENS["size", NUMBERS[int(_MIDDLES.searchsorted(number))]]
-
-
-def _tile_name(level: str, dim: str) -> str:
-    return f"{level}_tile_{dim.rstrip(chr(39))}"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from maestro_env.evaluation.evaluator import Batch, Evaluator
 from maestro_env.mapspace.parameter import Parameter
-from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.mapspace.space import LEVELS, MapSpace, Points
 from mappers.parts.arrays import Booleans, Floats, Integers
 from mappers.parts.choices import orders_of, ranks_of, sizes_at
 
@@ -18,7 +18,6 @@ NEAR = 0.03
 
 # Samples kept, and as many that wait to be sorted out.
 _KEPT, _WAITING = 512, 8192
-_LEVELS = ("l2", "l1")
 
 
 class NearEvaluator(Evaluator):
@@ -78,7 +77,7 @@ def essentials(space: MapSpace, points: Points) -> NDArray[Any]:
     compute all of it at once.
     """
     columns = [space.clipped(points).astype(np.int64)]
-    for level, moving in zip(_LEVELS, _moving(space, points), strict=True):
+    for level, moving in zip(LEVELS, _moving(space, points), strict=True):
         column = space.columns[f"{level}_order"]
         columns[0][:, column] = 0
         orders = orders_of(points[:, column], len(space.extents))
@@ -104,7 +103,7 @@ def _moving(space: MapSpace, points: Points) -> list[Booleans]:
     cluster = sizes(space.cluster)
     whole = np.broadcast_to(list(space.extents.values()), (len(points), len(names)))
     moving = []
-    for level, units in zip(_LEVELS, (space.hardware.num_pes // cluster, cluster), strict=True):
+    for level, units in zip(LEVELS, (space.hardware.num_pes // cluster, cluster), strict=True):
         tile = np.stack([sizes(space.tile(level, dim)) for dim in names], axis=1)
         tile = np.minimum(tile, whole)
         step = tile.copy()
