@@ -26,7 +26,7 @@ except ModuleNotFoundError as error:
 
 DENSE, MASKS, KERNELS = "dense", "dense with masks", "sparse kernels"
 
-INTERVAL = 200
+INTERVAL = Settings.interval
 """Updates of which the last one moves links; then targets are copied."""
 
 _INPUTS, _CHOICES = 128, 32
@@ -58,7 +58,6 @@ class _Updates:
             hidden=(width, width),
             copy=INTERVAL,
             density=density,
-            interval=INTERVAL,
             kernels=kernels,
         )
         self._learner = Vdn([_INPUTS], [[_CHOICES]], rng, settings)

@@ -13,6 +13,9 @@ from mappers.parts.arrays import Floats, Floats32, Integers
 Acting = Callable[[Sequence[Floats32]], Integers]
 """From what each agent sees, float32[E, o_i], to the choices of all heads, int64[E, D]."""
 
+REMEMBERED, NEWEST, RECENT = 5000, 128, 12
+"""MAST's two buffers: episodes of both, and how many of a batch are from the newer one."""
+
 
 class Episodes:
     """The newest episodes of a task, all of the same length, as rows of a replay.
@@ -47,7 +50,7 @@ class Episodes:
         steps = blocks * self.length + np.arange(self.length)[:, np.newaxis]
         return (steps * self._copies + copies) % self.replay.capacity
 
-    def draw(self, batch: int, recent: int = 0, newest: int = 128) -> Batch:
+    def draw(self, batch: int, recent: int = 0, newest: int = NEWEST) -> Batch:
         """Return T * batch rows: the first steps of all episodes, then the second ones.
 
         Args:

@@ -15,6 +15,7 @@ from mappers.learners.tasks.task import Task
 
 try:
     from mappers.learners.value_based.course import Course
+    from mappers.learners.value_based.episodes import RECENT
     from mappers.learners.value_based.settings import Settings
 except ModuleNotFoundError as error:
     raise MissingExtraError("maestro-env sparse agents", str(error.name), "rl") from error
@@ -26,8 +27,6 @@ UPDATES = 4
 """Updates after these, each from ``BATCH`` episodes."""
 
 BATCH = 32
-
-_TRACE, _RECENT = 0.8, 12
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Arm:
     recent: int = 0
 
 
-_MAST = Arm(True, "gradient", "soft_mellowmax", _TRACE, _RECENT)
+_MAST = Arm(True, Settings.growth, Settings.worth, Settings.trace, RECENT)
 DENSE, TINY = "dense", "tiny"
 ARMS: Mapping[str, Arm] = {
     DENSE: Arm(sparse=False),

@@ -25,14 +25,13 @@ from experiments.shell.files import file_digest
 from experiments.store.records import Case, Show, known_fields
 from mappers.learners.value_based.checkpoint import AgentsCheckpoint, AgentsError, read_agents
 from mappers.learners.value_based.course import Course
-from mappers.learners.value_based.episodes import Episodes, play
+from mappers.learners.value_based.episodes import REMEMBERED, Episodes, play
 from mappers.learners.value_based.learner import ValueLearner
 
 RESETS = 500
 """Episodes that agents are evaluated with after the training; the same ones of all."""
 
 _POINTS, _RESETS_OF_POINT = 20, 100
-_REMEMBERED = 5000
 # The share of random choices falls from 1 to the least in a part of the training.
 _LEAST_RANDOM, _EXPLORING = 0.05, 0.3
 # The share of a record that is done when the training is.
@@ -143,7 +142,7 @@ def _train(setup: Setup, course: Course, show: Show) -> tuple[ValueLearner, list
     """Return what has learnt, the curve, and the CPU seconds without those of evaluations."""
     first, starts, draws = np.random.default_rng(setup.seed).spawn(3)
     task, learner = TASKS[setup.task](COPIES), course.learner(first)
-    episodes = Episodes(task, _REMEMBERED, draws)
+    episodes = Episodes(task, REMEMBERED, draws)
     curve, seconds, rounds = list[Point](), 0.0, setup.episodes // COPIES
     ends = np.unique(np.linspace(0, rounds, _POINTS + 1).astype(int)).tolist()
     for begin, end in pairwise(ends):
