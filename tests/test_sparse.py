@@ -271,15 +271,13 @@ def test_operations_are_counted_from_links() -> None:
     meter.forward("act", links=3, rows=5)
     meter.update("learn", links=3, rows=5)
     meter.dense_gradients("grow", links=3, weights=10, rows=5)
-    meter.add("attend", 7)
     f_sparse, f_dense = 2 * 3 * 5, 2 * 10 * 5
     assert meter.spent == {
         "act": f_sparse,
         "learn": 3 * f_sparse,
         "grow": 2 * f_sparse + f_dense,
-        "attend": 7,
     }
-    assert meter.total == 6 * f_sparse + f_dense + 7
+    assert meter.total == 6 * f_sparse + f_dense
 
 
 def test_the_mean_of_many_updates_is_that_of_rigl() -> None:

@@ -166,7 +166,11 @@ def test_tiny_takes_as_many_operations_as_sparse_arms(kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("growth", "worth", "kernels"),
-    [("none", "max", "dense"), ("random", "double", "dense"), ("gradient", "double", "sparse")],
+    [
+        ("none", "max", "dense"),
+        ("random", "max", "sparse"),
+        ("gradient", "soft_mellowmax", "sparse"),
+    ],
 )
 @pytest.mark.parametrize("kind", ["iql", "qmix"])
 def test_files_hold_agents_and_what_they_took(

@@ -344,7 +344,6 @@ def test_links_move_as_settings_say_and_targets_follow_at_copies(growth: str) ->
             # What stays is as it was: the move takes the place of an update.
             stays = [(new == old)[(new != 0)].all() for new, old in zip(after, before, strict=True)]
             assert all(stays)
-        assert all(map(torch.equal, learner.target_masks, masks[update // 4 * 4]))
         targets = [each for one in learner.targets for each in one.parameters]
         assert all(map(torch.equal, targets, after)) == (update % 4 == 0)
 
@@ -364,27 +363,24 @@ def test_a_trace_begins_after_its_share_of_the_training() -> None:
 
 
 def test_worths_of_a_next_state() -> None:
-    """With equal networks and targets, double Q is the maximum; later it is at most that."""
-    learners = {
-        each: made("vdn", replace(SETTINGS, worth=each, trace=0)) for each in ("max", "double")
-    }
-    rows = learners["max"].stack(drawn(np.random.default_rng(1)), LENGTH)
-    found = {name: each.target_values(rows) for name, each in learners.items()}
-    assert torch.equal(found["max"], found["double"])
-    learners["double"].update(drawn(np.random.default_rng(2)), LENGTH)
-    learners["double"].networks[0].parameters[-2].data.neg_()
-    less = learners["double"].target_values(rows)
-    assert (less <= found["max"]).all()
-    assert (less < found["max"]).any()
+    """Soft Mellowmax is less than the maximum, which it nears with a large omega."""
+    settings = replace(SETTINGS, trace=0)
+    ways = (replace(settings, worth="max"), replace(settings, omega=1e5), settings)
+    most, near, less = (
+        made("vdn", each).target_values(made("vdn").stack(drawn(np.random.default_rng(1)), LENGTH))
+        for each in ways
+    )
+    torch.testing.assert_close(near, most, rtol=0, atol=1e-4)
+    assert (less <= most).all()
+    assert (less < most - 0.01).any()
     for name, value in (("worth", "least"), ("growth", "all")):
         with pytest.raises(UnknownNameError, match="allowed: "):
             replace(SETTINGS, **{name: value})
 
 
-@pytest.mark.parametrize("worth", ["soft_mellowmax", "double"])
 @every_learner
-def test_operations_are_recounted_from_the_weights(kind: str, worth: str) -> None:
-    learner = made(kind, replace(SETTINGS, interval=2, worth=worth))
+def test_operations_are_recounted_from_the_weights(kind: str) -> None:
+    learner = made(kind, replace(SETTINGS, interval=2))
     rng, rows = np.random.default_rng(1), LENGTH * SIZE
 
     def links() -> tuple[int, int, int, int]:
@@ -405,13 +401,12 @@ def test_operations_are_recounted_from_the_weights(kind: str, worth: str) -> Non
     learner.act(seen, 0.1)
     assert learner.meter.total == 2 * agents * rows
     learner.greedy(seen)
-    looks = 2 if worth == "double" else 1
     learner.update(drawn(rng), LENGTH)
-    first = 2 * rows * ((1 + looks + 3) * agents + (1 + 3) * mixer)
+    first = 2 * rows * ((1 + 1 + 3) * agents + (1 + 3) * mixer)
     assert learner.meter.total == first
     learner.update(drawn(rng), LENGTH)
     *_, all_agents, all_mixer = links()
-    moved = (looks + 2) * agents + 3 * mixer + all_agents + all_mixer
+    moved = 3 * (agents + mixer) + all_agents + all_mixer
     assert learner.meter.total == first + 2 * rows * moved
     spent = learner.meter.spent
     assert spent["target mixer"] == 2 * 2 * rows * mixer

@@ -100,7 +100,7 @@ class Networks:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """Compute with all parameters, those that are 0 too, within the block."""
+        """Compute with all parameters, as they are learnt, within the block; those of 0 too."""
         yield
 
     def spread(self, few: Sequence[Tensor]) -> Sequence[Tensor]:

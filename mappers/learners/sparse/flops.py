@@ -31,13 +31,9 @@ class FlopMeter:
         """Operations so far."""
         return self.spent.total()
 
-    def add(self, purpose: str, operations: int) -> None:
-        """Add operations that are not those of links."""
-        self.spent[purpose] += operations
-
     def forward(self, purpose: str, links: int, rows: int) -> None:
         """Add what outputs of rows take."""
-        self.add(purpose, PER_LINK * links * rows)
+        self.spent[purpose] += PER_LINK * links * rows
 
     def update(self, purpose: str, links: int, rows: int) -> None:
         """Add what outputs of rows and the gradients of links and inputs take."""

@@ -61,6 +61,4 @@ class Course:
             meter.forward(f"target {network}", there, valued)
             meter.update(f"update {network}", there, steps * self.rows)
             meter.dense_gradients(f"grow {network}", there, weights[network], grown * self.rows)
-        if settings.worth == "double":
-            meter.forward("target agents", links["agents"], valued)
         return meter.spent

@@ -64,7 +64,6 @@ class ValueLearner(ABC):
         networks: of the agents, then of the mixer.
         targets: the networks as they were when they were last copied.
         topology: the links of all networks.
-        target_masks: the masks of the targets.
         meter: operations so far. Rows after the end of an episode count too.
     """
 
@@ -219,12 +218,7 @@ class ValueLearner(ABC):
         settings, values = self.settings, self._values(self.targets, seen)
         if settings.worth == "soft_mellowmax":
             return soft_mellowmax(values, self._heads.present, settings.alpha, settings.omega)
-        if settings.worth == "max":
-            return values.amax(dim=3)
-        links = self.by_network(self.topology.links)["agents"]
-        self.meter.forward("target agents", links, seen.shape[1])
-        best = self._values(self.networks, seen).argmax(dim=3, keepdim=True)
-        return values.gather(3, best)[..., 0]
+        return values.amax(dim=3)
 
     def _values(self, networks: Sequence[Networks], seen: Tensor) -> Tensor:
         """Return the values of the choices of all heads, [N, R, H, C]."""
@@ -241,7 +235,6 @@ class ValueLearner(ABC):
 
     def _move_links(self, rows: EpisodeRows) -> None:
         settings = self.settings
-        gradients = self._dense_gradients(rows)
         share = cosine_share(settings.share, self.updates / settings.updates)
         moments = [each.moments for each in self._optimisers]
         spread = [
@@ -249,23 +242,20 @@ class ValueLearner(ABC):
             for one, kinds in zip(self.networks, moments, strict=True)
         ]
         every = [list(chain(*kind)) for kind in zip(*spread, strict=True)]
-        self.topology.evolve(share, gradients, every)
-        for (one, masks), old, new in zip(self._with_masks(), moments, spread, strict=True):
-            one.keep(masks, old, new)
-
-    def _dense_gradients(self, rows: EpisodeRows) -> tuple[Tensor, ...] | None:
-        """Return the gradients of all parameters, whether they exist or not, if links need them."""
         with ExitStack() as stack:
             for one in self.networks:
                 stack.enter_context(one.whole())
-            if self.settings.growth != "gradient":
-                return None
-            weights = self.by_network(self.topology.sizes)
-            for network, links in self.by_network(self.topology.links).items():
-                self.meter.dense_gradients(
-                    f"grow {network}", links, weights[network], len(rows.there)
-                )
-            return self.gradients(rows, [each for one in self.networks for each in one.parameters])
+            gradients = self._dense_gradients(rows) if settings.growth == "gradient" else None
+            self.topology.evolve(share, gradients, every)
+        for (one, masks), old, new in zip(self._with_masks(), moments, spread, strict=True):
+            one.keep(masks, old, new)
+
+    def _dense_gradients(self, rows: EpisodeRows) -> tuple[Tensor, ...]:
+        """Return the gradients of all parameters, whether they exist or not."""
+        weights = self.by_network(self.topology.sizes)
+        for network, links in self.by_network(self.topology.links).items():
+            self.meter.dense_gradients(f"grow {network}", links, weights[network], len(rows.there))
+        return self.gradients(rows, [each for one in self.networks for each in one.parameters])
 
     def _with_masks(self) -> Iterator[tuple[Networks, list[Tensor]]]:
         """Yield all networks with the masks of their parameters."""
@@ -276,7 +266,6 @@ class ValueLearner(ABC):
     def _copy(self) -> None:
         """Make the targets, weights and masks, what the networks are."""
         self.targets = [one.copy() for one in self.networks]
-        self.target_masks = [mask.clone() for mask in self.topology.masks]
         self._target_links = self.topology.links
 
     def by_network(self, of_matrices: Sequence[int]) -> dict[str, int]:

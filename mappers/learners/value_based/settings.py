@@ -8,9 +8,8 @@ from maestro_env.base.errors import UnknownNameError
 from mappers.learners.off_policy.networks import Networks
 from mappers.learners.value_based.sparse_networks import SparseNetworks
 
-WORTHS = ("max", "double", "soft_mellowmax")
-"""Worth of a next state: the largest value, the value of what the learning networks would choose
-(double Q), or Soft Mellowmax."""
+WORTHS = ("max", "soft_mellowmax")
+"""Worth of a next state: the largest value, or Soft Mellowmax."""
 GROWTHS = ("none", "random", "gradient")
 """Which links grow where others are dropped: none, as masks stay (static sparsity), random ones
 (SET), or those of the steepest gradients (RigL)."""
