@@ -281,7 +281,7 @@ def test_bad_flags_are_refused(
     ("flag", "message"),
     [
         ("--widths=8,0", "--widths: '0'; allowed: integers from 1 to 8192"),
-        ("--densities=0", "--densities: '0'; allowed: numbers above 0 to 1"),
+        ("--densities=0", "--densities: '0'; allowed: numbers from 0.001 to 1"),
         ("--seeds=2", "--seeds: speed takes only --widths, --densities, --batch, "),
     ],
 )

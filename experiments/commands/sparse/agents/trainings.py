@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from pathlib import Path
+from typing import Any
 
 from experiments.commands.sparse.agents.arms import ARMS, COPIES, Size
 from experiments.commands.sparse.agents.tables import Found, print_tables
@@ -62,19 +62,16 @@ class Trainings:
         ]
 
 
-def conduct(trainings: Trainings, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
-    """Train what is not there yet, print tables, and return the exit status and the directory."""
-    setups = trainings.setups()
+def conduct(trainings: Trainings, config: Any) -> int:
+    """Train what is not there yet, print tables, and return the exit status."""
     return carry_out(
-        "sparse agents",
-        (out, resume),
+        "sparse",
+        config,
         asdict(trainings.size),
         ("torch",),
-        lambda directory, here: [
-            Training(setup, directory=directory, versions=here) for setup in setups
-        ],
+        Training,
+        trainings.setups(),
         _report,
-        jobs,
     )
 
 

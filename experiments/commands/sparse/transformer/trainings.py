@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from experiments.commands.sparse.transformer.pretraining import Pretraining, Setup, Size, Trained
 from experiments.commands.sparse.transformer.quality import CONTROLS, Control, ControlSetup, Quality
@@ -58,19 +59,16 @@ class Trainings:
         ]
 
 
-def conduct(trainings: Trainings, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
-    """Train what is not there yet, print tables, and return the exit status and the directory."""
-    setups = trainings.setups()
+def conduct(trainings: Trainings, config: Any) -> int:
+    """Train what is not there yet, print tables, and return the exit status."""
     return carry_out(
-        "sparse transformer",
-        (out, resume),
+        "sparse",
+        config,
         asdict(trainings.source) | asdict(trainings.size),
         ("torch",),
-        lambda directory, here: [
-            Pretraining(setup, directory=directory, versions=here) for setup in setups
-        ],
+        Pretraining,
+        trainings.setups(),
         lambda works: _report(trainings, works),
-        jobs,
         lambda directory, here: [
             *shards(trainings.source, directory, here),
             *trainings.controls(directory, here),
