@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 
 from experiments.commands.sparse import _ARMS  # noqa: E402
 from experiments.commands.sparse.agents import training  # noqa: E402
-from experiments.commands.sparse.agents.arms import ARMS, Size, course_of  # noqa: E402
+from experiments.commands.sparse.agents.arms import ARMS, AgentSize, course_of  # noqa: E402
 from experiments.commands.sparse.agents.tables import kept  # noqa: E402
 from experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return  # noqa: E402
 from experiments.commands.sparse.agents.training import Trained, Training  # noqa: E402
@@ -134,7 +134,7 @@ def test_every_task_can_be_learnt(
 
 def test_arms_differ_by_what_their_names_say() -> None:
     assert list(ARMS) == _ARMS.split(",")
-    task, size = Meeting(1), Size(16, 0.3)
+    task, size = Meeting(1), AgentSize(16, 0.3)
     found = {arm: course_of(arm, "qmix", task, size, 408, 0.01) for arm in ARMS}
     assert len({(each.acted, each.rows, each.settings.updates) for each in found.values()}) == 1
     assert {each.settings.rate for each in found.values()} == {0.01}
@@ -158,7 +158,7 @@ def test_tiny_takes_as_many_operations_as_sparse_arms(kind: str) -> None:
     task = TASKS["mapping"](1)
     for width in (128, 256):
         tiny, mast = (
-            course_of(arm, kind, task, Size(width, 0.05), 20_000, 5e-4).operations()
+            course_of(arm, kind, task, AgentSize(width, 0.05), 20_000, 5e-4).operations()
             for arm in ("tiny", "mast")
         )
         assert tiny.total() == pytest.approx(mast.total(), rel=0.05)

@@ -102,17 +102,17 @@ def execute(config: Config) -> int:
 
 def _agents(config: Config) -> int:
     # They need torch.
-    from experiments.commands.sparse.agents.arms import Size
-    from experiments.commands.sparse.agents.trainings import Trainings, conduct
+    from experiments.commands.sparse.agents.arms import AgentSize
+    from experiments.commands.sparse.agents.trainings import AgentTrainings, conduct
 
-    trainings = Trainings(
+    trainings = AgentTrainings(
         unique(config.tasks.split(",")),
         unique(config.learners.split(",")),
         unique((config.arms or _ARMS).split(",")),
         _seeds(config),
         config.episodes,
         _RATE if config.rate is None else config.rate,
-        Size(config.width, config.density),
+        AgentSize(config.width, config.density),
     )
     return conduct(trainings, config)
 
@@ -121,9 +121,9 @@ def _transformer(config: Config) -> int:
     # They need torch.
     from experiments.commands.sparse.transformer.pretraining import Size
     from experiments.commands.sparse.transformer.shards import Source
-    from experiments.commands.sparse.transformer.trainings import Trainings, conduct
+    from experiments.commands.sparse.transformer.trainings import Pretrainings, conduct
 
-    trainings = Trainings(
+    trainings = Pretrainings(
         unique((config.arms or _ARMS_OF_TRANSFORMER).split(",")),
         _seeds(config),
         config.steps,

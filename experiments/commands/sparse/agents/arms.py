@@ -31,7 +31,7 @@ _TRACE, _RECENT = 0.8, 12
 
 
 @dataclass(frozen=True)
-class Arm:
+class Way:
     """What an arm does that not all do.
 
     Args:
@@ -49,14 +49,14 @@ class Arm:
     recent: int = 0
 
 
-_MAST = Arm(True, "gradient", "soft_mellowmax", _TRACE, _RECENT)
+_MAST = Way(True, "gradient", "soft_mellowmax", _TRACE, _RECENT)
 DENSE, TINY = "dense", "tiny"
-ARMS: Mapping[str, Arm] = {
-    DENSE: Arm(sparse=False),
-    TINY: Arm(sparse=False),
-    "static": Arm(),
-    "set": Arm(growth="random"),
-    "rigl": Arm(growth="gradient"),
+ARMS: Mapping[str, Way] = {
+    DENSE: Way(sparse=False),
+    TINY: Way(sparse=False),
+    "static": Way(),
+    "set": Way(growth="random"),
+    "rigl": Way(growth="gradient"),
     "mast": _MAST,
     "mast-rigl": replace(_MAST, growth="none"),
     "mast-mellowmax": replace(_MAST, worth="max"),
@@ -67,14 +67,16 @@ ARMS: Mapping[str, Arm] = {
 
 
 @dataclass(frozen=True)
-class Size:
+class AgentSize:
     """Width of the two hidden layers of an agent, and share of the weights of sparse arms."""
 
     width: int
     density: float
 
 
-def course_of(arm: str, kind: str, task: Task, size: Size, episodes: int, rate: float) -> Course:
+def course_of(
+    arm: str, kind: str, task: Task, size: AgentSize, episodes: int, rate: float
+) -> Course:
     """Return how an arm is trained.
 
     Args:

@@ -17,7 +17,7 @@ from experiments.commands.sparse.agents.arms import (
     BATCH,
     COPIES,
     UPDATES,
-    Size,
+    AgentSize,
     course_of,
 )
 from experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return
@@ -62,7 +62,7 @@ class Setup:
     seed: int
     episodes: int
     rate: float
-    size: Size
+    size: AgentSize
 
     def course(self) -> Course:
         """What is done, in full."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-from experiments.commands.sparse.agents.arms import ARMS, COPIES, Size
+from experiments.commands.sparse.agents.arms import ARMS, COPIES, AgentSize
 from experiments.commands.sparse.agents.tables import Found, print_tables
 from experiments.commands.sparse.agents.tasks import TASKS
 from experiments.commands.sparse.agents.training import Setup, Training
@@ -18,7 +18,7 @@ from mappers.learners.value_based.course import LEARNERS
 
 
 @dataclass(frozen=True)
-class Trainings:
+class AgentTrainings:
     """What is trained: each task by each learner in each arm from each seed.
 
     Args:
@@ -31,7 +31,7 @@ class Trainings:
     seeds: Sequence[int]
     episodes: int
     rate: float
-    size: Size
+    size: AgentSize
 
     def setups(self) -> list[Setup]:
         """Return all trainings, seed by seed, so that a part of them treats all arms alike.
@@ -62,7 +62,7 @@ class Trainings:
         ]
 
 
-def conduct(trainings: Trainings, config: Any) -> int:
+def conduct(trainings: AgentTrainings, config: Any) -> int:
     """Train what is not there yet, print tables, and return the exit status."""
     return carry_out(
         "sparse",

@@ -18,7 +18,7 @@ from maestro_env.base.registry import look_up
 
 
 @dataclass(frozen=True)
-class Trainings:
+class Pretrainings:
     """What is trained: each arm from each seed.
 
     Args:
@@ -59,7 +59,7 @@ class Trainings:
         ]
 
 
-def conduct(trainings: Trainings, config: Any) -> int:
+def conduct(trainings: Pretrainings, config: Any) -> int:
     """Train what is not there yet, print tables, and return the exit status."""
     return carry_out(
         "sparse",
@@ -76,7 +76,7 @@ def conduct(trainings: Trainings, config: Any) -> int:
     )
 
 
-def _report(trainings: Trainings, works: Sequence[Pretraining]) -> None:
+def _report(trainings: Pretrainings, works: Sequence[Pretraining]) -> None:
     found: dict[str, list[Trained]] = {}
     for work in works:
         if (trained := work.read()) is not None:
