@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,13 @@ from experiments.commands.sparse.transformer import shards as corpus
 from experiments.commands.sparse.transformer.pretraining import WINDOW, Size, Trained, _learn
 from experiments.commands.sparse.transformer.quality import WORST, Quality, quality, sought
 from experiments.commands.sparse.transformer.shards import Shard, Source, read_rows, shards
-from experiments.commands.sparse.transformer.tables import answer, differences, print_tables
+from experiments.commands.sparse.transformer.tables import (
+    Difference,
+    answer,
+    differences,
+    print_tables,
+)
+from experiments.shown.statistics import Estimate
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
 from maestro_env.workloads.finding import models
@@ -60,8 +67,7 @@ def test_from_nothing_to_tables(tmp_path: Path, capsys: pytest.CaptureFixture[st
         window = {"static": None, "mst": WINDOW}[name]
         assert mean_loss(kept.model(), held, window) == trained["loss_as_trained"]
         rows = [line.split() for line in shown.splitlines() if line.startswith(f"{name} ")]
-        share = 100 * trained["flops"] / ways["dense"].planned()
-        assert rows[0][1:5] == ["1", "0.0256", f"{share:.1f}", f"{trained['loss']:.4f}"]
+        assert rows[0][1:5] == ["1", "0.0256", "-", f"{trained['loss']:.4f}"]
         assert rows[1][1] == f"{trained['quality']['samples']:.0f}"
     widths = {line: len(line) for line in shown.splitlines()[:-1]}
     assert {line for line, width in widths.items() if width > 80} == set()
@@ -151,20 +157,47 @@ def trained(*figures: tuple[float, float]) -> list[Trained]:
 
 def test_differences_against_closed_forms(capsys: pytest.CaptureFixture[str]) -> None:
     mst, dense = trained((1.3, 3.0), (1.1, 3.0)), trained((1.0, 2.0), (0.9, 2.0))
-    loss, *best = differences(mst, dense)
+    perplexity, *best = differences(mst, dense)
     # Each mean of two is either of them with a chance of 1/4: so are all ends of the interval.
-    assert (loss.value, loss.interval) == (pytest.approx(0.25), pytest.approx((0.1, 0.4)))
+    of_means = np.exp([1.3, 1.1]).sum() / np.exp([1.0, 0.9]).sum()
+    wanted = 100 * (np.array([of_means, np.exp(0.1), np.exp(0.4)]) - 1)
+    assert perplexity.excess == pytest.approx(tuple(wanted))
     for each in best:
-        assert (each.value, each.interval) == (pytest.approx(50), pytest.approx((50, 50)))
-    assert answer([loss, *best]) == ("no, worse: loss, best of 1, %, best of 10, %, best of 100, %")
+        assert each.excess == pytest.approx((50, 50, 50))
+    assert (
+        answer([perplexity, *best]) == "no, worse: perplexity, best of 1, best of 10, best of 100"
+    )
     assert answer(list(differences(dense, mst))) == "yes"
     assert answer(list(differences(dense, trained((0.95, 3.0), (0.95, 3.0))))) == "not decided"
-    assert all(each.interval is None for each in differences(mst[:1], dense))
-    print_tables(Size(1, 8, 1).arms(200), {"dense": dense, "mst": mst}, {})
+    assert {each.verdict for each in differences(mst[:1], dense)} == {"not decided"}
+    costly = [replace(each, flops=40) for each in dense]
+    print_tables(Size(1, 8, 1).arms(200), {"dense": costly, "mst": mst}, {})
     shown = capsys.readouterr().out
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["mst", "2", "0.0256", "25.0", "1.2000"] in [row[:5] for row in rows]
     # The geometric mean of 3 and 12 is 6.
-    assert ["mst", "100", *3 * ["500", "(500", "to", "500)"]] in map(str.split, shown.splitlines())
+    assert ["mst", "100", *3 * ["500", "(500", "to", "500)"]] in rows
     assert shown.splitlines()[-1].startswith("mst, without compromising performance of dense: no")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict", "answered"),
+    [
+        (-2, -1, "better", "yes"),
+        (-1, 2.9, "as good", "yes"),
+        (1, 2.9, "as good", "yes"),
+        (2.9, 3.1, "not decided", "not decided"),
+        (-9, 3.1, "not decided", "not decided"),
+        (np.nan, np.nan, "not decided", "not decided"),
+        (3.1, 9, "worse", "no, worse: it"),
+    ],
+)
+def test_as_good_is_at_most_three_per_cent_worse(
+    low: float, high: float, verdict: str, answered: str
+) -> None:
+    found = Difference("it", Estimate(*map(np.array, (1.0, low, high))))
+    better = Difference("other", Estimate(*np.array([-2.0, -3.0, -1.0])))
+    assert (found.verdict, answer([better, found])) == (verdict, answered)
 
 
 def test_a_training_that_diverges_ends() -> None:

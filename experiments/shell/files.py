@@ -225,6 +225,16 @@ def file_digest(path: Path) -> str:
         raise cannot_read(path, error) from None
 
 
+def check_digest(path: Path, digest: str) -> None:
+    """Check that a file has the bytes of a digest.
+
+    Raises:
+        RecordError: it has others, or cannot be read.
+    """
+    if file_digest(path) != digest:
+        raise RecordError(f"{path} is another file")
+
+
 def safe_name(text: str) -> str:
     """Return a text as part of a file name; different texts may become the same."""
     return _UNSAFE.sub("-", text)[:80]

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from maestro_env.base.checks import plain_integer, plain_number
-from maestro_env.base.errors import MaestroEnvError, printable
+from maestro_env.base.errors import MaestroEnvError, printable, quoted
 from maestro_env.base.registry import look_up
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Config = TypeVar("Config", bound="DataclassInstance")
+Number = TypeVar("Number", int, float)
 
 PROGRAM = "maestro-env"
 """The command of which all others are part."""
@@ -140,6 +141,19 @@ def refuse_others(what: str, given: Sequence[str], takes: Sequence[str]) -> None
             raise UsageError(f"--{flag}: {what} takes only {taken}")
 
 
+def numbers(flag: str, text: str, least: Number, most: Number) -> tuple[Number, ...]:
+    """Return the different numbers of a flag, separated by commas; of the type of the limits.
+
+    Raises:
+        UsageError: one of them is not allowed.
+    """
+    try:
+        found = [_number(each.strip(), type(least), least, most) for each in text.split(",")]
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"{flag}: {error}, separated by commas") from None
+    return tuple(dict.fromkeys(found))
+
+
 def tell_interrupted(what: str, config: DataclassInstance, name: str, directory: Path) -> None:
     """Print on stderr where the results of a command are and how to resume it."""
     resuming = to_flags(dataclasses.replace(config, out=str(directory), resume=True))
@@ -213,8 +227,13 @@ def _value(field: dataclasses.Field[Any], text: str) -> str | float:
         if not text.strip():
             raise argparse.ArgumentTypeError(f"{text!r} is empty; give {_called(field).upper()}")
         return text
+    value: float = _number(text, kind, least, most)
+    return value
+
+
+def _number(text: str, kind: type[Number], least: float, most: float) -> Number:
     value = plain_integer(text) if kind is int else plain_number(text)
     if value is None or not least <= value <= most:
         what = "integers" if kind is int else "numbers"
-        raise argparse.ArgumentTypeError(f"{text!r}; allowed: {what} from {least} to {most}")
-    return value
+        raise argparse.ArgumentTypeError(f"{quoted(text)}; allowed: {what} from {least} to {most}")
+    return kind(value)

@@ -7,6 +7,7 @@ They follow Agarwal et al., *Deep Reinforcement Learning at the Edge of the Stat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,22 @@ def bootstrap_interval(
     Both ends are float64[...] of values float64[S, ...], the same ones for the same values.
     """
     return stratified_interval([values], lambda strata: figure(strata[0]), confidence)
+
+
+class Estimate(NamedTuple):
+    """A figure of several samples, and its 95 % interval: NaN where one has a single seed."""
+
+    figure: Floats
+    low: Floats
+    high: Floats
+
+
+def estimate(strata: Sequence[Floats], figure: Callable[[Sequence[Floats]], Floats]) -> Estimate:
+    """Return a figure of several samples, float64[S, ...] each, and its bootstrap interval."""
+    found = figure(strata)
+    if has_interval(strata):
+        return Estimate(found, *stratified_interval(strata, figure))
+    return Estimate(found, *np.full((2, *np.shape(found)), np.nan))
 
 
 def has_interval(strata: Sequence[Floats]) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from experiments.shown.statistics import Estimate
 from maestro_env.base.errors import printable
 
 # Rows are for people and for grep: a pipe has no width to fold them to.
@@ -113,6 +114,12 @@ def named(text: str) -> Keyed:
 def figure(value: float | None, text: str = "") -> Keyed:
     """Return a number with five significant digits, or as a text says; a dash for None."""
     return Keyed("-", None) if value is None else Keyed(text or significant(value, 5), value)
+
+
+def with_interval(found: Estimate, text: Callable[[float], str]) -> str:
+    """Return a figure and, if it has one, its interval; ``text`` shows a number."""
+    figure, low, high = map(text, map(float, found))
+    return figure if math.isnan(found.low) else f"{figure} ({low} to {high})"
 
 
 def significant(value: float, digits: int = 4) -> str:

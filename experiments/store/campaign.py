@@ -5,57 +5,64 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from experiments.shell import cli
 from experiments.shell.files import run_directory
+from experiments.shell.flags import tell_interrupted
 from experiments.store.directory import Directory
 from experiments.store.pool import run_cells
-from experiments.store.records import Record, refuse_damaged
+from experiments.store.records import Case, Record, refuse_damaged
 from experiments.store.versions import Versions, processor, versions
 from maestro_env.base.errors import printable
 
-Work = TypeVar("Work", bound=Record[Any])
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Work = TypeVar("Work", bound=Case[Any, Any])
 
 
 def carry_out(
-    command: str,
-    place: tuple[str | None, bool],
+    name: str,
+    config: Any,
     decided: dict[str, Any],
     packages: Sequence[str],
-    make: Callable[[Path, Versions], Sequence[Work]],
+    kind: Callable[..., Work],
+    setups: Sequence[DataclassInstance],
     report: Callable[[Sequence[Work]], None],
-    jobs: int = 1,
     first: Callable[[Path, Versions], Sequence[Record[Any]]] = lambda *_: (),
-) -> tuple[int, Path]:
-    """Run the records that are not there yet, report, and return exit status and directory.
+) -> int:
+    """Run the cases that are not there yet, report, and return the exit status.
 
     Args:
-        command: that makes such directories.
-        place: directory, None for a new one, and whether it is resumed.
+        name: of the command that makes such directories.
+        config: its flags: ``action``, ``out``, ``resume`` and ``jobs`` are among them.
         decided: what all its records have in common.
         packages: whose versions are kept, too.
-        make: makes the records of a directory and of versions.
+        kind: class of the records.
+        setups: of the records.
         report: prints what the records say that are there.
-        jobs: processes.
-        first: makes the records that must be there before all others, likewise.
+        first: makes the records that must be there before all others, of a directory and versions.
 
     Raises:
         RecordError: a file or directory cannot be used.
     """
     # Asking git takes a moment, in which an interrupt should leave nothing behind.
     here: Versions = {**versions(), "processor": processor()}
-    here |= {name: version(name) for name in packages}
-    out, resume = place
-    directory = run_directory(out, command, resume)
+    here |= {package: version(package) for package in packages}
+    command = f"{name} {config.action}"
+    directory = run_directory(config.out, command, config.resume)
     Directory(directory, command).open({"config": decided})
-    sources, works = first(directory, here), make(directory, here)
+    sources = first(directory, here)
+    works = [kind(setup, directory=directory, versions=here) for setup in setups]
     refuse_damaged([*sources, *works])
-    status = _run(sources, jobs) or _run(works, jobs)
+    status = _run(sources, config.jobs) or _run(works, config.jobs)
     with cli.undisturbed():
         report(works)
         print(printable(f"records: {directory}"))
-    return status, directory
+        if status == cli.INTERRUPTED:
+            tell_interrupted("finished", config, name, directory)
+    return status
 
 
 def _run(works: Sequence[Record[Any]], jobs: int) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from experiments.search.cells import Finished
 from experiments.search.goals import Goal
 from experiments.shown import statistics as stats
-from experiments.shown.statistics import Floats, has_interval, iqm, stratified_interval
+from experiments.shown.statistics import Estimate, Floats, estimate, iqm
 from maestro_env.optimum.known import KnownOptimum
 
 Checkpoints = NDArray[np.int64]
@@ -73,14 +72,6 @@ class Contest:
         return np.array(curves).reshape(-1, len(at))
 
 
-class Estimate(NamedTuple):
-    """A figure of several searches, and its interval: NaN if a mapper has a single search."""
-
-    figure: Floats
-    low: Floats
-    high: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class Standing:
     """A mapper in a contest, at each of C checkpoints; NaN where there is no figure.
@@ -126,7 +117,7 @@ def standings(contest: Contest, at: Checkpoints) -> dict[str, Standing]:
     arrived = WITHIN * contest.best_known
     made = {}
     for mapper, found in bests.items():
-        best = _estimate([found], lambda strata: iqm(strata[0]))
+        best = estimate([found], lambda strata: iqm(strata[0]))
         made[mapper] = Standing(
             seeds=len(found),
             valid=np.count_nonzero(np.isfinite(found), axis=0),
@@ -159,9 +150,9 @@ def overall(contests: Sequence[Contest], at: Checkpoints) -> dict[str, tuple[Est
         mappers = [drawn[start : start + count] for start in range(0, len(drawn), count)]
         return np.stack([_mean_chance(own, mappers) for own in mappers], axis=-1)
 
-    improvements = zip(*_estimate(ends, chances), strict=True)
+    improvements = zip(*estimate(ends, chances), strict=True)
     return {
-        mapper: (_estimate(tasks, stats.geometric_mean), Estimate(*improvement))
+        mapper: (estimate(tasks, stats.geometric_mean), Estimate(*improvement))
         for (mapper, tasks), improvement in zip(scores.items(), improvements, strict=True)
     }
 
@@ -189,7 +180,7 @@ def profiles(contests: Sequence[Contest], samples: int, limits: Floats) -> dict[
     made = {}
     for mapper, tasks in _scores(contests, np.array([samples])).items():
         ends = [task[:, 0] for task in tasks]
-        made[mapper] = _estimate(ends, share)
+        made[mapper] = estimate(ends, share)
     return made
 
 
@@ -197,14 +188,6 @@ def _scores(contests: Sequence[Contest], at: Checkpoints) -> dict[str, list[Floa
     """Return ratios to the best known, a float64[S, C] a contest, of mappers that are in all."""
     mappers = [name for name in contests[0].searches if all(c.searches[name] for c in contests)]
     return {name: [ratio(c.bests(name, at), c.best_known) for c in contests] for name in mappers}
-
-
-def _estimate(strata: Sequence[Floats], figure: Callable[[Sequence[Floats]], Floats]) -> Estimate:
-    """Return a figure and its bootstrap interval."""
-    found = figure(strata)
-    if has_interval(strata):
-        return Estimate(found, *stratified_interval(strata, figure))
-    return Estimate(found, *np.full((2, *found.shape), np.nan))
 
 
 def _mean_chance(own: Sequence[Floats], mappers: Sequence[Sequence[Floats]]) -> Floats:

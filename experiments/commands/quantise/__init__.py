@@ -7,24 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
-from pathlib import Path
 
 from experiments.commands.quantise.learners import LEARNERS
 from experiments.commands.quantise.sweep import Sweep, conduct
 from experiments.commands.quantise.tasks import TASKS
 from experiments.search.goals import split_layers, unique
-from experiments.shell import cli
 from experiments.shell.flags import (
     Action,
     UsageError,
     act,
     jobs_option,
+    numbers,
     option,
     out_option,
     resume_option,
-    tell_interrupted,
 )
-from maestro_env.base.checks import plain_integer, plain_number
+from maestro_env.base.checks import plain_integer
 from maestro_env.base.errors import quoted
 from maestro_env.base.registry import look_up
 from mappers.learners.quantised.packet import COMPUTED, SENT
@@ -34,7 +32,6 @@ _FORMS = "; ".join(f"{name}, {how}" for name, how in FORMS.items())
 
 _BITS, _ACTED_BITS = "16,8,6,5,4,3,2", "32,8"
 _NETWORKS, _ACTED_NETWORKS = "2x64,3x256,3x2048", "3x256,3x512,3x2048"
-_MOST_SPI = 1000
 
 
 @dataclass(frozen=True)
@@ -136,7 +133,7 @@ def _sweep(config: Config) -> int:
         *(tasks, _names(config.learners), bits, aware, config.delay, config.form),
         *(config.seeds, config.steps),
     )
-    return _ended(config, *conduct(sweep, config.out, config.resume, config.jobs))
+    return conduct(sweep, config)
 
 
 def _actors(config: Config) -> int:
@@ -146,18 +143,10 @@ def _actors(config: Config) -> int:
         _names(config.tasks or "cartpole"),
         _names(config.networks or _ACTED_NETWORKS),
         [_sent_and_computed(each) for each in _names(config.bits or _ACTED_BITS)],
-        [_spi(each) for each in _names(config.spi)],
+        numbers("--spi", config.spi, 0.001, 1000),
         *(config.actors, config.pull, config.seconds, config.evaluations, config.seeds),
     )
-    return _ended(config, *actors.conduct(runs, config.out, config.resume))
-
-
-def _ended(config: Config, status: int, directory: Path) -> int:
-    """Say how to go on after an interrupt, and return the exit status."""
-    if status == cli.INTERRUPTED:
-        with cli.undisturbed():
-            tell_interrupted("finished", config, "quantise", directory)
-    return status
+    return actors.conduct(runs, config)
 
 
 def _speed(config: Config) -> int:
@@ -166,7 +155,7 @@ def _speed(config: Config) -> int:
     networks = _names(config.networks or _NETWORKS)
     for name in networks:
         look_up("network", name, WIDTHS)
-    copies = _numbers("--copies", config.copies, 1, 10**6)
+    copies = numbers("--copies", config.copies, 1, 10**6)
     return speed(networks, config.agents, copies, config.repeats, config.others, config.csv)
 
 
@@ -205,27 +194,5 @@ def _sent_and_computed(text: str) -> tuple[int, int]:
     return sent, computed
 
 
-def _spi(text: str) -> float:
-    number = plain_number(text)
-    if number is None or not 0 < number <= _MOST_SPI:
-        raise UsageError(
-            f"--spi: {quoted(text)}; allowed: numbers above 0 to {_MOST_SPI}, separated by commas"
-        )
-    return number
-
-
 def _bits(flag: str, text: str) -> tuple[int, ...]:
-    return _numbers(flag, text, LEAST_BITS, MOST_BITS)
-
-
-def _numbers(flag: str, text: str, least: int, most: int) -> tuple[int, ...]:
-    numbers = []
-    for each in _names(text):
-        number = plain_integer(each)
-        if number is None or not least <= number <= most:
-            raise UsageError(
-                f"{flag}: {quoted(each)}; allowed: integers from {least} to {most}, "
-                "separated by commas"
-            )
-        numbers.append(number)
-    return tuple(numbers)
+    return numbers(flag, text, LEAST_BITS, MOST_BITS)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from statistics import fmean, median
+from typing import Any
 
 from experiments.commands.quantise.acting import EPISODES, Acted, Acting, Setup, row_times
 from experiments.commands.quantise.speed import WIDTHS
@@ -79,17 +79,15 @@ class Runs:
         ]
 
 
-def conduct(runs: Runs, out: str | None, resume: bool) -> tuple[int, Path]:
-    """Run what is not there yet, print tables, and return the exit status and the directory."""
-    setups = runs.setups()
+def conduct(runs: Runs, config: Any) -> int:
+    """Run what is not there yet, print tables, and return the exit status."""
     return carry_out(
-        "quantise actors",
-        (out, resume),
+        "quantise",
+        config,
         {name: getattr(runs, name) for name in ("actors", "pull", "seconds", "evaluations")},
         ("torch",),
-        lambda directory, here: [
-            Acting(setup, directory=directory, versions=here) for setup in setups
-        ],
+        Acting,
+        runs.setups(),
         _report,
     )
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from experiments.commands.quantise.tasks import RESETS, TASKS
 from experiments.commands.quantise.training import FLOAT, Trained
-from experiments.shown.statistics import Floats, has_interval, stratified_interval
-from experiments.shown.tables import Sheet
+from experiments.shown.statistics import Estimate, Floats, estimate
+from experiments.shown.tables import Sheet, with_interval
 
 Found = dict[tuple[str, str, int], dict[int, Trained]]
 """Trainings by task, learner and bits of the training or 0; by seed."""
@@ -121,11 +121,8 @@ def _with_intervals(tasks: Sequence[Floats]) -> list[str]:
         mean: Floats = np.mean([losses(each) for each in strata], axis=0)
         return mean
 
-    means = figure(tasks)
-    if not has_interval(tasks):
-        return [f"{mean:.1f}" for mean in means]
-    ends = zip(means, *stratified_interval(tasks, figure), strict=True)
-    return [f"{mean:.1f} ({low:.1f} to {high:.1f})" for mean, low, high in ends]
+    each = map(Estimate, *estimate(tasks, figure))
+    return [with_interval(loss, "{:.1f}".format) for loss in each]
 
 
 def _of_aware(found: Found) -> Sheet:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
+from typing import Any
 
 from experiments.commands.quantise.learners import LEARNERS, RECIPES, require_learners
 from experiments.commands.quantise.losses import Found, print_losses
@@ -70,19 +70,16 @@ class Sweep:
         ]
 
 
-def conduct(sweep: Sweep, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
-    """Train what is not there yet, print tables, and return the exit status and the directory."""
-    setups = sweep.setups()
+def conduct(sweep: Sweep, config: Any) -> int:
+    """Train what is not there yet, print tables, and return the exit status."""
     return carry_out(
-        "quantise sweep",
-        (out, resume),
+        "quantise",
+        config,
         {name: getattr(sweep, name) for name in ("bits", "delay", "form", "steps")},
         ("torch", "stable-baselines3"),
-        lambda directory, here: [
-            Training(setup, directory=directory, versions=here) for setup in setups
-        ],
+        Training,
+        sweep.setups(),
         lambda works: _report(sweep, works),
-        jobs,
     )
 
 

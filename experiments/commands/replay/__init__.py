@@ -13,19 +13,16 @@ from experiments.commands.replay.sample import Sampling, measure
 from experiments.commands.replay.train import MOST_ROWS, Trainings, conduct
 from experiments.commands.replay.training import LEARNERS, TASKS
 from experiments.search.goals import unique
-from experiments.shell import cli
 from experiments.shell.flags import (
     Action,
     UsageError,
     act,
     jobs_option,
+    numbers,
     option,
     out_option,
     resume_option,
-    tell_interrupted,
 )
-from maestro_env.base.checks import plain_integer
-from maestro_env.base.errors import quoted
 from maestro_env.base.registry import look_up
 from mappers.learners.replay.layouts import DTYPES, LAYOUTS
 
@@ -125,7 +122,7 @@ def _profile(config: Config) -> int:
 def _train(config: Config) -> int:
     trainings = Trainings(
         config.task,
-        _numbers(config.agents or "3"),
+        _agents(config, "3"),
         config.learner,
         unique((config.samplers or _SAMPLERS).split(",")),
         config.batch,
@@ -134,13 +131,7 @@ def _train(config: Config) -> int:
         config.capacity,
         config.dtype,
     )
-    status, directory = conduct(
-        trainings, config.out, config.resume, config.jobs, config.memory_gib
-    )
-    if status == cli.INTERRUPTED:
-        with cli.undisturbed():
-            tell_interrupted("finished", config, "replay", directory)
-    return status
+    return conduct(trainings, config)
 
 
 _OF_ALL = ("agents", "capacity", "batch", "samplers", "dtype", "memory-gib")
@@ -157,20 +148,11 @@ def _full(
     config: Config, layouts: Sequence[str]
 ) -> tuple[Sequence[int], Sequence[str], int, int, str]:
     """Return the fields of ``Full``."""
-    return _numbers(config.agents or "3,6,12"), layouts, config.capacity, config.batch, config.dtype
+    return _agents(config, "3,6,12"), layouts, config.capacity, config.batch, config.dtype
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    numbers = []
-    for each in unique(text.split(",")):
-        number = plain_integer(each)
-        if number is None or not 1 <= number <= _MOST_AGENTS:
-            raise UsageError(
-                f"--agents: {quoted(each)}; allowed: integers from 1 to {_MOST_AGENTS}, "
-                "separated by commas"
-            )
-        numbers.append(number)
-    return tuple(numbers)
+def _agents(config: Config, default: str) -> tuple[int, ...]:
+    return numbers("--agents", config.agents or default, 1, _MOST_AGENTS)
 
 
 def _names(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
+from typing import Any
 
 from experiments.commands.replay.measuring import GIB, Full
 from experiments.commands.replay.measuring import SAMPLERS as OF_SAMPLE
@@ -141,22 +141,18 @@ class Trainings:
             )
 
 
-def conduct(
-    trainings: Trainings, out: str | None, resume: bool, jobs: int, memory_gib: float
-) -> tuple[int, Path]:
-    """Train what is not there yet, print tables, and return the exit status and the directory."""
+def conduct(trainings: Trainings, config: Any) -> int:
+    """Train what is not there yet, print tables, and return the exit status."""
     setups = trainings.setups()
-    trainings.require_memory(memory_gib)
+    trainings.require_memory(config.memory_gib)
     return carry_out(
-        "replay train",
-        (out, resume),
+        "replay",
+        config,
         {name: getattr(trainings, name) for name in ("episodes", "batch", "capacity", "dtype")},
         ("torch",),
-        lambda directory, here: [
-            Training(setup, directory=directory, versions=here) for setup in setups
-        ],
+        Training,
+        setups,
         lambda works: _report(trainings.title, works),
-        jobs,
     )
 
 

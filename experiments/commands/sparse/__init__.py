@@ -5,33 +5,25 @@ An action is a module or folder of this folder and a line in ``ACTIONS``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
-from pathlib import Path
-from typing import TypeVar
 
 from experiments.search.goals import unique
-from experiments.shell import cli
 from experiments.shell.flags import (
     Action,
-    UsageError,
     act,
     jobs_option,
+    numbers,
     option,
     out_option,
     resume_option,
-    tell_interrupted,
 )
-from maestro_env.base.checks import plain_integer, plain_number
-from maestro_env.base.errors import quoted
-
-Number = TypeVar("Number", int, float)
 
 _ARMS = "dense,tiny,static,set,rigl,mast,mast-rigl,mast-mellowmax,mast-lambda,mast-recent"
 _ARMS_OF_TRANSFORMER = "dense,static,rigl,mst,early,small"
 _RATE, _RATE_OF_TRANSFORMER = 5e-4, 1e-3
 _BATCH, _BATCH_OF_SPEED = 16, 256
-_WIDEST = 8192
+_WIDEST, _LEAST_DENSITY = 8192, 0.001
 
 
 @dataclass(frozen=True)
@@ -57,7 +49,7 @@ class Config:
     )
     episodes: int = option(30_000, "agents: episodes of a training", least=1)
     density: float = option(
-        0.046, "agents: share of the weights that sparse arms have", least=0.001, most=1
+        0.046, "agents: share of the weights that sparse arms have", least=_LEAST_DENSITY, most=1
     )
     seeds: int = option(3, "agents, transformer: trainings of each kind", least=1, most=10**4)
     first_seed: int = option(0, "agents, transformer: seed of the first training of each kind")
@@ -110,28 +102,28 @@ def execute(config: Config) -> int:
 
 def _agents(config: Config) -> int:
     # They need torch.
-    from experiments.commands.sparse.agents.arms import Size
-    from experiments.commands.sparse.agents.trainings import Trainings, conduct
+    from experiments.commands.sparse.agents.arms import AgentSize
+    from experiments.commands.sparse.agents.trainings import AgentTrainings, conduct
 
-    trainings = Trainings(
+    trainings = AgentTrainings(
         unique(config.tasks.split(",")),
         unique(config.learners.split(",")),
         unique((config.arms or _ARMS).split(",")),
         _seeds(config),
         config.episodes,
         _RATE if config.rate is None else config.rate,
-        Size(config.width, config.density),
+        AgentSize(config.width, config.density),
     )
-    return _ended(config, *conduct(trainings, config.out, config.resume, config.jobs))
+    return conduct(trainings, config)
 
 
 def _transformer(config: Config) -> int:
     # They need torch.
     from experiments.commands.sparse.transformer.pretraining import Size
     from experiments.commands.sparse.transformer.shards import Source
-    from experiments.commands.sparse.transformer.trainings import Trainings, conduct
+    from experiments.commands.sparse.transformer.trainings import Pretrainings, conduct
 
-    trainings = Trainings(
+    trainings = Pretrainings(
         unique((config.arms or _ARMS_OF_TRANSFORMER).split(",")),
         _seeds(config),
         config.steps,
@@ -139,14 +131,14 @@ def _transformer(config: Config) -> int:
         Size(config.blocks, config.width, config.batch or _BATCH),
         Source(unique(config.held.split(",")), config.tokens),
     )
-    return _ended(config, *conduct(trainings, config.out, config.resume, config.jobs))
+    return conduct(trainings, config)
 
 
 def _speed(config: Config) -> int:
     from experiments.commands.sparse.speed import speed  # It needs torch.
 
-    widths = _numbers("--widths", config.widths, _width, f"integers from 1 to {_WIDEST}")
-    densities = _numbers("--densities", config.densities, _density, "numbers above 0 to 1")
+    widths = numbers("--widths", config.widths, 1, _WIDEST)
+    densities = numbers("--densities", config.densities, _LEAST_DENSITY, 1)
     return speed(widths, densities, config.batch or _BATCH_OF_SPEED, config.repeats, config.csv)
 
 
@@ -162,33 +154,3 @@ ACTIONS: Mapping[str, Action] = {
 
 def _seeds(config: Config) -> range:
     return range(config.first_seed, config.first_seed + config.seeds)
-
-
-def _ended(config: Config, status: int, directory: Path) -> int:
-    """Say how to go on after an interrupt, and return the exit status."""
-    if status == cli.INTERRUPTED:
-        with cli.undisturbed():
-            tell_interrupted("finished", config, "sparse", directory)
-    return status
-
-
-def _numbers(
-    flag: str, text: str, read: Callable[[str], Number | None], allowed: str
-) -> tuple[Number, ...]:
-    numbers = []
-    for each in unique(text.split(",")):
-        number = read(each)
-        if number is None:
-            raise UsageError(f"{flag}: {quoted(each)}; allowed: {allowed}, separated by commas")
-        numbers.append(number)
-    return tuple(numbers)
-
-
-def _width(text: str) -> int | None:
-    number = plain_integer(text)
-    return None if number is None or not 1 <= number <= _WIDEST else number
-
-
-def _density(text: str) -> float | None:
-    number = plain_number(text)
-    return None if number is None or not 0 < number <= 1 else number

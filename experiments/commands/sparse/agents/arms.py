@@ -30,7 +30,7 @@ BATCH = 32
 
 
 @dataclass(frozen=True)
-class Arm:
+class Way:
     """What an arm does that not all do.
 
     Args:
@@ -48,14 +48,14 @@ class Arm:
     recent: int = 0
 
 
-_MAST = Arm(True, Settings.growth, Settings.worth, Settings.trace, RECENT)
+_MAST = Way(True, Settings.growth, Settings.worth, Settings.trace, RECENT)
 DENSE, TINY = "dense", "tiny"
-ARMS: Mapping[str, Arm] = {
-    DENSE: Arm(sparse=False),
-    TINY: Arm(sparse=False),
-    "static": Arm(),
-    "set": Arm(growth="random"),
-    "rigl": Arm(growth="gradient"),
+ARMS: Mapping[str, Way] = {
+    DENSE: Way(sparse=False),
+    TINY: Way(sparse=False),
+    "static": Way(),
+    "set": Way(growth="random"),
+    "rigl": Way(growth="gradient"),
     "mast": _MAST,
     "mast-rigl": replace(_MAST, growth="none"),
     "mast-mellowmax": replace(_MAST, worth="max"),
@@ -66,14 +66,16 @@ ARMS: Mapping[str, Arm] = {
 
 
 @dataclass(frozen=True)
-class Size:
+class AgentSize:
     """Width of the two hidden layers of an agent, and share of the weights of sparse arms."""
 
     width: int
     density: float
 
 
-def course_of(arm: str, kind: str, task: Task, size: Size, episodes: int, rate: float) -> Course:
+def course_of(
+    arm: str, kind: str, task: Task, size: AgentSize, episodes: int, rate: float
+) -> Course:
     """Return how an arm is trained.
 
     Args:

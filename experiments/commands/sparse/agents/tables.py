@@ -9,8 +9,8 @@ import numpy as np
 
 from experiments.commands.sparse.agents.arms import DENSE
 from experiments.commands.sparse.agents.training import RESETS, Trained
-from experiments.shown.statistics import Floats, has_interval, iqm, stratified_interval
-from experiments.shown.tables import Sheet, significant
+from experiments.shown.statistics import Estimate, Floats, estimate, iqm
+from experiments.shown.tables import Sheet, significant, with_interval
 
 Found = dict[str, list[Trained]]
 """Trainings by arm."""
@@ -45,20 +45,17 @@ class Kept:
     Args:
         times: dense operations / its own.
         share: of the interquartile means of their returns.
-        interval: its 95 % interval over seeds; None for a single seed.
     """
 
     times: float
-    share: float
-    interval: tuple[float, float] | None
+    share: Estimate
 
     @property
     def verdict(self) -> str:
         """Whether the paper's claim was reached."""
-        low, high = self.interval or (-np.inf, np.inf)
-        if round(self.times, 1) < TIMES or high < LEAST:
+        if round(self.times, 1) < TIMES or self.share.high < LEAST:
             return "not reached"
-        return "reached" if low >= LEAST else "not decided"
+        return "reached" if self.share.low >= LEAST else "not decided"
 
 
 def kept(dense: Sequence[Trained], arm: Sequence[Trained]) -> Kept:
@@ -72,12 +69,7 @@ def kept(dense: Sequence[Trained], arm: Sequence[Trained]) -> Kept:
             share: Floats = 100 * (other - random) / (base - random)
         return share
 
-    ends = stratified_interval(strata, figure) if has_interval(strata) else None
-    return Kept(
-        _flops(dense) / _flops(arm),
-        float(figure(strata)),
-        None if ends is None else (float(ends[0]), float(ends[1])),
-    )
+    return Kept(_flops(dense) / _flops(arm), estimate(strata, figure))
 
 
 def print_tables(title: str, found: Mapping[str, Sequence[Trained]]) -> None:
@@ -109,20 +101,12 @@ def _costs(arm: Sequence[Trained], compared: Kept | None) -> tuple[object, ...]:
 
 def _returns(name: str, arm: Sequence[Trained], compared: Kept | None) -> tuple[str, ...]:
     last = np.array([each.last for each in arm])
-    ends = stratified_interval([last], lambda strata: iqm(strata[0])) if len(last) > 1 else None
-    mean = f"{iqm(last):.3f} {_ends(ends, 3)}"
+    mean = with_interval(estimate([last], lambda strata: iqm(strata[0])), "{:.3f}".format)
     if compared is None:
         return mean, "-", "-"
     if name == DENSE:
         return mean, "100.0", "-"
-    return mean, f"{compared.share:.1f} {_ends(compared.interval, 1)}", compared.verdict
-
-
-def _ends(interval: tuple[Floats, Floats] | tuple[float, float] | None, decimals: int) -> str:
-    if interval is None:
-        return "-"
-    low, high = (f"{end:.{decimals}f}" for end in interval)
-    return f"({low} to {high})"
+    return mean, with_interval(compared.share, "{:.1f}".format), compared.verdict
 
 
 def _flops(arm: Sequence[Trained]) -> float:

@@ -17,11 +17,11 @@ from experiments.commands.sparse.agents.arms import (
     BATCH,
     COPIES,
     UPDATES,
-    Size,
+    AgentSize,
     course_of,
 )
 from experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return
-from experiments.shell.files import file_digest
+from experiments.shell.files import check_digest, file_digest
 from experiments.store.records import Case, Show, known_fields
 from mappers.learners.value_based.checkpoint import AgentsCheckpoint, AgentsError, read_agents
 from mappers.learners.value_based.course import Course
@@ -61,7 +61,7 @@ class Setup:
     seed: int
     episodes: int
     rate: float
-    size: Size
+    size: AgentSize
 
     def course(self) -> Course:
         """What is done, in full."""
@@ -131,8 +131,7 @@ class Training(Case[Trained, Setup]):
 
     def parse(self, entry: dict[str, Any]) -> Trained:
         trained = Trained(**known_fields(Trained, entry["trained"]))
-        if file_digest(self.checkpoint) != trained.checkpoint:
-            raise AgentsError(f"{self.checkpoint} is another file")
+        check_digest(self.checkpoint, trained.checkpoint)
         if read_agents(self.checkpoint).operations() != Counter(trained.flops):
             raise AgentsError(f"{self.checkpoint} took other operations")
         return trained

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
-from pathlib import Path
+from typing import Any
 
-from experiments.commands.sparse.agents.arms import ARMS, COPIES, Size
+from experiments.commands.sparse.agents.arms import ARMS, COPIES, AgentSize
 from experiments.commands.sparse.agents.tables import Found, print_tables
 from experiments.commands.sparse.agents.tasks import TASKS
 from experiments.commands.sparse.agents.training import Setup, Training
@@ -18,7 +18,7 @@ from mappers.learners.value_based.course import LEARNERS
 
 
 @dataclass(frozen=True)
-class Trainings:
+class AgentTrainings:
     """What is trained: each task by each learner in each arm from each seed.
 
     Args:
@@ -31,7 +31,7 @@ class Trainings:
     seeds: Sequence[int]
     episodes: int
     rate: float
-    size: Size
+    size: AgentSize
 
     def setups(self) -> list[Setup]:
         """Return all trainings, seed by seed, so that a part of them treats all arms alike.
@@ -62,19 +62,16 @@ class Trainings:
         ]
 
 
-def conduct(trainings: Trainings, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
-    """Train what is not there yet, print tables, and return the exit status and the directory."""
-    setups = trainings.setups()
+def conduct(trainings: AgentTrainings, config: Any) -> int:
+    """Train what is not there yet, print tables, and return the exit status."""
     return carry_out(
-        "sparse agents",
-        (out, resume),
+        "sparse",
+        config,
         asdict(trainings.size),
         ("torch",),
-        lambda directory, here: [
-            Training(setup, directory=directory, versions=here) for setup in setups
-        ],
+        Training,
+        trainings.setups(),
         _report,
-        jobs,
     )
 
 

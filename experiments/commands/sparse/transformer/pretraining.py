@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.commands.sparse.transformer.quality import COUNTS, Quality, quality
 from experiments.commands.sparse.transformer.shards import TRAINING, VALIDATION, Source, read_rows
-from experiments.shell.files import file_digest
+from experiments.shell.files import check_digest, file_digest
 from experiments.store.records import Case, Show, known_fields
 from maestro_env.base.errors import MissingExtraError
 from maestro_env.evaluation.evaluator import Evaluator
@@ -150,8 +150,7 @@ class Pretraining(Case[Trained, Setup]):
     def parse(self, entry: dict[str, Any]) -> Trained:
         told = known_fields(Trained, entry["trained"])
         trained = Trained(**{**told, "quality": Quality(**told["quality"])})
-        if file_digest(self.checkpoint) != trained.checkpoint:
-            raise TransformerError(f"{self.checkpoint} is another file")
+        check_digest(self.checkpoint, trained.checkpoint)
         if read_gpt(self.checkpoint).operations() != trained.flops:
             raise TransformerError(f"{self.checkpoint} took other operations")
         return trained

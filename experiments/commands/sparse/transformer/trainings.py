@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from experiments.commands.sparse.transformer.pretraining import Pretraining, Setup, Size, Trained
 from experiments.commands.sparse.transformer.quality import CONTROLS, Control, ControlSetup, Quality
@@ -17,7 +18,7 @@ from maestro_env.base.registry import look_up
 
 
 @dataclass(frozen=True)
-class Trainings:
+class Pretrainings:
     """What is trained: each arm from each seed.
 
     Args:
@@ -58,19 +59,16 @@ class Trainings:
         ]
 
 
-def conduct(trainings: Trainings, out: str | None, resume: bool, jobs: int) -> tuple[int, Path]:
-    """Train what is not there yet, print tables, and return the exit status and the directory."""
-    setups = trainings.setups()
+def conduct(trainings: Pretrainings, config: Any) -> int:
+    """Train what is not there yet, print tables, and return the exit status."""
     return carry_out(
-        "sparse transformer",
-        (out, resume),
+        "sparse",
+        config,
         asdict(trainings.source) | asdict(trainings.size),
         ("torch",),
-        lambda directory, here: [
-            Pretraining(setup, directory=directory, versions=here) for setup in setups
-        ],
+        Pretraining,
+        trainings.setups(),
         lambda works: _report(trainings, works),
-        jobs,
         lambda directory, here: [
             *shards(trainings.source, directory, here),
             *trainings.controls(directory, here),
@@ -78,7 +76,7 @@ def conduct(trainings: Trainings, out: str | None, resume: bool, jobs: int) -> t
     )
 
 
-def _report(trainings: Trainings, works: Sequence[Pretraining]) -> None:
+def _report(trainings: Pretrainings, works: Sequence[Pretraining]) -> None:
     found: dict[str, list[Trained]] = {}
     for work in works:
         if (trained := work.read()) is not None:
