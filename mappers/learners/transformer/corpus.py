@@ -1,4 +1,4 @@
-"""A corpus of mapped networks: documents of tokens, each made from a seed and its number.
+"""A corpus of mapped networks: documents of tokens, each made from its number.
 
 A document draws an accelerator, an objective and a network of the zoo, of other widths and
 resolutions in one half of them. Each layer is mapped by the prior, the best of its ten proposals.
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.base.errors import MaestroEnvError
 from maestro_env.base.registry import look_up
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
@@ -31,7 +30,8 @@ from mappers.parts.arrays import Booleans
 WIDTH = 129
 """Tokens of a row: as many as a model reads, and one that follows."""
 
-_LEAST_WIDTH = 64
+# Of everything drawn.
+_SEED = 0
 _OBJECTIVES = ("latency", "energy", "edp")
 # Octaves from which an accelerator is drawn: PEs, bytes of L1 and of L2, words per cycle of the
 # network and off-chip.
@@ -40,10 +40,6 @@ _FIGURES = ((3, 14), (6, 14), (14, 25), (3, 10), (2, 8))
 _WIDTHS, _SIDES = (-2.0, 1.0), (-1.0, 0.5)
 # The colours of an image and the one row of a linear layer stay as they are.
 _FEW = 3
-
-
-class CorpusError(MaestroEnvError, ValueError):
-    """A corpus that cannot be made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,25 +63,18 @@ class Corpus:
         networks: of the zoo, which documents are drawn from.
         held: networks of which no layer is in any document, nor one that has the same tokens.
         varied: whether half of the networks have other widths and resolutions.
-        seed: of everything drawn.
-        width: tokens of a row.
 
     Raises:
         UnknownNameError: no such network in the zoo.
-        CorpusError: rows that are too short for a sentence.
     """
 
     networks: tuple[str, ...]
     held: tuple[str, ...] = ()
     varied: bool = True
-    seed: int = 0
-    width: int = WIDTH
 
     def __post_init__(self) -> None:
         for name in (*self.networks, *self.held):
             look_up("network", name, models())
-        if self.width < _LEAST_WIDTH:
-            raise CorpusError(f"width is {self.width}; allowed: {_LEAST_WIDTH} or more")
 
     def rows(self, number: int, prior: Prior) -> TokenRows:
         """Return the rows of a document: as many as its network needs, none if no layer fits.
@@ -94,11 +83,11 @@ class Corpus:
             number: of the document, from 0.
             prior: whose mappings are taken.
         """
-        rng = np.random.default_rng([self.seed, number])
+        rng = np.random.default_rng([_SEED, number])
         hardware, objective = _machine(rng), OBJECTIVES[str(rng.choice(_OBJECTIVES))]
         layers = self._layers(rng)
         sentences = (_sentence(layer, hardware, objective, prior) for layer in layers)
-        return _packed(of_machine(hardware, objective), filter(None, sentences), self.width)
+        return _packed(of_machine(hardware, objective), filter(None, sentences))
 
     def _layers(self, rng: np.random.Generator) -> list[Layer]:
         """Draw the layers of a network, each once, without those that are held out."""
@@ -114,17 +103,14 @@ class Corpus:
         return frozenset(tuple(of_layer(layer)) for name in self.held for layer in models()[name])
 
 
-def split(held: Sequence[str], seed: int = 0, width: int = WIDTH) -> tuple[Corpus, Corpus]:
+def split(held: Sequence[str]) -> tuple[Corpus, Corpus]:
     """Return the corpora for training and validation, which have no layer in common.
 
     Args:
         held: networks of the zoo for validation, as they are; all others are for training.
-        seed: of both.
-        width: tokens of a row.
     """
     others = tuple(name for name in models() if name not in held)
-    training = Corpus(others, tuple(held), seed=seed, width=width)
-    return training, Corpus(tuple(held), varied=False, seed=seed, width=width)
+    return Corpus(others, tuple(held)), Corpus(tuple(held), varied=False)
 
 
 def _machine(rng: np.random.Generator) -> Hardware:
@@ -165,16 +151,16 @@ def _sentence(
     return of_layer(layer), encode(problem.space, points[values.argmin()])
 
 
-def _packed(header: list[int], sentences: Iterable[Sentence], width: int) -> TokenRows:
+def _packed(header: list[int], sentences: Iterable[Sentence]) -> TokenRows:
     """Write sentences into rows, none across two."""
     rows: list[tuple[list[int], list[bool]]] = []
     for asked, chosen in sentences:
-        if not rows or len(rows[-1][0]) + len(asked) + len(chosen) > width:
+        if not rows or len(rows[-1][0]) + len(asked) + len(chosen) > WIDTH:
             rows.append(([*header], [False] * len(header)))
         rows[-1][0].extend([*asked, *chosen])
         rows[-1][1].extend([False] * len(asked) + [True] * len(chosen))
-    tokens = np.full((len(rows), width), END, dtype=np.int16)
-    mapped = np.zeros((len(rows), width), dtype=bool)
+    tokens = np.full((len(rows), WIDTH), END, dtype=np.int16)
+    mapped = np.zeros((len(rows), WIDTH), dtype=bool)
     for row, (written, chosen_there) in enumerate(rows):
         tokens[row, : len(written)] = written
         mapped[row, : len(written)] = chosen_there
