@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -149,9 +150,6 @@ def test_a_task_without_its_optimum_is_an_error() -> None:
     ],
 )
 def test_bad_flags_are_refused(
-    flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    flags: list[str], message: str, assert_refused: Callable[..., None]
 ) -> None:
-    assert main([*SMALL, *flags]) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err.count("\n")) == ("", 1)
-    assert message in told.err
+    assert_refused(main, [*SMALL, *flags], message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +123,9 @@ def test_more_than_the_memory_is_refused_with_what_fits(
     ],
 )
 def test_bad_flags_are_refused(
-    flags: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    flags: list[str], message: str, assert_refused: Callable[..., None]
 ) -> None:
-    assert main(flags) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err.count("\n")) == ("", 1)
-    assert message in told.err
+    assert_refused(main, flags, message)
 
 
 def test_directories_and_pipes_are_no_file_of_figures(

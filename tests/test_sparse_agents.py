@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -272,13 +271,13 @@ def test_an_update_is_timed_in_each_way(
     ],
 )
 def test_bad_flags_are_refused(
-    flags: Sequence[str],
+    flags: list[str],
     message: str,
-    capsys: pytest.CaptureFixture[str],
+    assert_refused: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "lbforaging", None)
-    assert refused([*TINY, *flags], capsys).count(message) == 1
+    assert_refused(main, [*TINY, *flags], message)
 
 
 @pytest.mark.parametrize(
@@ -290,14 +289,6 @@ def test_bad_flags_are_refused(
     ],
 )
 def test_bad_flags_of_speed_are_refused(
-    flag: str, message: str, capsys: pytest.CaptureFixture[str]
+    flag: str, message: str, assert_refused: Callable[..., None]
 ) -> None:
-    assert message in refused(["speed", flag], capsys)
-
-
-def refused(flags: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """The line that a command is refused with."""
-    assert main(list(flags)) == 2
-    told: Any = capsys.readouterr()
-    assert (told.out, told.err.count("\n")) == ("", 1)
-    return str(told.err)
+    assert_refused(main, ["speed", flag], message)
