@@ -11,8 +11,8 @@ from torch import Tensor
 from mappers.learners.off_policy.networks import tensor
 from mappers.parts.arrays import Booleans, Floats, Floats32, Integers
 
-# Logit of a choice that a head does not have: its chance is exactly 0.
-_NEVER = -1e9
+NEVER = -1e9
+"""Logit of a choice that a head does not have: its chance is exactly 0."""
 
 
 class Heads:
@@ -74,7 +74,7 @@ class Heads:
         """Return logits [N, R, A] by head, [N, R, H, C]; what is missing is never chosen."""
         index = self._own.flatten(1).unsqueeze(1).expand(-1, logits.shape[1], -1)
         found = logits.gather(2, index).unflatten(2, self._own.shape[2:])
-        return found.masked_fill(~self.present, _NEVER)
+        return found.masked_fill(~self.present, NEVER)
 
     def one_hots(self, logits: Tensor) -> Tensor:
         """Return 1 at the largest logit of each head and 0 elsewhere, [N, R, H, C]."""

@@ -243,6 +243,7 @@ class ValueLearner(ABC):
         ]
         every = [list(chain(*kind)) for kind in zip(*spread, strict=True)]
         with ExitStack() as stack:
+            # What is dropped, and where it grows, is read from whole parameters.
             for one in self.networks:
                 stack.enter_context(one.whole())
             gradients = self._dense_gradients(rows) if settings.growth == "gradient" else None

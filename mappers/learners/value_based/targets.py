@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-# Logit of a choice that a head does not have: its share is exactly 0.
-_NEVER = -1e9
+from mappers.learners.off_policy.heads import NEVER
 
 
 def soft_mellowmax(values: Tensor, present: Tensor, alpha: float, omega: float) -> Tensor:
@@ -21,8 +20,8 @@ def soft_mellowmax(values: Tensor, present: Tensor, alpha: float, omega: float) 
         alpha: 0 or more.
         omega: above 0.
     """
-    shares = (alpha * values).masked_fill(~present, _NEVER).log_softmax(dim=-1)
-    powers = (omega * values).masked_fill(~present, _NEVER)
+    shares = (alpha * values).masked_fill(~present, NEVER).log_softmax(dim=-1)
+    powers = (omega * values).masked_fill(~present, NEVER)
     return (shares + powers).logsumexp(dim=-1) / omega
 
 
