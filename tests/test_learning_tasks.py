@@ -169,7 +169,7 @@ def test_copies_of_foraging_step_as_environments_do() -> None:
     truth = [env.reset(seed=int(stream.integers(2**31)))[0] for env in envs]
     for _ in range(20):
         for agent in range(2):
-            np.testing.assert_array_equal(seen[agent], [each[agent] for each in truth])
+            np.testing.assert_array_equal(seen[agent], [each[agent] / task._most for each in truth])
         actions = acting(task.heads, 2, rng)
         seen, rewards, _ = task.step(actions)
         told = [env.step(own) for env, own in zip(envs, actions.tolist(), strict=True)]

@@ -22,7 +22,8 @@ class Foraging(Task):
 
     All agents are paid together: the share of all food that was loaded with a step, so that a
     return is at most 1. A copy is finished when no food is left. An agent sees places and levels of
-    the foods, of itself and of the others.
+    the foods, of itself and of the others, each divided by the largest there can be: of larger
+    numbers QMIX's hypernetworks first make weights with which values diverge.
 
     Args:
         copies: E.
@@ -47,9 +48,12 @@ class Foraging(Task):
         self._envs: list[Any] = [
             gymnasium.make(name, disable_env_checker=True).unwrapped for _ in range(copies)
         ]
+        spaces = self._envs[0].observation_space
+        # The largest numbers that can be seen.
+        self._most = spaces[0].high
         # What each agent of a copy sees.
         self._seen: list[tuple[Floats32, ...]] = [()] * copies
-        self.widths = tuple(each.shape[0] for each in self._envs[0].observation_space)
+        self.widths = tuple(each.shape[0] for each in spaces)
 
     def _begin(self, rng: np.random.Generator) -> None:
         self._seen = [env.reset(seed=int(rng.integers(2**31)))[0] for env in self._envs]
@@ -64,4 +68,4 @@ class Foraging(Task):
         return np.repeat(loaded[:, np.newaxis], self.agents, axis=1)
 
     def _observe(self) -> list[Floats32]:
-        return [np.stack(each) for each in zip(*self._seen, strict=True)]
+        return [np.stack(each) / self._most for each in zip(*self._seen, strict=True)]
