@@ -145,7 +145,7 @@ def test_a_task_without_its_optimum_is_an_error() -> None:
         (["--qat-bits=one"], "--qat-bits: 'one'; allowed: integers"),
         (["--qat-bits=4"], "--qat-bits: 4 is not among --bits 8; add it"),
         (["--form=int"], "unknown form 'int'"),
-        (["--delay=1.5"], "'1.5'; allowed: numbers from 0 to 1"),
+        (["--delay=1"], "'1'; allowed: numbers from 0 to 0.99"),
         (["--resume"], "--resume needs --out"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import errno
 import hashlib
 import io
 import json
@@ -277,7 +276,7 @@ def user_cache() -> Path:
 def ensure_directory(directory: Path) -> None:
     """Make a directory unless it is there."""
     if not _make(directory) and not directory.is_dir():
-        raise RecordError(f"cannot make directory {directory}: {os.strerror(errno.EEXIST)}")
+        raise RecordError(f"cannot make directory {directory}: a file is there; name another one")
 
 
 def is_empty(directory: Path) -> bool:

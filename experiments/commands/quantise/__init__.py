@@ -64,7 +64,7 @@ class Config:
     qat_bits: str | None = option(
         None, "sweep: also train with so many bits; some of --bits", value="numbers"
     )
-    delay: float = option(0.5, "sweep: share of a training before --qat-bits count", most=1)
+    delay: float = option(0.5, "sweep: share of a training before --qat-bits count", most=0.99)
     form: str = option("clipped", f"sweep: how numbers are rounded: {_FORMS}")
     seeds: int = option(
         5, "sweep, actors, parts: trainings, runs or searches of each kind", least=1, most=10**4
