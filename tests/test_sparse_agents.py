@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from commands import sparse as main
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
 
-from experiments.commands.sparse import _ARMS  # noqa: E402
+from experiments.commands.sparse import _ARMS, curves  # noqa: E402
 from experiments.commands.sparse.agents import training  # noqa: E402
 from experiments.commands.sparse.agents.arms import ARMS, AgentSize, course_of  # noqa: E402
 from experiments.commands.sparse.agents.tables import kept  # noqa: E402
@@ -292,3 +293,16 @@ def test_bad_flags_of_speed_are_refused(
     flag: str, message: str, assert_refused: Callable[..., None]
 ) -> None:
     assert_refused(main, ["speed", flag], message)
+
+
+def test_a_curve_is_the_mean_over_seeds_of_each_arm(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(curves, "save", lambda figure, _: drawn.append(figure))
+    dense, other = [[(8, 10, 1.0), (16, 30, 2.0)], [(8, 10, 2.0), (16, 30, 5.0)]], [[(8, 4, -1.0)]]
+    panels = {"a": {"dense": dense, "mast": other}, "b": {"mast": other}}
+    curves.draw_curves(panels, "return", Path("curves.png"))
+    first, second = drawn[0].axes
+    lines = [[line.get_xydata().tolist() for line in each.lines] for each in (first, second)]
+    assert lines == [[[[10, 1.5], [30, 3.5]], [[4, -1]]], [[[4, -1]]]]
+    assert first.lines[1].get_color() == second.lines[0].get_color() != first.lines[0].get_color()
+    assert [text.get_text() for text in drawn[0].legends[0].texts] == ["dense", "mast"]

@@ -21,6 +21,7 @@ from experiments.commands.sparse.agents.arms import (
     course_of,
 )
 from experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return
+from experiments.commands.sparse.curves import Curve
 from experiments.shell.files import check_digest, file_digest
 from experiments.store.records import Case, Show, known_fields
 from mappers.learners.value_based.checkpoint import AgentsCheckpoint, AgentsError, read_agents
@@ -36,9 +37,6 @@ _POINTS, _RESETS_OF_POINT = 20, 100
 _LEAST_RANDOM, _EXPLORING = 0.05, 0.3
 # The share of a record that is done when the training is.
 _TRAINED = 0.97
-
-Point = tuple[int, int, float]
-"""Of the curve: episodes and operations so far, and the mean return."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Trained:
 
     last: float
     random: float
-    curve: list[Point]
+    curve: Curve
     flops: dict[str, int]
     choosing: int
     cpu_seconds: float
@@ -137,12 +135,12 @@ class Training(Case[Trained, Setup]):
         return trained
 
 
-def _train(setup: Setup, course: Course, show: Show) -> tuple[ValueLearner, list[Point], float]:
+def _train(setup: Setup, course: Course, show: Show) -> tuple[ValueLearner, Curve, float]:
     """Return what has learnt, the curve, and the CPU seconds without those of evaluations."""
     first, starts, draws = np.random.default_rng(setup.seed).spawn(3)
     task, learner = TASKS[setup.task](COPIES), course.learner(first)
     episodes = Episodes(task, REMEMBERED, draws)
-    curve, seconds, rounds = list[Point](), 0.0, setup.episodes // COPIES
+    curve, seconds, rounds = Curve(), 0.0, setup.episodes // COPIES
     ends = np.unique(np.linspace(0, rounds, _POINTS + 1).astype(int)).tolist()
     for begin, end in pairwise(ends):
         began = time.process_time()

@@ -11,6 +11,7 @@ from experiments.commands.sparse.agents.arms import ARMS, COPIES, AgentSize
 from experiments.commands.sparse.agents.tables import Found, print_tables
 from experiments.commands.sparse.agents.tasks import TASKS
 from experiments.commands.sparse.agents.training import Setup, Training
+from experiments.commands.sparse.curves import CURVES, draw_curves
 from experiments.shell.flags import UsageError
 from experiments.store.campaign import carry_out
 from maestro_env.base.registry import look_up
@@ -84,3 +85,9 @@ def _report(works: Sequence[Training]) -> None:
             found.setdefault(title, {}).setdefault(setup.arm, []).append(trained)
     for title, of_arms in found.items():
         print_tables(title, of_arms)
+    if found:
+        curves = {
+            title: {arm: [each.curve for each in trained] for arm, trained in of_arms.items()}
+            for title, of_arms in found.items()
+        }
+        draw_curves(curves, "mean return, greedy", works[0].directory / CURVES)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.commands.sparse.curves import Curve
 from experiments.commands.sparse.transformer.quality import COUNTS, Quality, quality
 from experiments.commands.sparse.transformer.shards import TRAINING, VALIDATION, Source, read_rows
 from experiments.shell.files import check_digest, file_digest
@@ -100,7 +101,7 @@ class Trained:
     loss: float
     loss_as_trained: float
     quality: Quality
-    curve: list[tuple[int, int, float]]
+    curve: Curve
     cpu_seconds: float
     checkpoint: str
 
@@ -156,13 +157,13 @@ class Pretraining(Case[Trained, Setup]):
         return trained
 
 
-def _learn(training: Training, show: Show) -> list[tuple[int, int, float]]:
+def _learn(training: Training, show: Show) -> Curve:
     """Train, and return the curve.
 
     Raises:
         TransformerError: losses are no numbers any more.
     """
-    curve, losses, steps = list[tuple[int, int, float]](), list[float](), training.arm.steps
+    curve, losses, steps = Curve(), list[float](), training.arm.steps
     for progress in training.steps():
         losses.append(progress.loss)
         done = progress.step + 1

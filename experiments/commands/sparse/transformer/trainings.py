@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from experiments.commands.sparse.curves import CURVES, draw_curves
 from experiments.commands.sparse.transformer.pretraining import Pretraining, Setup, Size, Trained
 from experiments.commands.sparse.transformer.quality import CONTROLS, Control, ControlSetup, Quality
 from experiments.commands.sparse.transformer.shards import Source, shards
@@ -87,3 +88,5 @@ def _report(trainings: Pretrainings, works: Sequence[Pretraining]) -> None:
             controls.setdefault(control.setup.control, []).append(measured)
     if found:
         print_tables(trainings.size.arms(trainings.steps), found, controls)
+        curves = {arm: [each.curve for each in trained] for arm, trained in found.items()}
+        draw_curves({"": curves}, "loss in training", works[0].directory / CURVES)
