@@ -35,6 +35,7 @@ from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import layer_text
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
+from mappers.learners.prior import learner
 from mappers.learners.prior.file import read_prior
 from mappers.learners.prior.learner import Learner
 from mappers.learners.prior.policy import Policy, TraceBatch
@@ -123,7 +124,7 @@ def trained(
 
 def test_a_training_goes_on_as_if_it_had_not_stopped(label: Label, tmp_path: Path) -> None:
     """In either phase, and between them."""
-    settings = Settings(0, "mobilenetv2", 2, 2, "some")
+    settings = Settings(0, "mobilenetv2", 2, 2, "some", 1)
     whole = trained(tmp_path / "whole", settings, [label]).prior()
     parts = trained(tmp_path / "parts", settings, [label], (1, 2, 3)).prior()
     assert parts.to_bytes() == whole.to_bytes()
@@ -132,13 +133,37 @@ def test_a_training_goes_on_as_if_it_had_not_stopped(label: Label, tmp_path: Pat
     assert whole.data_card["labelled_problems"] == 1
 
 
+def test_sparse_networks_stay_so_and_their_training_goes_on(
+    label: Label, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learner, "_INTERVAL", 2)
+    settings = Settings(0, "mobilenetv2", 3, 3, "some", 0.2)
+    whole = trained(tmp_path / "whole", settings, [label])
+    parts = trained(tmp_path / "parts", settings, [label], (1, 2, 4, 5))
+    assert parts.prior().to_bytes() == whole.prior().to_bytes()
+    assert whole.prior().data_card["density"] == 0.2
+    assert whole.prior().command.endswith("--density 0.2")
+    begun = trained(tmp_path / "begun", replace(settings, imitation=0, steps=0), [])
+    masks = [
+        torch.cat([mask.flatten() for mask in each._topology.masks]) for each in (begun, whole)
+    ]
+    weights = torch.cat([each.flatten() for each in whole._policy.parameters()])
+    assert not weights[masks[1] == 0].any()
+    links, sizes = whole._topology.links, whole._topology.sizes
+    assert links == begun._topology.links
+    assert sum(links) == round(0.2 * sum(sizes))
+    assert sum(links) + len(weights) - sum(sizes) == masks[1].sum()
+    moved = (masks[0] > masks[1]).sum()
+    assert 0 < moved < sum(links) / 2
+
+
 def test_the_directory_of_another_training_is_refused(tmp_path: Path) -> None:
-    trained(tmp_path, Settings(0, "", 0, 0, ""), [])
+    trained(tmp_path, Settings(0, "", 0, 0, "", 1), [])
     with pytest.raises(RecordError, match="has training steps = 0, asked for 3"):
-        trained(tmp_path, Settings(0, "", 0, 3, ""), [])
+        trained(tmp_path, Settings(0, "", 0, 3, "", 1), [])
     (tmp_path / "training.npz").write_bytes(b"PK\x03\x04 no archive")
     with pytest.raises(RecordError, match=r"training.npz is damaged: .*; give another --out"):
-        trained(tmp_path, Settings(0, "", 0, 0, ""), [])
+        trained(tmp_path, Settings(0, "", 0, 0, "", 1), [])
 
 
 def test_the_command_writes_a_prior_that_tells_what_it_is_of(tmp_path: Path) -> None:
@@ -199,7 +224,7 @@ def test_what_is_held_is_not_drawn() -> None:
 @pytest.mark.slow
 def test_a_short_training_beats_the_untrained_policy(tmp_path: Path) -> None:
     """On a network that it has not seen, by a wide margin."""
-    training = trained(tmp_path, Settings(0, "mobilenetv2", 0, 150, ""), [])
+    training = trained(tmp_path, Settings(0, "mobilenetv2", 0, 150, "", 1), [])
     layers = list({layer_text(each): each for each in models()["mobilenetv2"]}.values())
     problems = [Problem(MapSpace(layer, find_hardware("edge"))) for layer in layers[::4]]
     gaps = []

@@ -29,6 +29,9 @@ class Config:
         kind=int,
     )
     steps: int = option(9000, "steps of policy gradient", least=0, most=10**7)
+    density: float = option(
+        1.0, "share of the weights that exist; fewer than all move by RigL", least=0.01, most=1
+    )
     seed: int = option(0, "seed of the training or of the labels")
     make_labels: int | None = option(
         None, "number of files of labels to make in --labels, 32 problems each", least=1, kind=int

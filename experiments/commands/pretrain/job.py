@@ -26,7 +26,7 @@ from maestro_env.base.errors import printable
 from maestro_env.workloads.finding import models
 
 _IMITATION = 300
-_OF_TRAINING = ("hold", "imitation", "steps", "seed", "labels", "out")
+_OF_TRAINING = ("hold", "imitation", "steps", "density", "seed", "labels", "out")
 _OF_LABELS = ("make-labels", "labels", "seed", "jobs")
 _OF_SCORES = (
     *("evaluate", "networks", "fresh", "seeds", "first-seed", "samples"),
@@ -67,7 +67,9 @@ def _train(config: Config) -> int:
             f"--imitation is {imitation}; allowed: numbers from 0 on, and 0 without --labels"
         )
     digest = labels_digest(labels) if labels else ""
-    settings = Settings(config.seed, ",".join(networks), imitation, config.steps, digest)
+    settings = Settings(
+        config.seed, ",".join(networks), imitation, config.steps, digest, config.density
+    )
     return train(settings, held, labels, _directory(config, "pretrain"))
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mappers.learners.prior.policy import Policy, TraceBatch
 from mappers.learners.prior.shapes import Arrays
+from mappers.learners.sparse.topology import Matrix, Topology, adam_moments, cosine_share
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _BETAS = (0.9, 0.99)
@@ -18,6 +19,8 @@ _MOST_CHANGE = 1.0
 # Steps until the learning rate is reached, and what is left of it in the end.
 _WARM_UP = 20
 _LAST_RATE = 0.02
+# Steps between two moves of links, and the share of the links that moves at first.
+_INTERVAL, _SHARE = 100, 0.3
 
 
 class Learner:
@@ -27,10 +30,13 @@ class Learner:
         policy: to be trained.
         rate: the highest learning rate; it rises fast, then falls as a cosine does.
         steps: of the whole training.
+        topology: the weights that exist, which move by RigL; None if all do.
     """
 
-    def __init__(self, policy: Policy, rate: float, steps: int) -> None:
-        self.policy = policy
+    def __init__(
+        self, policy: Policy, rate: float, steps: int, topology: Topology | None = None
+    ) -> None:
+        self.policy, self._topology = policy, topology
         self._rate, self._steps, self._done = rate, steps, 0
         self._optimiser = torch.optim.Adam(policy.parameters(), rate, _BETAS, foreach=True)
         # Every weight takes every step, so that the number of steps is all there is to keep.
@@ -73,13 +79,33 @@ class Learner:
             group["lr"] = self._rate * risen * (_LAST_RATE + (1 - _LAST_RATE) * falls)
         self._optimiser.zero_grad(set_to_none=False)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.policy.parameters(), _MOST_CHANGE)
-        self._optimiser.step()
         self._done += 1
+        if self._topology and self._done % _INTERVAL == 0:
+            self._move_links(self._topology)
+            return
+        weights = list(self.policy.parameters())
+        if self._topology:
+            for weight, mask in zip(weights, self._topology.masks, strict=True):
+                weight.grad.mul_(mask)
+        torch.nn.utils.clip_grad_norm_(weights, _MOST_CHANGE)
+        self._optimiser.step()
+
+    def _move_links(self, topology: Topology) -> None:
+        """Drop and grow links; this takes the place of a step of Adam."""
+        weights = list(self.policy.parameters())
+        topology.evolve(
+            cosine_share(_SHARE, self._done / self._steps),
+            [weight.grad for weight in weights],
+            adam_moments(self._optimiser, weights),
+        )
 
     def arrays(self) -> Arrays:
-        """Return weights, moments and the steps done, for ``load``."""
+        """Return weights, moments and masks, for ``load``."""
         arrays = dict(self.policy.arrays())
+        if self._topology:
+            masks = iter(self._topology.masks)
+            every = [{name: next(masks).numpy() for name in net} for net in self.policy.networks]
+            arrays |= {f"mask/{name}": np.stack([net[name] for net in every]) for name in every[0]}
         for moment in _MOMENTS:
             for name, array in self._moment(moment).items():
                 arrays[f"{moment}/{name}"] = array
@@ -88,11 +114,15 @@ class Learner:
     def load(self, arrays: Mapping[str, NDArray[np.float32]], done: int) -> None:
         """Go on from arrays after so many steps."""
         self._done = done
+        masks = iter(self._topology.masks if self._topology else ())
+        steps = done - done // _INTERVAL if self._topology else done
         for i, net in enumerate(self.policy.networks):
             for name, weight in net.items():
                 weight.data = torch.tensor(arrays[name][i])
+                if self._topology:
+                    next(masks).copy_(torch.from_numpy(arrays[f"mask/{name}"][i]))
                 self._optimiser.state[weight] = {
-                    "step": torch.tensor(float(done)),
+                    "step": torch.tensor(float(steps)),
                     **{each: torch.tensor(arrays[f"{each}/{name}"][i]) for each in _MOMENTS},
                 }
 
@@ -101,3 +131,19 @@ class Learner:
         return {
             name: np.stack([state[net[name]][moment].numpy() for net in nets]) for name in nets[0]
         }
+
+
+def sparse_topology(policy: Policy, density: float, rng: np.random.Generator) -> Topology:
+    """Return a topology of all matrices of a policy's networks; vectors keep all their weights.
+
+    Args:
+        policy: whose weights that do not exist become 0.
+        density: share of the weights of the matrices that exist.
+        rng: draws which.
+
+    Raises:
+        SparsityError: a density that is not above 0 and at most 1.
+    """
+    weights = list(policy.parameters())
+    matrices = [Matrix(number) for number, weight in enumerate(weights) if weight.ndim == 2]
+    return Topology(weights, matrices, density, rng)

@@ -40,7 +40,7 @@ from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.proposer import Networks
 from mappers.learners.prior.file import PriorFile
-from mappers.learners.prior.learner import Learner
+from mappers.learners.prior.learner import Learner, sparse_topology
 from mappers.learners.prior.policy import Policy, TraceBatch
 
 _RATE = 1e-3
@@ -55,6 +55,7 @@ _IMITATED, _IMITATION = 24, 0.05
 _PARALLEL = slice(0, 2)
 _STEPS_KEPT = 100
 _CURVE = ("step", "cpu_seconds", "gap", "entropy", "targets")
+_FLAGS = ("hold", "labels", "seed", "imitation", "steps", "density")
 _WAY_OUT = "give another --out, or delete it to train again"
 
 
@@ -68,6 +69,7 @@ class Settings:
         imitation: steps on labels.
         steps: of policy gradient.
         labels: digest of the labels; empty without.
+        density: share of the weights of matrices that exist.
     """
 
     seed: int
@@ -75,6 +77,7 @@ class Settings:
     imitation: int
     steps: int
     labels: str
+    density: float
 
 
 def train(
@@ -119,7 +122,10 @@ class Training:
         self._zoo = list(distinct_layers(held).values())
         self._labelled = lessons_of(labels, held)
         self._state, self.curve = directory / "training.npz", directory / "curve.csv"
-        self._policy = Policy(seed=settings.seed)
+        self._policy, self._topology = Policy(seed=settings.seed), None
+        if settings.density < 1:
+            (links,) = np.random.default_rng(settings.seed).spawn(1)
+            self._topology = sparse_topology(self._policy, settings.density, links)
         self._least = np.full(len(CONTEXT), np.inf, np.float32)
         self._most = -self._least
         self._rows: list[list[str]] = []
@@ -160,7 +166,9 @@ class Training:
             "schema": list(drawn.SCHEMAS),
             "tiles": ["integers"],
         }
-        flags = {name: card[name] for name in ("hold", "labels", "seed", "imitation", "steps")}
+        if self._settings.density == 1:
+            del card["density"]  # Files of dense networks are those of before there were others.
+        flags = {name: card[name] for name in _FLAGS if name in card}
         flags["labels"] = flags["labels"] and "LABELS"
         given = " ".join(f"--{name} {value}" for name, value in flags.items() if value != "")
         ranges = dict.fromkeys(CONTEXT, (0.0, 1.0))
@@ -170,7 +178,7 @@ class Training:
         return PriorFile(self._policy.arrays(), card, f"maestro-env pretrain {given}", ranges)
 
     def _new_learner(self, steps: int) -> Learner:
-        return Learner(self._policy, _RATE, max(steps, 1))
+        return Learner(self._policy, _RATE, max(steps, 1), self._topology)
 
     def _step(self) -> tuple[float, float, float]:
         """Take a step; return the gap, the entropy and the share of lessons with targets."""
