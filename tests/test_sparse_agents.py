@@ -260,7 +260,7 @@ def test_an_update_is_timed_in_each_way(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--tasks=smac"], "unknown task 'smac': allowed: foraging, foraging-5x5, mapping"),
+        (["--tasks=smac"], "unknown task 'smac': allowed: foraging, foraging-8x8, mapping"),
         (["--tasks=foraging"], "needs lbforaging: pip install -e '.[foraging]'"),
         (["--learners=coma"], "unknown learner 'coma': allowed: iql, qmix, vdn"),
         (["--arms=mst"], "unknown arm 'mst': did you mean "),

@@ -31,8 +31,8 @@ def _mapping(copies: int) -> Task:
 
 
 TASKS: Mapping[str, Callable[[int], Task]] = {
-    "foraging": Foraging,
-    "foraging-5x5": partial(Foraging, name="Foraging-5x5-2p-2f-coop-v3"),
+    "foraging": partial(Foraging, name="Foraging-5x5-2p-2f-coop-v3"),
+    "foraging-8x8": Foraging,
     "mapping": _mapping,
 }
 """What makes so many copies."""
