@@ -167,9 +167,11 @@ def test_copies_of_foraging_step_as_environments_do() -> None:
     stream = np.random.default_rng(7)
     envs = [gymnasium.make(DEFAULT, disable_env_checker=True).unwrapped for _ in range(2)]
     truth = [env.reset(seed=int(stream.integers(2**31)))[0] for env in envs]
+    most = envs[0].observation_space[0].high
     for _ in range(20):
         for agent in range(2):
-            np.testing.assert_array_equal(seen[agent], [each[agent] / task._most for each in truth])
+            assert seen[agent].max() <= 1
+            np.testing.assert_array_equal(seen[agent], [each[agent] / most for each in truth])
         actions = acting(task.heads, 2, rng)
         seen, rewards, _ = task.step(actions)
         told = [env.step(own) for env, own in zip(envs, actions.tolist(), strict=True)]
