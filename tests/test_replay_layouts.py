@@ -170,6 +170,33 @@ def test_a_batch_is_a_copy(layout: str) -> None:
     assert replay.gather(np.arange(4)).rewards[:, 0].tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_large_batches_stay_while_a_part_of_them_is_held(layout: str, dtype: str) -> None:
+    """Memory of a megabyte and more is used again, but not as long as anything refers to it."""
+    fields, rng = Fields((700,), (300,)), np.random.default_rng(3)
+    replay = make_replay(layout, fields, 40, dtype)
+    replay.add(*next(steps_of(fields, [40], 0.0, rng)))
+    draws = [rng.integers(40, size=size) for size in (1000, 1000, 1200, 1000, 1000)]
+    parts = [replay.gather(rows).actions[0][:, 7:9] for rows in draws]
+    acted = replay.gather(np.arange(40)).actions[0]
+    for rows, part in zip(draws, parts, strict=True):
+        assert part.tobytes() == acted[rows, 7:9].tobytes()
+
+
+def test_memory_of_large_batches_is_used_again() -> None:
+    fields = Fields((700,), (300,))
+    replay = make_replay("joint", fields, 40)
+    replay.add(*next(steps_of(fields, [40], 0.0, np.random.default_rng(4))))
+
+    def place(rows: int) -> int:
+        return replay.gather(np.zeros(rows, np.int64)).observations[0].ctypes.data
+
+    assert len({place(1000) for _ in range(9)}) == 1
+    held = replay.gather(np.zeros(1000, np.int64))
+    assert len({place(1000) for _ in range(9)} - {held.observations[0].ctypes.data}) == 1
+
+
 def test_next_observations_of_one_episode_are_not_kept_twice() -> None:
     replay: Any = filled("joint2", 1000, 400)
     assert len(replay._kept) - len(replay._free) == 1
