@@ -19,6 +19,7 @@ from mappers.settings import SettingError, setting
 try:
     import torch
     from stable_baselines3 import PPO
+    from stable_baselines3.common.logger import Logger
 
     from maestro_env.environments.sb3 import SB3VecEnv
     from mappers.learners.choices import ChoicesPolicy, FusedPolicy
@@ -84,6 +85,8 @@ class PpoMapper(Mapper[PpoConfig]):
                 seed=seed,
                 device="cpu",
             )
+            # Its own logger makes a folder among the temporary files.
+            agent.set_logger(Logger(None, []))
             # More than the budget: the callback ends learning when that is spent.
             agent.learn(budget + config.environments, callback=lambda *_: not env.exhausted)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import random
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -137,7 +139,10 @@ def draw_all() -> list[float]:
     return [random.random(), np.random.random(), torch.rand(1).item()]  # noqa: NPY002
 
 
-def test_global_random_streams_and_threads_are_left_alone() -> None:
+def test_random_streams_threads_and_temporary_files_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     seed_all(5)
     expected = draw_all()
     threads = torch.get_num_threads()
@@ -147,6 +152,7 @@ def test_global_random_streams_and_threads_are_left_alone() -> None:
     try:
         assert draw_all() == expected
         assert torch.get_num_threads() == 2
+        assert not list(tmp_path.iterdir())
     finally:
         torch.set_num_threads(threads)
 

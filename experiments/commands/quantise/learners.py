@@ -99,6 +99,7 @@ def learn(
     """
     import stable_baselines3
     from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.logger import Logger
     from stable_baselines3.common.noise import (
         OrnsteinUhlenbeckActionNoise,
         VectorizedActionNoise,
@@ -121,6 +122,8 @@ def learn(
             device="cpu",
             **settings,
         )
+        # Its own logger makes a folder among the temporary files.
+        model.set_logger(Logger(None, []))
         quantise(model.policy, precision)
         precision.recording = delayed is not None
 
