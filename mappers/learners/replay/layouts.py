@@ -398,9 +398,9 @@ class _Memory:
         if size < _LARGE:
             return np.empty(shape, dtype)
         free = [pages for pages, array in self._lent.items() if array() is None]
-        pages = next((each for each in free if len(each) == size), None)
+        pages = next((each for each in free if len(each) >= size), None)
         if pages is None:
-            # Batches have another size from now on.
+            # Larger batches than before: there may be no more of the others.
             for each in free:
                 del self._lent[each]
             pages = mmap.mmap(-1, size)
