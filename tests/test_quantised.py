@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ def test_clipped_codes_divide_the_range_between_both_ends() -> None:
 
 
 @given(NUMBERS, BITS)
+@example(np.array([3e-38], np.float32), 16)
 def test_no_number_of_the_range_is_off_by_more_than_half_a_step(
     numbers: Floats32, bits: int
 ) -> None:

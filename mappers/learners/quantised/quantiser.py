@@ -86,8 +86,9 @@ def codes_between(
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise QuantisationError("a range that is not finite; allowed: finite numbers")
     steps = 2**bits - 1 if clipped else 2**bits
-    scale = ((high - low) / steps).astype(np.float32)
-    scale = np.where(scale > 0, scale, np.float32(1))
+    # Smaller numbers have too few digits to be multiplied by codes.
+    scale = np.maximum((high - low) / steps, np.finfo(np.float32).tiny).astype(np.float32)
+    scale = np.where(high > low, scale, np.float32(1))
     zero = np.rint(-low / scale).astype(np.int64) if clipped else np.zeros(scale.shape, np.int64)
     return Codes(bits, scale, zero, clipped)
 
