@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -195,6 +197,22 @@ def test_memory_of_large_batches_is_used_again() -> None:
     assert len({place(1000) for _ in range(9)}) == 1
     held = replay.gather(np.zeros(1000, np.int64))
     assert len({place(1000) for _ in range(9)} - {held.observations[0].ctypes.data}) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_copies_of_a_replay_and_forked_processes_have_memory_of_their_own() -> None:
+    replay = make_replay("joint", Fields((700,), (300,)), 40)
+    replay.add(*next(steps_of(replay.fields, [40], 0.0, np.random.default_rng(5))))
+    rows = np.arange(1000) % 40
+    held = replay.gather(rows).observations[0]
+    before = held.tobytes()
+    other = pickle.loads(pickle.dumps(replay))
+    assert_same(other.gather(rows), replay.gather(rows))
+    if not (child := os.fork()):
+        held[:] = 99
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert held.tobytes() == before
 
 
 def test_next_observations_of_one_episode_are_not_kept_twice() -> None:

@@ -384,6 +384,9 @@ class _Memory:
         # The array that was made of each lives as long as it or a view of it is held.
         self._lent: dict[mmap.mmap, weakref.ref[NDArray[Any]]] = {}
 
+    def __reduce__(self) -> tuple[type[_Memory], tuple[()]]:
+        return _Memory, ()  # A copy of a replay begins with none.
+
     def taken(self, table: NDArray[np.floating], rows: Integers) -> Floats32:
         """Return copies of rows that a table has."""
         shape = len(rows), table.shape[1]
@@ -403,7 +406,7 @@ class _Memory:
             # Larger batches than before: there may be no more of the others.
             for each in free:
                 del self._lent[each]
-            pages = mmap.mmap(-1, size)
+            pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         array = np.ndarray(shape, dtype, buffer=pages)
         self._lent[pages] = weakref.ref(array)
         return array
