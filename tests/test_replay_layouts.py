@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -197,6 +199,24 @@ def test_memory_of_large_batches_is_used_again() -> None:
     assert len({place(1000) for _ in range(9)}) == 1
     held = replay.gather(np.zeros(1000, np.int64))
     assert len({place(1000) for _ in range(9)} - {held.observations[0].ctypes.data}) == 1
+
+
+def test_threads_that_gather_at_once_get_different_memory() -> None:
+    replay = make_replay("joint", Fields((700,), (300,)), 40)
+    replay.add(*next(steps_of(replay.fields, [40], 0.0, np.random.default_rng(6))))
+    wanted = [replay.gather(np.full(600, row)).actions[0].tobytes() for row in range(8)]
+
+    def holds(row: int) -> bool:
+        batches = [replay.gather(np.full(600, row)) for _ in range(3)]
+        return all(each.actions[0].tobytes() == wanted[row] for each in batches)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(holds, list(range(8)) * 30))
+    finally:
+        sys.setswitchinterval(before)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork")

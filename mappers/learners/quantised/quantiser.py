@@ -78,17 +78,19 @@ def codes_between(
     Where the range is a point, all codes but that of 0 mean nothing, and the scale is 1.
 
     Raises:
-        QuantisationError: bits outside of 2 to 16, or an end of the range that is not finite.
+        QuantisationError: bits outside of 2 to 16, or a range whose ends or width are not finite.
     """
     if not LEAST_BITS <= bits <= MOST_BITS:
         raise QuantisationError(f"{bits} bits; allowed: {LEAST_BITS} to {MOST_BITS}")
     low, high = np.minimum(low, 0), np.maximum(high, 0)
-    if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        raise QuantisationError("a range that is not finite; allowed: finite numbers")
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = high - low
+    if not np.isfinite(width).all():
+        raise QuantisationError("a range that is not finite; allowed: ends and width are finite")
     steps = 2**bits - 1 if clipped else 2**bits
     # Smaller numbers have too few digits to be multiplied by codes.
-    scale = np.maximum((high - low) / steps, np.finfo(np.float32).tiny).astype(np.float32)
-    scale = np.where(high > low, scale, np.float32(1))
+    scale = np.maximum(width / steps, np.finfo(np.float32).tiny).astype(np.float32)
+    scale = np.where(width > 0, scale, np.float32(1))
     zero = np.rint(-low / scale).astype(np.int64) if clipped else np.zeros(scale.shape, np.int64)
     return Codes(bits, scale, zero, clipped)
 

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -383,6 +384,7 @@ class _Memory:
     def __init__(self) -> None:
         # The array that was made of each lives as long as it or a view of it is held.
         self._lent: dict[mmap.mmap, weakref.ref[NDArray[Any]]] = {}
+        self._lock = Lock()
 
     def __reduce__(self) -> tuple[type[_Memory], tuple[()]]:
         return _Memory, ()  # A copy of a replay begins with none.
@@ -400,16 +402,22 @@ class _Memory:
         size = shape[0] * shape[1] * np.dtype(dtype).itemsize
         if size < _LARGE:
             return np.empty(shape, dtype)
-        free = [pages for pages, array in self._lent.items() if array() is None]
-        pages = next((each for each in free if len(each) >= size), None)
-        if pages is None:
-            # Larger batches than before: there may be no more of the others.
-            for each in free:
-                del self._lent[each]
-            pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        array = np.ndarray(shape, dtype, buffer=pages)
-        self._lent[pages] = weakref.ref(array)
+        with self._lock:
+            pages = self._free(size)
+            array = np.ndarray(shape, dtype, buffer=pages)
+            self._lent[pages] = weakref.ref(array)
         return array
+
+    def _free(self, size: int) -> mmap.mmap:
+        """Return memory that nobody holds, of so many bytes or more."""
+        free = [pages for pages, array in self._lent.items() if array() is None]
+        for pages in free:
+            if len(pages) >= size:
+                return pages
+        # Larger batches than before: there may be no more of the others.
+        for pages in free:
+            del self._lent[pages]
+        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def _widened(halves: NDArray[np.float16], bits: NDArray[np.int32]) -> Floats32:
