@@ -174,13 +174,17 @@ def test_a_batch_is_a_copy(layout: str) -> None:
     assert replay.gather(np.arange(4)).rewards[:, 0].tolist() == [0, 1, 2, 3]
 
 
+def of_large_batches(layout: str = "joint", dtype: str = "float32") -> Replay:
+    """A replay of 40 rows, whose batches of 600 rows and more take a megabyte and more."""
+    replay = make_replay(layout, Fields((700,), (300,)), 40, dtype)
+    replay.add(*next(steps_of(replay.fields, [40], 0.0, np.random.default_rng(3))))
+    return replay
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@every_layout
 def test_large_batches_stay_while_a_part_of_them_is_held(layout: str, dtype: str) -> None:
-    """Memory of a megabyte and more is used again, but not as long as anything refers to it."""
-    fields, rng = Fields((700,), (300,)), np.random.default_rng(3)
-    replay = make_replay(layout, fields, 40, dtype)
-    replay.add(*next(steps_of(fields, [40], 0.0, rng)))
+    replay, rng = of_large_batches(layout, dtype), np.random.default_rng(4)
     draws = [rng.integers(40, size=size) for size in (1000, 1000, 1200, 1000, 1000)]
     parts = [replay.gather(rows).actions[0][:, 7:9] for rows in draws]
     acted = replay.gather(np.arange(40)).actions[0]
@@ -189,9 +193,7 @@ def test_large_batches_stay_while_a_part_of_them_is_held(layout: str, dtype: str
 
 
 def test_memory_of_large_batches_is_used_again() -> None:
-    fields = Fields((700,), (300,))
-    replay = make_replay("joint", fields, 40)
-    replay.add(*next(steps_of(fields, [40], 0.0, np.random.default_rng(4))))
+    replay = of_large_batches()
 
     def place(rows: int) -> int:
         return replay.gather(np.zeros(rows, np.int64)).observations[0].ctypes.data
@@ -202,8 +204,7 @@ def test_memory_of_large_batches_is_used_again() -> None:
 
 
 def test_threads_that_gather_at_once_get_different_memory() -> None:
-    replay = make_replay("joint", Fields((700,), (300,)), 40)
-    replay.add(*next(steps_of(replay.fields, [40], 0.0, np.random.default_rng(6))))
+    replay = of_large_batches()
     wanted = [replay.gather(np.full(600, row)).actions[0].tobytes() for row in range(8)]
 
     def holds(row: int) -> bool:
@@ -221,8 +222,7 @@ def test_threads_that_gather_at_once_get_different_memory() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_copies_of_a_replay_and_forked_processes_have_memory_of_their_own() -> None:
-    replay = make_replay("joint", Fields((700,), (300,)), 40)
-    replay.add(*next(steps_of(replay.fields, [40], 0.0, np.random.default_rng(5))))
+    replay = of_large_batches()
     rows = np.arange(1000) % 40
     held = replay.gather(rows).observations[0]
     before = held.tobytes()

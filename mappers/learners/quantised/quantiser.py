@@ -86,7 +86,7 @@ def codes_between(
     with np.errstate(over="ignore", invalid="ignore"):
         width = high - low
     if not np.isfinite(width).all():
-        raise QuantisationError("a range that is not finite; allowed: ends and width are finite")
+        raise QuantisationError("a range that is not finite; allowed: finite ends and width")
     steps = 2**bits - 1 if clipped else 2**bits
     # Smaller numbers have too few digits to be multiplied by codes.
     scale = np.maximum(width / steps, np.finfo(np.float32).tiny).astype(np.float32)
