@@ -107,7 +107,7 @@ def make_mapper(text: str) -> Mapper[Any]:
     own = name in MAPPERS
     made = mapper_class(config) if own else make(f"mapper {name}", mapper_class, config)
     if isinstance(config, StartConfig) and config.start == "prior":
-        from mappers.learners.prior.start import PriorOpening  # Others need not load a policy.
+        from mappers.prior import PriorOpening  # Others need not load a policy.
 
         made.opening = PriorOpening()
     return made

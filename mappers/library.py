@@ -23,7 +23,7 @@ from maestro_env.evaluation.transfer import (
     transfer,
 )
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optimum.known import layer_text, read_table
+from maestro_env.optimum.known import read_table
 from maestro_env.workloads.finding import all_layers
 from mappers.agents.elites import Elites
 from mappers.agents.heads import Heads
@@ -111,7 +111,7 @@ def known_library() -> Library:
 
 def known_entries() -> list[Entry]:
     """Return all optima that the table has."""
-    layers = {layer_text(layer): layer for layer in all_layers()}
+    layers = {layer.shape: layer for layer in all_layers()}
     entries = []
     for row in read_table():
         hardware = PRESETS[row["hardware"]]

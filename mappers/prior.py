@@ -13,10 +13,10 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
+from maestro_env.prior.proposals import Proposals, load_prior, propose
+from maestro_env.prior.warning import prior_warning
 from mappers.agents.elites import Elites
 from mappers.base import AskTellMapper
-from mappers.learners.prior.proposals import Proposals, load_prior
-from mappers.learners.prior.start import prior_warning
 from mappers.parts.arrays import Floats
 from mappers.parts.draws import log_uniform
 from mappers.parts.variants import Variants
@@ -89,3 +89,13 @@ class PriorMapper(AskTellMapper[PriorConfig]):
     def tell(self, points: Points, values: Floats) -> None:
         self._proposals.new(points)
         self._best.add(points.astype(np.int64), values)
+
+
+class PriorOpening:
+    """Proposals of the shipped prior, which a search begins with (``mappers.base.Opening``)."""
+
+    def points(self, problem: Problem, objective: Objective) -> Points:
+        return propose([problem], [objective])[0]
+
+    def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
+        return prior_warning(load_prior().file, goals)

@@ -13,7 +13,7 @@ from maestro_env.evaluation.context import context
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import Points
-from mappers.learners.prior.proposals import load_prior
+from maestro_env.prior.proposals import load_prior
 from mappers.parts.arrays import Floats
 from mappers.prior import PriorConfig, PriorMapper
 from mappers.settings import setting

@@ -12,9 +12,9 @@ from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
+from maestro_env.prior.proposals import Prior, load_prior, propose
 from maestro_env.workloads.finding import find_layer, models, parse_layer
 from maestro_env.workloads.layer import DIMENSIONS, Layer
-from mappers.learners.prior.proposals import Prior, load_prior, propose
 from mappers.learners.transformer import corpus, tokens
 from mappers.learners.transformer.corpus import Corpus, TokenRows, split
 from mappers.learners.transformer.tokens import SentenceError, Step, decode, encode, write

@@ -30,11 +30,11 @@ from maestro_env.evaluation.objectives import Objective, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum.known import KEY, layer_text, read_table
+from maestro_env.optimum.known import KEY, read_table
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
 
-SHAPES = {layer_text(layer): layer for layer in all_layers()}
+SHAPES = {layer.shape: layer for layer in all_layers()}
 SMALL = "gemm:M=2,N=2,K=3"
 
 

@@ -27,7 +27,6 @@ from maestro_env.base.errors import UnknownNameError
 from maestro_env.environments.task import Task
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum.known import layer_text
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer
 
@@ -50,10 +49,10 @@ def test_a_problem_follows_from_the_seed_and_its_number() -> None:
 def test_every_layer_of_the_zoo_is_there_on_every_preset() -> None:
     tasks = zoo_problems(3)
     there = {
-        (layer_text(task.problem.layer), task.problem.hardware.name, task.objective.name)
+        (task.problem.layer.shape, task.problem.hardware.name, task.objective.name)
         for task in tasks
     }
-    shapes = {layer_text(layer) for layer in all_layers()}
+    shapes = {layer.shape for layer in all_layers()}
     assert {*product(shapes, PRESETS, ("latency", "edp"))} <= there
     assert len({task.problem.hardware for task in tasks}) == len(PRESETS) + 4
     every_other = [training_problem(3, number) for number in range(0, 2 * len(tasks), 2)]

@@ -32,11 +32,10 @@ from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum.known import layer_text
+from maestro_env.prior.file import read_prior
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
 from mappers.learners.prior import learner
-from mappers.learners.prior.file import read_prior
 from mappers.learners.prior.learner import Learner
 from mappers.learners.prior.policy import Policy, TraceBatch
 
@@ -214,7 +213,7 @@ def test_what_is_held_is_not_drawn() -> None:
     assert not layers.keys() & held
     lessons = draw_lessons(Random("0"), list(layers.values()), held)
     drawn = [next(lessons).task.problem for _ in range(300)]
-    assert not {layer_text(each.layer) for each in drawn} & held
+    assert not {each.layer.shape for each in drawn} & held
     assert all(replace(each.hardware, name="held") != HELD_MACHINE for each in drawn)
     # Presets and schemas of both kinds are among them.
     assert {"edge", "unlimited", "cloud", ""} == {each.hardware.name for each in drawn}
@@ -225,7 +224,7 @@ def test_what_is_held_is_not_drawn() -> None:
 def test_a_short_training_beats_the_untrained_policy(tmp_path: Path) -> None:
     """On a network that it has not seen, by a wide margin."""
     training = trained(tmp_path, Settings(0, "mobilenetv2", 0, 150, "", 1), [])
-    layers = list({layer_text(each): each for each in models()["mobilenetv2"]}.values())
+    layers = list({each.shape: each for each in models()["mobilenetv2"]}.values())
     problems = [Problem(MapSpace(layer, find_hardware("edge"))) for layer in layers[::4]]
     gaps = []
     for arrays in (training.prior().arrays, Policy(seed=0).arrays()):

@@ -24,13 +24,12 @@ from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.prior.file import PriorFile, PriorFileError
+from maestro_env.prior.proposals import SAMPLES, Prior, Proposals, load_prior, propose
+from maestro_env.prior.warning import far_warning, outside, prior_warning
 from maestro_env.workloads.finding import find_layer, find_network
 from maestro_env.workloads.layer import Layer
 from mappers import make_mapper
-from mappers.learners.prior.file import PriorFile, PriorFileError
-from mappers.learners.prior.proposals import SAMPLES, Prior, Proposals, load_prior, propose
-from mappers.learners.prior.ranges import far_warning, outside
-from mappers.learners.prior.start import prior_warning
 
 ROOT = Path(__file__).parents[1]
 EDP = OBJECTIVES["edp"]
@@ -137,7 +136,7 @@ import numpy as np
 from maestro_env import Evaluator, MapSpace, Problem, find_hardware, find_layer
 from maestro_env.evaluation.objectives import OBJECTIVES
 from mappers import make_mapper
-from mappers.learners.prior.proposals import propose
+from maestro_env.prior.proposals import propose
 problem = Problem(MapSpace(find_layer("resnet18_l2"), find_hardware("edge")))
 edp = OBJECTIVES["edp"]
 assert len(propose([problem], [edp])[0]) == 10

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from prior_helpers import random_file
 
 from maestro_env.evaluation.context import CONTEXT
-from mappers.learners.prior.file import (
+from maestro_env.prior.file import (
     MOST_BYTES,
     SHIPPED,
     PriorFile,

@@ -22,7 +22,7 @@ from experiments.commands.pretrain.benchmark.records import Evaluation, checkpoi
 from experiments.commands.pretrain.benchmark.scores import WORST, estimates, paired, scores_of
 from experiments.commands.pretrain.benchmark.tables import groups_of
 from experiments.commands.pretrain.training.drawn import HELD_MACHINE
-from maestro_env.optimum.known import KnownOptimum, known_optimum, layer_text
+from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.workloads.finding import models
 
 NETWORK = "K,C,Y,X,R,S,T\n4,3,6,6,3,3,1\n"
@@ -79,7 +79,7 @@ def optimum(value: float, bound: float) -> KnownOptimum:
 
 def test_a_held_network_has_all_its_layers_on_three_machines_for_two_objectives() -> None:
     held = held_problems("mobilenetv2")
-    shapes = {layer_text(layer) for layer in models()["mobilenetv2"]}
+    shapes = {layer.shape for layer in models()["mobilenetv2"]}
     assert {each.shape for each in held} == shapes
     assert len(held) == 6 * len(shapes) == len({each.key for each in held})
     assert {each.machine for each in held} == {"unlimited", "edge", "held"}
@@ -95,7 +95,7 @@ def test_no_library_has_a_layer_of_the_held_network_or_the_held_machine(network:
     shapes, target = frozenset(each.shape for each in held), held[0].goal
     near = list(training_library(shapes, None).near(target.problem, target.objective.factors))
     assert near
-    assert shapes.isdisjoint(layer_text(each.problem.layer) for each in near)
+    assert shapes.isdisjoint(each.problem.layer.shape for each in near)
     assert HELD_MACHINE not in {replace(each.problem.hardware, name="held") for each in near}
 
 

@@ -18,9 +18,9 @@ from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import HardwareError, NetworkError, TooLongError
 from maestro_env.base.reading import open_bytes, open_text, read_bytes, read_text
 from maestro_env.compat.rows import RowError, run_jsonl
+from maestro_env.prior.file import PriorFileError, read_prior
 from maestro_env.workloads.finding import find_network
 from mappers import make_mapper
-from mappers.learners.prior.file import PriorFileError, read_prior
 
 ROOT = Path(__file__).parents[1]
 # Longer than a pipe holds.

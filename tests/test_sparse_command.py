@@ -27,8 +27,8 @@ from experiments.commands.sparse.transformer.tables import (
 from experiments.shown.statistics import Estimate
 from maestro_env.evaluation.evaluator import Evaluator
 from maestro_env.evaluation.masks import Masks
+from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import models
-from mappers.learners.prior.proposals import load_prior
 from mappers.learners.transformer.checkpoint import read_gpt
 from mappers.learners.transformer.corpus import TokenRows, split
 from mappers.learners.transformer.model import TransformerError

@@ -33,10 +33,10 @@ from experiments.store.records import refuse_damaged
 from experiments.store.versions import Versions, processor, versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.transfer import spread
+from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer
 from maestro_env.workloads.network import Network
-from mappers.learners.prior.proposals import load_prior
 
 if TYPE_CHECKING:
     from torch import nn

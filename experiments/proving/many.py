@@ -11,7 +11,6 @@ from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal
 from experiments.shell.files import distinct_name
 from experiments.store.records import Record, Show
-from maestro_env.optimum.known import layer_text
 
 _CERTIFICATE = ".certificate.gz"
 
@@ -36,7 +35,7 @@ class OptimumCell:
         problem = self.goal.problem
         objective = distinct_name(self.goal.objective.name)
         name = f"{problem.hardware.name}-{problem.space.schema}-{objective}.json"
-        return directory / "cells" / distinct_name(layer_text(problem.layer)) / name
+        return directory / "cells" / distinct_name(problem.layer.shape) / name
 
 
 @dataclass(frozen=True)

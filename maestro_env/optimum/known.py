@@ -104,7 +104,7 @@ def known_optimum(
     if problem.model != "exact":
         return None
     space = problem.space
-    key = _key(layer_text(space.layer), space.hardware, space.schema, space.tiles, objective)
+    key = _key(space.layer.shape, space.hardware, space.schema, space.tiles, objective)
     row = _table().get(key)
     if row is None:
         return None
@@ -122,11 +122,6 @@ def known_values(problem: Problem, objective: Objective) -> tuple[float, float]:
     """Return value and bound of the known optimum; NaN where nothing is known."""
     known = known_optimum(problem, objective)
     return (math.nan, math.nan) if known is None else (known.value, known.bound)
-
-
-def layer_text(layer: Layer) -> str:
-    """Return the shape of a layer, as the table names it."""
-    return f"{layer.operator} {layer.dimensions}"
 
 
 def read_table() -> list[dict[str, str]]:

@@ -69,6 +69,11 @@ class Layer(Recomputed):
         return self.name or f"{self.operator} {self.dimensions}"
 
     @property
+    def shape(self) -> str:
+        """Operator and dimensions: layers of one shape cost the same."""
+        return f"{self.operator} {self.dimensions}"
+
+    @property
     def dimensions(self) -> str:
         """Extents and strides in short, such as ``K16 C32 Y112 X112 R1 S1``."""
         text = " ".join(f"{name}{extent}" for name, extent in self.extents.items())

@@ -9,7 +9,6 @@ from experiments.proving.many import OptimumCell
 from experiments.search.goals import ProblemConfig, make_goal, unique
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.base.registry import look_up
-from maestro_env.optimum.known import layer_text
 from maestro_env.optimum.search import require_bounded
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
@@ -24,7 +23,7 @@ def cells_of(config: Config) -> list[OptimumCell]:
     named = all_layers() if config.layers == "all" else map(find_layer, _names(config.layers))
     shapes: dict[str, Layer] = {}
     for layer in named:
-        shapes.setdefault(layer_text(layer), layer)
+        shapes.setdefault(layer.shape, layer)
     hardware = [look_up("hardware", name, PRESETS) for name in _names(config.hardware)]
     flags = ProblemConfig(schema=config.schema)
     cells = []

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from experiments.search.goals import Goal
 from experiments.shell.files import write_csv
 from experiments.store.claims import claimed
-from maestro_env.optimum.known import COLUMNS, KEY, TABLE, KnownOptimum, layer_text, read_table
+from maestro_env.optimum.known import COLUMNS, KEY, TABLE, KnownOptimum, read_table
 
 
 def write_table(found: Iterable[tuple[Goal, KnownOptimum]]) -> int:
@@ -23,7 +23,7 @@ def write_table(found: Iterable[tuple[Goal, KnownOptimum]]) -> int:
 def _line(goal: Goal, optimum: KnownOptimum) -> dict[str, str]:
     space = goal.problem.space
     return {
-        "layer": layer_text(space.layer),
+        "layer": space.layer.shape,
         "hardware": space.hardware.name,
         "schema": space.schema,
         "tiles": space.tiles,

@@ -1,1 +1,1 @@
-"""A policy that has seen other problems."""
+"""The training of a prior, whose proposals are in ``maestro_env.prior``."""

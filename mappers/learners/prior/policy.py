@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from maestro_env.evaluation.proposer import Trace
-from mappers.learners.prior.shapes import WIDTHS, Arrays, Widths, shapes
+from maestro_env.prior.shapes import WIDTHS, Arrays, Widths, shapes
 
 # Entries of a context differ less than the others.
 _CONTEXT_SCALE = 4.0

@@ -21,9 +21,9 @@ from maestro_env.base.registry import look_up
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
+from maestro_env.prior.proposals import Prior, propose
 from maestro_env.workloads.finding import models
 from maestro_env.workloads.layer import Layer
-from mappers.learners.prior.proposals import Prior, propose
 from mappers.learners.transformer.tokens import END, encode, of_layer, of_machine
 from mappers.parts.arrays import Booleans
 

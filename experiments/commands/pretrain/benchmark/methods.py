@@ -15,7 +15,6 @@ from experiments.commands.pretrain.benchmark.protocol import Held
 from experiments.commands.pretrain.training.labels import read_labels
 from experiments.shell.files import file_digest
 from maestro_env.evaluation.transfer import Mapped
-from maestro_env.optimum.known import layer_text
 from mappers import make_mapper, mapper_names
 from mappers.base import Mapper
 from mappers.library import Entry, Library, LibraryMapper, known_entries
@@ -77,7 +76,7 @@ def training_library(held: frozenset[str], labels: str | None) -> Library:
     They are those of the table of known optima, and of a directory of labels if there is one.
     """
     entries = [*known_entries(), *(_labelled(labels) if labels else ())]
-    return Library(entry for entry in entries if layer_text(entry[0].problem.layer) not in held)
+    return Library(entry for entry in entries if entry[0].problem.layer.shape not in held)
 
 
 @cache

@@ -22,7 +22,7 @@ from experiments.shell.files import ensure_directory, user_cache
 from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import PRESETS, Hardware
-from maestro_env.optimum.known import KnownOptimum, known_optimum, layer_text
+from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer
 
@@ -56,7 +56,7 @@ class Held(OptimumCell):
     @property
     def shape(self) -> str:
         """Of its layer, which no training may have."""
-        return layer_text(self.goal.problem.layer)
+        return self.goal.problem.layer.shape
 
     @property
     def key(self) -> str:
@@ -87,7 +87,7 @@ def fresh_problems(seed: int) -> list[Held]:
     layers: dict[str, Layer] = {}
     while len(layers) < FRESH_LAYERS:
         layer = drawn.layer(rng)
-        layers.setdefault(layer_text(layer), layer)
+        layers.setdefault(layer.shape, layer)
     # Their names say the seed: a directory of proofs may have those of several.
     names = [f"{FRESH}{seed}.{number}" for number in range(FRESH_MACHINES)]
     machines = [replace(drawn.machine(rng), name=name) for name in names]

@@ -19,7 +19,6 @@ from maestro_env.environments.task import Task
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.optimum.known import layer_text
 from maestro_env.workloads.layer import Layer
 
 # Which share of lessons are of the zoo's layers, and in per cent which are on each preset; the
@@ -73,7 +72,7 @@ def lessons_of(labels: Iterable[Label], held: frozenset[str]) -> list[Taught]:
     """
     found = []
     for label in labels:
-        if layer_text(label.task.problem.layer) in held:
+        if label.task.problem.layer.shape in held:
             continue
         lesson = Lesson(label.task, label.value)
         points = lesson.proposer.nearest(label.points)
@@ -97,7 +96,7 @@ def draw_lessons(rng: Random, zoo: Sequence[Layer], held: frozenset[str]) -> Ite
         preset = drawn.weighted(rng, _PRESETS)
         machine = PRESETS[preset] if preset else drawn.machine(rng)
         task = Task(Problem(MapSpace(layer, machine, drawn.schema(rng))), drawn.objective(rng))
-        if layer_text(layer) in held:
+        if layer.shape in held:
             continue
         try:
             yield Lesson(task)

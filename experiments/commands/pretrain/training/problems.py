@@ -17,7 +17,6 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import OBJECTIVES, Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.optimum.known import layer_text
 from maestro_env.optimum.search import OptimumError, require_bounded
 from maestro_env.workloads.finding import all_layers, models
 from maestro_env.workloads.layer import Layer
@@ -77,11 +76,11 @@ def is_bounded(problem: Problem, objective: Objective) -> bool:
 
 
 def distinct_layers(held: frozenset[str] = frozenset()) -> dict[str, Layer]:
-    """Return the zoo's layers by shape (``layer_text``), each once; no held ones."""
+    """Return the zoo's layers by shape, each once; no held ones."""
     return {
         shape: Layer(each.operator, each.extents, each.stride)
         for each in all_layers()
-        if (shape := layer_text(each)) not in held
+        if (shape := each.shape) not in held
     }
 
 
@@ -92,4 +91,4 @@ def shapes_of(*networks: str) -> frozenset[str]:
         UnknownNameError: no such network in the zoo.
     """
     layers = (look_up("network", each, models()) for each in networks)
-    return frozenset(layer_text(layer) for each in layers for layer in each)
+    return frozenset(layer.shape for each in layers for layer in each)

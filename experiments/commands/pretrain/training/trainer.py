@@ -39,7 +39,7 @@ from maestro_env.base.errors import printable
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.models import DEFAULT_MODEL
 from maestro_env.evaluation.proposer import Networks
-from mappers.learners.prior.file import PriorFile
+from maestro_env.prior.file import PriorFile
 from mappers.learners.prior.learner import Learner, sparse_topology
 from mappers.learners.prior.policy import Policy, TraceBatch
 

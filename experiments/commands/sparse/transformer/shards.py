@@ -18,8 +18,8 @@ from experiments.shell.flags import UsageError
 from experiments.store.records import Case, Show
 from experiments.store.versions import Versions
 from maestro_env.base.registry import look_up
+from maestro_env.prior.proposals import load_prior
 from maestro_env.workloads.finding import models
-from mappers.learners.prior.proposals import load_prior
 from mappers.learners.transformer.corpus import TokenRows, split
 from mappers.learners.transformer.tokens import END
 

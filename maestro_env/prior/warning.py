@@ -1,4 +1,4 @@
-"""How far problems are from those that a prior was trained on."""
+"""What to know of problems before a prior proposes: far from those of its training, or seen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from maestro_env.accelerators.hardware import UNLIMITED, Hardware
 from maestro_env.evaluation.context import CONTEXT, SPANS, context
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
-from mappers.learners.prior.file import PriorFile
+from maestro_env.prior.file import PriorFile
+from maestro_env.workloads.finding import models
 
 # Contexts are of single precision.
 _ROUNDING = 1e-6
@@ -28,6 +29,13 @@ _LIMITED = {
 _UNLIMITED = math.log2(1 + UNLIMITED) / SPANS["noc_bw"] - _ROUNDING
 # The farthest entries of a context are named, so many.
 _NAMED = 3
+
+
+def prior_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:
+    """Warn in one line of problems far outside of a prior's training, or seen in it."""
+    problems = list(problems)
+    told = (far_warning(prior, problems), _seen_warning(prior, problems))
+    return "; ".join(filter(None, told)) or None
 
 
 def outside(
@@ -108,3 +116,20 @@ def _described(name: str, distance: float) -> str:
 
 def _is_share(name: str) -> bool:
     return name.startswith("objective_")
+
+
+def _seen_warning(prior: PriorFile, problems: Iterable[tuple[Problem, Objective]]) -> str | None:
+    shapes = {problem.layer.shape for problem, _ in problems}
+    seen = shapes & _trained_shapes(prior)
+    if not seen:
+        return None
+    layers = f"{len(seen)} of these {len(shapes)} layers" if len(shapes) > 1 else "this layer"
+    return f"the prior was trained with {layers}: no fair comparison (docs/prior.md)"
+
+
+def _trained_shapes(prior: PriorFile) -> set[str]:
+    """Return the shapes of the zoo's layers but for those of the networks that were held out."""
+    networks = {name: {layer.shape for layer in layers} for name, layers in models().items()}
+    left_out = str(prior.data_card.get("hold")).split(",")
+    held = [shapes for name, shapes in networks.items() if name in left_out]
+    return set().union(*networks.values()).difference(*held)

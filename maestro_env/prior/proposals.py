@@ -14,7 +14,7 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import Points
-from mappers.learners.prior.file import (
+from maestro_env.prior.file import (
     SHIPPED,
     WAY_OUT,
     PriorFile,
@@ -22,8 +22,8 @@ from mappers.learners.prior.file import (
     StoredArrays,
     read_prior,
 )
-from mappers.learners.prior.shapes import Widths, shapes
-from mappers.learners.prior.variety import varied
+from maestro_env.prior.shapes import Widths, shapes
+from maestro_env.prior.variety import varied
 
 SAMPLES = 10
 """How many proposals a search starts from."""

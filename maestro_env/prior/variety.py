@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maestro_env.mapspace.space import MapSpace, Points
-from mappers.parts.arrays import Floats, Integers
 
 # What one part in common with a mapping ahead costs, in logarithms of probabilities.
 _COMMON = 2.0
@@ -13,7 +13,7 @@ _COMMON = 2.0
 _PLACES = 256
 
 
-def varied(space: MapSpace, points: Points, logarithms: Floats) -> Integers:
+def varied(space: MapSpace, points: Points, logarithms: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return an order of mappings: the first, then always the one that is likeliest by now.
 
     A mapping becomes less likely with every part that it has in common with one ahead of it. A
@@ -41,7 +41,7 @@ def varied(space: MapSpace, points: Points, logarithms: Floats) -> Integers:
     return np.concatenate([order, rest]).astype(np.int64)
 
 
-def _parts(space: MapSpace, points: Points) -> Integers:
+def _parts(space: MapSpace, points: Points) -> NDArray[np.int64]:
     """Number the parallel loops, orders, L2 tiles and L1 tiles of int32[N, D]: int64[4, N]."""
     columns: dict[tuple[str, str], list[int]] = {}
     for name, column in space.columns.items():
