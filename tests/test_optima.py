@@ -20,7 +20,6 @@ import experiments.commands.optima.table
 import experiments.proving.goal_optimum
 from experiments.commands.optima.cells import cells_of
 from experiments.commands.optima.flags import Config as OptimaConfig
-from experiments.proving.proof import Limits
 from experiments.store.claims import Claim
 from maestro_env import KnownOptimum, known_optimum
 from maestro_env.accelerators.hardware import PRESETS
@@ -31,6 +30,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.status import OK, STATUSES
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.optimum.known import KEY, read_table
+from maestro_env.optimum.solving import Limits
 from maestro_env.workloads.finding import all_layers, find_layer
 from maestro_env.workloads.layer import Layer
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from experiments.pages.headline import found_line, place, taken_by
-from experiments.proving.proof import Limits, prove, write_certificate
+from experiments.proving.proof import prove, write_certificate
 from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal, LayerConfig, ProblemConfig, make_goal, write_best
 from experiments.shell import cli, files, flags
@@ -23,6 +23,7 @@ from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import printable
 from maestro_env.optimum.search import MOST_NODES, require_bounded
+from maestro_env.optimum.solving import PROPOSALS, Limits
 from maestro_env.workloads.finding import find_layer
 
 
@@ -31,8 +32,9 @@ from maestro_env.workloads.finding import find_layer
 class Config(ProblemConfig, LayerConfig):
     """Find the best mapping of a layer and prove that none is better."""
 
-    start: int = option(1000, "samples of marl first: a value to improve on", most=10**6)
-    seed: int = option(0, "of these samples")
+    start: int = option(
+        PROPOSALS, "proposals of the prior first: a value to improve on", most=10**6
+    )
     gap: float = option(0.0, "end with a best value at most this share above the bound")
     nodes: int = option(MOST_NODES, "end after so many boxes of mappings", least=1, most=MOST_NODES)
     samples: int = option(10**9, "end after so many evaluated mappings", least=1)
@@ -80,7 +82,7 @@ def _prove(config: Config, goal: Goal, record: ProofRecord) -> None:
             best = math.inf if now.best is None else now.best
             bar.show(1 - min(now.gap, 1), f"best {best:.4g}, gap {now.gap:.2%}")
 
-        prove(goal, record, limits, config.start, config.seed, config.threads, show)
+        prove(goal, record, limits, config.start, config.threads, show)
     write_certificate(goal, record, record.path.with_name(_CERTIFICATE), config.threads)
 
 

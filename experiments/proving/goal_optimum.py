@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.proving.proof import Limits, prove
+from experiments.proving.proof import prove
 from experiments.proving.records import ProofRecord
 from experiments.search.goals import Goal
 from experiments.store.claims import claimed
 from experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.optimum.search import OptimumError, require_bounded
+from maestro_env.optimum.solving import Limits
 
 # Counted, not timed: every run finds the same. They take about a second, of full17 several.
 _LIMITS = Limits(nodes=1_000_000)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.proving.proof import Limits, prove, write_certificate
+from experiments.proving.proof import prove, write_certificate
 from experiments.proving.records import ProofRecord, ProofState
 from experiments.search.goals import Goal
 from experiments.shell.files import distinct_name
 from experiments.store.records import Record, Show
+from maestro_env.optimum.solving import Limits
 
 _CERTIFICATE = ".certificate.gz"
 
@@ -73,7 +74,7 @@ class Proof(Record[ProofState]):
     def ended(self) -> bool:
         """Whether the search need not go on."""
         record = self.kept
-        if record.left is None or not self.limits.reached(record.found):
+        if record.left is None or not self.limits.reached(record.found.solution):
             return False
         return not (self.certified and record.found.proven and not record.found.certificate)
 

@@ -18,6 +18,10 @@ from experiments.shell.files import DamagedError, check_same
 from experiments.store.directory import ANEW
 from experiments.store.versions import Versions
 from maestro_env.optimum.known import KnownOptimum
+from maestro_env.optimum.solving import Solution
+
+# Ratio of two bounds that can be told apart in a plot.
+_SEEN = 1.0001
 
 CurvePoint = tuple[float, float | None, float | None]
 """Seconds, best and bound."""
@@ -48,15 +52,30 @@ class ProofState:
     certificate: str = ""
 
     @property
+    def solution(self) -> Solution:
+        """The same without the curve and the certificate."""
+        point = None if self.best_point is None else np.array(self.best_point, dtype=np.int32)
+        value, bound = (math.inf if each is None else each for each in (self.best, self.bound))
+        return Solution(value, point, bound, self.nodes, self.samples, self.seconds)
+
+    @property
     def proven(self) -> bool:
         return self.best == self.bound
 
     @property
     def gap(self) -> float:
         """How far the best is above the bound, as a share of it; infinite without either."""
-        if self.proven:
-            return 0.0
-        return self.best / self.bound - 1 if self.best and self.bound else math.inf
+        return self.solution.gap
+
+    def followed_by(self, now: Solution) -> ProofState:
+        """Return what a search has found later."""
+        best = None if now.point is None else now.value
+        bound = now.bound if math.isfinite(now.bound) else None
+        curve = self.curve
+        if not curve or _differs(curve[-1], best, bound):
+            curve = [*curve, (now.seconds, best, bound)]
+        point = None if now.point is None else now.point.tolist()
+        return ProofState(best, point, bound, now.nodes, now.samples, now.seconds, curve)
 
     @property
     def optimum(self) -> KnownOptimum | None:
@@ -121,3 +140,11 @@ class ProofRecord:
         cost, _ = self._goal.problem.evaluate_mapping(mapping)
         assert cost is not None
         return {"directives": mapping.directives, "cost": cost.as_dict()}
+
+
+def _differs(last: CurvePoint, best: float | None, bound: float | None) -> bool:
+    """Say whether a step is worth keeping: a better mapping, the proof, or a bound seen to rise."""
+    _, old_best, old_bound = last
+    if best != old_best or bound is None or old_bound is None:
+        return (best, bound) != (old_best, old_bound)
+    return bound != old_bound and (bound == best or bound > _SEEN * old_bound)

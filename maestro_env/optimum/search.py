@@ -43,6 +43,7 @@ class OptimumSearch:
             search.tell(points, problem.score(points, objective)[0])
 
     Attributes:
+        problem, objective: what is searched.
         best: the lowest value so far; infinite if none.
         best_point: a vector of this value, int32[D]; None if none.
 
@@ -58,6 +59,7 @@ class OptimumSearch:
 
     def __init__(self, problem: Problem, objective: Objective) -> None:
         require_bounded(problem, objective)
+        self.problem, self.objective = problem, objective
         space = problem.space
         self._native = _native.OptimumSearch(
             space.layer.native, space.hardware.native, space.native, objective.columns

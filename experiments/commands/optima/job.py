@@ -9,7 +9,6 @@ from experiments.commands.optima.cells import cells_of
 from experiments.commands.optima.flags import Config
 from experiments.commands.optima.table import write_table
 from experiments.proving.many import OptimumCell, Proof
-from experiments.proving.proof import Limits
 from experiments.proving.records import ProofRecord, ProofState
 from experiments.shell import cli, flags
 from experiments.shell.files import RecordError, is_empty, run_directory
@@ -20,6 +19,7 @@ from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
 from maestro_env.base.errors import printable
 from maestro_env.optimum.known import TABLE
+from maestro_env.optimum.solving import Limits
 
 Records = Sequence[tuple[OptimumCell, ProofRecord]]
 

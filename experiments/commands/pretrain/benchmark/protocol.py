@@ -15,7 +15,6 @@ from random import Random
 from experiments.commands.pretrain.training import drawn
 from experiments.commands.pretrain.training.problems import has_mapping, is_bounded
 from experiments.proving.many import OptimumCell, Proof
-from experiments.proving.proof import Limits
 from experiments.search.goals import ProblemConfig, make_goal
 from experiments.shell import cli
 from experiments.shell.files import ensure_directory, user_cache
@@ -23,6 +22,7 @@ from experiments.store.pool import run_cells
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.hardware import PRESETS, Hardware
 from maestro_env.optimum.known import KnownOptimum, known_optimum
+from maestro_env.optimum.solving import Limits
 from maestro_env.workloads.finding import find_network
 from maestro_env.workloads.layer import Layer
 

@@ -1,0 +1,136 @@
+"""The best mapping of a problem, and the proof: proposals of the prior, then branch and bound."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from maestro_env.evaluation.objectives import Objective
+from maestro_env.evaluation.problem import Problem
+from maestro_env.mapspace.space import Points
+from maestro_env.optimum.search import MOST_NODES, OptimumSearch
+from maestro_env.prior.proposals import propose
+
+PROPOSALS = 200
+"""Mappings that the prior proposes first: as many as cost about what one costs."""
+
+_NODES_BETWEEN_LOOKS = 100_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where a search ends without its proof.
+
+    Args:
+        gap: share of the bound that the best value is above it.
+        nodes: boxes of mappings.
+        samples: evaluated mappings.
+        seconds: that it took.
+    """
+
+    gap: float = 0.0
+    nodes: int = MOST_NODES
+    samples: int = 10**9
+    seconds: float = 1e9
+
+    def reached(self, found: Solution) -> bool:
+        """Say whether a search ends here, if not for its samples."""
+        spent = found.nodes >= self.nodes or found.seconds >= self.seconds
+        return spent or found.gap <= self.gap
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The best mapping that a search has found so far, and how good any can be.
+
+    Args:
+        value: of the objective, in its unit; infinite if no mapping was valid.
+        point: its vector, int32[D]; None if no mapping was valid.
+        bound: no mapping has a lower value; infinite if none is valid.
+        nodes: boxes of mappings whose bound was computed.
+        samples: mappings that were evaluated.
+        seconds: spent, proposals included.
+    """
+
+    value: float = math.inf
+    point: Points | None = None
+    bound: float = 0.0
+    nodes: int = 0
+    samples: int = 0
+    seconds: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        """Whether no mapping is better; if none is valid, that this is so."""
+        return self.value == self.bound
+
+    @property
+    def gap(self) -> float:
+        """How far the value is above the bound, as a share of it; infinite without either."""
+        if self.proven:
+            return 0.0
+        return self.value / self.bound - 1 if self.bound else math.inf
+
+
+def solve(
+    problem: Problem, objective: Objective, limits: Limits | None = None, threads: int = 1
+) -> Solution:
+    """Find the best mapping of a problem and prove that none is better.
+
+    Args:
+        problem: under the model ``exact``.
+        objective: to be minimised: a product of latency, energy and area.
+        limits: where the search ends without the proof; None for nowhere.
+        threads: of bounds and evaluation; without a limit of seconds the result does not depend
+            on it.
+
+    Raises:
+        OptimumError: a problem or an objective whose optimum cannot be proven.
+        PriorFileError: the package's prior cannot be used.
+    """
+    *_, last = solving(OptimumSearch(problem, objective), limits or Limits(), threads)
+    return last
+
+
+def solving(
+    search: OptimumSearch,
+    limits: Limits,
+    threads: int = 1,
+    before: Solution | None = None,
+    proposals: int = PROPOSALS,
+) -> Iterator[Solution]:
+    """Search, and yield what is found after the proposals and after every few boxes.
+
+    Args:
+        search: that has not begun, or goes on.
+        limits: of the search, what went before included.
+        threads: of bounds and evaluation.
+        before: what a search that goes on had found; None for one that begins.
+        proposals: of the prior, that it begins with.
+    """
+    began, spent = time.perf_counter(), before or Solution()
+    samples = spent.samples
+
+    def now() -> Solution:
+        seconds = spent.seconds + time.perf_counter() - began
+        nodes = spent.nodes + search.nodes
+        return Solution(search.best, search.best_point, search.bound, nodes, samples, seconds)
+
+    def evaluate(points: Points) -> int:
+        search.tell(points, search.problem.score(points, search.objective, threads)[0])
+        return len(points)
+
+    if before is None and (first := min(proposals, limits.samples)):
+        samples += evaluate(propose([search.problem], [search.objective], first)[0])
+    found = now()
+    yield found
+    while not (search.finished or limits.reached(found)):
+        nodes = min(_NODES_BETWEEN_LOOKS, limits.nodes - found.nodes)
+        points = search.ask(nodes, threads)
+        if samples + len(points) > limits.samples:
+            break
+        samples += evaluate(points)
+        found = now()
+        yield found
