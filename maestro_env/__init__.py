@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from maestro_env.optimum.known import known_optimum as known_optimum
     from maestro_env.optimum.search import OptimumError as OptimumError
     from maestro_env.optimum.search import OptimumSearch as OptimumSearch
+    from maestro_env.optimum.solving import Limits as Limits
+    from maestro_env.optimum.solving import Solution as Solution
+    from maestro_env.optimum.solving import solve as solve
     from maestro_env.workloads.finding import find_layer as find_layer
     from maestro_env.workloads.finding import find_network as find_network
     from maestro_env.workloads.layer import Layer as Layer
@@ -98,6 +101,7 @@ _HOME = {
     "LayerError": "base.errors",
     "LeftOut": "workloads.network",
     "Level": "mapspace.mapping",
+    "Limits": "optimum.solving",
     "Loop": "mapspace.mapping",
     "METRICS": "evaluation.cost",
     "MODELS": "evaluation.models",
@@ -127,6 +131,7 @@ _HOME = {
     "SCHEMAS": "mapspace.space",
     "STATUSES": "evaluation.status",
     "Schema": "mapspace.space",
+    "Solution": "optimum.solving",
     "TECHNOLOGIES": "accelerators.technologies",
     "TILES": "mapspace.space",
     "Technology": "accelerators.technologies",
@@ -142,6 +147,7 @@ _HOME = {
     "known_optimum": "optimum.known",
     "parallel_env": "environments.making",
     "parallel_improve_env": "environments.making",
+    "solve": "optimum.solving",
 }
 
 # "import *" must not ask for an extra.

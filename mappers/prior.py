@@ -13,7 +13,7 @@ from maestro_env.evaluation.masks import Masks
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
-from maestro_env.prior.proposals import Proposals, load_prior, propose
+from maestro_env.prior.proposals import Proposals, likeliest, load_prior
 from maestro_env.prior.warning import prior_warning
 from mappers.agents.elites import Elites
 from mappers.base import AskTellMapper
@@ -95,7 +95,7 @@ class PriorOpening:
     """Proposals of the shipped prior, which a search begins with (``mappers.base.Opening``)."""
 
     def points(self, problem: Problem, objective: Objective) -> Points:
-        return propose([problem], [objective])[0]
+        return likeliest(problem, objective)
 
     def warning(self, goals: Iterable[tuple[Problem, Objective]]) -> str | None:
         return prior_warning(load_prior().file, goals)

@@ -70,7 +70,7 @@ EXAMPLES = {
         settings=(),
     ),
     "optimum": Example(
-        "--layer=resnet18_l2 --hardware=edge --objective=edp --start=20 --nodes=4000",
+        "--layer=resnet18_l2 --hardware=edge --objective=edp --start=20 --nodes=40000",
         change=("=edp", "=latency"),
         values=("edp", "latency"),
         settings=(),

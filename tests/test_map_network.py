@@ -74,6 +74,6 @@ def test_a_failed_search_is_an_error(
     def fail(*_: object) -> float:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("experiments.network.layer_search.run_search", fail)
+    monkeypatch.setattr("experiments.network.layer_search.solving", fail)
     with pytest.raises(ValueError, match="the search of a layer failed; see stderr"):
         map_network(network, hardware=HARDWARE, settings=QUICK, directory=tmp_path / "out")

@@ -63,14 +63,14 @@ def test_a_search_ends_at_each_limit_and_goes_on_to_the_proof(tmp_path: Path) ->
     for limit, fewest, most in (
         ("--seconds=0", 0, 0),
         ("--gap=0.5", 0, 0),
-        ("--samples=1030", 1, 59_999),
-        ("--nodes=60000", 60_000, 99_999),
+        ("--samples=204", 1, 59_999),
+        ("--nodes=40000", 40_000, 45_999),
     ):
         assert optimum([*flags, limit]) == 0
         now = found(tmp_path)
         assert fewest <= now["nodes"] <= most
         assert now["best"] > now["bound"]
-        assert now["samples"] <= 1030 or limit == "--nodes=60000"
+        assert now["samples"] <= 204 or limit == "--nodes=40000"
         assert not (tmp_path / "certificate.gz").exists()
     assert optimum(flags) == 0
     last = found(tmp_path)

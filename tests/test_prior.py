@@ -25,7 +25,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.evaluation.proposer import Networks, Proposer
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.prior.file import PriorFile, PriorFileError
-from maestro_env.prior.proposals import SAMPLES, Prior, Proposals, load_prior, propose
+from maestro_env.prior.proposals import SAMPLES, Prior, Proposals, likeliest, load_prior, propose
 from maestro_env.prior.warning import far_warning, outside, prior_warning
 from maestro_env.workloads.finding import find_layer, find_network
 from maestro_env.workloads.layer import Layer
@@ -55,7 +55,7 @@ def edge_problem(layer: str = "resnet18_l2", **changes: int) -> Problem:
 def test_proposals_are_different_valid_mappings(space: MapSpace) -> None:
     hardware = replace(space.hardware, l1_bytes=60, l2_bytes=500)
     problem = Problem(MapSpace(space.layer, hardware, space.schema, space.tiles))
-    (points,) = propose([problem], [EDP], 20, PRIOR)
+    points = likeliest(problem, EDP, 20, PRIOR)
     mappings = [problem.space.decode(point) for point in points]
     assert len(set(mappings)) == len(mappings) <= 20
     assert not problem.score(points, EDP)[1].any()
@@ -66,7 +66,7 @@ def test_proposals_are_different_valid_mappings(space: MapSpace) -> None:
 
 def test_the_likeliest_decisions_come_first() -> None:
     problem = edge_problem()
-    (points,) = propose([problem], [EDP], SAMPLES, PRIOR)
+    points = likeliest(problem, EDP, SAMPLES, PRIOR)
     greedy, _ = Proposer(problem, EDP).greedy(PRIOR.networks)
     assert len(points) == SAMPLES
     np.testing.assert_array_equal(points[:1], greedy)
@@ -84,6 +84,15 @@ def test_proposals_depend_on_the_problem_alone() -> None:
     more = propose(problems, objectives, 9, PRIOR)
     for fewer, each in zip(together, more, strict=True):
         np.testing.assert_array_equal(fewer, each[:7])
+
+
+def test_the_best_of_a_pool_are_proposed() -> None:
+    for problem in (edge_problem(), edge_problem("mobilenetv2_l4")):
+        pool = likeliest(problem, EDP, 256, PRIOR)
+        values, _ = problem.score(pool, EDP)
+        (points,) = propose([problem], [EDP], 10, PRIOR)
+        np.testing.assert_array_equal(problem.score(points, EDP)[0], np.sort(values)[:10])
+        assert {*map(tuple, points.tolist())} <= {*map(tuple, pool.tolist())}
 
 
 def test_thousands_are_proposed_where_the_space_has_them() -> None:
@@ -105,7 +114,7 @@ def test_a_policy_that_is_certain_proposes_once() -> None:
 @pytest.mark.parametrize("scale", [0.0, 1e10, 5e37])
 def test_any_weights_propose_valid_mappings(scale: float) -> None:
     problem = edge_problem()
-    (points,) = propose([problem], [EDP], 20, prior(scale=scale))
+    points = likeliest(problem, EDP, 20, prior(scale=scale))
     assert len(points) >= 1
     assert not problem.score(points, EDP)[1].any()
 
@@ -157,9 +166,9 @@ def test_a_file_is_used_in_place_of_the_shipped_one(tmp_path: Path) -> None:
     problem = edge_problem()
     recorder = Recorder(problem, "edp", 10)
     make_mapper(f"prior:file={path}").search(recorder, 10, np.random.default_rng(0))
-    (expected,) = propose([problem], [EDP], 10, load_prior(path))
+    expected = likeliest(problem, EDP, 10, load_prior(path))
     np.testing.assert_array_equal(recorder.points[0], expected)
-    (shipped,) = propose([problem], [EDP], 10)
+    shipped = likeliest(problem, EDP, 10)
     assert (expected != shipped).any()
 
 
@@ -215,8 +224,7 @@ def test_the_likeliest_mapping_comes_after_a_start() -> None:
     make_mapper("prior").search(recorder, 5, np.random.default_rng(0))
     points = np.concatenate(recorder.points)
     np.testing.assert_array_equal(points[:3], start)
-    (likeliest,) = propose([problem], [EDP], 1)
-    np.testing.assert_array_equal(points[3:4], likeliest)
+    np.testing.assert_array_equal(points[3:4], likeliest(problem, EDP, 1))
 
 
 def test_it_finds_the_best_of_a_small_space() -> None:
@@ -286,7 +294,7 @@ def test_other_mappers_begin_with_proposals(mapper: str) -> None:
     made = make_mapper(f"{mapper}:start=prior")
     made.search(recorder, 40, np.random.default_rng(0))
     points = np.concatenate(recorder.points)
-    (proposed,) = propose([problem], [EDP])
+    proposed = likeliest(problem, EDP)
     np.testing.assert_array_equal(points[:12], np.concatenate([start, proposed]))
     assert recorder.used == 40
 
@@ -295,7 +303,7 @@ def test_other_mappers_begin_with_proposals(mapper: str) -> None:
 def test_a_small_budget_has_the_first_proposals(budget: int) -> None:
     recorder = Recorder(edge_problem(), "edp", budget)
     make_mapper("ga_log:start=prior").search(recorder, budget, np.random.default_rng(0))
-    (proposed,) = propose([edge_problem()], [EDP])
+    proposed = likeliest(edge_problem(), EDP)
     np.testing.assert_array_equal(np.concatenate(recorder.points), proposed[:budget])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,9 @@ from experiments.commands.pretrain.benchmark.protocol import Held, fresh_problem
 from experiments.commands.pretrain.benchmark.records import Evaluation, checkpoints
 from experiments.commands.pretrain.benchmark.scores import WORST, estimates, paired, scores_of
 from experiments.commands.pretrain.benchmark.tables import groups_of
+from experiments.commands.pretrain.benchmark.unusual import unusual_problems
 from experiments.commands.pretrain.training.drawn import HELD_MACHINE
+from experiments.commands.pretrain.training.problems import distinct_layers
 from maestro_env.optimum.known import KnownOptimum, known_optimum
 from maestro_env.workloads.finding import models
 
@@ -97,6 +100,23 @@ def test_no_library_has_a_layer_of_the_held_network_or_the_held_machine(network:
     assert near
     assert shapes.isdisjoint(each.problem.layer.shape for each in near)
     assert HELD_MACHINE not in {replace(each.problem.hardware, name="held") for each in near}
+
+
+def test_unusual_problems_are_of_all_kinds_and_none_of_the_zoo() -> None:
+    held = unusual_problems()
+    assert (
+        len(held) == len({each.key for each in held}) == len({each.shape for each in held}) == 500
+    )
+    assert not distinct_layers().keys() & {each.shape for each in held}
+    operators = Counter(each.goal.problem.layer.operator for each in held)
+    assert operators == {"CONV": 260, "GEMM": 120, "DSCONV": 60, "NGCONV": 60}
+    assert set(Counter(each.machine for each in held).values()) == {125}
+    objectives = Counter(each.objective for each in held)
+    assert {*objectives} == {"latency", "edp", "energy"}
+    assert min(objectives.values()) > 160
+    extents = [each.goal.problem.layer.extents for each in held]
+    assert any(each.get("M") == 1 for each in extents)
+    assert any(each["R"] != each["S"] for each in extents if "R" in each)
 
 
 def test_fresh_problems_follow_from_their_seed() -> None:

@@ -29,6 +29,7 @@ from maestro_env import (
     Layer,
     LeftOut,
     Level,
+    Limits,
     Loop,
     MaestroEnv,
     MaestroImproveEnv,
@@ -44,6 +45,7 @@ from maestro_env import (
     Problem,
     Rows,
     Schema,
+    Solution,
     Technology,
     explain_mapping,
     find_hardware,
@@ -53,6 +55,7 @@ from maestro_env import (
     find_objective,
     find_technology,
     known_optimum,
+    solve,
 )
 
 version = maestro_env.__version__
@@ -100,6 +103,7 @@ batch: Batch = evaluator.evaluate(points)
 best: Best | None = evaluator.best
 optimum: KnownOptimum | None = known_optimum("resnet18_l2", "edp", "edge")
 search = OptimumSearch(problem, edp)
+solution: Solution = solve(problem, edp, Limits(nodes=1000))
 asked = search.ask()
 
 env = MaestroEnv(layer, hardware=hardware)

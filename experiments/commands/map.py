@@ -47,6 +47,7 @@ from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import printable
+from maestro_env.optimum.solving import PROPOSALS
 from maestro_env.prior.proposals import load_prior
 from maestro_env.prior.warning import far_warning
 from maestro_env.workloads.finding import find_network, parse_dims
@@ -69,10 +70,10 @@ class _NetworkFlags:
     mapper: str | None = option(
         None, "mapper of every layer (default: prior, then the proof of the optimum within --nodes)"
     )
-    samples: int = option(500, "evaluations of one layer's search", least=1)
+    samples: int = option(PROPOSALS, "samples of a layer's mapper", least=1)
     nodes: int = option(1_000_000, "boxes of mappings that a proof may take; 0: prove nothing")
     front: int = option(
-        500, "evaluations for latency and for energy, each, that a choice for the network needs"
+        PROPOSALS, "samples for latency and for energy, each, that a choice for the network needs"
     )
     transfer: bool = option(True, "start no search from the mappings of similar layers")
     library: str | None = option(

@@ -26,9 +26,9 @@ from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_object
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.known import known_optimum
 from maestro_env.optimum.search import OptimumError, OptimumSearch
+from maestro_env.optimum.solving import PROPOSALS, Limits, opening, solving
 
-_BEST_MAPPER = "prior"
-_NODES_BETWEEN_LOOKS = 100_000
+_PROPOSING = "prior"
 
 
 def powers_of(objective: Objective) -> Powers:
@@ -57,17 +57,17 @@ class SearchSettings:
     """How a layer is mapped.
 
     Args:
-        mapper: its name; None for the best one, and then a proof.
-        samples: evaluations of its search.
+        mapper: its name; None for proposals of the prior, and then a proof.
+        samples: evaluations of its search; proposals.
         nodes: boxes of mappings that a proof may take.
-        front: evaluations for latency and for energy, each.
-        seed: of all searches.
+        front: evaluations or proposals for latency and for energy, each.
+        seed: of the mapper's searches.
     """
 
     mapper: str | None = None
-    samples: int = 500
+    samples: int = PROPOSALS
     nodes: int = 1_000_000
-    front: int = 500
+    front: int = PROPOSALS
     seed: int = 0
 
 
@@ -83,7 +83,7 @@ class SearchedLayer:
         samples: mappings evaluated.
         nodes: boxes of mappings that a proof looked into.
         improvements: samples of the first search that found a new best, counted from 1, and its
-            value; none if the table had it.
+            value; of a proof the best of every batch; none if the table had it.
         versions: of what computed it.
     """
 
@@ -180,7 +180,6 @@ class _LayerSearch:
 
     def __init__(self, work: LayerRecord, show: Show) -> None:
         self._work, self._show = work, show
-        self._mapper = work.settings.mapper or _BEST_MAPPER
         self._front = work.no_front
         self._samples = 0
         self._improvements: list[tuple[int, float]] = []
@@ -188,74 +187,83 @@ class _LayerSearch:
     def run(self) -> SearchedLayer:
         """Find good mappings, prove the optimum unless a mapper is named, and widen the front."""
         goal, settings = self._work.goal, self._work.settings
-        known = known_optimum(goal.problem, goal.objective)
-        found_by, nodes = self._mapper, 0
-        bound = goal.lower_bound if known is None else known.bound
+        wide = settings.front and all(powers_of(goal.objective))
+        others = [OBJECTIVES[name] for name in ("latency", "energy") if wide]
         if settings.mapper:
             # It shows what it can do alone.
-            self._search(goal.objective, settings.samples)
-        elif known is not None and known.proven:
-            found_by = "table"
-            self._evaluate(FrontEvaluator(goal.problem, goal.objective), known.point[np.newaxis])
+            found_by, nodes, bound = settings.mapper, 0, goal.lower_bound
+            self._search(settings.mapper, goal.objective, settings.samples)
+            for other in others:
+                self._search(settings.mapper, other, settings.front)
         else:
-            self._search(goal.objective, settings.samples)
-            if (proof := self._prove()) is not None:
-                nodes, bound = proof.nodes, max(bound or 0.0, proof.bound)
-                found_by = "optimum" if proof.finished else found_by
-        if all(powers_of(goal.objective)) and settings.front:
-            for name in ("latency", "energy"):
-                self._search(OBJECTIVES[name], settings.front)
+            found_by, nodes, bound = self._solve()
+            for other in others:
+                evaluator = FrontEvaluator(goal.problem, other, threads=self._work.threads)
+                evaluator.evaluate(self._opening(other, settings.front))
+                self._add(evaluator)
         bound = bound if bound and math.isfinite(bound) else None
         counts = (self._samples, nodes, self._improvements)
         return SearchedLayer(goal, self._front, bound, found_by, *counts)
 
-    def _evaluate(self, evaluator: FrontEvaluator, points: Points) -> None:
-        evaluator.evaluate(points)
+    def _solve(self) -> tuple[str, int, float | None]:
+        """Evaluate proposals, then rule out all that is not better, until the proof or the limit.
+
+        Returns who found the best mapping, the boxes of mappings looked into, and the bound.
+        """
+        goal, settings, threads = self._work.goal, self._work.settings, self._work.threads
+        evaluator = FrontEvaluator(goal.problem, goal.objective, threads=threads)
+        known = known_optimum(goal.problem, goal.objective)
+        if known is not None and known.proven:
+            evaluator.evaluate(known.point[np.newaxis])
+            self._add(evaluator)
+            return "table", 0, known.bound
+        try:
+            search = OptimumSearch(goal.problem, goal.objective)
+        except OptimumError:
+            self._search(_PROPOSING, goal.objective, settings.samples)
+            return _PROPOSING, 0, goal.lower_bound if known is None else known.bound
+        start = (self._opening(goal.objective, settings.samples),)
+        for found in solving(
+            *(search, start, Limits(nodes=settings.nodes), threads),
+            evaluate=lambda points: evaluator.evaluate(points).values,
+        ):
+            best = evaluator.best
+            if best and (best.evaluation, best.value) not in self._improvements[-1:]:
+                self._improvements.append((best.evaluation, best.value))
+            self._show(found.nodes / max(settings.nodes, 1), f"gap {found.gap:.2%}")
         self._add(evaluator)
+        least = known.bound if known else goal.lower_bound or 0.0
+        found_by = "optimum" if search.finished else _PROPOSING
+        return found_by, search.nodes, max(found.bound, least)
+
+    def _opening(self, objective: Objective, samples: int) -> Points:
+        """Return what is evaluated first: what is known, the start, and proposals."""
+        problem, given = self._work.goal.problem, [*self._work.start]
+        if known := known_optimum(problem, objective):
+            given.append(known.point.tolist())
+        proposals = np.concatenate([*opening(problem, objective, samples)])
+        return np.concatenate([self._vectors(given), proposals])
+
+    def _vectors(self, given: list[Any]) -> Points:
+        return np.array(given, dtype=np.int32).reshape(-1, len(self._work.goal.problem.space.sizes))
 
     def _add(self, evaluator: FrontEvaluator) -> None:
         self._front = self._front.joined(evaluator.front)
         self._samples += evaluator.used + evaluator.warmed_up
 
-    def _search(self, objective: Objective, samples: int) -> None:
-        """Let the mapper search, from what is known, from the best so far and from the start."""
+    def _search(self, mapper: str, objective: Objective, samples: int) -> None:
+        """Let a mapper search, from the best so far and from the start."""
 
         def follow(evaluator: Evaluator) -> None:
             self._show(evaluator.used / samples, best_note(evaluator))
 
-        problem, settings = self._work.goal.problem, self._work.settings
-        given = []
-        if settings.mapper is None and (known := known_optimum(problem, objective)):
-            given.append(known.point.tolist())
+        problem, given = self._work.goal.problem, [*self._work.start]
         if len(points := self._front.points):
             values, _ = problem.score(points, self._work.goal.objective)
-            given.append(points[values.argmin()].tolist())
-        start = [*given, *self._work.start]
-        vectors = np.array(start, dtype=np.int32) if start else None
-        threads = self._work.threads
-        evaluator = FrontEvaluator(problem, objective, samples, threads, follow, vectors)
-        run_search(evaluator, self._mapper, settings.seed)
+            given.insert(0, points[values.argmin()].tolist())
+        start, threads = self._vectors(given), self._work.threads
+        evaluator = FrontEvaluator(problem, objective, samples, threads, follow, start)
+        run_search(evaluator, mapper, self._work.settings.seed)
         if objective is self._work.goal.objective:
             self._improvements = improvements(evaluator)
         self._add(evaluator)
-
-    def _prove(self) -> OptimumSearch | None:
-        """Rule out what is not better than the best, until the proof or the limit.
-
-        Returns the search, None of a problem whose optimum cannot be proven.
-        """
-        goal, threads = self._work.goal, self._work.threads
-        try:
-            search = OptimumSearch(goal.problem, goal.objective)
-        except OptimumError:
-            return None
-        evaluator = FrontEvaluator(goal.problem, goal.objective, threads=threads)
-        points, most = self._front.points, self._work.settings.nodes
-        search.tell(points, goal.problem.score(points, goal.objective)[0])
-        while not search.finished and search.nodes < most:
-            points = search.ask(min(_NODES_BETWEEN_LOOKS, most - search.nodes), threads)
-            if len(points):
-                search.tell(points, evaluator.evaluate(points).values)
-            self._show(min(search.nodes / most, 1), f"gap {search.gap:.2%}")
-        self._add(evaluator)
-        return search

@@ -151,7 +151,7 @@ def section_of(mapped: MappedNetwork, title: str = "", command: str = "") -> Sec
     network = mapped.network
     if not mapped.mapped:
         raise RecordError(f"no valid mapping of any layer of {network.name} was found")
-    choices, samples = mapped.choices(), mapped.settings["samples"]
+    choices = mapped.choices()
     unmapped = [f"No valid mapping, excluded from totals: {each}" for each in mapped.unmapped]
     found = tuple(
         Found(
@@ -164,7 +164,7 @@ def section_of(mapped: MappedNetwork, title: str = "", command: str = "") -> Sec
             each.found_by,
             each.samples,
             layer.count,
-            (Curve(layer.name, each.improvements, samples),) if each.improvements else (),
+            (Curve(layer.name, each.improvements, each.samples),) if each.improvements else (),
         )
         for (layer, each), vector in zip(mapped.mapped, choices[-1].vectors, strict=True)
     )

@@ -7,7 +7,7 @@ import hashlib
 import math
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +18,10 @@ from experiments.search.goals import Goal
 from experiments.shell import cli
 from experiments.shell.files import RecordError
 from maestro_env.base.reading import open_regular
+from maestro_env.mapspace.space import Points
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import OptimumSearch
-from maestro_env.optimum.solving import PROPOSALS, Limits, solving
+from maestro_env.optimum.solving import PROPOSALS, Limits, opening, solving
 
 _SECONDS_BETWEEN_WRITES = 5.0
 
@@ -50,16 +51,17 @@ def prove(
     Raises:
         OptimumError: a goal whose optimum cannot be proven.
     """
-    begun = record.left is not None
-    found, before = record.found, record.found.solution if begun else None
-    if before is not None and limits.reached(before):
-        return
+    found, before = record.found, None
     search = OptimumSearch(goal.problem, goal.objective)
+    start: Iterable[Points] = opening(goal.problem, goal.objective, proposals)
     if record.left is not None:
+        before, start = found.solution, ()
+        if limits.reached(before):
+            return
         search.resume(found.best_point, found.best, record.left)
     written = time.perf_counter()
     try:
-        for now in solving(search, limits, threads, before, proposals):
+        for now in solving(search, start, limits, threads, before):
             found = found.followed_by(now)
             show(found)
             if time.perf_counter() - written > _SECONDS_BETWEEN_WRITES:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.search import MOST_NODES, OptimumSearch
-from maestro_env.prior.proposals import propose
+from maestro_env.prior.proposals import likeliest
 
 PROPOSALS = 200
 """Mappings that the prior proposes first: as many as cost about what one costs."""
@@ -90,25 +93,33 @@ def solve(
         OptimumError: a problem or an objective whose optimum cannot be proven.
         PriorFileError: the package's prior cannot be used.
     """
-    *_, last = solving(OptimumSearch(problem, objective), limits or Limits(), threads)
+    search = OptimumSearch(problem, objective)
+    *_, last = solving(search, opening(problem, objective), limits or Limits(), threads)
     return last
+
+
+def opening(problem: Problem, objective: Objective, samples: int = PROPOSALS) -> Iterator[Points]:
+    """Yield the mappings that a search begins with, int32[N, D]: proposals of the prior."""
+    yield likeliest(problem, objective, samples)
 
 
 def solving(
     search: OptimumSearch,
+    start: Iterable[Points],
     limits: Limits,
     threads: int = 1,
     before: Solution | None = None,
-    proposals: int = PROPOSALS,
+    evaluate: Callable[[Points], NDArray[np.float64]] | None = None,
 ) -> Iterator[Solution]:
-    """Search, and yield what is found after the proposals and after every few boxes.
+    """Search, and yield what is found after the start and after every few boxes.
 
     Args:
         search: that has not begun, or goes on.
+        start: vectors int32[N, D] to evaluate first.
         limits: of the search, what went before included.
         threads: of bounds and evaluation.
         before: what a search that goes on had found; None for one that begins.
-        proposals: of the prior, that it begins with.
+        evaluate: returns the objective of vectors, float64[N]; None for that of the problem.
     """
     began, spent = time.perf_counter(), before or Solution()
     samples = spent.samples
@@ -118,12 +129,18 @@ def solving(
         nodes = spent.nodes + search.nodes
         return Solution(search.best, search.best_point, search.bound, nodes, samples, seconds)
 
-    def evaluate(points: Points) -> int:
-        search.tell(points, search.problem.score(points, search.objective, threads)[0])
+    def look_at(points: Points) -> int:
+        if not len(points):
+            return 0
+        if evaluate is None:
+            values, _ = search.problem.score(points, search.objective, threads)
+        else:
+            values = evaluate(points)
+        search.tell(points, values)
         return len(points)
 
-    if before is None and (first := min(proposals, limits.samples)):
-        samples += evaluate(propose([search.problem], [search.objective], first)[0])
+    for points in start:
+        samples += look_at(points[: limits.samples - samples])
     found = now()
     yield found
     while not (search.finished or limits.reached(found)):
@@ -131,6 +148,6 @@ def solving(
         points = search.ask(nodes, threads)
         if samples + len(points) > limits.samples:
             break
-        samples += evaluate(points)
+        samples += look_at(points)
         found = now()
         yield found

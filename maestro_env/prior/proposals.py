@@ -130,13 +130,37 @@ class Proposals:
         return points[rows]
 
 
+def likeliest(
+    problem: Problem, objective: Objective, samples: int = SAMPLES, prior: Prior | None = None
+) -> Points:
+    """Return what a prior expects to be good, without a look at the cost model.
+
+    Args:
+        problem: to be mapped.
+        objective: to be minimised.
+        samples: how many mappings.
+        prior: whose policy proposes; None for the package's.
+
+    Returns:
+        Vectors int32[N, D], the likeliest mapping first, none twice: fewer than asked for where the
+        policy has no more, none where no mapping fits. They depend on the problem alone.
+
+    Raises:
+        PriorFileError: the package's file cannot be used.
+    """
+    proposals = Proposals(prior or load_prior(), problem, objective)
+    return proposals.draw(samples, np.random.default_rng(0))
+
+
 def propose(
     problems: Sequence[Problem],
     objectives: Iterable[Objective],
     samples: int = SAMPLES,
     prior: Prior | None = None,
 ) -> list[Points]:
-    """Propose mappings of many problems, such as all layers of a network.
+    """Propose mappings of many problems, such as all layers of a network: the best of 256.
+
+    So many are evaluated (more, if more are asked for), as that takes no longer than to draw one.
 
     Args:
         problems: to be mapped.
@@ -145,15 +169,14 @@ def propose(
         prior: whose policy proposes; None for the package's.
 
     Returns:
-        Vectors of each problem, int32[N, D], the likeliest mapping first, none twice: fewer than
-        asked for where the policy has no more, none where no mapping fits. They depend on the
-        problem alone.
+        Vectors of each problem, int32[N, D], the best mapping first, as ``likeliest`` has them.
 
     Raises:
         PriorFileError: the package's file cannot be used.
     """
-    prior = prior or load_prior()
-    return [
-        Proposals(prior, problem, objective).draw(samples, np.random.default_rng(0))
-        for problem, objective in zip(problems, objectives, strict=True)
-    ]
+    prior, found = prior or load_prior(), []
+    for problem, objective in zip(problems, objectives, strict=True):
+        points = likeliest(problem, objective, max(samples, _POOL), prior)
+        values, _ = problem.score(points, objective)
+        found.append(points[values.argsort(kind="stable")[:samples]])
+    return found

@@ -6,6 +6,7 @@ from dataclasses import MISSING, dataclass
 
 from experiments.search.goals import ProblemConfig
 from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
+from maestro_env.optimum.solving import PROPOSALS
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,10 @@ class _Designs:
         kind=int,
     )
     objective: str = option("edp", "what to minimise for every layer, as for run")
-    mapper: str = option("prior", "mapper of every layer, as for run")
-    samples: int = option(500, "evaluations per layer", least=1)
+    mapper: str = option(
+        f"optimum:start=prior:samples={PROPOSALS}:nodes=200000", "mapper of every layer, as for run"
+    )
+    samples: int = option(1000, "evaluations per layer", least=1)
     seed: int = option(0, "seed of all searches")
 
 

@@ -51,6 +51,9 @@ class Config:
         "instead of networks, use layers and accelerators that this seed draws as training does",
         kind=int,
     )
+    unusual: bool = option(
+        False, "instead of networks, use 500 layers on four tight accelerators, always the same"
+    )
     seeds: int = option(10, "searches per problem", least=1, most=1000)
     first_seed: int = option(0, "seed of the first search")
     samples: int = option(500, "evaluations per search", least=1, most=10**6)

@@ -12,6 +12,11 @@ from experiments.commands.pretrain.benchmark.methods import Method
 from experiments.commands.pretrain.benchmark.protocol import Problems, fresh_problems, held_problems
 from experiments.commands.pretrain.benchmark.records import Searches
 from experiments.commands.pretrain.benchmark.tables import report
+from experiments.commands.pretrain.benchmark.unusual import (
+    UNUSUAL,
+    UNUSUAL_NODES,
+    unusual_problems,
+)
 from experiments.commands.pretrain.flags import Config
 from experiments.commands.pretrain.training.labels import labels_digest, read_labels
 from experiments.commands.pretrain.training.making import make_labels
@@ -29,7 +34,7 @@ _IMITATION = 300
 _OF_TRAINING = ("hold", "imitation", "steps", "density", "seed", "labels", "out")
 _OF_LABELS = ("make-labels", "labels", "seed", "jobs")
 _OF_SCORES = (
-    *("evaluate", "networks", "fresh", "seeds", "first-seed", "samples"),
+    *("evaluate", "networks", "fresh", "unusual", "seeds", "first-seed", "samples"),
     *("labels", "jobs", "out"),
 )
 
@@ -112,9 +117,17 @@ def _evaluate(config: Config, texts: str) -> int:
 
 def _problems(config: Config) -> tuple[Problems, int]:
     """Return the problems by network, and the boxes after which their proofs end."""
+    given = {
+        "--networks": config.networks != "all",
+        "--fresh": config.fresh is not None,
+        "--unusual": config.unusual,
+    }
+    if sum(given.values()) > 1:
+        flags = " and ".join(flag for flag, here in given.items() if here)
+        raise UsageError(f"{flags} are given together; allowed: one of them")
+    if config.unusual:
+        return {UNUSUAL: unusual_problems()}, UNUSUAL_NODES
     if config.fresh is not None:
-        if config.networks != "all":
-            raise UsageError("--networks and --fresh are given together; allowed: one of them")
         fresh = fresh_problems(config.fresh)
         return {fresh[0].network: fresh}, protocol.FRESH_NODES
     names = models() if config.networks == "all" else unique(config.networks.split(","))

@@ -144,11 +144,8 @@ def _sentence(
 ) -> Sentence | None:
     """Map a layer; None if no mapping fits."""
     problem = Problem(MapSpace(layer, hardware))
-    (points,) = propose([problem], [objective], prior=prior)
-    if not len(points):
-        return None
-    values, _ = problem.score(points, objective)
-    return of_layer(layer), encode(problem.space, points[values.argmin()])
+    (points,) = propose([problem], [objective], 1, prior)
+    return (of_layer(layer), encode(problem.space, points[0])) if len(points) else None
 
 
 def _packed(header: list[int], sentences: Iterable[Sentence]) -> TokenRows:

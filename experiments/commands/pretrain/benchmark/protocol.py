@@ -92,19 +92,21 @@ def fresh_problems(seed: int) -> list[Held]:
     names = [f"{FRESH}{seed}.{number}" for number in range(FRESH_MACHINES)]
     machines = [replace(drawn.machine(rng), name=name) for name in names]
     return [
-        held
-        for held in _problems(f"{FRESH} {seed}", layers.values(), machines)
-        if is_bounded(held.goal.problem, held.goal.objective) and has_mapping(held.goal.problem)
+        each
+        for each in _problems(f"{FRESH} {seed}", layers.values(), machines)
+        if is_bounded(each.goal.problem, each.goal.objective) and has_mapping(each.goal.problem)
     ]
 
 
 def _problems(network: str, layers: Iterable[Layer], machines: Sequence[Hardware]) -> list[Held]:
-    held = []
-    for layer, machine, objective in product(layers, machines, OBJECTIVES):
-        nameless = Layer(layer.operator, layer.extents, layer.stride)
-        goal = make_goal(ProblemConfig(), nameless, machine, objective)
-        held.append(Held(goal, layer.name, network))
-    return held
+    every = product(layers, machines, OBJECTIVES)
+    return [held(network, layer, machine, objective) for layer, machine, objective in every]
+
+
+def held(network: str, layer: Layer, machine: Hardware, objective: str) -> Held:
+    """Return the problem of a layer."""
+    nameless = Layer(layer.operator, layer.extents, layer.stride)
+    return Held(make_goal(ProblemConfig(), nameless, machine, objective), layer.name, network)
 
 
 def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum]:
@@ -119,12 +121,12 @@ def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum
     """
     found: dict[str, KnownOptimum] = {}
     missing: dict[str, Held] = {}
-    for held in problems:
-        known = known_optimum(held.goal.problem, held.goal.objective)
+    for each in problems:
+        known = known_optimum(each.goal.problem, each.goal.objective)
         if known is not None and known.proven:
-            found[held.key] = known
+            found[each.key] = known
         else:
-            missing.setdefault(held.key, held)
+            missing.setdefault(each.key, each)
     if not missing:
         return found
     directory = user_cache() / "proofs"
@@ -132,8 +134,8 @@ def known_optima(problems: Iterable[Held], nodes: int) -> dict[str, KnownOptimum
     here = {**versions(), "processor": processor()}
     limits = Limits(nodes=nodes)
     proofs = {
-        key: Proof(held, limits, certified=False, directory=directory, versions=here)
-        for key, held in missing.items()
+        key: Proof(each, limits, certified=False, directory=directory, versions=here)
+        for key, each in missing.items()
     }
     left = [each for each in proofs.values() if not each.ended]
     if run_cells(left, len(proofs) - len(left), jobs=1) == cli.INTERRUPTED:

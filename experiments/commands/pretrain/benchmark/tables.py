@@ -46,12 +46,25 @@ def report(
     every = [each for each in scores if each is not None]
     if not every:
         return
-    sheets = [*score_sheets(every, optima), *_pairs(every, methods)]
+    sheets = [*score_sheets(every, optima), *_pairs(every, methods), _proofs(problems, optima)]
     write_text(directory / "table.md", "\n".join(sheet.markdown() for sheet in sheets))
     write_csv(directory / "problems.csv", _TABLE, _problem_rows(every))
     for sheet in sheets:
         sheet.print()
     print(printable(f"tables: {directory / 'table.md'}, a row for every problem: problems.csv"))
+
+
+def _proofs(problems: Problems, optima: OptimaByProblem) -> Sheet:
+    """Return how long the proofs took that the scores stand on."""
+    headers = ("problems", "proven", "median s", "within 1 s", "within 60 s")
+    rows = []
+    for network, each in problems.items():
+        found = [optima[held.key] for held in each]
+        seconds = np.array([one.seconds if one.proven else np.inf for one in found])
+        shares = [f"{(seconds <= most).mean():.1%}" for most in (1, 60)]
+        proven = str(np.isfinite(seconds).sum())
+        rows.append((network, str(len(found)), proven, f"{np.median(seconds):.3g}", *shares))
+    return Sheet("Proofs", ("network",), headers, rows, "as long as each took where it was made")
 
 
 def groups_of(problems: Sequence[Held], optima: OptimaByProblem) -> dict[str, Booleans]:
