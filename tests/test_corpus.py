@@ -207,7 +207,7 @@ def test_a_corpus_holds_the_best_proposals_of_the_prior(monkeypatch: pytest.Monk
     said = rows.tokens[rows.chosen].tolist()
     for layer in models()["gpt2"]:
         problem = Problem(MapSpace(layer, hardware))
-        points = likeliest(problem, objective, 256, prior)
+        points = likeliest(problem, objective, 200, prior)
         values, _ = problem.score(points, objective)
         sentence = encode(problem.space, points[values.argmin()])
         assert said[: len(sentence)] == sentence

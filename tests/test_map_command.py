@@ -20,10 +20,11 @@ from experiments.search.library import add_to_library, find_library, read_librar
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.evaluation.context import CONTEXT
 from maestro_env.evaluation.problem import Problem
+from maestro_env.evaluation.proposer import Networks
 from maestro_env.explanation import RESOURCES
 from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace
-from maestro_env.prior.proposals import load_prior
+from maestro_env.prior.proposals import Prior, load_prior
 from maestro_env.workloads.layer import Layer
 
 HARDWARE = "num_pes=16,l1_bytes=256,l2_bytes=8192,noc_bw=8,offchip_bw=4,name=small"
@@ -303,7 +304,8 @@ def test_a_machine_unlike_those_of_training_is_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     narrow = random_file(ranges=dict.fromkeys(CONTEXT, (0.0, 0.01)))
-    monkeypatch.setattr("maestro_env.prior.proposals.read_prior", lambda _: narrow)
+    prior = Prior(narrow, Networks(narrow.arrays))
+    monkeypatch.setattr("maestro_env.prior.proposals._shipped", lambda: prior)
     assert run(network, tmp_path / "out") == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("warning: the prior was not trained for this: outside of its ranges are")

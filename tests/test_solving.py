@@ -15,7 +15,8 @@ from maestro_env.evaluation.objectives import OBJECTIVES, find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace, Points
 from maestro_env.optimum.search import OptimumError, OptimumSearch
-from maestro_env.optimum.solving import PROPOSALS, opening, solving
+from maestro_env.optimum.solving import opening, solving
+from maestro_env.prior.proposals import PROPOSALS
 from maestro_env.workloads.finding import find_layer
 
 TASK = problem("mobilenetv2_l2")

@@ -47,8 +47,7 @@ from experiments.store.ray_pool import connect
 from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import printable
-from maestro_env.optimum.solving import PROPOSALS
-from maestro_env.prior.proposals import load_prior
+from maestro_env.prior.proposals import PROPOSALS, load_prior
 from maestro_env.prior.warning import far_warning
 from maestro_env.workloads.finding import find_network, parse_dims
 from maestro_env.workloads.network import Network

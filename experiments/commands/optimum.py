@@ -23,7 +23,8 @@ from experiments.store.versions import processor, versions
 from maestro_env.accelerators.finding import find_hardware
 from maestro_env.base.errors import printable
 from maestro_env.optimum.search import MOST_NODES, require_bounded
-from maestro_env.optimum.solving import PROPOSALS, Limits
+from maestro_env.optimum.solving import Limits
+from maestro_env.prior.proposals import PROPOSALS
 from maestro_env.workloads.finding import find_layer
 
 

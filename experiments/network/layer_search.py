@@ -26,7 +26,8 @@ from maestro_env.evaluation.objectives import OBJECTIVES, Objective, find_object
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.known import known_optimum
 from maestro_env.optimum.search import OptimumError, OptimumSearch
-from maestro_env.optimum.solving import PROPOSALS, Limits, opening, solving
+from maestro_env.optimum.solving import Limits, opening, solving
+from maestro_env.prior.proposals import PROPOSALS
 
 _PROPOSING = "prior"
 

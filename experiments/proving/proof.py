@@ -21,7 +21,8 @@ from maestro_env.base.reading import open_regular
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.certificate import certify
 from maestro_env.optimum.search import OptimumSearch
-from maestro_env.optimum.solving import PROPOSALS, Limits, opening, solving
+from maestro_env.optimum.solving import Limits, opening, solving
+from maestro_env.prior.proposals import PROPOSALS
 
 _SECONDS_BETWEEN_WRITES = 5.0
 

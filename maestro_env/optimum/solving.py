@@ -14,10 +14,7 @@ from maestro_env.evaluation.objectives import Objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.search import MOST_NODES, OptimumSearch
-from maestro_env.prior.proposals import likeliest
-
-PROPOSALS = 200
-"""Mappings that the prior proposes first: as many as cost about what one costs."""
+from maestro_env.prior.proposals import PROPOSALS, likeliest
 
 _NODES_BETWEEN_LOOKS = 100_000
 

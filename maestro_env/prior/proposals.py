@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,10 @@ from maestro_env.prior.shapes import Widths, shapes
 from maestro_env.prior.variety import varied
 
 SAMPLES = 10
-"""How many proposals a search starts from."""
+"""How many proposals a search starts from that pays for each."""
+
+PROPOSALS = 200
+"""How many proposals take no longer than one."""
 
 # So many at least are drawn at once.
 _POOL = 256
@@ -48,7 +52,15 @@ def load_prior(path: Path | str = "") -> Prior:
     Raises:
         PriorFileError: a file that cannot be used.
     """
-    path = path or SHIPPED
+    return _read(path) if path else _shipped()
+
+
+@cache
+def _shipped() -> Prior:
+    return _read(SHIPPED)
+
+
+def _read(path: Path | str) -> Prior:
     file = read_prior(path)
     if problem := _misfit(file.arrays):
         raise PriorFileError(f"the prior {path} cannot be used: {problem}; {WAY_OUT}")
@@ -158,9 +170,9 @@ def propose(
     samples: int = SAMPLES,
     prior: Prior | None = None,
 ) -> list[Points]:
-    """Propose mappings of many problems, such as all layers of a network: the best of 256.
+    """Propose mappings of many problems, such as all layers of a network: the best of 200.
 
-    So many are evaluated (more, if more are asked for), as that takes no longer than to draw one.
+    So many are evaluated (or as many as are asked for), as they take no longer than one.
 
     Args:
         problems: to be mapped.
@@ -176,7 +188,7 @@ def propose(
     """
     prior, found = prior or load_prior(), []
     for problem, objective in zip(problems, objectives, strict=True):
-        points = likeliest(problem, objective, max(samples, _POOL), prior)
+        points = likeliest(problem, objective, max(samples, PROPOSALS), prior)
         values, _ = problem.score(points, objective)
         found.append(points[values.argsort(kind="stable")[:samples]])
     return found

@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass
 
 from experiments.search.goals import ProblemConfig
 from experiments.shell.flags import jobs_option, option, out_option, ray_option, resume_option
-from maestro_env.optimum.solving import PROPOSALS
+from maestro_env.prior.proposals import PROPOSALS
 
 
 @dataclass(frozen=True)
