@@ -17,7 +17,7 @@ from commands import quantise as main
 pytest.importorskip("torch", reason="needs the extra rl")
 
 from experiments.commands.quantise import acting
-from experiments.commands.quantise.acting import Acted, Setup, _counts, row_times
+from experiments.commands.quantise.acting import Acted, Acting, Setup, _counts, row_times
 from experiments.commands.quantise.actors import goals, rates
 from experiments.shell.cli import FAILED, INTERRUPTED
 from experiments.store import timing
@@ -94,20 +94,30 @@ def test_runs_are_kept_resumed_and_shown(
 def test_policies_are_evaluated_while_actors_wait(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    flags = [*SMALL, "--bits=32", "--evaluations=2", f"--out={tmp_path / 'out'}"]
+    flags = [*SMALL, "--bits=32,32:32", "--evaluations=2", f"--out={tmp_path / 'out'}"]
     assert main(flags) == 0
     (path,) = tmp_path.rglob("runs/*/*/*.json")
     (early, fewer, mean), (late, more, _) = json.loads(path.read_text())["acted"]["curve"]
     assert 0.1 <= early < late < 2
     assert fewer < more
     assert 1 <= mean <= 500
-    assert "time to 95 % of the greatest return of 32 bits" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "time to 95 % of the greatest return of 32 bits" in shown
+    # Both are one run.
+    assert ", " not in next(line for line in shown.splitlines() if line.startswith("2x64"))
+
+
+def test_runs_have_names_of_their_own(tmp_path: Path) -> None:
+    near = [replace(SETUP, spi=spi) for spi in (16.0, 16.000001, 0.25, 0.1)]
+    names = [Acting(each, directory=tmp_path).path.parent.name for each in near]
+    assert [name.split("-")[3] for name in names] == ["16", "16.000001", "0.25", "0.1"]
 
 
 def test_measured_rates_stand_next_to_those_of_the_model() -> None:
-    # T is 4 / 2 seconds of the actors; with transfers it is 5 / 2 and 32 * 4 / 256 + 3.
+    # T is 4 / 2 seconds of the actors; with transfers it is 5 / 2, and of the learner
+    # 32 * 4 / 256 + 60 / 64: an update takes 64 rows, and --pull is 20.
     (row,) = rates("cartpole", {("2x64", 4.0, (32, 32)): [(SETUP, acted())] * 3}).rows
-    told = "2x64", "4", "32:32", 3, "2.00", "0.500", "4.00", "0.286", "7.00", "learner", "1.0"
+    told = "2x64", "4", "32:32", 3, "2.00", "0.500", "4.00", "0.400", "5.00", "actors", "1.0"
     assert row == told
 
 

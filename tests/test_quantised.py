@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from maestro_env.base.perceptrons import KERNELS, perceptrons
+from maestro_env.base.perceptrons import KERNELS, integer_perceptrons, perceptrons
 from mappers.learners.quantised.quantiser import (
     Codes,
     Layers,
@@ -83,6 +83,14 @@ def test_a_range_for_each_channel_loses_no_more_than_one_of_all(
     assert (
         channels.scale <= np.where(channels.scale == 1, np.inf, codes_of(numbers, bits).scale)
     ).all()
+
+
+def test_what_is_far_outside_of_the_range_takes_its_ends() -> None:
+    codes = codes_between(np.float32(-1), np.float32(1), 8)
+    far = np.array([1e17, 3e38, np.inf, -1e17, -3e38, -np.inf], dtype=np.float32)
+    assert codes.encoded(far).tolist() == [255] * 3 + [0] * 3
+    tiny = codes_between(np.float32(-1e-37), np.float32(1e-37), 8)
+    assert tiny.encoded(far).tolist() == [255] * 3 + [0] * 3
 
 
 @pytest.mark.parametrize("bits", [-1, 1, 17])
@@ -203,5 +211,10 @@ def test_what_does_not_fit_is_refused() -> None:
         perceptrons(layers.weights, [], "relu")
     with pytest.raises(ValueError, match=r"^kernel neon; this processor has: plain"):
         layers.quantised(8, [(np.zeros(2, np.float32), np.ones(2, np.float32))], "neon")
+    codes = np.zeros((2, 3, 4), np.uint8), np.ones((2, 4), np.float32), np.zeros((2, 4), np.int32)
+    inputs = np.ones(2, np.float32), np.zeros(2, np.int32)
+    for most in (-1, 0, 256):
+        with pytest.raises(ValueError, match=f"^the largest code is 1 to 255, got {most}$"):
+            integer_perceptrons([codes], layers.biases, [inputs], "relu", most)
     with pytest.raises(QuantisationError, match=r"^9 bits; allowed for integer"):
         layers.quantised(9, [])

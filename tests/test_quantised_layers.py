@@ -14,6 +14,7 @@ pytest.importorskip("torch", reason="needs the extra rl")
 
 import torch
 
+from maestro_env.base.errors import UnknownNameError
 from mappers.learners.quantised.layers import Precision, Quantised, quantise, rounded
 from mappers.learners.quantised.quantiser import FORMS, QuantisationError, codes_between, codes_of
 from mappers.learners.threads import one_thread
@@ -121,6 +122,12 @@ def test_training_with_few_bits_changes_the_same_parameters() -> None:
 def test_what_cannot_be_quantised_is_refused() -> None:
     with pytest.raises(QuantisationError, match=r"ReLU contains no layers; allowed: networks with"):
         quantise(torch.nn.ReLU(), Precision())
+    network = torch.nn.Sequential(torch.nn.Linear(2, 3))
+    quantise(network, Precision())
+    with pytest.raises(QuantisationError, match="Sequential is quantised already; change"):
+        quantise(network, Precision())
+    with pytest.raises(UnknownNameError, match="unknown form 'papers'"):
+        Precision(form="papers")
     layer = Quantised(torch.nn.Linear(2, 3), Precision(bits=8))
     with pytest.raises(QuantisationError, match=r"layer of 3 outputs has no range of inputs; rec"):
         layer(torch.zeros(1, 2))

@@ -100,8 +100,13 @@ def run(
         return execute(_parse(config_class, name, argv))
     except MaestroEnvError as error:
         print(f"error: {error}", file=sys.stderr)
-    except MemoryError as error:
-        print(f"error: out of memory: {error}; try fewer samples", file=sys.stderr)
+    except (MemoryError, RuntimeError) as error:
+        # PyTorch has no error of its own.
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):
+            raise
+        print(
+            f"error: out of memory: {error}; ask for less, such as fewer samples", file=sys.stderr
+        )
     return _REFUSED
 
 

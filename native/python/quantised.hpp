@@ -99,7 +99,7 @@ Array<float> run(const Networks& networks, const Array<float>& inputs, std::size
   const py::ssize_t rows = inputs.shape(inputs.ndim() - 2);
   Array<float> outputs =
       new_array<float>(Shape<3>{count, rows, static_cast<py::ssize_t>(shape.widths.back())});
-  for (std::size_t call = 0; call < calls; ++call) {
+  for (std::size_t call = 0; call < std::max<std::size_t>(calls, 1); ++call) {
     networks.run(inputs.data(), shared, static_cast<std::size_t>(rows), outputs.mutable_data());
   }
   return outputs;
@@ -121,6 +121,9 @@ inline QuantisedPerceptrons make_quantised(const std::vector<Array<std::uint8_t>
                                            const std::vector<Array<std::int32_t>>& input_zeros,
                                            const std::string& activation, int most,
                                            const std::string& kernel) {
+  if (most < 1 || most > 255) {
+    throw std::invalid_argument("the largest code is 1 to 255, got " + std::to_string(most));
+  }
   quantised::Shape shape = shape_of(codes, activation);
   const auto of_scales = numbers_of(scales, shape, true, "scales");
   const auto of_zeros = numbers_of(zeros, shape, true, "zeros");

@@ -142,7 +142,7 @@ def _actors(config: Config) -> int:
     runs = actors.Runs(
         _names(config.tasks or "cartpole"),
         _names(config.networks or _ACTED_NETWORKS),
-        [_sent_and_computed(each) for each in _names(config.bits or _ACTED_BITS)],
+        list(dict.fromkeys(map(_sent_and_computed, _names(config.bits or _ACTED_BITS)))),
         numbers("--spi", config.spi, 0.001, 1000),
         *(config.actors, config.pull, config.seconds, config.evaluations, config.seeds),
     )

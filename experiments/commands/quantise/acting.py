@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.commands.quantise.speed import WIDTHS
 from experiments.commands.quantise.tasks import ACTED, evaluate
@@ -21,6 +22,7 @@ from experiments.store.records import Case, Show, known_fields
 from experiments.store.timing import microseconds
 from mappers.learners.quantised.actorq import ACTING, LEARNING, Actor, ActorQ, Plan, Spaces
 from mappers.learners.quantised.single import Ddpg, Dqn, SingleLearner
+from mappers.parts.arrays import Floats32
 
 Seconds = Mapping[str, float]
 """By phase."""
@@ -109,7 +111,8 @@ class Acting(Case[Acted, Setup]):
     def path(self) -> Path:
         setup = self.setup
         what = f"{setup.task}-{setup.network}"
-        how = f"{setup.sent}-{setup.computed}-bits-{setup.spi:g}-samples"
+        samples = np.format_float_positional(setup.spi, trim="-")
+        how = f"{setup.sent}-{setup.computed}-bits-{samples}-samples"
         return self.directory / "runs" / what / how / f"{setup.seed}.json"
 
     def compute(self, show: Show) -> dict[str, Any]:
@@ -135,7 +138,8 @@ def row_times(plan: Plan, alone: Seconds, transfers: bool) -> tuple[float, float
     if transfers:
         acting += alone["push"] + alone["pull"] / plan.pull
         learning += alone["sample"]
-        publishing = alone["publish"] / plan.pull
+        # At most once an update.
+        publishing = alone["publish"] / max(plan.pull, plan.batch / plan.spi)
     return acting / plan.actors, learning * plan.spi / plan.batch + publishing
 
 
@@ -145,6 +149,11 @@ def _run(setup: Setup, show: Show) -> Acted:
     spaces, learner = _made(plan)
     curve, elapsed, parts = [], 0.0, setup.evaluations or 1
     with ActorQ(plan, spaces, learner) as system:
+
+        def act(seen: Floats32) -> NDArray[Any]:
+            system.look_after_actors()
+            return spaces.greedy(learner.outputs(seen))
+
         if not setup.evaluations:
             while system.memory.weights.version == 0:
                 system.run(_BEFORE)
@@ -153,9 +162,7 @@ def _run(setup: Setup, show: Show) -> Acted:
         for part in range(1, parts + 1):
             elapsed += system.run(setup.seconds / parts)
             if setup.evaluations:
-                found = evaluate(
-                    ACTED[setup.task], lambda seen: spaces.greedy(learner.outputs(seen)), EPISODES
-                )
+                found = evaluate(ACTED[setup.task], act, EPISODES)
                 curve.append((elapsed, system.memory.rows.added, found))
                 show(part / parts, f"return {found:.1f}")
         counts = _counts(system) - before

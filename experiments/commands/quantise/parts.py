@@ -14,6 +14,7 @@ import numpy as np
 
 from experiments.search.goals import ProblemConfig, make_goal
 from experiments.search.searches import run_search
+from experiments.shell.flags import UsageError
 from experiments.shown.statistics import bootstrap_interval, log_mean
 from experiments.shown.tables import Sheet
 from experiments.store.timing import Clock, measured, tell_circumstances
@@ -101,6 +102,7 @@ def parts(searches: Searches, csv: str | None) -> int:
 
     Raises:
         UnknownNameError: a mapper that has no networks.
+        UsageError: a mapper with a backend.
     """
     kinds = [(mapper, each) for mapper in searches.mappers for each in _backends(mapper)]
     tell_circumstances(csv)
@@ -121,6 +123,8 @@ def parts(searches: Searches, csv: str | None) -> int:
 
 def _backends(mapper: str) -> Sequence[str]:
     """Return what can compute a mapper's networks; a dash where there is no choice."""
+    if "backend=" in mapper:
+        raise UsageError(f"--mappers {mapper}: all backends are measured; leave out backend=")
     look_up("mapper", mapper.split(":")[0], dict.fromkeys(MAPPERS))
     settings = {each.name: each.metadata for each in fields(make_mapper(mapper).config)}
     return settings["backend"]["allowed"] if "backend" in settings else (_ONLY,)

@@ -102,7 +102,10 @@ def evaluate(task: Task, act: Act, episodes: int | None = None) -> float:
 
 
 def calibrate(task: Task, act: Act) -> int:
-    """Play ``STATES`` states or more of other episodes, all to their end; return how many."""
+    """Play ``STATES`` states or more of other episodes; return how many.
+
+    The first episode of each copy of the task is played to its end.
+    """
     return _play(task, act, _CALIBRATION_COPIES, CALIBRATION, STATES)[1]
 
 

@@ -322,7 +322,7 @@ class ActorQ:
                 for each in self.processes:
                     each.start()
             while not self.memory.made.array.all():
-                self._look_after_actors()
+                self.look_after_actors()
                 time.sleep(NAP)
         except BaseException:
             self.__exit__()
@@ -347,7 +347,7 @@ class ActorQ:
         self.memory.going.array[0] = 1
         try:
             while time.perf_counter() - began < seconds:
-                self._look_after_actors()
+                self.look_after_actors()
                 self._turn()
         finally:
             self.memory.going.array[0] = 0
@@ -389,7 +389,8 @@ class ActorQ:
         self.memory.weights.publish(self._packet.bytes)
         self._published = self.replay.added + self._plan.pull
 
-    def _look_after_actors(self) -> None:
+    def look_after_actors(self) -> None:
+        """Raise ``ActorError`` if an actor has ended."""
         for number, each in enumerate(self.processes):
             if each.exitcode is not None:
                 raise ActorError(

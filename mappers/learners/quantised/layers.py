@@ -14,7 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from maestro_env.base.registry import look_up
 from mappers.learners.quantised.quantiser import (
+    FORMS,
     Codes,
     QuantisationError,
     codes_between,
@@ -31,12 +33,18 @@ class Precision:
         recording: whether layers widen their range to what they take, float or rounded.
         per_channel: whether each output of a layer has a range of weights of its own.
         form: one of ``quantiser.FORMS``.
+
+    Raises:
+        UnknownNameError: no such form.
     """
 
     bits: int | None = None
     recording: bool = False
     per_channel: bool = True
     form: str = "clipped"
+
+    def __post_init__(self) -> None:
+        look_up("form", self.form, FORMS)
 
     @property
     def clipped(self) -> bool:
@@ -98,11 +106,15 @@ class Quantised(nn.Module):  # type: ignore[misc]
 
 
 def quantise(network: nn.Module, precision: Precision) -> None:
-    """Replace all linear and convolutional layers inside a network; its parameters stay.
+    """Replace all ``nn.Linear`` and ``nn.Conv2d`` inside a network; its parameters stay.
 
     Raises:
-        QuantisationError: there are none.
+        QuantisationError: there are none, or they were replaced before.
     """
+    if any(isinstance(each, Quantised) for each in network.modules()):
+        raise QuantisationError(
+            f"{type(network).__name__} is quantised already; change its precision instead"
+        )
     found = [
         (parent, name, layer)
         for parent in network.modules()

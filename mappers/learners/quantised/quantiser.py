@@ -55,8 +55,13 @@ class Codes:
 
     def encoded(self, numbers: Floats32) -> Integers:
         """Return the codes of numbers, int64 of the same shape; halves go to the even code."""
-        steps: Integers = np.rint(numbers / self.scale).astype(np.int64) + self.zero
-        return steps.clip(0, 2**self.bits - 1) if self.clipped else steps
+        with np.errstate(over="ignore"):
+            steps = np.rint(numbers / self.scale)
+        if self.clipped:
+            # Before they are integers, as no integer is as large as some of them.
+            steps = steps.clip(-self.zero, 2**self.bits - 1 - self.zero)
+        codes: Integers = steps.astype(np.int64) + self.zero
+        return codes
 
     def decoded(self, codes: NDArray[np.integer]) -> Floats32:
         """Return the numbers of codes, float32 of the same shape."""
