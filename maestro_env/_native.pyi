@@ -102,6 +102,7 @@ class OptimumSearch:
         cluster: _Range,
         outer: list[_Range],
         inner: list[_Range],
+        certified: bool,
     ) -> float: ...
 
 class Masks:

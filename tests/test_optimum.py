@@ -116,10 +116,10 @@ def test_what_is_asked_for_does_not_depend_on_threads() -> None:
     assert one.best_point.tolist() == two.best_point.tolist()
 
 
-def with_room_for(most_open: int, task: Problem) -> OptimumSearch:
-    """Return a search for the least EDP in which so many boxes may wait."""
-    search, space = OptimumSearch(task, EDP), task.space
-    of = (space.layer.native, space.hardware.native, space.native, EDP.columns)
+def with_room_for(most_open: int, task: Problem, objective: Objective = EDP) -> OptimumSearch:
+    """Return a search in which so many boxes may wait."""
+    search, space = OptimumSearch(task, objective), task.space
+    of = (space.layer.native, space.hardware.native, space.native, objective.columns)
     search._native = _native.OptimumSearch(*of, most_open=most_open)
     return search
 
@@ -137,17 +137,18 @@ def test_steps_counted_by_their_transfers_shorten_a_proof() -> None:
 
 
 def test_the_boxes_that_wait_are_bounded() -> None:
-    task = on_slow_networks("gemm:M=4,N=100,K=289")
+    energy = OBJECTIVES["energy"]
+    task = problem("vgg16_l8", "num_pes=256,l1_bytes=512,l2_bytes=110592,noc_bw=32,offchip_bw=16")
     most = []
-    for search in (OptimumSearch(task, EDP), with_room_for(10, task)):
+    for search in (OptimumSearch(task, energy), with_room_for(10, task, energy)):
         left = []
-        while search.nodes < 500_000 and not search.finished:
+        while search.nodes < 300_000 and not search.finished:
             points = search.ask(nodes=50_000)
-            search.tell(points, task.score(points, EDP)[0])
+            search.tell(points, task.score(points, energy)[0])
             left.append(len(search.left))
         most.append(max(left))
     # Beside those that wait, each of eight boxes has parts that are left, a few at every depth.
-    assert most[1] < 10 + 8 * 70 < most[0]
+    assert most[1] < 10 + 8 * 60 < most[0]
 
 
 def test_the_optimum_does_not_depend_on_how_many_boxes_may_wait() -> None:
@@ -174,7 +175,7 @@ def test_a_search_goes_on_where_another_one_was() -> None:
     task = problem("resnet18_l2")
     first = OptimumSearch(task, EDP)
     asked = 0
-    while asked < 200:
+    while asked < 4:
         points = first.ask(nodes=1_000)
         first.tell(points, task.score(points, EDP)[0])
         asked += len(points)

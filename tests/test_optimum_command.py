@@ -64,18 +64,18 @@ def test_a_search_ends_at_each_limit_and_goes_on_to_the_proof(tmp_path: Path) ->
         ("--seconds=0", 0, 0),
         ("--gap=0.5", 0, 0),
         ("--samples=204", 1, 59_999),
-        ("--nodes=40000", 40_000, 45_999),
+        ("--nodes=11000", 11_000, 13_300),
     ):
         assert optimum([*flags, limit]) == 0
         now = found(tmp_path)
         assert fewest <= now["nodes"] <= most
         assert now["best"] > now["bound"]
-        assert now["samples"] <= 204 or limit == "--nodes=40000"
+        assert now["samples"] <= 204 or limit == "--nodes=11000"
         assert not (tmp_path / "certificate.gz").exists()
     assert optimum(flags) == 0
     last = found(tmp_path)
     assert last["best"] == last["bound"] == pytest.approx(OPTIMUM, rel=1e-12)
-    assert last["samples"] > now["samples"]
+    assert last["samples"] >= now["samples"]
     assert last["nodes"] > now["nodes"]
     path = tmp_path / "certificate.gz"
     whole = path.read_bytes()

@@ -19,8 +19,8 @@ std::array<Units, 2> units_of(const Problem& problem, Choices cluster) {
 
 }  // namespace
 
-Bounds::Bounds(const Problem& problem, Objective objective)
-    : problem_(problem), objective_(objective), counts_(problem.loops.size()) {}
+Bounds::Bounds(const Problem& problem, Objective objective, Lemmas lemmas)
+    : problem_(problem), objective_(objective), lemmas_(lemmas), counts_(problem.loops.size()) {}
 
 void Bounds::enter(const Box& box, double enough) {
   enough_ = enough;
@@ -96,6 +96,7 @@ double Bounds::least() const {
   if (objective_.energy) {
     count_clusters(outer_parts, outers);
     count_pes(inner_parts, inners);
+    if (lemmas_ == Lemmas::kAll) trade(outer_parts, outers, inner_parts, inners);
   }
   const auto least = [&] {
     double least = kNever;
@@ -125,10 +126,10 @@ double Bounds::cost(const Fixed& fixed, const Part& outer, const Part& inner) co
   multiply(objective_.latency, std::max({fixed.cycles, outer.cycles, inner.cycles}));
   if (objective_.energy) {
     const double macs = static_cast<double>(problem_.nest.macs());
-    multiply(objective_.energy,
-             problem_.hardware.energies.total_nj(
-                 macs, 4 * macs + outer.l1_accesses + inner.l1_accesses, outer.l2_accesses,
-                 outer.noc_words + inner.noc_words, outer.offchip_words));
+    const double apart = problem_.hardware.energies.total_nj(
+        macs, 4 * macs + outer.l1_accesses + inner.l1_accesses, outer.l2_accesses,
+        outer.noc_words + inner.noc_words, outer.offchip_words);
+    multiply(objective_.energy, apart + outer.traded_nj + inner.traded_nj);
   }
   multiply(objective_.area, fixed.area);
   return cost;
@@ -136,7 +137,7 @@ double Bounds::cost(const Fixed& fixed, const Part& outer, const Part& inner) co
 
 // Words of a tile of so many indices of each loop.
 template <typename Size>
-Bounds::PerTensor Bounds::tile_words(const Size& size) const {
+PerTensor Bounds::tile_words(const Size& size) const {
   double input = problem_.whole.input, filter = problem_.whole.filter,
          output = problem_.whole.output;
   for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
@@ -171,8 +172,9 @@ Bounds::Needs Bounds::needs(const Box& box) const {
   const auto two = [](const PerTensor& words) {
     return 2 * (words[kInput] + words[kFilter] + words[kOutput]);
   };
-  const double share = round_up(two(tile_words(cluster)) / static_cast<double>(units[1].most));
-  Needs needs{two(tile_words(pe)) + share, tile_words(array)};
+  const PerTensor of_cluster = tile_words(cluster), of_pe = tile_words(pe);
+  const double share = round_up(two(of_cluster) / static_cast<double>(units[1].most));
+  Needs needs{two(of_pe) + share, tile_words(array), of_cluster, of_pe, share};
   for (int t = 0; t < kTensors; ++t) {
     needs.l2[t] = std::min(2 * needs.l2[t], problem_.words[t]);
   }
@@ -282,6 +284,59 @@ void Bounds::count_pes(Parts& parts, std::size_t count) const {
     parts[i].l1_accesses = taken_in + words.fetched() + 2 * words.leaving;
     parts[i].noc_words = taken_in + words.leaving;
   }
+}
+
+void Bounds::trade(Parts& outer, std::size_t outers, Parts& inner, std::size_t inners) const {
+  const Needs needs = this->needs(box_);
+  const LevelTraffic array(problem_, counts_, &LoopCounts::outer);
+  const LevelTraffic below(problem_, counts_, &LoopCounts::inner);
+  const Trade of_clusters(problem_, box_, 0, most_held(0, needs));
+  const Trade of_pes(problem_, box_, 1, most_held(1, needs));
+  for (std::size_t i = 0; i < outers; ++i) {
+    Words words = array.least(outer[i].innermost);
+    // As they are counted.
+    words = {std::max(words.input, problem_.words[kInput]),
+             std::max(words.filter, problem_.words[kFilter]),
+             std::max(words.leaving, problem_.words[kOutput])};
+    outer[i].traded_nj = of_clusters.more_nj(outer[i].innermost, words, 1);
+  }
+  for (std::size_t i = 0; i < inners; ++i) {
+    const int x = inner[i].innermost;
+    const double share = x == kNone ? 0 : counts_[x].inner.moving / counts_[x].inner.extent;
+    inner[i].traded_nj = of_pes.more_nj(x, below.least(x), share);
+  }
+}
+
+// Words that the array's tile of each tensor has at most, with the least tiles of the others.
+PerTensor Bounds::most_held(std::size_t level, const Needs& least) const {
+  const Hardware& hardware = problem_.hardware;
+  const auto l1 = static_cast<double>(hardware.l1_words());
+  const auto l2 = static_cast<double>(hardware.l2_words());
+  const PerTensor& tiles = level == 0 ? least.cluster : least.pe;
+  const int dealt = box_.parallel[level];
+  const auto deals = [&](int tensor) {
+    if (dealt == kNone) return false;
+    const Loop& loop = problem_.loops[dealt];
+    if (tensor == kInput) return loop.input() || loop.slides();
+    return tensor == kFilter ? loop.filter() : loop.output();
+  };
+  PerTensor held;
+  for (int t = 0; t < kTensors; ++t) {
+    const double others = tiles[kInput] + tiles[kFilter] + tiles[kOutput] - tiles[t];
+    if (level == 1) {
+      const auto units = static_cast<double>(deals(t) ? units_[1].most : 1);
+      held[t] = units * ((l1 - least.share) / 2 - others);
+      continue;
+    }
+    // Clusters and their PEs are no more than all PEs.
+    const double shared = (l1 - (least.l1 - least.share)) / 2;
+    held[t] = deals(t) ? shared * hardware.num_pes - static_cast<double>(units_[0].least) * others
+                       : shared * static_cast<double>(units_[1].most) - others;
+    const double room = l2 - (least.sum() - least.l2[t]);
+    held[t] = std::min(held[t], room >= problem_.words[t] ? problem_.words[t] : room / 2);
+  }
+  for (double& words : held) words = std::max(words, 1.0);
+  return held;
 }
 
 // Cycles of the first fill and the last drain.

@@ -8,6 +8,7 @@
 
 #include "box.hpp"
 #include "cluster.hpp"
+#include "trade.hpp"
 #include "traffic.hpp"
 
 namespace gym::optimum {
@@ -19,6 +20,9 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 struct Objective {
   std::ptrdiff_t latency, energy, area;
 };
+
+// By which lemmas mappings are ruled out: those that the checker of certificates has, or all.
+enum class Lemmas : bool { kOfCertificates, kAll };
 
 // A few loops, or kNone.
 class SomeLoops {
@@ -37,7 +41,7 @@ class SomeLoops {
 // The bounds of one box, and of boxes that differ from it in one choice.
 class Bounds {
  public:
-  Bounds(const Problem& problem, Objective objective);
+  Bounds(const Problem& problem, Objective objective, Lemmas lemmas);
 
   // Whether some mapping of the box may fit the buffers.
   bool fits(const Box& box) const;
@@ -54,12 +58,12 @@ class Bounds {
   SomeLoops innermost(std::size_t level) const;
 
  private:
-  using PerTensor = std::array<double, kTensors>;
-
   // Words that every mapping needs: of L1, and of L2 for each tensor.
   struct Needs {
     double l1;
     PerTensor l2;
+    PerTensor cluster, pe;  // words of their tiles
+    double share;           // of L1, of the cluster's tiles
 
     double sum() const { return l2[kInput] + l2[kFilter] + l2[kOutput]; }
   };
@@ -81,6 +85,7 @@ class Bounds {
   struct Part {
     int innermost;
     double cycles, l1_accesses, l2_accesses, noc_words, offchip_words;
+    double traded_nj;  // as not all tensors are moved as seldom as can be
   };
 
   // By the loop.
@@ -96,6 +101,8 @@ class Bounds {
   Part inner_part(const LevelTraffic& own, const Fixed& fixed, int x) const;
   void count_clusters(Parts& parts, std::size_t count) const;
   void count_pes(Parts& parts, std::size_t count) const;
+  void trade(Parts& outer, std::size_t outers, Parts& inner, std::size_t inners) const;
+  PerTensor most_held(std::size_t level, const Needs& least) const;
   static double exposed(const Fixed& fixed);
   double moved(const Ends& ends, const Words& words) const;
   void add_sweeps(const LevelTraffic& traffic, const FirstCluster& cluster, const Fixed& fixed,
@@ -109,6 +116,7 @@ class Bounds {
 
   const Problem& problem_;
   Objective objective_;
+  Lemmas lemmas_;
   double enough_ = 0;
   Box box_{};
   std::array<Units, 2> units_{};

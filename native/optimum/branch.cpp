@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "../core/integers.hpp"
 
@@ -103,11 +104,19 @@ std::vector<Choices> parts_of(Choices cluster) {
   return cluster.single() ? std::vector<Choices>{} : evenly(cluster);
 }
 
+Choices& range_of(Box& box, Axis axis) {
+  if (axis.kind == Axis::kCluster) return box.cluster;
+  Tiles& tiles = box.tiles[axis.index];
+  return axis.kind == Axis::kOuter ? tiles.outer : tiles.inner;
+}
+
 }  // namespace
 
 Brancher::Outcome Brancher::branch(Box& box, double best) {
   parts_.clear();
   axis_ = {Axis::kInnermost, 0};
+  const bool shorter = lemmas_ == Lemmas::kAll;
+  if (shorter && !(leave_doubles(box) && leave_mirrored(box))) return Outcome::kNothing;
   if (!trim(box)) return Outcome::kNothing;
   bounds_.enter(box, best);
   for (std::size_t level = 0; level < box.innermost.size(); ++level) {
@@ -117,7 +126,8 @@ Brancher::Outcome Brancher::branch(Box& box, double best) {
   }
   if (is_leaf(problem_, box)) return Outcome::kLeaf;
   split(box, best);
-  return Outcome::kParts;
+  for (Bounded& part : parts_) narrow(part.box);
+  return parts_.empty() ? Outcome::kNothing : Outcome::kParts;
 }
 
 // Leaves out tiles too large for the buffers, however small the others are.
@@ -153,11 +163,73 @@ bool Brancher::fits_inside(Box box, std::size_t i) const {
   return bounds_.fits(box);
 }
 
+// Whether it makes no difference that a level deals this loop: to one unit, or one chunk.
+bool Brancher::is_inert(const Box& box, std::size_t level, int loop) const {
+  if (loop == kNone) return true;
+  const Index cluster = problem_.clusters[level == 0 ? box.cluster.least : box.cluster.most];
+  if ((level == 0 ? problem_.hardware.num_pes / cluster : cluster) == 1) return true;
+  const Loop& dealt = problem_.loops[static_cast<std::size_t>(loop)];
+  const Tiles& tiles = box.tiles[static_cast<std::size_t>(loop)];
+  return level == 0 ? dealt.outer[tiles.outer.least] == dealt.extent
+                    : dealt.inner[tiles.inner.least] >= dealt.outer[tiles.outer.most];
+}
+
+// Of mappings that differ only in which loop they deal where that makes no difference, leaves those
+// that deal the first such; false if none are left.
+bool Brancher::leave_doubles(Box& box) const {
+  for (std::size_t level = 0; level < box.parallel.size(); ++level) {
+    const int dealt = box.parallel[level];
+    bool inert_before = false;
+    for (const Problem::Parallel& each : problem_.parallel[level]) {
+      if (each.loop == dealt) break;
+      inert_before |= is_inert(box, level, each.loop);
+    }
+    if (dealt == problem_.parallel[level].front().loop) continue;
+    if (inert_before && is_inert(box, level, dealt)) return false;
+    Choices& cluster = box.cluster;
+    if (level == 0) {
+      while (problem_.hardware.num_pes / problem_.clusters[cluster.most] == 1) {
+        if (cluster.single()) return false;
+        --cluster.most;
+      }
+    } else {
+      while (problem_.clusters[cluster.least] == 1) {
+        if (cluster.single()) return false;
+        ++cluster.least;
+      }
+    }
+  }
+  return true;
+}
+
+// Of two mappings that mirror each other, rows for columns, leaves the one that deals loops which
+// come first, or whose tiles of rows are the smaller ones; false if none are left.
+bool Brancher::leave_mirrored(Box& box) const {
+  if (problem_.mirror.empty()) return true;
+  for (std::size_t level = 0; level < box.parallel.size(); ++level) {
+    const int dealt = box.parallel[level];
+    const int other = dealt == kNone ? kNone : problem_.mirror[static_cast<std::size_t>(dealt)];
+    if (other == dealt) continue;
+    for (const Problem::Parallel& each : problem_.parallel[level]) {
+      if (each.loop == dealt) return true;
+      if (each.loop == other) return false;
+    }
+  }
+  Choices& rows = box.tiles[static_cast<std::size_t>(problem_.index_of(kLoopP))].outer;
+  Choices& columns = box.tiles[static_cast<std::size_t>(problem_.index_of(kLoopQ))].outer;
+  rows.most = std::min(rows.most, columns.most);
+  columns.least = std::max(columns.least, rows.least);
+  return rows.least <= rows.most && columns.least <= columns.most;
+}
+
 void Brancher::split(const Box& box, double best) {
   best_ = best;
+  kept_ = box;
   least_work_ = kNever;
-  whole_gap_ = gap(bounds_.least(), best) + kNoGap;
+  const double whole = bounds_.least();
   ++nodes_;
+  if (lemmas_ == Lemmas::kAll && whole >= best) return;
+  whole_gap_ = gap(whole, best) + kNoGap;
   for (std::size_t i = 0; i < problem_.loops.size(); ++i) split_tiles(box, i);
   split_cluster(box);
   for (std::size_t level = 0; level < box.innermost.size(); ++level) split_orders(box, level);
@@ -171,8 +243,9 @@ void Brancher::split_tiles(Box box, std::size_t i) {
     add(box, bounds_.least_with(i, tiles));
   }
   if (tried_.empty()) return;
-  const Axis::Kind kind = all.outer.single() ? Axis::kInner : Axis::kOuter;
-  compare({kind, i}, weight(bounds_.least_with(i, middle(loop, all))));
+  const Axis axis{all.outer.single() ? Axis::kInner : Axis::kOuter, i};
+  cut(axis);
+  compare(axis, weight(bounds_.least_with(i, middle(loop, all))));
 }
 
 void Brancher::split_cluster(Box box) {
@@ -181,7 +254,9 @@ void Brancher::split_cluster(Box box) {
     box.cluster = cluster;
     add(box, bounds_.least_with(cluster));
   }
-  if (!tried_.empty()) compare({Axis::kCluster, 0}, weight(bounds_.least_with(middle(all))));
+  if (tried_.empty()) return;
+  cut({Axis::kCluster, 0});
+  compare({Axis::kCluster, 0}, weight(bounds_.least_with(middle(all))));
 }
 
 void Brancher::split_orders(Box box, std::size_t level) {
@@ -195,6 +270,33 @@ void Brancher::split_orders(Box box, std::size_t level) {
 void Brancher::add(const Box& part, double bound) {
   ++nodes_;
   tried_.push_back({part, bound});
+}
+
+// Notes which choices of an axis may cost less than the best: all between the first and the last
+// part that may, whatever the others are.
+void Brancher::cut(Axis axis) {
+  if (lemmas_ == Lemmas::kOfCertificates) return;
+  const auto may = [&](const Bounded& part) { return part.bound < best_; };
+  const auto first = std::find_if(tried_.begin(), tried_.end(), may);
+  const auto last = std::find_if(tried_.rbegin(), tried_.rend(), may);
+  // Then none of the parts is looked into.
+  if (first == tried_.end()) return;
+  Choices& range = range_of(kept_, axis);
+  range = {range_of(first->box, axis).least, range_of(last->box, axis).most};
+}
+
+// Leaves of a part what was noted of the other axes.
+void Brancher::narrow(Box& part) const {
+  if (lemmas_ == Lemmas::kOfCertificates) return;
+  const Box whole = std::exchange(part, kept_);
+  part.innermost = whole.innermost;
+  if (axis_.kind == Axis::kCluster) part.cluster = whole.cluster;
+  if (axis_.kind == Axis::kOuter || axis_.kind == Axis::kInner) {
+    part.tiles[axis_.index] = whole.tiles[axis_.index];
+  }
+  for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
+    part.tiles[i] = without_doubles(problem_.loops[i], part.tiles[i]);
+  }
 }
 
 // Where all parts are as near to the best cost as the whole, those of sizes that matter are better:

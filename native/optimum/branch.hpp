@@ -26,8 +26,8 @@ class Brancher {
   // orders is left to choose; or parts, which together are the box.
   enum class Outcome { kNothing, kLeaf, kParts };
 
-  Brancher(const Problem& problem, Objective objective)
-      : problem_(problem), bounds_(problem, objective) {}
+  Brancher(const Problem& problem, Objective objective, Lemmas lemmas)
+      : problem_(problem), bounds_(problem, objective, lemmas), lemmas_(lemmas) {}
 
   // Leaves out of a box what does not fit, and splits it where the least work is left in parts that
   // may cost less than `best`.
@@ -40,19 +40,26 @@ class Brancher {
 
  private:
   bool trim(Box& box) const;
+  bool is_inert(const Box& box, std::size_t level, int loop) const;
+  bool leave_doubles(Box& box) const;
+  bool leave_mirrored(Box& box) const;
   bool fits_inside(Box box, std::size_t loop) const;
   void split(const Box& box, double best);
   void split_tiles(Box box, std::size_t loop);
   void split_cluster(Box box);
   void split_orders(Box box, std::size_t level);
   void add(const Box& part, double bound);
+  void cut(Axis axis);
+  void narrow(Box& part) const;
   double weight(double bound_of_middle);
   void compare(Axis axis, double weight);
 
   const Problem& problem_;
   Bounds bounds_;
+  Lemmas lemmas_;
   Axis axis_{};
   std::vector<Bounded> parts_, tried_;
+  Box kept_{};  // of the box that is split; nothing else may cost less than the best
   double best_ = 0, least_work_ = 0, whole_gap_ = 0;
   std::int64_t nodes_ = 0;
 };

@@ -56,6 +56,7 @@ Problem::Problem(const Layer& layer, const Hardware& hardware_, const MapSpace& 
     }
   }
   clusters = sizes_of(space, space.cluster, hardware.num_pes);
+  mirror = find_mirror();
   for (int t = 0; t < kTensors; ++t) {
     words[t] = static_cast<double>(nest.words(static_cast<TensorId>(t)));
   }
@@ -86,6 +87,34 @@ Loop Problem::make_loop(LoopId id, std::size_t dim) const {
     loop.halo = loop.taps - loop.fresh;
   }
   return loop;
+}
+
+std::vector<int> Problem::find_mirror() const {
+  const auto alike = [this](int a, int b) {
+    if (a == kNone || b == kNone) return a == b;
+    const Loop &one = loops[static_cast<std::size_t>(a)],
+               &other = loops[static_cast<std::size_t>(b)];
+    return one.extent == other.extent && one.outer == other.outer && one.inner == other.inner &&
+           one.taps == other.taps && one.stride == other.stride;
+  };
+  const int p = index_of(kLoopP), q = index_of(kLoopQ);
+  const int r = index_of(kLoopR), s = index_of(kLoopS);
+  if (p == kNone || !alike(p, q) || !alike(r, s)) return {};
+  std::vector<int> mirrored(loops.size());
+  std::iota(mirrored.begin(), mirrored.end(), 0);
+  std::swap(mirrored[static_cast<std::size_t>(p)], mirrored[static_cast<std::size_t>(q)]);
+  if (r != kNone) {
+    std::swap(mirrored[static_cast<std::size_t>(r)], mirrored[static_cast<std::size_t>(s)]);
+  }
+  for (const std::vector<Parallel>& level : parallel) {
+    for (const Parallel& each : level) {
+      if (each.loop == kNone) continue;
+      const int wanted = mirrored[static_cast<std::size_t>(each.loop)];
+      const auto is_wanted = [wanted](const Parallel& other) { return other.loop == wanted; };
+      if (std::none_of(level.begin(), level.end(), is_wanted)) return {};
+    }
+  }
+  return mirrored;
 }
 
 Problem::Whole Problem::sum_whole() const {

@@ -40,10 +40,13 @@ struct Problem {
   Whole whole;
   std::array<double, kTensors> words;  // of the whole layer
   bool cuts_windows;                   // whether some mapping cuts R or S
+  // Of each loop the one in its place if rows and columns change theirs; none if they differ.
+  std::vector<int> mirror;
 
  private:
   Loop make_loop(LoopId id, std::size_t dim) const;
   Whole sum_whole() const;
+  std::vector<int> find_mirror() const;
 };
 
 }  // namespace gym::optimum

@@ -15,7 +15,7 @@ constexpr std::size_t kSlice = 256;
 class Writer {
  public:
   Writer(const Problem& problem, Objective objective, double bound)
-      : problem_(problem), brancher_(problem, objective), bound_(bound) {}
+      : problem_(problem), brancher_(problem, objective, Lemmas::kOfCertificates), bound_(bound) {}
 
   void add(const Box& before, Block& block) {
     Box box = before;

@@ -64,8 +64,8 @@ Search::Search(const Problem& problem, Objective objective, std::size_t most_ope
   restart(all_mappings(problem_));
 }
 
-double Search::bound_of(const Box& box) const {
-  Bounds bounds(problem_, objective_);
+double Search::bound_of(const Box& box, Lemmas lemmas) const {
+  Bounds bounds(problem_, objective_, lemmas);
   if (!bounds.fits(box)) return kNever;
   bounds.enter(box, kNever);
   return bounds.least();

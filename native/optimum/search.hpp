@@ -14,7 +14,7 @@ namespace gym::optimum {
 class Diver {
  public:
   Diver(const Problem& problem, Objective objective)
-      : problem_(problem), brancher_(problem, objective) {}
+      : problem_(problem), brancher_(problem, objective, Lemmas::kAll) {}
 
   void begin(const Bounded& box);
   void end() { left_.clear(); }
@@ -68,7 +68,7 @@ class Search {
 
   const Problem& problem() const { return problem_; }
   // What every mapping of a box costs at least; infinite if none fits the buffers.
-  double bound_of(const Box& box) const;
+  double bound_of(const Box& box, Lemmas lemmas = Lemmas::kAll) const;
 
  private:
   // Of equal bounds the box that was made first comes first.

@@ -76,9 +76,10 @@ class OptimumSearch {
 
   // The least cost of a box of mappings: choices of the parallel dimensions, the dimensions whose
   // loops move innermost (-1: none does, -2: any), and ranges of choices of the cluster size and of
-  // the tiles, by dimension of the space.
+  // the tiles, by dimension of the space; by the lemmas of certificates, or all.
   double bound_of(std::array<int, 2> parallel, std::array<int, 2> innermost, Range cluster,
-                  const std::vector<Range>& outer, const std::vector<Range>& inner) const {
+                  const std::vector<Range>& outer, const std::vector<Range>& inner,
+                  bool certified) const {
     const optimum::Problem& problem = search_.problem();
     const auto loop_of = [&](int dim) {
       return problem.index_of_dim(static_cast<std::size_t>(dim));
@@ -96,7 +97,8 @@ class OptimumSearch {
       const Range& below = inner.at(problem.loops[i].dim);
       box.tiles[i] = {{tiles.first, tiles.second}, {below.first, below.second}};
     }
-    return search_.bound_of(box);
+    return search_.bound_of(box,
+                            certified ? optimum::Lemmas::kOfCertificates : optimum::Lemmas::kAll);
   }
 
   optimum::Objective objective_;
@@ -153,7 +155,7 @@ inline void bind_optimum(py::module_& module) {
       .def("all", &Search::all)
       .def("prove", &Search::prove, py::arg("boxes"), py::arg("bound"), py::arg("threads") = 1)
       .def("bound_of", &Search::bound_of, py::arg("parallel"), py::arg("innermost"),
-           py::arg("cluster"), py::arg("outer"), py::arg("inner"))
+           py::arg("cluster"), py::arg("outer"), py::arg("inner"), py::arg("certified"))
       .def_property_readonly("finished", [](const Search& self) { return self.search_.finished(); })
       .def_property_readonly("bound", [](const Search& self) { return self.search_.bound(); })
       .def_property_readonly("nodes", [](const Search& self) { return self.search_.nodes(); });
