@@ -76,7 +76,7 @@ def prove(
 def write_certificate(goal: Goal, record: ProofRecord, path: Path, threads: int = 1) -> None:
     """Write the proof that a search has ended with to a file, unless it is there undamaged.
 
-    It takes up to ten times as long as the search, whose seconds do not count it.
+    It often takes several times as long as the search, whose seconds do not count it.
     """
     found = record.found
     if record.left is None or not found.proven or _holds(path, found.certificate):
