@@ -131,7 +131,7 @@ def _sheet(goal: Goal, found: ProofState, ended: bool) -> Sheet:
         "gap": _gap(found),
         "boxes": f"{found.nodes:,}",
         "samples": f"{found.samples:,}",
-        "seconds": f"{found.seconds:.1f}",
+        "seconds": f"{found.seconds:.2f}",
     }
     title = f"Mappings of {problem.space.schema}, {problem.space.tiles}"
     note = ""
