@@ -12,7 +12,7 @@ from maestro_env.base.errors import UnknownNameError
 from maestro_env.evaluation.objectives import find_objective
 from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import SCHEMAS, MapSpace, Points
-from maestro_env.prior.proposals import likeliest, load_prior
+from maestro_env.prior.proposals import Proposals, load_prior
 from maestro_env.workloads.finding import find_layer, models, parse_layer
 from maestro_env.workloads.layer import DIMENSIONS, Layer
 from mappers.learners.transformer import corpus, tokens
@@ -207,7 +207,7 @@ def test_a_corpus_holds_the_best_proposals_of_the_prior(monkeypatch: pytest.Monk
     said = rows.tokens[rows.chosen].tolist()
     for layer in models()["gpt2"]:
         problem = Problem(MapSpace(layer, hardware))
-        points = likeliest(problem, objective, 200, prior)
+        points = Proposals(prior, problem, objective).pool(np.random.default_rng(0))
         values, _ = problem.score(points, objective)
         sentence = encode(problem.space, points[values.argmin()])
         assert said[: len(sentence)] == sentence

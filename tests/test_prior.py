@@ -88,7 +88,8 @@ def test_proposals_depend_on_the_problem_alone() -> None:
 
 def test_the_best_of_a_pool_are_proposed() -> None:
     for problem in (edge_problem(), edge_problem("mobilenetv2_l4")):
-        pool = likeliest(problem, EDP, 200, PRIOR)
+        pool = Proposals(PRIOR, problem, EDP).pool(np.random.default_rng(0))
+        assert {*map(tuple, likeliest(problem, EDP, 50, PRIOR))} <= {*map(tuple, pool)}
         values, _ = problem.score(pool, EDP)
         (points,) = propose([problem], [EDP], 10, PRIOR)
         np.testing.assert_array_equal(problem.score(points, EDP)[0], np.sort(values)[:10])

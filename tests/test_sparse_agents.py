@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch", reason="needs the extra rl")
 
 from experiments.commands.sparse import _ARMS, curves  # noqa: E402
 from experiments.commands.sparse.agents import training  # noqa: E402
-from experiments.commands.sparse.agents.arms import ARMS, AgentSize, course_of  # noqa: E402
+from experiments.commands.sparse.agents.arms import ARMS, AgentSize, Tuning, course_of  # noqa: E402
 from experiments.commands.sparse.agents.tables import kept  # noqa: E402
 from experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return  # noqa: E402
 from experiments.commands.sparse.agents.training import Trained, Training  # noqa: E402
@@ -35,7 +35,7 @@ from mappers.learners.value_based.settings import Settings  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
-TINY = ("agents", "--tasks=mapping", "--width=16", "--episodes=408", "--rate=0.02", "--density=0.3")
+TINY = ("agents", "--tasks=mapping", "--width=16", "--episodes=208", "--rate=0.02", "--density=0.3")
 
 
 class Meeting(Task):
@@ -71,7 +71,9 @@ def test_from_nothing_to_tables(
     flags = [*TINY, f"--arms={','.join(arms)}", "--seeds=1", f"--out={out}"]
     assert main(flags) == 0
     shown = capsys.readouterr().out
-    paths = {arm: out / "trainings" / "mapping-qmix" / arm / "408-0.02" / "0.json" for arm in arms}
+    paths = {
+        arm: out / "trainings" / "mapping-qmix" / arm / "208-0.02-50" / "0.json" for arm in arms
+    }
     found = {arm: json.loads(path.read_text())["trained"] for arm, path in paths.items()}
     totals = {arm: sum(each["flops"].values()) for arm, each in found.items()}
     for arm, path in paths.items():
@@ -83,9 +85,9 @@ def test_from_nothing_to_tables(
         agents, mixer = (sum(int(each.sum()) for each in some) for some in (masks[:3], masks[3:]))
         mixer += 3 * width
         moved = 1 if arm == "mast" else 0
-        # 51 rounds of 8 episodes and of 4 updates from 32; all of 2 steps.
-        each, steps = 2 * 64, 204 - moved
-        wanted = 2 * agents * 408 * 2 + each * (agents + mixer) * (204 + 3 * steps)
+        # 26 rounds of 8 episodes and of 8 updates from 32; all of 2 steps.
+        each, steps = 2 * 64, 208 - moved
+        wanted = 2 * agents * 208 * 2 + each * (agents + mixer) * (208 + 3 * steps)
         if moved:
             every = (3 + 4) * 16 + 2 * 16**2 + 16 * (3 + 5)
             every += 4 * 7 * 32 + 32 * (64 + 32 + 32 + 1) + 96
@@ -99,7 +101,7 @@ def test_from_nothing_to_tables(
         )
     assert found["dense"]["last"] == 2
     assert found["mast"]["random"] == random_return("mapping", 50)
-    assert [point[0] for point in found["mast"]["curve"]][-2:] == [384, 408]
+    assert [point[0] for point in found["mast"]["curve"]][-2:] == [192, 208]
     rows = [line.split() for line in shown.splitlines() if line.startswith("mast ")]
     times = totals["dense"] / totals["mast"]
     assert rows[0][1:4] == [
@@ -135,7 +137,7 @@ def test_every_task_can_be_learnt(
 def test_arms_differ_by_what_their_names_say() -> None:
     assert list(ARMS) == _ARMS.split(",")
     task, size = Meeting(1), AgentSize(16, 0.3)
-    found = {arm: course_of(arm, "qmix", task, size, 408, 0.01) for arm in ARMS}
+    found = {arm: course_of(arm, "qmix", task, size, Tuning(208, 0.01, 50)) for arm in ARMS}
     assert len({(each.acted, each.rows, each.settings.updates) for each in found.values()}) == 1
     assert {each.settings.rate for each in found.values()} == {0.01}
     shown = {
@@ -158,7 +160,9 @@ def test_tiny_takes_as_many_operations_as_sparse_arms(kind: str) -> None:
     task = TASKS["mapping"](1)
     for width in (128, 256):
         tiny, mast = (
-            course_of(arm, kind, task, AgentSize(width, 0.05), 20_000, 5e-4).operations()
+            course_of(
+                arm, kind, task, AgentSize(width, 0.05), Tuning(20_000, 5e-4, 200)
+            ).operations()
             for arm in ("tiny", "mast")
         )
         assert tiny.total() == pytest.approx(mast.total(), rel=0.05)

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maestro_env.base.errors import MapSpaceError, quoted
 from maestro_env.evaluation.objectives import Objective
@@ -112,21 +113,28 @@ class Proposals:
         for _ in range(_ATTEMPTS):
             if len(found) == n or self._proposer is None:
                 break
-            self._waiting = self._pool(self._proposer, max(n, _POOL), rng, temperature)
+            size = max(n, _POOL)
+            drawn, logarithms = self._drawn(self._proposer, size, rng, temperature)
+            self._waiting = drawn[varied(self._space, drawn, logarithms)]
             found = np.concatenate([found, self.new(self._waiting, n - len(found))])
         return found
 
-    def _pool(
+    def pool(self, rng: np.random.Generator) -> Points:
+        """Return the likeliest mapping, then those drawn at once, int32[N, D], none twice."""
+        if self._proposer is None:
+            return self._waiting
+        return self._drawn(self._proposer, _POOL, rng, 1.0)[0]
+
+    def _drawn(
         self, proposer: Proposer, size: int, rng: np.random.Generator, temperature: float
-    ) -> Points:
-        """Draw many, each once, and order them."""
+    ) -> tuple[Points, NDArray[np.float64]]:
+        """Draw many, each once, with the logarithms of their probabilities."""
         greedy, its_logarithm = proposer.greedy(self._networks)
         drawn, logarithms = proposer.draw(self._networks, size, rng, temperature)
         points = np.concatenate([greedy, drawn])
         _, first = np.unique(self._space.identities(points), return_index=True)
         first.sort()
-        logarithms = np.concatenate([its_logarithm, logarithms])[first]
-        return points[first][varied(self._space, points[first], logarithms)]
+        return points[first], np.concatenate([its_logarithm, logarithms])[first]
 
     def use(self, networks: Networks) -> None:
         """Draw from other networks from now on."""
@@ -170,9 +178,9 @@ def propose(
     samples: int = SAMPLES,
     prior: Prior | None = None,
 ) -> list[Points]:
-    """Propose mappings of many problems, such as all layers of a network: the best of 200.
+    """Propose mappings of many problems, such as all layers of a network: the best of a pool.
 
-    So many are evaluated (or as many as are asked for), as they take no longer than one.
+    A pool is what is drawn at once, in the time that one takes. All of it is evaluated.
 
     Args:
         problems: to be mapped.
@@ -188,7 +196,9 @@ def propose(
     """
     prior, found = prior or load_prior(), []
     for problem, objective in zip(problems, objectives, strict=True):
-        points = likeliest(problem, objective, max(samples, PROPOSALS), prior)
+        points = Proposals(prior, problem, objective).pool(np.random.default_rng(0))
+        if len(points) < samples:
+            points = likeliest(problem, objective, samples, prior)
         values, _ = problem.score(points, objective)
         found.append(points[values.argsort(kind="stable")[:samples]])
     return found

@@ -21,7 +21,6 @@ from experiments.shell.flags import (
 
 _ARMS = "dense,tiny,static,set,rigl,mast,mast-rigl,mast-mellowmax,mast-lambda,mast-recent"
 _ARMS_OF_TRANSFORMER = "dense,static,rigl,mst,early,small"
-_RATE, _RATE_OF_TRANSFORMER = 5e-4, 1e-3
 _BATCH, _BATCH_OF_SPEED = 16, 256
 _WIDEST, _LEAST_DENSITY = 8192, 0.001
 
@@ -47,19 +46,20 @@ class Config:
     learners: str = option(
         "qmix", "agents: some of qmix, vdn, iql, separated by commas", value="names"
     )
-    episodes: int = option(30_000, "agents: episodes of a training", least=1)
+    episodes: int = option(10_000, "agents: episodes of a training", least=1)
+    copy: int = option(
+        50, "agents: updates between two copies of the networks to their targets", least=1
+    )
     density: float = option(
         0.046, "agents: share of the weights that sparse arms have", least=_LEAST_DENSITY, most=1
     )
     seeds: int = option(3, "agents, transformer: trainings of each kind", least=1, most=10**4)
     first_seed: int = option(0, "agents, transformer: seed of the first training of each kind")
     steps: int = option(2500, "transformer: steps of a training; early takes fewer", least=1)
-    rate: float | None = option(
-        None,
-        "agents, transformer: the learning rate, or the highest one; the same of all arms "
-        f"(default: {_RATE:g}; transformer: {_RATE_OF_TRANSFORMER:g})",
+    rate: float = option(
+        1e-3,
+        "agents, transformer: the learning rate, or the highest one; the same of all arms",
         most=1,
-        kind=float,
     )
     tokens: int = option(5_000_000, "transformer: tokens of the corpus", least=1)
     held: str = option(
@@ -102,7 +102,7 @@ def execute(config: Config) -> int:
 
 def _agents(config: Config) -> int:
     # They need torch.
-    from experiments.commands.sparse.agents.arms import AgentSize
+    from experiments.commands.sparse.agents.arms import AgentSize, Tuning
     from experiments.commands.sparse.agents.trainings import AgentTrainings, conduct
 
     trainings = AgentTrainings(
@@ -110,8 +110,7 @@ def _agents(config: Config) -> int:
         unique(config.learners.split(",")),
         unique((config.arms or _ARMS).split(",")),
         _seeds(config),
-        config.episodes,
-        _RATE if config.rate is None else config.rate,
+        Tuning(config.episodes, config.rate, config.copy),
         AgentSize(config.width, config.density),
     )
     return conduct(trainings, config)
@@ -127,7 +126,7 @@ def _transformer(config: Config) -> int:
         unique((config.arms or _ARMS_OF_TRANSFORMER).split(",")),
         _seeds(config),
         config.steps,
-        _RATE_OF_TRANSFORMER if config.rate is None else config.rate,
+        config.rate,
         Size(config.blocks, config.width, config.batch or _BATCH),
         Source(unique(config.held.split(",")), config.tokens),
     )
@@ -144,7 +143,7 @@ def _speed(config: Config) -> int:
 
 _OF_TRAININGS = ("arms", "seeds", "first-seed", "rate", "width", "out", "resume", "jobs")
 ACTIONS: Mapping[str, Action] = {
-    "agents": Action(_agents, ("tasks", "learners", "episodes", "density", *_OF_TRAININGS)),
+    "agents": Action(_agents, ("tasks", "learners", "episodes", "copy", "density", *_OF_TRAININGS)),
     "transformer": Action(
         _transformer, ("steps", "tokens", "held", "blocks", "batch", *_OF_TRAININGS)
     ),

@@ -1,7 +1,7 @@
 """A corpus of mapped networks: documents of tokens, each made from its number.
 
 A document draws an accelerator, an objective and a network of the zoo, of other widths and
-resolutions in one half of them. Each layer is mapped by the prior, the best of its ten proposals.
+resolutions in one half of them. Each layer is mapped by the prior, as its best proposal.
 Rows begin with accelerator and objective; then come layers with their mappings, as many as fit.
 
 The shipped prior was trained with all layers of the zoo: what is held out here, it has seen.

@@ -23,7 +23,7 @@ except ModuleNotFoundError as error:
 COPIES = 8
 """Episodes that are played at once, between which agents learn."""
 
-UPDATES = 4
+UPDATES = 8
 """Updates after these, each from ``BATCH`` episodes."""
 
 BATCH = 32
@@ -73,9 +73,30 @@ class AgentSize:
     density: float
 
 
-def course_of(
-    arm: str, kind: str, task: Task, size: AgentSize, episodes: int, rate: float
-) -> Course:
+@dataclass(frozen=True)
+class Tuning:
+    """What is tuned for a task, on its dense arm.
+
+    Args:
+        episodes: of a training, a multiple of ``COPIES``.
+        rate: learning rate.
+        copy: updates between two copies of the networks to their targets.
+    """
+
+    episodes: int
+    rate: float
+    copy: int
+
+    @property
+    def updates(self) -> int:
+        """All of a training."""
+        return self.episodes // COPIES * UPDATES
+
+    def __str__(self) -> str:
+        return f"{self.episodes:,} episodes, rate {self.rate:g}, copies every {self.copy} updates"
+
+
+def course_of(arm: str, kind: str, task: Task, size: AgentSize, tuning: Tuning) -> Course:
     """Return how an arm is trained.
 
     Args:
@@ -83,25 +104,25 @@ def course_of(
         kind: of learner.
         task: that is learnt.
         size: of the networks; those of ``tiny`` are narrower.
-        episodes: of the training, a multiple of ``COPIES``.
-        rate: learning rate.
+        tuning: for the task.
     """
     way = ARMS[arm]
     settings = Settings(
-        episodes // COPIES * UPDATES,
+        tuning.updates,
         hidden=(size.width, size.width),
-        rate=rate,
+        rate=tuning.rate,
+        copy=tuning.copy,
         worth=way.worth,
         trace=way.trace,
         density=size.density if way.sparse else 1.0,
         growth=way.growth,
         kernels="sparse" if way.sparse else "dense",
     )
-    rows = episodes * task.length, BATCH * task.length
+    rows = tuning.episodes * task.length, BATCH * task.length
     course = Course(kind, task.widths, task.heads, settings, *rows)
     if arm != TINY:
         return course
-    return _narrowed(course, course_of("mast", kind, task, size, episodes, rate))
+    return _narrowed(course, course_of("mast", kind, task, size, tuning))
 
 
 def _narrowed(dense: Course, sparse: Course) -> Course:

@@ -18,6 +18,7 @@ from experiments.commands.sparse.agents.arms import (
     COPIES,
     UPDATES,
     AgentSize,
+    Tuning,
     course_of,
 )
 from experiments.commands.sparse.agents.tasks import TASKS, evaluate, random_return
@@ -48,8 +49,7 @@ class Setup:
         learner: one of ``LEARNERS``.
         arm: one of ``ARMS``.
         seed: of weights, masks, choices, first states and batches.
-        episodes: a multiple of ``COPIES``.
-        rate: learning rate.
+        tuning: for the task.
         size: of the networks.
     """
 
@@ -57,14 +57,12 @@ class Setup:
     learner: str
     arm: str
     seed: int
-    episodes: int
-    rate: float
+    tuning: Tuning
     size: AgentSize
 
     def course(self) -> Course:
         """What is done, in full."""
-        of_arm = self.size, self.episodes, self.rate
-        return course_of(self.arm, self.learner, TASKS[self.task](1), *of_arm)
+        return course_of(self.arm, self.learner, TASKS[self.task](1), self.size, self.tuning)
 
     def __str__(self) -> str:
         return f"{self.arm} by {self.learner} on {self.task}, seed {self.seed}"
@@ -103,7 +101,7 @@ class Training(Case[Trained, Setup]):
     def path(self) -> Path:
         setup = self.setup
         what = f"{setup.task}-{setup.learner}"
-        how = f"{setup.episodes}-{setup.rate:g}"
+        how = f"{setup.tuning.episodes}-{setup.tuning.rate:g}-{setup.tuning.copy}"
         return self.directory / "trainings" / what / setup.arm / how / f"{setup.seed}.json"
 
     @property
@@ -140,7 +138,7 @@ def _train(setup: Setup, course: Course, show: Show) -> tuple[ValueLearner, Curv
     first, starts, draws = np.random.default_rng(setup.seed).spawn(3)
     task, learner = TASKS[setup.task](COPIES), course.learner(first)
     episodes = Episodes(task, REMEMBERED, draws)
-    curve, seconds, rounds = Curve(), 0.0, setup.episodes // COPIES
+    curve, seconds, rounds = Curve(), 0.0, setup.tuning.episodes // COPIES
     ends = np.unique(np.linspace(0, rounds, _POINTS + 1).astype(int)).tolist()
     for begin, end in pairwise(ends):
         began = time.process_time()

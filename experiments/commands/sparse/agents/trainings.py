@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
 
-from experiments.commands.sparse.agents.arms import ARMS, COPIES, AgentSize
+from experiments.commands.sparse.agents.arms import ARMS, COPIES, AgentSize, Tuning
 from experiments.commands.sparse.agents.tables import Found, print_tables
 from experiments.commands.sparse.agents.tasks import TASKS
 from experiments.commands.sparse.agents.training import Setup, Training
@@ -30,8 +30,7 @@ class AgentTrainings:
     learners: Sequence[str]
     arms: Sequence[str]
     seeds: Sequence[int]
-    episodes: int
-    rate: float
+    tuning: Tuning
     size: AgentSize
 
     def setups(self) -> list[Setup]:
@@ -47,16 +46,16 @@ class AgentTrainings:
         ):
             for name in names:
                 look_up(what, name, known)
-        if self.episodes % COPIES:
+        if self.tuning.episodes % COPIES:
             raise UsageError(
-                f"--episodes {self.episodes}; allowed: multiples of {COPIES}, which are played at "
-                "once"
+                f"--episodes {self.tuning.episodes}; allowed: multiples of {COPIES}, which are "
+                "played at once"
             )
         for task in self.tasks:
             # A package may be missing.
             TASKS[task](1)
         return [
-            Setup(task, learner, arm, seed, self.episodes, self.rate, self.size)
+            Setup(task, learner, arm, seed, self.tuning, self.size)
             for seed, task, learner, arm in product(
                 self.seeds, self.tasks, self.learners, self.arms
             )
@@ -81,7 +80,7 @@ def _report(works: Sequence[Training]) -> None:
     for work in works:
         if (trained := work.read()) is not None:
             setup = work.setup
-            title = f"{setup.learner} on {setup.task}, {setup.episodes:,} episodes"
+            title = f"{setup.learner} on {setup.task}, {setup.tuning}"
             found.setdefault(title, {}).setdefault(setup.arm, []).append(trained)
     for title, of_arms in found.items():
         print_tables(title, of_arms)
