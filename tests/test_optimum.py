@@ -210,8 +210,8 @@ def test_what_has_no_bound_is_refused() -> None:
 
 
 def test_spaces_too_large_to_search_are_refused() -> None:
-    wide = problem("gemm:M=200000,N=2,K=2")
-    with pytest.raises(OptimumError, match=r"l2_tile_M .* 200,000 choices; allowed: 131,072"):
+    wide = problem("gemm:M=2000000,N=2,K=2")
+    with pytest.raises(OptimumError, match=r"l2_tile_M .* 2,000,000 choices; allowed: 1,048,576"):
         OptimumSearch(wide, EDP)
     solve(Problem(MapSpace(wide.layer, wide.hardware, tiles="divisors")), EDP)
     layer = find_layer("ngconv:N=2,G=2,K=2,C=2,Y=4,X=4,R=2,S=2")

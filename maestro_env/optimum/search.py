@@ -23,7 +23,7 @@ _BOUNDED = ("latency_cycles", "energy_nj", "area_um2")
 # Larger counts are not exact as doubles, which the proof needs.
 _MOST_COUNTED = 2**53
 # Longer ranges take too long to split, and more loops have too many orders to list.
-_MOST_SIZES = 2**17
+_MOST_SIZES = 2**20
 _MOST_LOOPS = 7
 
 
@@ -53,7 +53,7 @@ class OptimumSearch:
 
     Raises:
         OptimumError: another model, operator or objective, a layer of 2^49 MACs or more (fewer on
-            slow networks), or a space with more than 131,072 sizes of a parameter, or that cuts
+            slow networks), or a space with more than 1,048,576 sizes of a parameter, or that cuts
             more than 7 loops.
     """
 

@@ -63,14 +63,30 @@ std::vector<Choices> evenly(Choices range) {
   return made;
 }
 
-// ... or, if they differ in some number, of about as many of these numbers, which do not rise with
-// the choice.
+// The first choice behind one, or behind the range, whose number is another one: these do not rise
+// with the choice. Most often it is near.
+template <typename Key>
+std::int32_t next_key(std::int32_t choice, std::int32_t most, const Key& key) {
+  const Index same = key(choice);
+  std::int32_t step = 1;
+  while (step <= most - choice && key(choice + step) == same) {
+    choice += step;
+    step *= 2;
+  }
+  for (; step > 0; step /= 2) {
+    if (step <= most - choice && key(choice + step) == same) choice += step;
+  }
+  return choice + 1;
+}
+
+// ... or, if they differ in some number, of about as many of these numbers.
 template <typename Key>
 std::vector<Choices> by_key(Choices range, const Key& key) {
   if (key(range.least) == key(range.most)) return evenly(range);
   std::vector<std::int32_t> first;  // choice of every number
-  for (std::int32_t choice = range.least; choice <= range.most; ++choice) {
-    if (first.empty() || key(choice) != key(choice - 1)) first.push_back(choice);
+  for (std::int32_t choice = range.least; choice <= range.most;) {
+    first.push_back(choice);
+    choice = next_key(choice, range.most, key);
   }
   first.push_back(range.most + 1);
   std::vector<Choices> made;

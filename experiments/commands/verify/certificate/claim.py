@@ -23,7 +23,7 @@ _KEYS = {"format", "layer", "hardware", "schema", "tiles", "objective", "optimum
 _FACTORS = ("latency_cycles", "energy_nj", "area_um2")
 # Counts above are not exact as doubles.
 _MOST_COUNTED = 2**53
-_MOST_SIZES = 2**17
+_MOST_SIZES = 2**20
 
 
 @dataclass(frozen=True)
