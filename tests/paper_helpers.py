@@ -45,6 +45,7 @@ def made_up(
         warm_up=warm_up,
         at=np.array(list(found), dtype=np.int64),
         values=np.array(list(found.values()), dtype=np.float64),
+        after=np.array(list(found), dtype=np.float64),
         best_point=(0,) if found else None,
         seconds=1.0,
         model_seconds=0.5,

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 DIGESTS = Path(__file__).parent / "data" / "same_results.json"
-TIMES = ("seconds", "model_seconds", "cpu_seconds")
+TIMES = ("seconds", "model_seconds", "seconds_of_improvements", "cpu_seconds")
 SWEEP = """\
 layers: [resnet18_l2, 'gemm:M=64,N=48,K=32']
 networks: [alexnet]

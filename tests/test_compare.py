@@ -15,6 +15,7 @@ from compare_helpers import LAYER, LAYERS, cells, compare, rows, tables
 from odd_mappers import ODD, SITE
 from run_helpers import load, trace_rows
 from run_helpers import run as run_one
+from same_results import TIMES
 
 import mappers
 from experiments.commands.compare import Config as CompareConfig
@@ -108,12 +109,15 @@ def test_records_are_those_of_the_main_job(tmp_path: Path, out: Path) -> None:
     run_one(tmp_path / "run", *flags, samples=100)
     (path,) = out.glob("cells/gemm-*/latency/ga-*/1.json")
     (same,) = (tmp_path / "run").glob("cells/gemm-*/latency/ga-*/1.json")
-    own = dict.fromkeys(("seconds", "model_seconds", "digest", "trace"))
+    own = dict.fromkeys((*TIMES, "digest", "trace"))
     assert load(path) | own == load(same) | own
     _, *rows = trace_rows(tmp_path / "run")
     bests = [np.inf, *(float(row[4]) for row in rows)]
     improved = [at for at in range(1, 101) if bests[at] < bests[at - 1]]
     assert load(path)["improvements"] == [[at, bests[at]] for at in improved]
+    after = load(path)["seconds_of_improvements"]
+    assert after == sorted(after) and len(after) == len(improved)
+    assert 0 < after[-1] <= load(path)["seconds"] + 0.01
 
 
 def test_any_number_of_jobs_leaves_the_same_files(tmp_path: Path) -> None:
@@ -121,7 +125,7 @@ def test_any_number_of_jobs_leaves_the_same_files(tmp_path: Path) -> None:
     assert compare(one) == 0
     assert compare(two, "--jobs=2", "--threads=2") == 0
     assert tables(one) == tables(two)
-    untimed = {"seconds": 0, "model_seconds": 0, "digest": ""}
+    untimed = dict.fromkeys((*TIMES, "digest"))
     for left, right in zip(cells(one), cells(two), strict=True):
         assert load(left) | untimed == load(right) | untimed
 

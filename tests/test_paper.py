@@ -14,6 +14,7 @@ import pytest
 from commands import paper as main
 from odd_mappers import ODD
 from paper_helpers import searched
+from same_results import TIMES
 
 import mappers
 from clustering.stability import stability
@@ -167,7 +168,7 @@ def test_finished_searches_are_not_run_again_and_jobs_change_no_result(made: Pat
     assert after.keys() == before.keys()
     # Their seconds differ whenever they are run.
     assert {name for name in before if after[name] != before[name]} == {lost}
-    untimed = {"seconds": 0, "model_seconds": 0, "digest": ""}
+    untimed = dict.fromkeys((*TIMES, "digest"))
     assert json.loads(after[lost]) | untimed == json.loads(before[lost]) | untimed
     again = tree(made / "results/table3")
     assert {name for name in results if again[name] != results[name]} <= {"about.json"}

@@ -149,6 +149,7 @@ def test_arms_differ_by_what_their_names_say() -> None:
     assert [shown[arm][1] for arm in ("static", "set", "rigl")] == ["none", "random", "gradient"]
     assert {shown[arm][2:] for arm in ("static", "set", "rigl")} == {dense[2:]}
     assert shown["mast"] == mast
+    assert shown["mast-sparsity"] == (*dense[:2], *mast[2:])
     for part, place in (("rigl", 1), ("mellowmax", 2), ("lambda", 3), ("recent", 4)):
         without = [*mast]
         without[place] = dense[place]

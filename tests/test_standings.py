@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from experiments.search.cells import Cell, Finished
 from experiments.search.goals import Goal, ProblemConfig, make_goal
-from experiments.study.standings import Contest, overall, profiles, standings
+from experiments.study.standings import Contest, over_time, overall, profiles, standings
 from maestro_env.accelerators.hardware import PRESETS
 from maestro_env.optimum.known import KnownOptimum
 from maestro_env.workloads.finding import find_layer
@@ -26,6 +28,7 @@ def search(mapper: str, seed: int, improvements: dict[int, float]) -> Finished:
         warm_up=0,
         at=np.array(list(improvements)),
         values=np.array(list(improvements.values())),
+        after=np.array(list(improvements)) / 100,
         best_point=(0,),
         seconds=1.0,
         model_seconds=0.5,
@@ -53,6 +56,19 @@ def test_without_a_search_that_found_the_optimum_profiles_are_multiples_of_it() 
     assert profiles([contest], 100, np.array([1.9, 2.0]))["ga"].figure.tolist() == [0, 1]
     (found,) = standings(contest, np.array([100])).values()
     assert np.isinf(found.samples_to).all()
+
+
+def test_over_time_counts_what_was_found_within_so_many_seconds() -> None:
+    known = KnownOptimum(1e6, np.zeros(13, np.int32), 1e6, 1.0, 1, "")
+    seeds = ({2: 3e6, 9: 2e6}, {10: 1e6}, {4: 5e6, 50: 4e6})
+    searches = {"ga": [search("ga", seed, found) for seed, found in enumerate(seeds)]}
+    searches["old"] = [replace(searches["ga"][0], after=np.full(2, np.nan))]
+    contests = [Contest("resnet18_l2", "latency", goal(), searches, known)] * 2
+    found = over_time(contests, np.array([0.01, 0.03, 0.09, 0.1, 0.5, 2.0]))
+    assert list(found) == ["ga"]
+    # Of three the interquartile mean is that of all.
+    ratios = [np.inf, np.inf, np.inf, (2 + 1 + 5) / 3, (2 + 1 + 4) / 3, (2 + 1 + 4) / 3]
+    assert found["ga"].figure == pytest.approx(ratios)
 
 
 def test_a_search_arrives_at_5_percent_above_the_best_known_and_not_before() -> None:

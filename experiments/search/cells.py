@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,7 @@ class Finished:
         warm_up: samples spent beside the budget.
         at: int64[I], 1-based evaluations that found a new best, rising.
         values: float64[I], what they found, falling.
+        after: float64[I], seconds after which they did; NaN in records of old versions.
         best_point: the vector of the last one; None if no mapping was valid.
         seconds: the search took.
         model_seconds: of these, in the cost model.
@@ -79,6 +81,7 @@ class Finished:
     warm_up: int
     at: NDArray[np.int64]
     values: Floats
+    after: Floats
     best_point: tuple[int, ...] | None
     seconds: float
     model_seconds: float
@@ -93,6 +96,12 @@ class Finished:
     def best_after(self, evaluations: NDArray[np.int64]) -> Floats:
         """Return the best after each number of evaluations, shape [C] to [C]."""
         found = np.searchsorted(self.at, evaluations, side="right")
+        bests: Floats = np.append(np.inf, self.values)[found]
+        return bests
+
+    def best_within(self, seconds: Floats) -> Floats:
+        """Return the best within each number of seconds, shape [C] to [C]."""
+        found = np.searchsorted(self.after, seconds, side="right")
         bests: Floats = np.append(np.inf, self.values)[found]
         return bests
 
@@ -137,15 +146,19 @@ class SearchRecord(Record[Finished]):
         return {"cell": asdict(self.cell)}
 
     def compute(self, show: Show) -> dict[str, Any]:
+        clock: list[tuple[int, float]] = []
+
         def follow(evaluator: Evaluator) -> None:
+            clock.append((evaluator.used, time.perf_counter() - began))
             show(evaluator.used / self.samples, best_note(evaluator))
 
         goal, limits = self.goal, (self.samples, self.threads)
         start = np.array(self.start, dtype=np.int32) if self.start else None
         kind = Recorder if self.watched else Evaluator
         evaluator = kind(goal.problem, goal.objective, *limits, follow, start)
+        began = time.perf_counter()
         seconds = run_search(evaluator, self.cell.mapper, self.cell.seed, self.made)
-        entry = _entry(evaluator, seconds)
+        entry = _entry(evaluator, seconds, clock)
         if isinstance(evaluator, Recorder):
             entry["windows"] = to_entry(windows_of(evaluator, goal), goal)
         if self.traced:
@@ -167,6 +180,7 @@ class SearchRecord(Record[Finished]):
             **{name: entry[name] for name in figures},
             at=np.array([at for at, _ in improvements], dtype=np.int64),
             values=np.array([value for _, value in improvements], dtype=np.float64),
+            after=np.array(entry.get("seconds_of_improvements", [np.nan] * len(improvements))),
             best_point=None if point is None else tuple(point),
             versions=entry["versions"],
             windows=None if windows is None else from_entry(windows, self.goal, spent),
@@ -218,14 +232,20 @@ def _member(rows: Iterable[Iterable[object]]) -> bytes:
     return buffer.getvalue()
 
 
-def _entry(evaluator: Evaluator, seconds: float) -> dict[str, Any]:
-    best = evaluator.best
+def _entry(
+    evaluator: Evaluator, seconds: float, clock: Sequence[tuple[int, float]]
+) -> dict[str, Any]:
+    """Return what a record tells; the clock has the seconds after which so many were evaluated."""
+    best, improved = evaluator.best, improvements(evaluator)
+    evaluated, after = np.array(clock).reshape(-1, 2).T
+    ends = np.searchsorted(evaluated, [at for at, _ in improved])
     return {
         "evaluations": evaluator.used,
         "invalid": evaluator.used - evaluator.valid,
         "unique": evaluator.unique,
         "warm_up": evaluator.warmed_up,
-        "improvements": improvements(evaluator),
+        "improvements": improved,
+        "seconds_of_improvements": after[ends].tolist(),
         "best_point": best.point.tolist() if best else None,
         "seconds": seconds,
         "model_seconds": evaluator.model_seconds,

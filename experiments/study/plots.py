@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from experiments.shell.files import distinct_name
 from experiments.shown.plots import GREY, STYLES, in_picture, new_figure, save, tidy
 from experiments.shown.statistics import Floats, bootstrap_interval, has_interval, iqm
-from experiments.study.standings import Contest, profiles
+from experiments.study.standings import Contest, over_time, profiles
 from experiments.study.study import Study
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ _SMALL_REGRET = 0.1
 # Of a panel.
 _LABEL_HEIGHT = 0.065
 _GRID = 100
+# Where seconds begin, on a logarithmic scale.
+_FIRST_SECOND = 1e-3
 _PROFILE_TO = 10.0
 _PROFILE_POINTS = 200
 _LABEL_WIDTH = 28
@@ -35,7 +37,10 @@ _BROKEN: tuple[Any, ...] = ((0, (4, 3)), (0, (1, 2)))
 
 
 def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator[Path]:
-    """Draw everything that searches are there for; yield the PNG files."""
+    """Draw everything that searches are there for; yield the PNG files.
+
+    Of several problems that is also how near mappers come within how many seconds.
+    """
     for contest in contests:
         if any(contest.searches.values()):
             names = map(distinct_name, (contest.layer, contest.objective))
@@ -45,6 +50,11 @@ def draw(study: Study, contests: Sequence[Contest], directory: Path) -> Iterator
     path = directory / "profile.png"
     _draw_profile(study, contests, path)
     yield path
+    ends = [search.seconds for each in contests for of in each.searches.values() for search in of]
+    if len(contests) > 1 and ends:
+        path = directory / "seconds.png"
+        _draw_over_time(study, contests, np.geomspace(_FIRST_SECOND, max(ends), _GRID), path)
+        yield path
 
 
 def draw_convergence(study: Study, contest: Contest, png: Path) -> None:
@@ -174,6 +184,34 @@ def _draw_profile(study: Study, contests: Sequence[Contest], png: Path) -> None:
     save(figure, png)
 
 
+def _draw_over_time(study: Study, contests: Sequence[Contest], seconds: Floats, png: Path) -> None:
+    figure = new_figure(_SIZE)
+    axes = figure.subplots()
+    gaps = {
+        mapper: _finite(100 * (each.figure - 1))
+        for mapper, each in over_time(contests, seconds).items()
+    }
+    ordered = sorted(gaps, key=lambda mapper: np.nan_to_num(gaps[mapper], nan=np.inf).mean())
+    ends = {}
+    for mapper, (colour, line) in zip(ordered[:_LINES], STYLES, strict=False):
+        style: dict[str, Any] = {"color": colour, "linestyle": line, "drawstyle": "steps-post"}
+        axes.plot(seconds, gaps[mapper], linewidth=2, **style)
+        ends[mapper] = float(gaps[mapper][-1]), colour
+    axes.set(
+        xscale="log",
+        xlabel="seconds of a search",
+        ylabel="above the best known (%)",
+        xlim=(seconds[0], seconds[-1]),
+    )
+    axes.set_yscale("symlog", linthresh=_SMALL_REGRET)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_ylim(0, None)
+    tidy(axes)
+    _label_ends(axes, ends)
+    _title(axes, f"Geometric mean over {len(contests)} problems", _facts(study, interval=False))
+    save(figure, png)
+
+
 def _draw_curves(
     axes: Axes, grid: NDArray[np.int64], curves: Floats, style: Mapping[str, Any]
 ) -> None:
@@ -209,7 +247,8 @@ def _finite(values: Floats) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _facts(study: Study) -> str:
+def _facts(study: Study, interval: bool = True) -> str:
     config, seeds = study.config, len(study.seeds)
-    several = f", 95 % bootstrap interval of {seeds} seeds" if seeds > 1 else ""
+    many = "95 % bootstrap interval of " if interval else ""
+    several = f", {many}{seeds} seeds" if seeds > 1 else ""
     return f"model {config.model}, {config.samples:,} samples a search{several}"

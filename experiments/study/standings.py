@@ -71,6 +71,11 @@ class Contest:
         curves = [search.best_after(at) for search in self.searches[mapper]]
         return np.array(curves).reshape(-1, len(at))
 
+    def bests_within(self, mapper: str, seconds: Floats) -> Floats:
+        """Return a mapper's best, float64[S, C], within C numbers of seconds."""
+        curves = [search.best_within(seconds) for search in self.searches[mapper]]
+        return np.array(curves).reshape(-1, len(seconds))
+
 
 @dataclass(frozen=True, eq=False)
 class Standing:
@@ -182,6 +187,23 @@ def profiles(contests: Sequence[Contest], samples: int, limits: Floats) -> dict[
         ends = [task[:, 0] for task in tasks]
         made[mapper] = estimate(ends, share)
     return made
+
+
+def over_time(contests: Sequence[Contest], seconds: Floats) -> dict[str, Estimate]:
+    """Return how near every mapper comes to the best known within C numbers of seconds.
+
+    Returns:
+        By mapper that finished a search in each contest, in records that tell seconds: the
+        geometric mean over contests of the interquartile mean of the ratio, float64[C] each.
+    """
+    found = {}
+    for mapper in _scores(contests, np.array([1])):
+        searches = [search for contest in contests for search in contest.searches[mapper]]
+        if any(np.isnan(search.after).any() for search in searches):
+            continue
+        ratios = [ratio(each.bests_within(mapper, seconds), each.best_known) for each in contests]
+        found[mapper] = estimate(ratios, stats.geometric_mean)
+    return found
 
 
 def _scores(contests: Sequence[Contest], at: Checkpoints) -> dict[str, list[Floats]]:

@@ -19,7 +19,9 @@ from experiments.shell.flags import (
     resume_option,
 )
 
-_ARMS = "dense,tiny,static,set,rigl,mast,mast-rigl,mast-mellowmax,mast-lambda,mast-recent"
+_ARMS = (
+    "dense,tiny,static,set,rigl,mast,mast-sparsity,mast-rigl,mast-mellowmax,mast-lambda,mast-recent"
+)
 _ARMS_OF_TRANSFORMER = "dense,static,rigl,mst,early,small"
 _BATCH, _BATCH_OF_SPEED = 16, 256
 _WIDEST, _LEAST_DENSITY = 8192, 0.001

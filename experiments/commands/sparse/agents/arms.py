@@ -57,6 +57,7 @@ ARMS: Mapping[str, Way] = {
     "set": Way(growth="random"),
     "rigl": Way(growth="gradient"),
     "mast": _MAST,
+    "mast-sparsity": replace(_MAST, sparse=False, growth="none"),
     "mast-rigl": replace(_MAST, growth="none"),
     "mast-mellowmax": replace(_MAST, worth="max"),
     "mast-lambda": replace(_MAST, trace=0.0),
