@@ -116,7 +116,8 @@ def test_records_are_those_of_the_main_job(tmp_path: Path, out: Path) -> None:
     improved = [at for at in range(1, 101) if bests[at] < bests[at - 1]]
     assert load(path)["improvements"] == [[at, bests[at]] for at in improved]
     after = load(path)["seconds_of_improvements"]
-    assert after == sorted(after) and len(after) == len(improved)
+    assert after == sorted(after)
+    assert len(after) == len(improved)
     assert 0 < after[-1] <= load(path)["seconds"] + 0.01
 
 

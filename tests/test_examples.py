@@ -17,6 +17,7 @@ NEEDED = {
     "cleanrl_ppo": ["torch"],
     "cma_es": ["cma"],
     "improve": ["stable_baselines3"],
+    "llama": ["torch"],
     "maskable_ppo": ["sb3_contrib"],
     "minari_dataset": ["minari", "h5py"],
     "optuna_tpe": ["optuna"],
@@ -26,12 +27,15 @@ NEEDED = {
     "torchrl_ppo": ["torchrl"],
 }
 # They import torch, which takes seconds.
-LEARNERS = {"cleanrl_ppo", "improve", "maskable_ppo", "parallel", "rllib_ppo", "sb3", "torchrl_ppo"}
+TORCH = {
+    *("cleanrl_ppo", "improve", "llama", "maskable_ppo", "parallel", "rllib_ppo", "sb3"),
+    "torchrl_ppo",
+}
 
 
 def parameters() -> list[object]:
     return [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in LEARNERS))
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in TORCH))
         for path in EXAMPLES
     ]
 
