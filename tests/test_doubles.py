@@ -15,6 +15,7 @@ from maestro_env._native import METRICS
 from maestro_env.accelerators.hardware import Hardware
 from maestro_env.evaluation.objectives import OBJECTIVES
 from maestro_env.evaluation.problem import Problem
+from maestro_env.mapspace.mapping import Mapping
 from maestro_env.mapspace.space import MapSpace, Points, lehmer_rank
 from maestro_env.optimum.search import OptimumSearch
 from maestro_env.workloads.layer import Layer
@@ -56,6 +57,42 @@ def test_it_does_not_matter_which_loop_is_dealt_to_one_unit_or_in_one_chunk(
     points[:, columns[f"{level}_parallel"]] = first
     others[:, columns[f"{level}_parallel"]] = second
     assert_cost_the_same(task, points, others)
+
+
+@given(SEEDS)
+def test_larger_clusters_with_more_idle_pes_cost_no_more(seed: int) -> None:
+    rng, draws = Random(seed), np.random.default_rng(seed)
+    task = random_problem(rng)
+    space = task.space
+    if "cluster_size" not in space.columns:
+        return
+    points = random_points(space, 50, draws)
+    others = points.copy()
+    column = space.columns["cluster_size"]
+    sizes, pes = np.array(space.parameter("cluster_size").values), task.hardware.num_pes
+    for point, other in zip(points, others, strict=True):
+        pieces, chunks = most_at_work(space.decode(point), space)
+        enough = np.flatnonzero(sizes >= chunks)
+        if len(enough):
+            point[column] = rng.choice(enough.tolist())
+            working = np.minimum(pes // sizes, pieces)
+            alike = np.flatnonzero(working == working[point[column]])
+            other[column] = rng.choice(alike[alike >= point[column]].tolist())
+    one, larger = task.evaluate(points), task.evaluate(others)
+    assert not larger.status[one.status == 0].any()
+    costs, larger_costs = (each.metrics[one.status == 0][:, COSTS] for each in (one, larger))
+    np.testing.assert_array_equal(costs[:, 0], larger_costs[:, 0])
+    assert (larger_costs <= costs).all()
+
+
+def most_at_work(mapping: Mapping, space: MapSpace) -> tuple[int, int]:
+    """Return the pieces that clusters share, and the chunks of one that PEs share, at most."""
+    outer, inner = mapping.levels
+    tiles = {loop.dim: min(loop.size, space.extents[loop.dim]) for loop in outer.loops}
+    (dealt,) = (loop.dim for loop in outer.loops if loop.spatial)
+    (below,) = (loop for loop in inner.loops if loop.spatial)
+    chunks = -(-tiles[below.dim] // min(below.size, tiles[below.dim]))
+    return -(-space.extents[dealt] // tiles[dealt]), chunks
 
 
 @st.composite

@@ -96,21 +96,35 @@ std::vector<Choices> by_key(Choices range, const Key& key) {
   return made;
 }
 
-// Parts of a loop's tiles: first ranges of the outer one, by the chunks it makes, then of the inner
-// one. None if there is one choice of both.
-std::vector<Tiles> parts_of(const Loop& loop, const Tiles& tiles) {
+// Parts of a loop's outer tiles, by the chunks they make; none if there is one.
+std::vector<Tiles> outer_parts(const Loop& loop, const Tiles& tiles) {
   std::vector<Tiles> made;
-  if (!tiles.outer.single()) {
-    const auto chunks = [&](std::int32_t choice) {
-      return ceil_div(loop.extent, loop.outer[choice]);
-    };
-    for (const Choices& part : by_key(tiles.outer, chunks)) {
-      made.push_back(without_doubles(loop, {part, tiles.inner}));
+  if (tiles.outer.single()) return made;
+  const auto chunks = [&](std::int32_t choice) {
+    return ceil_div(loop.extent, loop.outer[choice]);
+  };
+  for (const Choices& part : by_key(tiles.outer, chunks)) {
+    made.push_back(without_doubles(loop, {part, tiles.inner}));
+  }
+  return made;
+}
+
+// The same of the inner ones. An outer tile that cuts all inner ones of a part belongs to another
+// part.
+std::vector<Tiles> inner_parts(const Loop& loop, const Tiles& tiles) {
+  std::vector<Tiles> made;
+  if (tiles.inner.single()) return made;
+  const Index tile = loop.outer[tiles.outer.most];
+  const auto chunks = [&](std::int32_t choice) { return ceil_div(tile, loop.inner[choice]); };
+  for (const Choices& part : by_key(tiles.inner, chunks)) {
+    Tiles some{tiles.outer, part};
+    if (part.least > tiles.inner.least) {
+      const auto larger =
+          std::upper_bound(loop.outer.begin(), loop.outer.end(), loop.inner[part.least - 1]);
+      const auto choice = static_cast<std::int32_t>(larger - loop.outer.begin());
+      some.outer.least = std::max(some.outer.least, choice);
     }
-  } else if (!tiles.inner.single()) {
-    const Index tile = loop.outer[tiles.outer.least];
-    const auto chunks = [&](std::int32_t choice) { return ceil_div(tile, loop.inner[choice]); };
-    for (const Choices& part : by_key(tiles.inner, chunks)) made.push_back({tiles.outer, part});
+    made.push_back(some);
   }
   return made;
 }
@@ -132,7 +146,9 @@ Brancher::Outcome Brancher::branch(Box& box, double best) {
   parts_.clear();
   axis_ = {Axis::kInnermost, 0};
   const bool shorter = lemmas_ == Lemmas::kAll;
-  if (shorter && !(leave_doubles(box) && leave_mirrored(box))) return Outcome::kNothing;
+  if (shorter && !(leave_doubles(box) && leave_mirrored(box) && leave_largest(box))) {
+    return Outcome::kNothing;
+  }
   if (!trim(box)) return Outcome::kNothing;
   bounds_.enter(box, best);
   for (std::size_t level = 0; level < box.innermost.size(); ++level) {
@@ -238,6 +254,41 @@ bool Brancher::leave_mirrored(Box& box) const {
   return rows.least <= rows.most && columns.least <= columns.most;
 }
 
+// Of cluster sizes that differ in idle PEs alone, leaves the largest one, which needs least of L1;
+// false if none are left.
+bool Brancher::leave_largest(Box& box) const {
+  const std::vector<std::int32_t>& sizes = problem_.clusters;
+  const Index pes = problem_.hardware.num_pes;
+  Index most_pieces = 1, most_chunks = 1;
+  if (const int dealt = box.parallel[0]; dealt != kNone) {
+    const Loop& loop = problem_.loops[static_cast<std::size_t>(dealt)];
+    most_pieces = ceil_div(loop.extent, loop.outer[box.tiles[dealt].outer.least]);
+  }
+  if (const int dealt = box.parallel[1]; dealt != kNone) {
+    const Loop& loop = problem_.loops[static_cast<std::size_t>(dealt)];
+    const Tiles& tiles = box.tiles[dealt];
+    most_chunks = ceil_div(loop.outer[tiles.outer.most], loop.inner[tiles.inner.least]);
+  }
+  // The last choice up to a size.
+  const auto up_to = [&](Index size) {
+    return static_cast<std::int32_t>(std::upper_bound(sizes.begin(), sizes.end(), size) -
+                                     sizes.begin()) -
+           1;
+  };
+  Choices& cluster = box.cluster;
+  if (sizes[cluster.least] >= most_chunks) {
+    cluster.least = up_to(pes / std::min(pes / sizes[cluster.least], most_pieces));
+  }
+  if (sizes[cluster.most] >= most_chunks && cluster.least <= cluster.most) {
+    const Index working = std::min(pes / sizes[cluster.most], most_pieces);
+    if (up_to(pes / working) > cluster.most) {
+      const Index alike = working == most_pieces ? 1 : pes / (working + 1) + 1;
+      cluster.most = up_to(std::max(alike, most_chunks) - 1);
+    }
+  }
+  return cluster.least <= cluster.most;
+}
+
 void Brancher::split(const Box& box, double best) {
   best_ = best;
   kept_ = box;
@@ -254,14 +305,21 @@ void Brancher::split(const Box& box, double best) {
 void Brancher::split_tiles(Box box, std::size_t i) {
   const Loop& loop = problem_.loops[i];
   const Tiles all = box.tiles[i];
-  for (const Tiles& tiles : parts_of(loop, all)) {
-    box.tiles[i] = tiles;
-    add(box, bounds_.least_with(i, tiles));
+  try_tiles(box, {Axis::kOuter, i}, outer_parts(loop, all));
+  // Certificates choose the outer tile first.
+  if (lemmas_ == Lemmas::kOfCertificates && !all.outer.single()) return;
+  try_tiles(box, {Axis::kInner, i}, inner_parts(loop, all));
+}
+
+void Brancher::try_tiles(Box box, Axis axis, const std::vector<Tiles>& parts) {
+  if (parts.empty()) return;
+  const Tiles all = box.tiles[axis.index];
+  for (const Tiles& tiles : parts) {
+    box.tiles[axis.index] = tiles;
+    add(box, bounds_.least_with(axis.index, tiles));
   }
-  if (tried_.empty()) return;
-  const Axis axis{all.outer.single() ? Axis::kInner : Axis::kOuter, i};
   cut(axis);
-  compare(axis, weight(bounds_.least_with(i, middle(loop, all))));
+  compare(axis, weight(bounds_.least_with(axis.index, middle(problem_.loops[axis.index], all))));
 }
 
 void Brancher::split_cluster(Box box) {

@@ -43,8 +43,10 @@ class Brancher {
   bool is_inert(const Box& box, std::size_t level, int loop) const;
   bool leave_doubles(Box& box) const;
   bool leave_mirrored(Box& box) const;
+  bool leave_largest(Box& box) const;
   bool fits_inside(Box box, std::size_t loop) const;
   void split(const Box& box, double best);
+  void try_tiles(Box box, Axis axis, const std::vector<Tiles>& parts);
   void split_tiles(Box box, std::size_t loop);
   void split_cluster(Box box);
   void split_orders(Box box, std::size_t level);
