@@ -23,6 +23,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 
+FROM_BELOW = 128
 _MACHINE = Hardware(2, 24, 60, noc_bw=2, noc_hop_latency=2, offchip_bw=1, name="tiny")
 TINY = Problem(MapSpace(Layer("GEMM", {"M": 2, "N": 3, "K": 2}), _MACHINE))
 
@@ -84,8 +85,9 @@ def tiny(share: float = 1.0) -> Parts:
 
 def entries_of(block: Block) -> list[Entry]:
     entries = [Entry([], action, []) for action in block.actions.tolist()]
-    for box, *trim in zip(block.trimmed, block.trim_axes, block.trim_lasts, strict=True):
-        entries[box].trims.append(tuple(map(int, trim)))
+    axes = block.trim_axes + FROM_BELOW * block.from_below
+    for box, axis, end in zip(block.trimmed, axes, block.trim_ends, strict=True):
+        entries[box].trims.append((int(axis), int(end)))
     for box, value, goes_on in zip(block.parents, block.values, block.goes_on, strict=True):
         entries[box].parts.append((int(value), bool(goes_on)))
     return entries

@@ -7,10 +7,11 @@ import hashlib
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
-from boxes import box_of
+from boxes import box_of, random_points, random_problem
 from certificate_forger import TINY, tiny
 from commands import verify
 from hypothesis import assume, given
@@ -28,6 +29,7 @@ from optimum_helpers import (
 
 from experiments.commands.verify.bounds.boxes import INNERMOST, first, last
 from experiments.commands.verify.bounds.facts import Facts
+from experiments.commands.verify.bounds.idle import only_idle
 from experiments.commands.verify.bounds.lower import lower_bounds
 from experiments.commands.verify.bounds.ranges import Ranges
 from experiments.commands.verify.certificate.check import verify as check
@@ -83,6 +85,26 @@ def test_boxes_around_the_optimum_have_bounds_below_it(task: Problem, objective:
     boxes[:, columns] = np.minimum(boxes[:, columns], most)
     bounds = lower_bounds(facts, objective.factors, boxes)
     assert bounds.max() <= search.best * (1 + 1e-14)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_clusters_with_idle_pes_cost_no_less_than_the_next_larger_one(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    task = random_problem(Random(seed))
+    facts, column = Facts(task.space), task.space.columns.get("cluster_size")
+    if column is None:
+        return
+    points = random_points(task.space, 50, draws)
+    boxes = np.concatenate([box_of(facts, point) for point in points])
+    smaller = points[only_idle(facts, boxes)]
+    larger = smaller.copy()
+    larger[:, column] += 1
+    for objective in OBJECTIVES.values():
+        values, status = task.score(smaller, objective)
+        others, other_status = task.score(larger, objective)
+        assert not other_status[status == 0].any()
+        if objective.factors:
+            assert (others <= values)[status == 0].all()
 
 
 def test_a_loop_that_may_rest_promises_no_sweeps() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from certificate_forger import EVALUATE, TINY, Entry, tiny
+from certificate_forger import EVALUATE, FROM_BELOW, TINY, Entry, tiny
 from commands import verify
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +21,8 @@ from experiments.commands.verify.certificate.check import verify as check
 from experiments.commands.verify.certificate.stream import CertificateError
 
 Refusal = Callable[[bytes], str]
+# The axis behind those of the tiles of three dimensions.
+CLUSTER = 6
 
 
 @pytest.fixture
@@ -78,13 +80,16 @@ UNEQUAL = "has parts that do not add up to its range"
         (by_loop, "parts", lambda old: [*old[:-1], (99, True)], "has a part of no innermost loop"),
         (by_size, "action", lambda _: EVALUATE, "is to be evaluated, but has several sizes"),
         (by_size, "action", lambda _: 9, "is split by no axis"),
-        (by_size, "trims", lambda _: [(0, 99)], "is trimmed beyond its range"),
-        (by_size, "trims", lambda _: [(6, 0)], "is trimmed along no tile"),
+        (by_size, "trims", lambda _: [(0, -2)], "is trimmed beyond its range"),
+        (by_size, "trims", lambda _: [(FROM_BELOW, 99)], "is trimmed beyond its range"),
+        (by_size, "trims", lambda _: [(FROM_BELOW, 1)], "is trimmed of what may cost less"),
+        (by_size, "trims", lambda _: [(CLUSTER, 0)], "is trimmed of what may cost less"),
+        (by_size, "trims", lambda _: [(CLUSTER + 1, 0)], "is trimmed along no size"),
         (
             lambda entry: entry.trims,
             "trims",
             lambda old: [(axis, end - 1) for axis, end in old],
-            "is trimmed of what may fit",
+            "is trimmed of what may cost less",
         ),
     ],
 )
@@ -112,12 +117,12 @@ def test_changed_claims_are_refused(refusal) -> None:
     best, point = header["optimum"]["value"], header["optimum"]["point"]
     hardware, layer = header["hardware"], header["layer"]
     energy = {"name": "energy", "factors": ["energy_nj"]}
-    left_out, costs = "has a part left out with the bound", "the optimum's point costs"
+    costs = "the optimum's point costs"
     points = TINY.space.sample(500, np.random.default_rng(0))
     values, _ = TINY.score(points, EDP)
     worst = int(np.argmax(np.where(np.isfinite(values), values, 0)))
     worse = {"value": float(values[worst]), "point": points[worst].tolist()}
-    assert left_out in refusal(tiny(0.7).content(bound=best))
+    assert " box 0 is trimmed of what may cost less" in refusal(tiny(0.7).content(bound=best))
     for changes, reason in (
         ({"optimum": {"value": best * 0.9, "point": point}, "bound": best * 0.9}, costs),
         ({"optimum": {"value": best, "point": [0] * len(point)}}, costs),
@@ -125,9 +130,9 @@ def test_changed_claims_are_refused(refusal) -> None:
         ({"optimum": worse}, "below the claim"),
         ({"bound": best * 1.01}, "is above the optimum"),
         ({"bound": None}, "is above the optimum"),
-        ({"optimum": None, "bound": None}, left_out),
+        ({"optimum": None, "bound": None}, "is trimmed of what may cost less"),
         ({"hardware": hardware | {"noc_bw": 3}}, costs),
-        ({"hardware": hardware | {"l1_bytes": 40}}, "is trimmed of what may fit"),
+        ({"hardware": hardware | {"l1_bytes": 40}}, "is trimmed of what may cost less"),
         ({"hardware": hardware | {"num_pes": -1}}, "num_pes is -1"),
         ({"layer": layer | {"extents": layer["extents"] | {"M": 5}}}, costs),
         ({"layer": layer | {"operator": "FFT"}}, "unknown operator 'FFT'"),
@@ -135,7 +140,7 @@ def test_changed_claims_are_refused(refusal) -> None:
         ({"objective": energy | {"name": "edp"}}, "objective 'edp' is not a product of energy_nj"),
         ({"objective": energy | {"factors": ["power_mw"]}}, "factors are ['power_mw']; allowed"),
         ({"tiles": "divisors"}, costs),
-        ({"format": "maestro-env certificate 2"}, "format is 'maestro-env certificate 2'"),
+        ({"format": "maestro-env certificate 1"}, "format is 'maestro-env certificate 1'"),
         ({"more": 1}, "the header has"),
         ({"bound": 0}, "bound is 0; allowed: numbers above 0"),
         ({"hardware": hardware | {"name": "cloud"}}, "called cloud, and has other figures"),

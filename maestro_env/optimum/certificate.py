@@ -21,7 +21,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import Points
 from maestro_env.optimum.search import require_bounded
 
-FORMAT = "maestro-env certificate 1"
+FORMAT = "maestro-env certificate 2"
 LONGEST_LIST = 16_384
 """Boxes of a block at most."""
 

@@ -49,6 +49,12 @@ Tiles without_doubles(const Loop& loop, Tiles tiles) {
       std::lower_bound(loop.inner.begin(), loop.inner.end(), loop.outer[tiles.outer.most]);
   const auto last = static_cast<std::int32_t>(first - loop.inner.begin());
   tiles.inner.most = std::min(tiles.inner.most, last);
+  if (tiles.inner.least > 0) {
+    const auto larger =
+        std::upper_bound(loop.outer.begin(), loop.outer.end(), loop.inner[tiles.inner.least - 1]);
+    const auto least = static_cast<std::int32_t>(larger - loop.outer.begin());
+    tiles.outer.least = std::max(tiles.outer.least, least);
+  }
   return tiles;
 }
 

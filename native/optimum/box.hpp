@@ -21,7 +21,8 @@ struct Box {
   std::array<Tiles, kLoops> tiles;  // those of no loop are 0
 };
 
-// Leaves out inner tiles that are cut to the largest outer one, but for the first such.
+// Leaves out inner tiles that are cut to the largest outer one, but for the first such, and outer
+// tiles to which a smaller inner one than any of these is cut too.
 Tiles without_doubles(const Loop& loop, Tiles tiles);
 
 // Boxes that together are all mappings of the space.

@@ -109,22 +109,14 @@ std::vector<Tiles> outer_parts(const Loop& loop, const Tiles& tiles) {
   return made;
 }
 
-// The same of the inner ones. An outer tile that cuts all inner ones of a part belongs to another
-// part.
+// The same of the inner ones.
 std::vector<Tiles> inner_parts(const Loop& loop, const Tiles& tiles) {
   std::vector<Tiles> made;
   if (tiles.inner.single()) return made;
   const Index tile = loop.outer[tiles.outer.most];
   const auto chunks = [&](std::int32_t choice) { return ceil_div(tile, loop.inner[choice]); };
   for (const Choices& part : by_key(tiles.inner, chunks)) {
-    Tiles some{tiles.outer, part};
-    if (part.least > tiles.inner.least) {
-      const auto larger =
-          std::upper_bound(loop.outer.begin(), loop.outer.end(), loop.inner[part.least - 1]);
-      const auto choice = static_cast<std::int32_t>(larger - loop.outer.begin());
-      some.outer.least = std::max(some.outer.least, choice);
-    }
-    made.push_back(some);
+    made.push_back(without_doubles(loop, {tiles.outer, part}));
   }
   return made;
 }
@@ -144,11 +136,11 @@ Choices& range_of(Box& box, Axis axis) {
 
 Brancher::Outcome Brancher::branch(Box& box, double best) {
   parts_.clear();
+  cuts_.clear();
   axis_ = {Axis::kInnermost, 0};
   const bool shorter = lemmas_ == Lemmas::kAll;
-  if (shorter && !(leave_doubles(box) && leave_mirrored(box) && leave_largest(box))) {
-    return Outcome::kNothing;
-  }
+  if (shorter && !(leave_doubles(box) && leave_mirrored(box))) return Outcome::kNothing;
+  if (!leave_largest(box)) return Outcome::kNothing;
   if (!trim(box)) return Outcome::kNothing;
   bounds_.enter(box, best);
   for (std::size_t level = 0; level < box.innermost.size(); ++level) {
@@ -300,14 +292,18 @@ void Brancher::split(const Box& box, double best) {
   for (std::size_t i = 0; i < problem_.loops.size(); ++i) split_tiles(box, i);
   split_cluster(box);
   for (std::size_t level = 0; level < box.innermost.size(); ++level) split_orders(box, level);
+  const auto of_parts = [this](const Cut& cut) {
+    const bool tiles = axis_.kind == Axis::kOuter || axis_.kind == Axis::kInner;
+    return tiles ? cut.axis.kind != Axis::kCluster && cut.axis.index == axis_.index
+                 : cut.axis.kind == axis_.kind;
+  };
+  std::erase_if(cuts_, of_parts);
 }
 
 void Brancher::split_tiles(Box box, std::size_t i) {
   const Loop& loop = problem_.loops[i];
   const Tiles all = box.tiles[i];
   try_tiles(box, {Axis::kOuter, i}, outer_parts(loop, all));
-  // Certificates choose the outer tile first.
-  if (lemmas_ == Lemmas::kOfCertificates && !all.outer.single()) return;
   try_tiles(box, {Axis::kInner, i}, inner_parts(loop, all));
 }
 
@@ -349,19 +345,23 @@ void Brancher::add(const Box& part, double bound) {
 // Notes which choices of an axis may cost less than the best: all between the first and the last
 // part that may, whatever the others are.
 void Brancher::cut(Axis axis) {
-  if (lemmas_ == Lemmas::kOfCertificates) return;
   const auto may = [&](const Bounded& part) { return part.bound < best_; };
   const auto first = std::find_if(tried_.begin(), tried_.end(), may);
   const auto last = std::find_if(tried_.rbegin(), tried_.rend(), may);
   // Then none of the parts is looked into.
   if (first == tried_.end()) return;
+  for (auto part = tried_.begin(); part != first; ++part) {
+    cuts_.push_back({axis, true, range_of(part->box, axis).most + 1});
+  }
+  for (auto part = tried_.rbegin(); part != last; ++part) {
+    cuts_.push_back({axis, false, range_of(part->box, axis).least - 1});
+  }
   Choices& range = range_of(kept_, axis);
   range = {range_of(first->box, axis).least, range_of(last->box, axis).most};
 }
 
 // Leaves of a part what was noted of the other axes.
 void Brancher::narrow(Box& part) const {
-  if (lemmas_ == Lemmas::kOfCertificates) return;
   const Box whole = std::exchange(part, kept_);
   part.innermost = whole.innermost;
   if (axis_.kind == Axis::kCluster) part.cluster = whole.cluster;

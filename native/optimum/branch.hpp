@@ -20,6 +20,14 @@ struct Axis {
   std::size_t index;  // of the loop, or of the level
 };
 
+// Choices at one end of an axis that are left out, as their bound is too high: what is left begins
+// or ends with this one.
+struct Cut {
+  Axis axis;
+  bool from_below;
+  std::int32_t end;
+};
+
 class Brancher {
  public:
   // What becomes of a box: nothing, if it has no mapping that fits; a leaf, of which nothing but
@@ -34,6 +42,8 @@ class Brancher {
   Outcome branch(Box& box, double best);
   const Axis& axis() const { return axis_; }
   const std::vector<Bounded>& parts() const { return parts_; }
+  // Of other axes, one after the other; the parts are what they leave.
+  const std::vector<Cut>& cuts() const { return cuts_; }
 
   bool fits(const Box& box) const { return bounds_.fits(box); }
   std::int64_t nodes() const { return nodes_; }  // boxes whose bound was computed
@@ -61,6 +71,7 @@ class Brancher {
   Lemmas lemmas_;
   Axis axis_{};
   std::vector<Bounded> parts_, tried_;
+  std::vector<Cut> cuts_;
   Box kept_{};  // of the box that is split; nothing else may cost less than the best
   double best_ = 0, least_work_ = 0, whole_gap_ = 0;
   std::int64_t nodes_ = 0;

@@ -69,6 +69,7 @@ LevelCounts sum_over(const Loop& loop, const Pieces& pieces, Sizes tile, Units u
     counts.ended =
         static_cast<double>(many * large.last_array() + (all_move ? last.last_array() : 0));
   }
+  counts.whole = tile.least >= loop.extent;
   counts.all_moves = pieces.known && all_move;
   return counts;
 }

@@ -59,6 +59,7 @@ struct LevelCounts {
   double kept, shared;
   // Of the same pieces: indices of the array in the first and in the last step.
   double begun, ended;
+  bool whole;      // whether no tile cuts it
   bool moves;      // whether it can take several steps, at the inner level in the largest piece
   bool all_moves;  // whether it takes several steps in every piece, if in the largest
 };

@@ -50,17 +50,27 @@ class Writer {
   // Inner tiles larger than all outer ones are cut to them, which is no trim.
   void add_trims(const Box& before, const Box& after, Block& block) const {
     std::uint8_t count = 0;
-    const auto add = [&](Axis axis, std::int32_t most, std::int32_t end) {
-      if (end == most) return;
-      block.trim_axes.push_back(number(axis));
-      block.trim_ends.push_back(end);
+    const auto trim = [&](const Cut& cut) {
+      block.trim_axes.push_back(
+          static_cast<std::uint8_t>(number(cut.axis) + (cut.from_below ? kFromBelow : 0)));
+      block.trim_ends.push_back(cut.end);
       ++count;
+    };
+    const Axis cluster{Axis::kCluster, 0};
+    const Choices &all = before.cluster, &larger = after.cluster;
+    const std::int32_t least = std::min(larger.least, all.most + 1);
+    const std::int32_t most = std::max(larger.most, least - 1);
+    if (least != all.least) trim({cluster, true, least});
+    if (most != all.most) trim({cluster, false, most});
+    const auto add = [&](Axis axis, std::int32_t most, std::int32_t end) {
+      if (end != most) trim({axis, false, end});
     };
     for (std::size_t i = 0; i < problem_.loops.size(); ++i) {
       const Tiles &old = before.tiles[i], &now = after.tiles[i];
       add({Axis::kOuter, i}, old.outer.most, now.outer.most);
       add({Axis::kInner, i}, std::min(old.inner.most, now.outer.most), now.inner.most);
     }
+    for (const Cut& cut : brancher_.cuts()) trim(cut);
     block.trims.push_back(count);
   }
 

@@ -11,9 +11,9 @@ namespace gym::optimum {
 // What becomes of each box of a list. Axes are numbered by dimensions of the map space: outer
 // tiles, inner tiles, cluster size, innermost loop of the outer and of the inner level.
 struct Block {
-  std::vector<std::uint8_t> trims;  // ranges cut to what fits, a number a box; of each:
-  std::vector<std::uint8_t> trim_axes;
-  std::vector<std::int32_t> trim_ends;  // the last choice that is left
+  std::vector<std::uint8_t> trims;  // what is left out of ranges first, a number a box; of each:
+  std::vector<std::uint8_t> trim_axes;  // and whether it is from below
+  std::vector<std::int32_t> trim_ends;  // the first or last choice that is left
   std::vector<std::uint8_t> actions;    // the axis it is split by, or kEvaluated
   std::vector<std::uint8_t> parts;      // of each box that is split; of each part:
   std::vector<std::int32_t> sizes;      // number of choices, or the innermost loop
@@ -23,7 +23,7 @@ struct Block {
   void append(const Block& other);
 };
 
-inline constexpr std::uint8_t kEvaluated = 255;
+inline constexpr std::uint8_t kEvaluated = 255, kFromBelow = 128;
 
 // Leaves out parts that cannot cost less than `bound`. The result does not depend on the threads.
 Block prove(const Problem& problem, Objective objective, const std::vector<Box>& boxes,

@@ -14,7 +14,11 @@ LevelTraffic::LevelTraffic(const Problem& problem, const std::vector<LoopCounts>
       parallel_(parallel),
       input_(input()),
       filter_(filter()),
-      output_(output()) {}
+      output_(output()) {
+  for (std::size_t i = 0; i < problem.loops.size(); ++i) {
+    cuts_windows_ |= problem.loops[i].is_window() && !of(i).whole;
+  }
+}
 
 Words LevelTraffic::least(int x) const {
   const bool in_filter = x != kNone && problem_.loops[x].filter();
@@ -44,7 +48,7 @@ double LevelTraffic::at_begins(int x) const {
            counts.extent * counts.begun;
   }
   if (loop.id == kLoopK) return least(input_, x);
-  if (loop.is_window() || problem_.cuts_windows) return 0;
+  if (loop.is_window() || cuts_windows_) return 0;
   const Rows& swept = y_rows.loop == x ? y_rows : x_rows;
   const Rows& other = y_rows.loop == x ? x_rows : y_rows;
   const double often = input_.repeats.often;
@@ -143,7 +147,7 @@ double LevelTraffic::least(const Input& input, int x) const {
     return mixed({input.words * all.often, input.words * all.seldom}, x);
   }
   // Tiles of a cut window share rows, so that nothing need be fetched twice.
-  if (x == kNone || problem_.cuts_windows) return input.words * all.seldom;
+  if (x == kNone || cuts_windows_) return input.words * all.seldom;
   double least = std::numeric_limits<double>::infinity();
   for (const bool of_y : {true, false}) {
     const Rows &swept = of_y ? y_rows : x_rows, &other = of_y ? x_rows : y_rows;

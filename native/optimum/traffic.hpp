@@ -79,6 +79,7 @@ class LevelTraffic {
   const std::vector<LoopCounts>& counts_;
   Level level_;
   int parallel_;
+  bool cuts_windows_ = false;
   Input input_;
   Moved filter_, output_;
 };

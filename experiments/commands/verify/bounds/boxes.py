@@ -40,10 +40,14 @@ def whole(facts: Facts, parallel: NDArray[np.int8]) -> Table:
 
 
 def tidy(boxes: Table) -> None:
-    """End the ranges of inner tiles where those of the outer ones end, in place."""
+    """Leave out inner tiles above all outer ones, and outer ones below all inner ones, in place."""
     dims = (boxes.shape[1] - _RANGES) // 4
-    outer, inner = boxes[:, 5 : 5 + 2 * dims : 2], boxes[:, 5 + 2 * dims : 5 + 4 * dims : 2]
-    np.minimum(inner, outer, out=inner)
+    for end, cut in enumerate((np.maximum, np.minimum)):
+        begin = _RANGES + end
+        outer = boxes[:, begin : begin + 2 * dims : 2]
+        inner = boxes[:, begin + 2 * dims : begin + 4 * dims : 2]
+        kept = inner if end else outer
+        cut(inner, outer, out=kept)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -12,7 +13,10 @@ from experiments.commands.verify.bounds.boxes import INNERMOST, Table, first, la
 from experiments.commands.verify.bounds.facts import NONE, Facts, Flags
 from experiments.commands.verify.certificate.stream import CertificateError, Stream
 
+Rows = NDArray[np.int64]
+
 EVALUATE = 255
+_FROM_BELOW = 128
 _UINT8 = np.uint8
 
 
@@ -21,7 +25,9 @@ class Block:
     """A block.
 
     Attributes:
-        trimmed, trim_axes, trim_lasts: of each trim its box, axis and last choice that is left.
+        trimmed, trim_axes: of each trim its box and its axis.
+        from_below: whether it leaves out the choices before its end, or those behind.
+        trim_ends: the first or the last choice that is left.
         actions: of each box the axis that it is split by, or ``EVALUATE``.
         counts: number of its parts.
         parents: of each part its box.
@@ -31,7 +37,8 @@ class Block:
 
     trimmed: NDArray[np.int64]
     trim_axes: NDArray[np.int64]
-    trim_lasts: NDArray[np.int32]
+    from_below: Flags
+    trim_ends: NDArray[np.int32]
     actions: NDArray[np.int64]
     counts: NDArray[np.int64]
     parents: NDArray[np.int64]
@@ -68,11 +75,12 @@ def read_block(stream: Stream, facts: Facts, count: int) -> Block:
         raise CertificateError(f"a list of {count:,} boxes has a block of {given:,}")
     boxes = np.arange(count)
     trims = stream.array(count, _UINT8)
-    require(trims <= 2 * dims, "has more trims than tiles", boxes)
     trimmed = np.repeat(boxes, trims)
     axes = stream.array(len(trimmed), _UINT8).astype(np.int64)
-    lasts = stream.array(len(trimmed), np.int32)
-    require(axes < 2 * dims, "is trimmed along no tile", trimmed)
+    from_below = axes >= _FROM_BELOW
+    axes %= _FROM_BELOW
+    ends = stream.array(len(trimmed), np.int32)
+    require(axes <= 2 * dims, "is trimmed along no size", trimmed)
     actions = stream.array(count, _UINT8).astype(np.int64)
     split = actions != EVALUATE
     require(~split | (actions <= 2 * dims + 2), "is split by no axis", boxes)
@@ -82,20 +90,32 @@ def read_block(stream: Stream, facts: Facts, count: int) -> Block:
     values = stream.array(len(parents), np.int32)
     bits = stream.array((len(parents) + 7) // 8, _UINT8)
     goes_on = np.unpackbits(bits, count=len(parents)).astype(bool)
-    return Block(trimmed, axes, lasts, actions, counts, parents, values, goes_on)
+    return Block(trimmed, axes, from_below, ends, actions, counts, parents, values, goes_on)
 
 
-def trim(boxes: Table, block: Block) -> tuple[Table, Table]:
-    """Return boxes without what is trimmed away, and the boxes that are trimmed away."""
-    rows, axes, lasts = np.arange(len(block.trimmed)), block.trim_axes, block.trim_lasts
-    away = boxes[block.trimmed]
-    fine = (lasts >= away[rows, first(axes)] - 1) & (lasts <= away[rows, last(axes)])
-    require(fine, "is trimmed beyond its range", block.trimmed)
-    away[rows, first(axes)] = lasts + 1
-    trimmed = boxes.copy()
-    np.minimum.at(trimmed, (block.trimmed, last(axes)), lasts)
-    tidy(trimmed)
-    return trimmed, away
+def trims(boxes: Table, block: Block) -> Iterator[tuple[Rows, Rows, Table]]:
+    """Trim boxes in place, one trim of each box after the other.
+
+    Yields:
+        Of one trim of each box that has so many: the rows of the boxes, the axes, and what is left
+        out, before it is.
+    """
+    turns = np.arange(len(block.trimmed)) - np.searchsorted(block.trimmed, block.trimmed)
+    for turn in range(turns.max(initial=-1) + 1):
+        some = np.flatnonzero(turns == turn)
+        rows, axes, below = block.trimmed[some], block.trim_axes[some], block.from_below[some]
+        ends, each = block.trim_ends[some], np.arange(len(some))
+        kept, away = boxes[rows], boxes[rows]
+        begin, end = kept[each, first(axes)], kept[each, last(axes)]
+        fine = np.where(below, ends <= end + 1, ends >= begin - 1)
+        require(fine, "is trimmed beyond its range", rows)
+        # Another trim may have left out as much.
+        left = np.where(below, np.maximum(begin, ends), np.minimum(end, ends))
+        kept[each, np.where(below, first(axes), last(axes))] = left
+        away[each, np.where(below, last(axes), first(axes))] = ends - np.where(below, 1, -1)
+        yield rows, axes, away
+        tidy(kept)
+        boxes[rows] = kept
 
 
 def split(facts: Facts, boxes: Table, block: Block, some: slice) -> Table:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.commands.verify.bounds.boxes import INNERMOST, UNDECIDED, Table, first, last
-from experiments.commands.verify.bounds.facts import Facts
+from experiments.commands.verify.bounds.facts import Facts, Flags
+from experiments.commands.verify.bounds.idle import only_idle
 from experiments.commands.verify.bounds.lower import lower_bounds
 from experiments.commands.verify.bounds.needs import may_fit
 from experiments.commands.verify.bounds.ranges import Ranges
@@ -109,8 +110,9 @@ class OpenBoxes:
     def _check_block(self, boxes: Table) -> Table:
         """Check a list of boxes and return the parts that go on."""
         block = blocks.read_block(self._stream, self._facts, len(boxes))
-        boxes, away = blocks.trim(boxes, block)
-        require(~may_fit(self._facts, away), "is trimmed of what may fit", block.trimmed)
+        boxes = boxes.copy()
+        for rows, axes, away in blocks.trims(boxes, block):
+            require(self._left_out(away, axes), "is trimmed of what may cost less", rows)
         self._evaluate(boxes, np.flatnonzero(block.actions == EVALUATE))
         for level in (0, 1):
             self._check_innermost(boxes, block, level)
@@ -118,6 +120,15 @@ class OpenBoxes:
         bounds = self._bounds(boxes[nothing])
         require(np.isinf(bounds), "has no parts, but may have mappings", nothing)
         return np.concatenate([self._check_parts(boxes, block, some) for some in _slices(block)])
+
+    def _left_out(self, boxes: Table, axes: blocks.Rows) -> Flags:
+        """Say which boxes a trim may leave out: none fits, larger clusters do, or by the bound."""
+        out = ~may_fit(self._facts, boxes)
+        clusters = np.flatnonzero(~out & (axes == 2 * self._dims))
+        out[clusters] = only_idle(self._facts, boxes[clusters])
+        rest = np.flatnonzero(~out)
+        out[rest] = self._bounds(boxes[rest]) >= self._least
+        return out
 
     def _bounds(self, boxes: Table) -> NDArray[np.float64]:
         return lower_bounds(self._facts, self._claim.objective.factors, boxes)

@@ -18,7 +18,7 @@ from maestro_env.evaluation.problem import Problem
 from maestro_env.mapspace.space import MapSpace
 from maestro_env.workloads.layer import Layer
 
-FORMAT = "maestro-env certificate 1"
+FORMAT = "maestro-env certificate 2"
 _KEYS = {"format", "layer", "hardware", "schema", "tiles", "objective", "optimum", "bound"}
 _FACTORS = ("latency_cycles", "energy_nj", "area_um2")
 # Counts above are not exact as doubles.
